@@ -1,7 +1,6 @@
 """Listing, cancelling and deleting messages over HTTP (design: Additions)."""
 
 import json
-import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
+from tests.links import without_links
 from tests.waiting import PATIENCE, eventually
 
 CallerMaker = Callable[..., Caller]
@@ -117,11 +117,6 @@ def test_what_a_list_refuses(caller: Caller, query: str) -> None:
     caller.refused(400, "invalid_request", "GET", f"/v1/messages?{query}")
 
 
-def unsigned(message: Json) -> str:
-    """The message without the links' signatures, which change with each second."""
-    return re.sub(r"\?exp=[^\"]*", "", json.dumps(message))
-
-
 # --- cancelling -----------------------------------------------------------------------------------
 @pytest.mark.rule("Additions cancelMessage-1", "Additions cancelMessage-2")
 def test_jobs_that_run_are_stopped(caller: Caller, server: AgentServer) -> None:
@@ -137,7 +132,7 @@ def test_jobs_that_run_are_stopped(caller: Caller, server: AgentServer) -> None:
     assert states == [("cancelled", "stopped")] * 2
     assert [file["name"] for file in done["files"]] == ["a.txt"]
     again = cancelled(caller, message)
-    assert unsigned(again) == unsigned(done), "repeating it changes nothing"
+    assert without_links(again) == without_links(done), "repeating it changes nothing"
     assert [entry["type"] for entry in caller.log(message["id"])][-2:] == ["state", "state"]
     events = caller.call("GET", f"/v1/events?cursor={begun}").json()["data"]
     assert [event["type"] for event in events] == ["job.failed", "job.failed", "message.failed"]
