@@ -15,26 +15,28 @@ HANG = "import time; time.sleep(600)"
 
 
 async def agent(turn: Turn) -> None:
-    word = turn.message.text
+    word, _, folder = turn.message.text.partition(" ")
     given = turn.message.files[0] if turn.message.files else None
     if word == "text":
         assert given is not None
         turn.reply(await given.text())
     else:
-        await turn.start(work, title=word, how=word, given=given)
+        await turn.start(work, title=word, how=word, given=given, folder=folder)
 
 
-async def work(job: Job, how: str, given: File | None) -> None:
+async def work(job: Job, how: str, given: File | None, folder: str) -> str:
     data = os.environ["AGENTPOST_DATA_DIR"]
-    if how == "look":
-        job.say(repr(await job.step(look, given, data, os.getpid())))
-    elif how == "make":
-        await job.write("plain.txt", made)
-        await job.write("path.txt", made_below)
-    elif how == "link":
-        await job.write("link.txt", made_link, f"{data}/agentpost.db")
-    elif how == "hang":
-        await job.step(hang, os.environ["TEST_NOTES"])
+    match how:
+        case "look":
+            return repr(await job.step(look, given, data, os.getpid()))
+        case "make":
+            await job.write("plain.txt", made)
+            await job.write("path.txt", made_below)
+        case "link":
+            await job.write("link.txt", made_link, f"{data}/agentpost.db")
+        case "hang":
+            await job.step(hang, folder)
+    return how
 
 
 def look(file: File, data: str, server: int) -> dict[str, Any]:

@@ -39,9 +39,9 @@ async def trouble(separation: Separation, private: Sequence[Path], scratch: Path
             paths.append(Path(f"/proc/{os.getpid()}/environ"))
         readable = await _tried(pool, paths, scratch)
     except (WorkerDied, OSError, TimeoutError) as error:
-        return f"{setting}: no worker process comes up as it says: {error} ({_ADVICE})"
+        return f"{setting}: {error} ({_ADVICE})"
     except Exception as error:  # an import that fails there, for example
-        return f"{setting}: a worker process cannot work as it says: {error!r} ({_ADVICE})"
+        return f"{setting}: a worker process cannot work: {error!r} ({_ADVICE})"
     finally:
         await pool.aclose()
     if readable:

@@ -58,11 +58,6 @@ class Place:
         """The socket it connects to; None: its standard input is one."""
         return self.folder / CHANNEL if self.command else None
 
-    @property
-    def supervised(self) -> bool:
-        """Whether the first process is a supervisor, which ends all when we hang up."""
-        return self.user is not None and not _names_user(self.command)
-
     def argv(self, worker: Sequence[str]) -> list[str]:
         """The command line of the first process of a worker with that one."""
         ours = [sys.executable, "-I", "-S", str(Path(supervisor.__file__))]
@@ -71,7 +66,7 @@ class Place:
             return [*ours, *user, "--", *worker]
         inside = [*ours, "--channel", str(self.channel), "--", *worker]
         filled = [self._filled(part) for part in self.command]
-        if not self.supervised:
+        if self.user is None or _names_user(self.command):
             return [*filled, *inside]
         return [*ours, *user, "--wrapper", "--", *filled, *inside]
 

@@ -107,7 +107,7 @@ class Starter:
             worker.kill()
             if isinstance(error, TimeoutError | WorkerDied):
                 said = worker.output.said()
-                raise NoWorker(f"a worker process could not be started: {error!r}{said}") from error
+                raise NoWorker(f"a worker process could not be started: {error}{said}") from error
             raise
 
     async def _start_apart(self, separation: Separation) -> WorkerProcess:

@@ -79,7 +79,6 @@ class WorkerProcess:
         """Start one in ``folder``, which goes with it; in another ``place`` than this process, if
         one is given. Raises `OSError`."""
         worker = [sys.executable, "-P", "-m", cls.MODULE]
-        apart = place is not None
         argv = place.argv([*worker, "0"]) if place is not None else [*worker, str(os.getpid())]
         with contextlib.ExitStack() as undo:
             undo.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -87,13 +86,13 @@ class WorkerProcess:
             # starting a process hands over, and no other process gets.
             ours, theirs = socket.socketpair()
             undo.callback(ours.close)
-            leash, listener = None, None
+            leash, listener, name = None, None, ""
             with theirs:
                 ours.setblocking(False)
                 if place is not None and place.channel is not None:
                     listener = undo.enter_context(_listening(place.channel))
                     place.give(place.channel)
-                    leash = ours
+                    leash, name = ours, place.command[0]
                 output = OutputPipes()
                 undo.callback(output.close)
                 process = await asyncio.create_subprocess_exec(
@@ -107,11 +106,11 @@ class WorkerProcess:
                 undo.callback(_kill_group, process.pid)
                 output.start()
             if listener is not None:
-                ours = await _connected(listener, process, argv[0], output)
+                ours = await _connected(listener, process, name, output)
                 listener.close()
             reader, writer = await asyncio.open_unix_connection(sock=ours)
             undo.pop_all()
-        return cls(process, reader, writer, folder, output, place if apart else None, leash)
+        return cls(process, reader, writer, folder, output, place, leash)
 
     @property
     def alive(self) -> bool:
@@ -126,7 +125,7 @@ class WorkerProcess:
         request; a caller that is cancelled, or gets a `TimeoutError`, must `kill`."""
         try:
             async with asyncio.timeout(limits.seconds):
-                reply = await self._reply_to(self._hand_over(request, files), limits)
+                reply = await self._reply_to(self._with_files(request, files), limits)
         except TimeoutError:
             raise TimeoutError(limits.late) from None
         if "died" in reply:
@@ -134,7 +133,7 @@ class WorkerProcess:
             raise LimitExceeded(reply["died"])
         return reply
 
-    def _hand_over(self, request: bytes, files: Sequence[handing.Open]) -> bytes:
+    def _with_files(self, request: bytes, files: Sequence[handing.Open]) -> bytes:
         """Send the files before what is left of the request: nothing waits to be sent by now."""
         if not files:
             return request
@@ -193,12 +192,8 @@ class WorkerProcess:
         if self.place is None:
             _kill_group(self._process.pid)
             return
-        self._hang_up()
-        if self.place.supervised:  # it finds all, those that left the group too
-            pause = _HUNG_UP_SECONDS
-            asyncio.get_running_loop().call_later(pause, self._kill_late)
-        else:
-            _kill_group(self._process.pid)
+        self._hang_up()  # its supervisor finds all, those that have left the group too
+        asyncio.get_running_loop().call_later(_HUNG_UP_SECONDS, self._kill_late)
 
     def _kill_late(self) -> None:
         if self._process.returncode is None:
