@@ -87,8 +87,8 @@ def test_a_command_or_folder_that_is_not_there_is_refused() -> None:
 
 def test_too_few_users_are_refused(tmp_path: Path) -> None:
     place = Separation(parse_users("20000-20001"), (), tmp_path)
-    with pytest.raises(ValueError, match="2 users are too few for 3 worker processes"):
-        WorkerPool(3, scratch=tmp_path, seconds=1, cpu_seconds=None, separation=place)
+    with pytest.raises(ValueError, match="2 users are too few for 2 worker processes and one"):
+        WorkerPool(2, scratch=tmp_path, seconds=1, cpu_seconds=None, separation=place)
 
 
 def test_who_starts_whom(tmp_path: Path) -> None:

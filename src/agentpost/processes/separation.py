@@ -18,6 +18,7 @@ from agentpost.processes import supervisor
 
 CHANNEL: Final = "channel"
 """The socket in a worker's folder that one in a container connects to."""
+_SUPERVISOR: Final = (sys.executable, "-I", "-S", str(Path(supervisor.__file__)))
 _FOLDER_PREFIX: Final = "agentpost-steps-"
 _USERS_MAX: Final = 1_000
 _UID_MAX: Final = 2**32 - 2
@@ -60,7 +61,7 @@ class Place:
 
     def argv(self, worker: Sequence[str]) -> list[str]:
         """The command line of the first process of a worker with that one."""
-        ours = [sys.executable, "-I", "-S", str(Path(supervisor.__file__))]
+        ours = [*_SUPERVISOR]
         user = [] if self.user is None else ["--user", f"{self.user.uid}:{self.user.gid}"]
         if not self.command:
             return [*ours, *user, "--", *worker]
@@ -90,7 +91,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """Who workers may run as, each of ``users`` one worker at a time unless there is only one; by
+    """Who workers run as, each of `workers` one of them at a time unless there is only one user; by
     which command; and below which folder."""
 
     users: tuple[StepUser, ...]
@@ -123,6 +124,20 @@ class Separation:
     def exclusive(self) -> bool:
         """Whether each worker has a user of its own."""
         return len(self.users) > 1
+
+    @property
+    def workers(self) -> tuple[StepUser, ...]:
+        """The users of worker processes: of several, the last one is for `launch`."""
+        return self.users[:-1] if len(self.users) > 1 else self.users
+
+    @property
+    def launch(self) -> tuple[str, ...]:
+        """What a program is started by that reads files and is no worker: with the user, without
+        the command."""
+        if not self.users:
+            return ()
+        user = self.users[-1]
+        return (*_SUPERVISOR, "--plain", "--user", f"{user.uid}:{user.gid}", "--")
 
     def make_folder(self) -> Path:
         """A folder for the folders of workers, which may be passed through and not listed. Raises

@@ -52,12 +52,13 @@ class Starter:
         self._threads = max(1, capacity.processors() // workers)
         self._users: asyncio.Queue[StepUser] = asyncio.Queue()
         if separation is not None and separation.exclusive:
-            if len(separation.users) < workers:
+            if len(separation.workers) < workers:
                 raise ValueError(
                     f"AGENTPOST_STEP_USER: {len(separation.users)} users are too few for {workers}"
-                    " worker processes: name more, or lower AGENTPOST_POOL_WORKERS"
+                    " worker processes and one for previews: name more, or lower"
+                    " AGENTPOST_POOL_WORKERS"
                 )
-            for user in separation.users:
+            for user in separation.workers:
                 self._users.put_nowait(user)
 
     def prepare(self) -> None:
@@ -111,7 +112,7 @@ class Starter:
             raise
 
     async def _start_apart(self, separation: Separation) -> WorkerProcess:
-        user = next(iter(separation.users), None)
+        user = next(iter(separation.workers), None)
         if separation.exclusive:
             user = await self._users.get()  # that of a process that has not quite ended
         try:

@@ -1,6 +1,6 @@
 """Starts a process as another user, or inside a container, and ends it with all that it started.
 
-    supervisor.py [--user UID:GID] [--wrapper] [--channel PATH] -- PROGRAM ARGUMENT…
+    supervisor.py [--user UID:GID] [--wrapper | --plain] [--channel PATH] -- PROGRAM ARGUMENT…
 
 Run as a file with ``python -I -S``: it is there before anything of this package is imported, and it
 needs nothing but the standard library (design: Steps apart).
@@ -13,7 +13,8 @@ It ends as the program did.
 
 With ``--user`` the program has that user and group, no other groups and no capabilities.
 ``--wrapper``: what is started starts the program in its turn. It may gain rights, as some programs
-that make containers do, and the connection is not for it.
+that make containers do, and the connection is not for it. ``--plain``: this process itself becomes
+the program, with the standard input it has; nobody watches it.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Options:
     command: Sequence[str]
     user: tuple[int, int] | None = None
     wrapper: bool = False
+    plain: bool = False
     channel: str | None = None
 
 
@@ -55,7 +57,7 @@ def parse(arguments: Sequence[str]) -> Options:
     """The options; raises `ValueError` for what they are not."""
     left = list(arguments)
     user: tuple[int, int] | None = None
-    wrapper, channel = False, None
+    wrapper, plain, channel = False, False, None
     while left and left[0] != "--":
         name = left.pop(0)
         if name == "--user":
@@ -63,15 +65,19 @@ def parse(arguments: Sequence[str]) -> Options:
             user = (int(uid), int(gid))
         elif name == "--wrapper":
             wrapper = True
+        elif name == "--plain":
+            plain = True
         elif name == "--channel":
             channel = left.pop(0)
         else:
             raise ValueError(f"there is no option {name}")
-    return Options(left[1:], user, wrapper, channel)
+    return Options(left[1:], user, wrapper, plain, channel)
 
 
 def main(options: Options) -> NoReturn:
     """Start the program and wait for its end, or the server's."""
+    if options.plain:
+        _run(options)
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(name, lambda *_: None)  # a manager signals everybody; the server decides
     if options.channel is None:
@@ -106,16 +112,21 @@ def main(options: Options) -> NoReturn:
 
 
 def _become(options: Options, leash: socket.socket, parent: int) -> NoReturn:
-    """In the new process: take the user, give up all else, and run the program."""
+    """In the new process: be what it is to be."""
     signal.set_wakeup_fd(-1)
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(name, signal.SIG_DFL)
+    if options.wrapper:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+    else:
+        os.dup2(leash.fileno(), 0)
+    _run(options, parent)
+
+
+def _run(options: Options, parent: int | None = None) -> NoReturn:
+    """Be the user, and run the program in this process; ``parent``: it ends with that one."""
     try:
-        if options.wrapper:
-            nothing = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(nothing, 0)
-        else:
-            os.dup2(leash.fileno(), 0)
         if options.user is not None:
             uid, gid = options.user
             os.setgroups([])
@@ -124,9 +135,10 @@ def _become(options: Options, leash: socket.socket, parent: int) -> NoReturn:
             give_up_capabilities()
         if not options.wrapper:
             _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # after the user: a change clears it
-        if os.getppid() != parent:
-            os._exit(1)
+        if parent is not None:
+            _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # after the user: a change clears it
+            if os.getppid() != parent:
+                os._exit(1)
         os.execvp(options.command[0], list(options.command))  # noqa: S606
     except OSError as error:
         _say(_refusal(options, error))

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from agentpost.clock import SystemClock, new_id
 from agentpost.domain import ids
 from agentpost.processes import probe
-from agentpost.processes.separation import Separation
+from agentpost.processes.separation import Separation, parse_users
 from agentpost.settings import CONFIG_ENV, CONFIG_FILE, Settings
 from agentpost.storage.scratch import Scratch
 
@@ -26,6 +26,12 @@ def separation(settings: Settings) -> Separation | None:
     """As which user and in which container workers run; None: as the server. Raises `ValueError`
     with what to do."""
     return Separation.parse(settings.step_user, settings.step_command, settings.step_folder)
+
+
+def launch(settings: Settings) -> tuple[str, ...]:
+    """What a program is started by that reads files and is no worker (see `Separation.launch`)."""
+    users = parse_users(settings.step_user) if settings.step_user else ()
+    return Separation(users, (), settings.data_path).launch
 
 
 async def trouble(settings: Settings) -> str | None:
