@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 import httpx2
 import pytest
 
+from agentpost.storage.scratch import ELSEWHERE, Scratch
 from tests.e2e.caller import Caller
 from tests.e2e.server import ROOT, AgentServer
 from tests.processes.watching import gone
@@ -95,11 +96,17 @@ def test_a_link_leads_no_further_than_the_step_itself(caller: Caller) -> None:
 def test_nothing_is_left_of_a_killed_server(
     caller: Caller, server: AgentServer, open_folder: Path
 ) -> None:
-    """Neither the step, nor a program of it that has left its group and session."""
+    """Neither the step, nor a program of it that has left its group and session; its files go with
+    the next start."""
     caller.send(f"hang {open_folder}")
     note = open_folder / "pids"
     eventually(note.exists, what="the step")
     pids = [int(pid) for pid in note.read_text().split()]
     assert not any(gone(pid) for pid in pids)
+    scratch = server.home / "data" / "scratch"
+    folders = [link.readlink() for link in scratch.glob(f"*/{ELSEWHERE}")]
+    assert [folder.parent for folder in folders] == [Path("/tmp")]
     server.kill()
     eventually(lambda: all(gone(pid) for pid in pids), what="the end of the step")
+    Scratch(scratch, "next").close()
+    assert not any(folder.exists() for folder in folders)
