@@ -118,7 +118,6 @@ class Starter:
         try:
             folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._folders))
             place = Place(folder, user, separation.command)
-            place.give(folder)
             worker = await WorkerProcess.spawn(
                 folder, place.environment(self._environment()), place
             )

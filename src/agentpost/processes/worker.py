@@ -93,6 +93,8 @@ class WorkerProcess:
                     listener = undo.enter_context(_listening(place.channel))
                     place.give(place.channel)
                     leash, name = ours, place.command[0]
+                if place is not None:
+                    place.give(folder)  # last: from here on its names are the user's
                 output = OutputPipes()
                 undo.callback(output.close)
                 process = await asyncio.create_subprocess_exec(
@@ -232,7 +234,6 @@ def _listening(path: Path) -> socket.socket:
     try:
         listener.setblocking(False)
         listener.bind(str(path))
-        path.chmod(0o600)
         listener.listen(1)
     except BaseException:
         listener.close()
