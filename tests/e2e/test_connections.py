@@ -45,7 +45,8 @@ def test_idle_heads_shut_nobody_out(tmp_path: Path) -> None:
 def test_more_than_may_wait_to_be_accepted_are_turned_away(
     start_server: ServerMaker, callers: Callable[..., Caller]
 ) -> None:
-    server = start_server(connections_waiting_max=WAITING, metrics_token="m")
+    at_once = {"agentpost.http.arrivals.BURST_SECONDS": 0.0}
+    server = start_server(connections_waiting_max=WAITING, metrics_token="m", constants=at_once)
     unfinished = head("POST", "/v1/messages", "Content-Length: 9999") + b"{"
     wrong_key = head("GET", "/v1/me", key="svc_key_wrong")
     requests = [unfinished, head("GET", "/readyz"), *[wrong_key] * 2, *[head("GET", "/v1/me")] * 6]

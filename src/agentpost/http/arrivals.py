@@ -21,7 +21,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from agentpost.clock import Clock, new_id
 from agentpost.domain import ids
-from agentpost.domain.times import MINUTE
+from agentpost.domain.times import MINUTE, seconds
 
 if TYPE_CHECKING:
     from agentpost.http.connection import Connection
@@ -36,6 +36,9 @@ LINGER_SECONDS: Final = 1.0
 """How long the rest of its request is thrown away: closing at once could cost it the answer."""
 _PROBES: Final = (b"GET /healthz ", b"GET /readyz ", b"HEAD /healthz ", b"HEAD /readyz ")
 """What is answered all the same: whoever asks so restarts a server that does not answer."""
+BURST_SECONDS: Final = 3.0
+"""How long more may wait than should before any is turned away: what came in a burst, or while the
+server stood still, can be served. For as long they must have been fewer until the next burst is."""
 _FULL_SHARE: Final = 0.75
 """Of the kernel's queue: what does not fit into it is never answered."""
 _RETRY_SECONDS: Final = 1
@@ -60,12 +63,35 @@ def waiting(listening: socket.socket) -> tuple[int, int] | None:
     return (now, most) if state == _LISTENING else None
 
 
+class _Crowd:
+    """Whether more wait than should, for longer than a burst takes."""
+
+    def __init__(self) -> None:
+        self._stays = False
+        self._changing_since: int | None = None
+        self._looked_at = 0
+
+    def stays(self, is_there: bool, now: int) -> bool:
+        """Whether it is there and has been for long, given that it is there now."""
+        if now - self._looked_at > seconds(BURST_SECONDS):
+            self._stays, self._changing_since = False, None
+        self._looked_at = now
+        if is_there == self._stays:
+            self._changing_since = None
+            return is_there
+        if self._changing_since is None:
+            self._changing_since = now
+        if now - self._changing_since >= seconds(BURST_SECONDS):
+            self._stays, self._changing_since = is_there, None
+        return self._stays and is_there
+
+
 class Arrivals:
     """Decides about each connection that is accepted.
 
     Args:
         listening: where they come from.
-        most: how many may wait there.
+        most: how many may wait there for longer than `BURST_SECONDS`.
         is_full: whether nothing more can be taken in, whoever it is from; asked
             for each connection.
         no_room: the answer to one that is turned away, given the seconds after which its client may
@@ -91,6 +117,7 @@ class Arrivals:
         self._any_id = new_id(ids.REQUEST, clock.now())  # in these answers; all are as long
         self._count = count
         self._clock = clock
+        self._crowd = _Crowd()
         self._open: dict[TurnedAway, None] = {}  # longest first
         self._refused = 0
         self._reported_at: int | None = None
@@ -100,7 +127,10 @@ class Arrivals:
         if self._is_full():
             return True
         queue = waiting(self._listening)
-        return queue is not None and queue[0] > min(self._most, queue[1] * _FULL_SHARE)
+        if queue is None:
+            return False
+        is_crowded = queue[0] > min(self._most, queue[1] * _FULL_SHARE)
+        return self._crowd.stays(is_crowded, self._clock.passed())
 
     def opened(self, connection: TurnedAway) -> None:
         """One that is turned away; one too many closes the one that is open longest."""
