@@ -315,12 +315,13 @@ class PostgresTx:
         """See `Tx.one`."""
         rows = self._ahead.pop((sql, params), None) if self._ahead else None
         if rows is None:
-            self._pipeline.send(sql, params)
-            rows = self._pipeline.rows()
+            rows = self.all(sql, params)
         return rows[0] if rows else None
 
     def all(self, sql: str, params: Params = ()) -> list[Row]:
         """See `Tx.all`."""
+        if not sql.startswith("SELECT"):  # a change that returns what it changed
+            self.has_written = True
         self._pipeline.send(sql, params)
         return self._pipeline.rows()
 
