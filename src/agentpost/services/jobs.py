@@ -20,7 +20,7 @@ from agentpost.domain.credits import Charge
 from agentpost.domain.job import EXECUTING, POISON_FAILURE, WORKER_KILLED_FAILURE, JobState
 from agentpost.domain.journal import Call
 from agentpost.domain.limits import POISON_TAKEOVERS_MAX
-from agentpost.domain.records import AccountRecord, FileRecord, JobRecord
+from agentpost.domain.records import AccountRecord, FileRecord, JobRecord, MessageRecord
 from agentpost.domain.times import iso
 from agentpost.services import ceilings, credits, history, lifecycle, record, storage_space
 from agentpost.services.context import AppContext
@@ -61,6 +61,11 @@ def claim(tx: Tx, ctx: AppContext, job_id: str, owner: str | None = None) -> Job
     unlocked = job_rows.get(tx, job_id)
     if unlocked is None or unlocked.state not in EXECUTING:
         return None
+    confirmed = ctx.lease.now()  # before anything is read that says whose it is
+    accounts.lock_ahead(tx, unlocked.account_id)
+    job_rows.lock_ahead(tx, job_id)
+    work_rows.get_ahead(tx, unlocked.work_id, unlocked.account_id)
+    message = message_rows.get(tx, unlocked.message_id)
     account = accounts.lock(tx, unlocked.account_id)
     job = job_rows.lock(tx, job_id)
     if job is None or job.state not in EXECUTING or job.node != owner:
@@ -68,8 +73,8 @@ def claim(tx: Tx, ctx: AppContext, job_id: str, owner: str | None = None) -> Job
     if _is_stuck(job) and owner not in (None, ctx.node):
         _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
         return None
-    job = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now)
-    return _ticket(tx, ctx, job_id, job.epoch)
+    job = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now, locked=job)
+    return _ticket_of(tx, job, message, confirmed)
 
 
 def _is_stuck(job: JobRecord) -> bool:
@@ -82,14 +87,19 @@ def _ticket(tx: Tx, ctx: AppContext, job_id: str, epoch: int) -> JobTicket | Non
     job = job_rows.get(tx, job_id)
     if job is None or job.epoch != epoch or job.state not in EXECUTING:
         return None
-    message = message_rows.get(tx, job.message_id)
+    return _ticket_of(tx, job, message_rows.get(tx, job.message_id), confirmed)
+
+
+def _ticket_of(
+    tx: Tx, job: JobRecord, message: MessageRecord | None, confirmed: float
+) -> JobTicket:
     assert message is not None, "a message outlives its jobs"
     work = work_rows.get(tx, job.work_id, job.account_id)
-    calls = journal.all_(tx, job_id) if job.calls else {}
+    calls = journal.all_(tx, job.id) if job.calls else {}
     state_json = work.state_json if work else "{}"
     said = history.said_by(tx, message)
     schema = message.response_schema_json
-    return JobTicket(job, epoch, calls, said, state_json, confirmed, schema)
+    return JobTicket(job, job.epoch, calls, said, state_json, confirmed, schema)
 
 
 # --- recorded calls -------------------------------------------------------------------------------
