@@ -161,6 +161,7 @@ class Settings(BaseSettings):
     drain_seconds: Annotated[float, Field(ge=0)]
     step_grace_seconds: Annotated[float, Field(ge=0)]
     connections_max: Annotated[int, Field(ge=0)]
+    connections_waiting_max: Count
     doors: DoorNames
     door_wait_seconds: Seconds
     streams_max: Count

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import TypeVar
 
 import psycopg
 import pytest
@@ -20,6 +21,7 @@ from agentpost.services.nodes import Beats
 from tests.servers import Postgres
 from tests.waiting import PATIENCE, eventually
 
+T = TypeVar("T")
 HeartMaker = Callable[[str], Heartbeat]
 
 
@@ -32,10 +34,10 @@ def url(postgres: Postgres, fresh_postgres: Callable[[str], str]) -> str:
 def hearts(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeartMaker]:
     """`hearts(node)` starts a node's heart, which beats ten times as fast as usual.
 
-    Dead is who misses six beats: on a busy machine one may take as long as two others.
+    Dead is who misses fifteen beats: on a busy machine one may take as long as several others.
     """
     monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.1)
-    monkeypatch.setattr(heartbeat, "DEAD_SECONDS", 0.6)
+    monkeypatch.setattr(heartbeat, "DEAD_SECONDS", 1.5)
     with ExitStack() as ends:
 
         def start(node: str) -> Heartbeat:
@@ -55,6 +57,32 @@ def beats(url: str) -> dict[str, int]:
 def until_beats(url: str, node: str, more: int) -> None:
     goal = beats(url)[node] + more
     eventually(lambda: beats(url)[node] >= goal)
+
+
+class Refusing(PostgresDedicatedConnection):
+    """A connection that cannot be opened the first few times."""
+
+    def __init__(self, url: str, refusals: int) -> None:
+        super().__init__(url)
+        self.refusals = refusals
+
+    def write(self, fn: Callable[[Tx], T]) -> T:
+        if self.refusals:
+            self.refusals -= 1
+            raise psycopg.errors.ConnectionTimeout("connection timeout expired")
+        return super().write(fn)
+
+
+def test_the_first_beat_is_tried_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.01)
+    heart = Heartbeat(Beats(Refusing(url, 4), "node_late", SystemClock()), Lease())
+    heart.start()
+    heart.stop()
+    assert "node_late" in beats(url)
+    never = Heartbeat(Beats(Refusing(url, 5), "node_never", SystemClock()), Lease())
+    with pytest.raises(psycopg.errors.ConnectionTimeout):
+        never.start()
+    assert "node_never" not in beats(url)
 
 
 async def test_a_busy_pool_does_not_silence_a_node(url: str, hearts: HeartMaker) -> None:
@@ -123,7 +151,7 @@ def test_while_nobody_can_look_nobody_is_dead(url: str, hearts: HeartMaker) -> N
     until_beats(url, "node_b", 3)
     with psycopg.connect(url) as connection:
         connection.execute("LOCK TABLE nodes IN ACCESS EXCLUSIVE MODE")
-        threading.Event().wait(1.2)  # twelve beats long
+        threading.Event().wait(2)  # twenty beats long
         assert (first.dead(), second.dead()) == ({}, {})
     for _ in range(3):
         until_beats(url, "node_a", 1)

@@ -11,6 +11,7 @@ from agentpost.clock import ManualClock
 from agentpost.domain.errors import Overloaded, RateLimited
 from agentpost.http import bodies, request_state
 from agentpost.http.bodies import BodyBudget, TooSlow
+from tests.waiting import PATIENCE
 
 IDLE = 0.05
 
@@ -83,10 +84,10 @@ async def test_a_slow_line_may_take_its_time(monkeypatch: pytest.MonkeyPatch) ->
 
     async def client() -> AsyncIterator[Message]:
         for n in range(20):
-            yield piece(b"x" * 10, more=n < 19)
+            yield piece(b"x" * 1_000, more=n < 19)
             await asyncio.sleep(0.01)  # all of it: four times what every body gets
 
-    assert len(await read(request(client()), idle_seconds=10)) == 200
+    assert len(await read(request(client()), idle_seconds=PATIENCE)) == 20_000
 
 
 async def test_only_waiting_for_the_client_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,3 +188,12 @@ async def test_a_small_body_needs_no_place() -> None:
         pass
     over.set()
     await asyncio.gather(*tasks)
+
+
+async def test_a_large_body_is_taken_no_faster_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "LARGE_BYTES_PER_SECOND_MAX", 1_000)
+    loop = asyncio.get_running_loop()
+    began, pace = loop.time(), bodies.Pace()
+    for size in (10, 20, 50):
+        await pace.keep(size)
+        assert loop.time() - began >= size / 1_000 - 0.001
