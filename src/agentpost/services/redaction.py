@@ -185,7 +185,8 @@ def _parameter(found: re.Match[str]) -> str:
 def _replace_urls(text: str, clean: Callable[[re.Match[str]], str]) -> str:
     """`_URL.sub`, looking for a scheme only in front of a "://": nearly every answer has an address
     in it, and trying each character of the text takes twenty times as long."""
-    parts, done = [], 0
+    parts: list[str] = []
+    done = 0
     at = text.find("://")
     while at >= 0:
         scheme = _SCHEME.search(text, max(done, at - _SCHEME_CHARACTERS_MAX), at)
