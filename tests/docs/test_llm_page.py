@@ -18,7 +18,7 @@ from tests.docs.snippets import blocks, write_programs
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
 from tests.house.tree import DOCS
-from tests.waiting import eventually
+from tests.waiting import PATIENCE
 
 PAGE = DOCS / "llm.md"
 PROGRAM_SECONDS_MAX = 120.0
@@ -74,12 +74,13 @@ def test_a_crash_between_a_call_and_its_record(server: AgentServer, stub: OpenAI
     made again, the first one is not, and each is charged once."""
     caller = Caller(server)
     answered: list[int] = []
-    accepted = threading.Event()
+    accepted, killed = threading.Event(), threading.Event()
 
     def die(_: int) -> None:
         if len(answered) == 2:
             accepted.wait()
             server.kill()
+            killed.set()
 
     def answer(request: Request) -> Reply:
         results = sum(message["role"] == "tool" for message in request["messages"])
@@ -89,7 +90,7 @@ def test_a_crash_between_a_call_and_its_record(server: AgentServer, stub: OpenAI
     stub.answer = answer
     sent = caller.send("Which files?", conversation="crash")
     accepted.set()
-    eventually(lambda: server.process is None, what="the end of the server")
+    assert killed.wait(PATIENCE), "the provider is asked a second time"
     server.start()
     done = caller.final(sent["id"])
     caller.close()

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
 
 import httpx2
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from tests import forked
 from tests.e2e.caller import Caller, Json
 from tests.e2e.server import AgentServer
+from tests.links import without_links
 from tests.waiting import eventually
 
 FILES = 12
@@ -82,15 +82,6 @@ def answers(caller: Caller, message_id: str) -> Json:
         "endpoints": caller.call("GET", "/v1/webhooks").json(),
         "work": without_links(caller.call("GET", "/v1/work").json()),
     }
-
-
-def without_links(shape: Any) -> Any:
-    """Links to files are signed anew by each answer."""
-    if isinstance(shape, list):
-        return [without_links(each) for each in shape]
-    if isinstance(shape, dict):
-        return {name: without_links(each) for name, each in shape.items() if name != "url"}
-    return shape
 
 
 def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: Path) -> None:

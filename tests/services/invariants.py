@@ -16,6 +16,7 @@ from agentpost.db.session import Row, Tx
 from agentpost.domain.message import TurnState
 from agentpost.services.context import AppContext
 from tests.domain.test_status import oracle
+from tests.links import without_links
 from tests.services.harness import Shape
 
 TOLD_BY_LOG = {
@@ -36,13 +37,6 @@ TOLD_BY_EVENT = {
 }
 TURN_ENTRIES = {"agent_reply": "ended", "turn_failed": "failed", "turn_busy": "busy"}
 EXECUTING = "('running', 'overdue')"
-
-
-def without_links(shape: Shape) -> Shape:
-    """A Message or Job whose files have no links: an event's are signed when it is sent."""
-    files = [{**file, "url": ""} for file in shape["files"]]
-    listed = {"jobs": [without_links(job) for job in shape["jobs"]]} if "jobs" in shape else {}
-    return {**shape, "files": files, **listed}
 
 
 class Harness(Protocol):

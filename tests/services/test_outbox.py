@@ -6,17 +6,8 @@ import pytest
 
 from agentpost.domain.errors import Refusal
 from agentpost.services import accounts, credits, jobs, works
-from tests.services.harness import Harness, Shape, opened
-
-
-def without_links(shape: Shape) -> Shape:
-    """A Message or Job whose files have no links: they are signed when an event is sent."""
-
-    def plain(files: list[Shape]) -> list[Shape]:
-        return [{**file, "url": ""} for file in files]
-
-    listed = {"jobs": [without_links(job) for job in shape["jobs"]]} if "jobs" in shape else {}
-    return {**shape, "files": plain(shape["files"]), **listed}
+from tests.links import without_links
+from tests.services.harness import Harness, opened
 
 
 async def blocked_then_completed(harness: Harness) -> str:

@@ -41,7 +41,7 @@ T = TypeVar("T")
 Files: TypeAlias = "Mapping[str, bytes | str] | Sequence[str | Path]"
 """Contents by name, or paths."""
 _CREDITS = 100.0
-_SECONDS = 10.0
+_SECONDS = 60.0
 _STOP_SECONDS = 2.0
 _LOOK_SECONDS = 0.01
 _BETWEEN_SECONDS = 1.0
