@@ -7,8 +7,7 @@ recycles, leaves a busy worker behind when its parent is killed, throws away wha
 passes the whole environment on and unpickles whatever a worker answers.
 
 The pool is shared fairly by account (`agentpost.domain.fair_queue`), and each call has limits: time
-on the clock, counted from when a worker has the call; CPU time; memory. Without them one account's
-hostile file would hold the workers of all others.
+on the clock from when a worker has it, CPU time, memory. Else one hostile file would hold them all.
 
 A worker gets a listed part of the server's environment and none of its memory, no more: it runs as
 the same user. That contains accidents; it is not a sandbox for code nobody trusts.
@@ -108,8 +107,7 @@ class WorkerPool:
         self._usable.set()
 
     async def start(self) -> None:
-        """Remove what a killed server left in ``scratch``, and start a worker where there is
-        something for it to import: a bare one takes 19 MB and is there in a tenth of a second."""
+        """Remove what a killed server left in ``scratch``; warm a worker that is to import."""
         await asyncio.to_thread(_clear, self._scratch)
         if self._imports:
             self._rest(await self._spawn())
