@@ -40,6 +40,19 @@ RUN apt-get update \
     && install --directory --owner agentpost --group agentpost --mode 0700 /data \
     && install --directory /agent
 
+# pg_dump and pg_restore, which `agentpost backup` and `restore` run. They serve databases of their own
+# version and older ones; Debian 12 has those of PostgreSQL 15, so they come from PostgreSQL's
+# repository, whose key is in Debian's package. "" leaves them out.
+ARG POSTGRES_CLIENT=18
+# hadolint ignore=DL3008
+RUN if [ -n "$POSTGRES_CLIENT" ]; then \
+      apt-get update \
+      && apt-get install --yes --no-install-recommends ca-certificates postgresql-common \
+      && /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh -y \
+      && apt-get install --yes --no-install-recommends "postgresql-client-$POSTGRES_CLIENT" \
+      && rm -rf /var/lib/apt/lists/*; \
+    fi
+
 COPY --from=build /opt/agentpost /opt/agentpost
 
 # An agent's modules are looked for in the working folder.

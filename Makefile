@@ -52,6 +52,9 @@ simulate: $(READY) ## Play random histories of whole nodes; ARGS="--histories 50
 chaos: $(READY) ## Real processes under real faults; ARGS="--minutes 60 --seed 7 --faults kill,stop"
 	@PYTHONPATH=. $(BIN)/python -m tests.chaos $(ARGS)
 
+two-versions: $(READY) ## Servers of an earlier commit on the new schema, beside new ones; COMMIT=v0.2.0
+	@TEST_EARLIER_COMMIT=$(COMMIT) $(BIN)/python -m pytest -q -n0 tests/e2e/test_two_versions.py
+
 check: lint types imports ## Lint, formatting, types, import contracts
 
 lint: $(READY)

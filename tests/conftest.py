@@ -11,6 +11,7 @@ from pathlib import Path
 import httpcore2
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 
 from tests import servers
 
@@ -21,7 +22,12 @@ RUN_OWNER = "TEST_RUN_OWNER"
 AUTHORITIES = Path(__file__).with_name("authorities.pem")
 
 
+# By default Hypothesis fails an example that takes 200 ms, and draws that take seconds.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("patient")
     # The processes that tests start would compile every module anew, which takes two seconds each.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["SSL_CERT_FILE"] = str(AUTHORITIES)

@@ -13,8 +13,8 @@ from psycopg import sql
 
 BYTES_MAX = 4 * 2**20
 """Of all tables with their indexes: rows that are deleted still cost those who scan."""
-KEPT = "alembic_version"
-"""The one table whose row came with the schema."""
+KEPT = ("alembic_version", "schema_support")
+"""The tables whose rows came with the schema."""
 OWN_OBJECTS = 16384
 """Objects with smaller numbers are PostgreSQL's own."""
 
@@ -33,7 +33,9 @@ CATALOGS = {
     "pg_extension": "oid",
 }
 SEEN = "SELECT '{0}', count(*), max(xmin::text::bigint)::text FROM {0} WHERE {1} >= {2}"
-VERSION = f"SELECT 'version', count(*), max(version_num) FROM {KEPT}"
+VERSION = """
+SELECT 'version', count(*), max(version_num || serves_from) FROM alembic_version, schema_support
+"""
 SETTINGS = """
 SELECT 'settings', count(*), string_agg(setconfig::text, '') FROM pg_db_role_setting
 JOIN pg_database d ON d.oid = setdatabase WHERE datname = current_database()
@@ -101,7 +103,7 @@ def _empty(connection: psycopg.Connection, found: list[tuple[str, str, int]]) ->
     for name, kind, _ in found:
         if kind == "S":
             statements.append(f"SELECT setval('{name}', 1, false)")
-        elif name != KEPT:
+        elif name not in KEPT:
             statements.append(f"DELETE FROM {name}")
     with connection.transaction():
         connection.execute(sql.SQL("; ".join(statements)))

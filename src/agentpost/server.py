@@ -76,7 +76,7 @@ class Server:
         self._scratch = scratch
         self._lock = lock
         self._ready = ready
-        self._drain = Drain(parts.ctx, parts.turns, parts.jobs, parts.background)
+        self._drain = Drain(parts.ctx, parts.turns, parts.jobs, parts.background, parts.deliveries)
         self.first = first
 
     @property

@@ -44,7 +44,7 @@ def together(value: Any, made: TakenApart) -> Any:
     return value
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(values, st.booleans(), st.sampled_from([7, 4_096, 65_536, 10**9]))
 def test_a_body_taken_apart_goes_together_again(value: Any, ascii_only: bool, step: int) -> None:
     made = taken_apart(json.dumps(value, ensure_ascii=ascii_only).encode(), step)

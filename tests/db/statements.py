@@ -25,6 +25,7 @@ UNREADABLE = {
     "accounts.ended_holders": "finds rows by so many ids",
     "account_deletion._some": "read where it is called",
     "account_export._paged": "read below",
+    "account_export._of_events": "finds rows of so many events",
     "logins.delete_all": "read below",
     "uploads.lock": "finds rows by so many ids",
     "conversations.names": "finds rows by so many ids",
@@ -44,6 +45,12 @@ COMPLETED = {
     ),
     "account_export._paged files": (
         "SELECT * FROM files WHERE work_id = ? AND blob > ? ORDER BY blob LIMIT 200"
+    ),
+    "account_export._of_events": (
+        "SELECT event_id, n FROM attempts WHERE event_id IN (?, ?) ORDER BY event_id, n"
+    ),
+    "account_export._of_events deliveries": (
+        "SELECT event_id FROM deliveries WHERE event_id IN (?, ?) ORDER BY event_id, endpoint_id"
     ),
     "logins.delete_all": "DELETE FROM sessions WHERE account_id = ?",
     "logins.delete_all users": "DELETE FROM sessions WHERE user_id = ?",

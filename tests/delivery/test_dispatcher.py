@@ -231,6 +231,27 @@ async def test_stopping_gives_back_what_is_on_its_way(ctx: AppContext, account: 
         held.gate.set()
 
 
+async def test_a_drain_records_what_is_on_its_way_and_sends_no_more(
+    ctx: AppContext, account: str
+) -> None:
+    held = Held()
+    async with serving(held) as server:
+        async with sending(ctx) as loop:
+            target = await endpoint(ctx, account, server)
+            await send(ctx, account, target, WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX + 4)
+            await eventually_async(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
+            await loop.claim_no_more()
+            await send(ctx, account, target, 1)
+            ended = asyncio.create_task(loop.attempts_ended())
+            held.gate.set()
+            await ended
+            assert loop.under_way == 0
+        assert len(server.requests) == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX
+    found, _ = await deliveries.page(ctx, account, target, 500, None, None)
+    counted = collections.Counter((each.status.value, each.attempts) for each in found)
+    assert counted == {("delivered", 1): WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX, ("pending", 0): 5}
+
+
 async def test_a_rotated_secret_signs_what_was_claimed_before(
     ctx: AppContext, account: str
 ) -> None:

@@ -13,6 +13,7 @@ from tests.e2e.balancer import balanced
 from tests.e2e.caller import Caller
 from tests.e2e.cluster import Cluster, cluster
 from tests.e2e.fixtures import ServerMaker
+from tests.e2e.receivers import receiving
 from tests.e2e.server import KEY, AgentServer
 from tests.waiting import eventually
 
@@ -80,6 +81,30 @@ def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
     assert set(begun(server).values()) == {1}
     caller.close()
     server.kill()  # nobody waits for an hour
+
+
+def test_webhooks_on_their_way_are_recorded_before_the_end(start_server: ServerMaker) -> None:
+    server = start_server(
+        egress_allow="127.0.0.1/32", step_grace_seconds=HOUR, webhook_timeout_seconds=HOUR
+    )
+    caller = Caller(server)
+    with receiving() as receiver:
+        receiver.held = threading.Event()
+        caller.call("POST", "/v1/webhooks", json={"url": receiver.url})
+        caller.send("hello")
+        receiver.await_count(1)
+        process = server.process
+        assert process is not None
+        process.send_signal(signal.SIGTERM)
+        eventually(lambda: "drain_began" in server.log_tail())
+        receiver.held.set()
+        assert process.wait(60) == 0
+        server.process = None
+    caller.close()
+    assert server.rows("SELECT status, attempts FROM deliveries") == [
+        {"status": "delivered", "attempts": 1}
+    ]
+    assert '"unfinished": 0, "webhooks": 0' in server.log_tail(), "it waited for them"
 
 
 def test_a_rolling_restart_fails_no_request_and_repeats_no_step(cluster: Cluster) -> None:

@@ -228,6 +228,11 @@ def test_compose_fits_the_image() -> None:
         assert services[name]["command"] == ["serve", "--role", name]
         assert services[name]["read_only"] is True
         assert float(services[name]["stop_grace_period"].removesuffix("s")) > stop_seconds()
+    dumps = re.search(r"^ARG POSTGRES_CLIENT=(\d+)$", IMAGE, re.M)
+    serves = re.search(r"/postgres:(\d+)-", services["postgres"]["image"])
+    assert dumps
+    assert serves
+    assert int(dumps[1]) >= int(serves[1]), "pg_dump refuses a newer server"
     published = [port for each in services.values() for port in each.get("ports", [])]
     assert [port for port in published if not port.startswith("127.0.0.1:")] == []
 

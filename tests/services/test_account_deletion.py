@@ -9,10 +9,12 @@ import pytest
 from sqlalchemy import BigInteger, Column, Integer, Table
 
 from agentpost.clock import ManualClock
+from agentpost.db import history
 from agentpost.db.session import Tx
 from agentpost.db.tables import metadata
 from agentpost.domain.errors import Refusal
-from agentpost.services import account_deletion, accounts
+from agentpost.domain.records import AttachmentRecord
+from agentpost.services import account_deletion, accounts, shown_files
 from agentpost.services.context import AppContext
 from tests.services.databases import account, clock, ctx, schema_url
 from tests.services.driver import manual_harness
@@ -171,7 +173,12 @@ async def test_running_work_is_stopped_first(tmp_path: Path) -> None:
         running = (await at.accept("runs", conversation="one")).message.id
         await at.accept("waits", conversation="one")
         await ctx.db.write(lambda tx: tx.execute("UPDATE users SET role = 'owner'"))
+        sent = AttachmentRecord(running, 0, "sent.txt", blob="files/sent")
+        await ctx.db.write(lambda tx: history.insert_attachment(tx, sent))
+        assert (await shown_files.linked(ctx, f"{running}/0")).name == "sent.txt"
         await account_deletion.begin(ctx, account_id)
+        with pytest.raises(Refusal):  # links end with the first transaction
+            await shown_files.linked(ctx, f"{running}/0")
         while not await account_deletion.step(ctx, account_id):
             at.clock.advance(1)
         assert owned.job_id in at.placed.aborted

@@ -34,6 +34,7 @@ async def test_everything_of_an_account_and_nothing_else(
     ctx: AppContext, account: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rows, "PAGE", 1)
+    monkeypatch.setattr(rows, "_EVENTS_AT_ONCE", 1)
     other = (await accounts.create(ctx, "other@example.com", "Other")).id
     await accounts.create_key(ctx, account, "ci")
     for mark, each in (("_goes", account), ("_stays", other)):
@@ -62,6 +63,10 @@ async def test_everything_of_an_account_and_nothing_else(
         *found,
         "bytes/uploads/_goes",
     }
+    events = {each["id"] for each in lines(found["events.jsonl"])}
+    assert events == {"event_goes", "loose_goes"}
+    assert [each["event_id"] for each in lines(found["deliveries.jsonl"])] == ["event_goes"]
+    assert "claimed_until" not in lines(found["deliveries.jsonl"])[0]
     (file,) = lines(found["files.jsonl"])
     assert found[file["member"]] == b"file"
     text = b"".join(found.values()).decode()
@@ -70,6 +75,11 @@ async def test_everything_of_an_account_and_nothing_else(
     for secret in rows.LEFT_OUT:
         assert f'"{secret}"' not in text
 
+    with (tmp_path / "streamed").open("wb") as target:
+        assert await account_export.stream(ctx, account, target) == made
+    streamed = members(tmp_path / "streamed")
+    del streamed["manifest.json"], found["manifest.json"]  # when it was made
+    assert streamed == found
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
     with pytest.raises(ValueError, match="there already"):
         await account_export.export(ctx, account, place)

@@ -3,13 +3,13 @@
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.db import pending_deletions
+from agentpost.db import meta, pending_deletions
 from agentpost.db import works as work_rows
 from agentpost.db.pending_deletions import BlobLost
 from agentpost.db.session import Tx
 from agentpost.db.tables import metadata
 from agentpost.domain.records import FileRecord
-from agentpost.services import blobs, doctor
+from agentpost.services import blob_hold, blobs, doctor
 from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing
 from tests.services.databases import clock, ctx, schema_url
@@ -212,3 +212,22 @@ def test_every_table_that_names_bytes_is_known_here() -> None:
     """A new one needs its way into and out of `pending_deletions`."""
     named = {name for name, table in metadata.tables.items() if "blob" in table.columns}
     assert named == {"attachments", "pending_deletions", "files", "uploads"}
+
+
+# --- holding --------------------------------------------------------------------------------------
+async def test_an_export_that_ends_leaves_the_hold_of_a_backup(
+    ctx: AppContext, clock: ManualClock
+) -> None:
+    def held(tx: Tx) -> tuple[bool, bool]:
+        """Whether blobs are held, and whether a version that knows one hold only sees it."""
+        return blob_hold.is_held(tx, clock.now()), meta.get(tx, blob_hold.NAME) is not None
+
+    of_killed = f"{blob_hold.NAME}:killed"
+    await ctx.db.write(lambda tx: meta.put(tx, of_killed, str(clock.now() - 1)))
+    assert await ctx.db.read(held) == (False, False)
+    async with blob_hold.held(ctx):
+        async with blob_hold.held(ctx):
+            pass
+        assert await ctx.db.read(held) == (True, True)
+    assert await ctx.db.read(held) == (False, False)
+    assert await ctx.db.read(lambda tx: meta.starting(tx, blob_hold.NAME)) == {}

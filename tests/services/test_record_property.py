@@ -367,7 +367,6 @@ def lives(count: int, *phases: Phase) -> settings:
     return settings(
         max_examples=count * TIMES,
         stateful_step_count=50,
-        deadline=None,
         phases=phases or tuple(Phase),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )

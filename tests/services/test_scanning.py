@@ -15,7 +15,7 @@ from agentpost.domain.records import AttachmentRecord
 from agentpost.domain.uploads import UploadStatus
 from agentpost.egress.client import Fetched
 from agentpost.processes.scanner import Scanned, Scanner, Verdict, parse_command
-from agentpost.services import attachments, blobs, scanning, uploads
+from agentpost.services import attachments, blobs, doctor, scanning, uploads
 from agentpost.services.attachments import Attached, InlineFile
 from agentpost.services.context import AppContext
 from tests.services.test_uploads import ACCOUNT, announce, ctx, files_in, post, row
@@ -60,6 +60,44 @@ async def test_only_so_many_run_at_once(tmp_path: Path) -> None:
     one = Scanner(argv, 30, 1, {"PATH": "/usr/bin:/bin"})
     found = await asyncio.gather(*(one.scan(tmp_path) for _ in range(4)))
     assert {each.verdict for each in found} == {Verdict.CLEAN}
+
+
+async def test_a_scanner_that_fails_is_named_until_it_works_again(
+    scanned: AppContext, tmp_path: Path
+) -> None:
+    for state in ("ok", "broken", "suspicious"):
+        (tmp_path / state).write_text("")
+    now = tmp_path / "now"
+    shell = f"case $(readlink {now}) in broken) echo No daemon; exit 2;; suspicious) exit 1;; esac"
+    scanned.scanner = Scanner(["sh", "-c", shell, "scan"], 30, 2, {"PATH": "/usr/bin:/bin"})
+
+    def become(state: str) -> None:
+        now.unlink(missing_ok=True)
+        now.symlink_to(state)
+
+    def degraded() -> list[str]:
+        return scanned.health.degraded()
+
+    become("ok")
+    await scanning.check(scanned)
+    assert (scanned.health.parts(), degraded()) == ({"scanner": True}, [])
+    become("broken")
+    await scanning.check(scanned)
+    assert degraded() == [], "one that worked a moment ago is not asked again"
+    with pytest.raises(Overloaded):
+        await store(scanned, b"fine")
+    assert degraded() == ["scanner"]
+    assert scanned.health.failing() == [], "messages without files are still served"
+    [found] = await doctor.examine(scanned)
+    assert (found.id, found.state) == ("scanner", "failing")
+    assert found.problem == "Files cannot be scanned for malware. exit 2: No daemon"
+    become("suspicious")
+    await scanning.check(scanned)
+    assert degraded() == ["scanner"]
+    become("ok")
+    await scanning.check(scanned)
+    assert degraded() == []
+    assert await doctor.examine(scanned) == []
 
 
 def test_a_command_has_a_program() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -13,23 +14,36 @@ from agentpost.cli.errors import EXIT_USAGE, fail, say
 
 if TYPE_CHECKING:
     from agentpost.services.account_deletion import Doomed
+    from agentpost.services.account_export import Exported
     from agentpost.services.context import AppContext
+
+
+STDOUT: Final = "-"
 
 
 def accounts_export(
     account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
-    place: Annotated[Path, typer.Argument(help="The archive to write, such as team.tar.")],
+    place: Annotated[
+        Path, typer.Argument(help="The archive to write, such as team.tar; - is standard output.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Write everything that is of an account into an archive, but no secrets."""
     from agentpost.services import account_export
 
-    made = with_context(
-        lambda ctx: account_export.export(ctx, account, place),
-        "accounts export",
-        account,
-        detail={"place": str(place)},
-    )
+    streamed = str(place) == STDOUT
+    if streamed and sys.stdout.isatty():
+        fail("The archive would go to the terminal: send it to a file or a program.", EXIT_USAGE)
+
+    async def write(ctx: AppContext) -> Exported:
+        if streamed:
+            try:
+                return await account_export.stream(ctx, account, sys.stdout.buffer)
+            except BrokenPipeError:
+                raise OSError("what read the archive ended before it was complete") from None
+        return await account_export.export(ctx, account, place)
+
+    made = with_context(write, "accounts export", account, detail={"place": str(place)})
     shape = {
         "id": made.account_id,
         "place": str(place),
@@ -39,8 +53,10 @@ def accounts_export(
         "missing": made.missing,
     }
     rows = sum(made.counts.values())
-    line = f"{place}: {rows:,} rows and {made.blobs:,} files of {made.blob_bytes:,} bytes"
-    show(shape, as_json, line)
+    where = "standard output" if streamed else place
+    line = f"{where}: {rows:,} rows and {made.blobs:,} files of {made.blob_bytes:,} bytes"
+    with redirect_stdout(sys.stderr if streamed else sys.stdout):
+        show(shape, as_json, line)
     if made.missing:
         say(f"{made.missing} files are missing in the storage: members.jsonl names them")
         raise typer.Exit(1)

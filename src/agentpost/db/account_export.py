@@ -5,10 +5,11 @@ Every kind is found by an index, and what is secret or only the server's own is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from agentpost.db.accounts import ACCOUNTS, KEYS, LEDGER
+from agentpost.db.attempts import ATTEMPTS
 from agentpost.db.conversations import CONVERSATIONS
 from agentpost.db.endpoints import ENDPOINTS
 from agentpost.db.history import ATTACHMENTS
@@ -18,7 +19,7 @@ from agentpost.db.messages import ENTRIES, FILES, JOBS, MESSAGES
 from agentpost.db.packed_bodies import unpacked
 from agentpost.db.requests import REQUESTS
 from agentpost.db.schedules import SCHEDULES
-from agentpost.db.session import Tx
+from agentpost.db.session import Row, Tx
 from agentpost.db.uploads import UPLOADS
 from agentpost.db.users import USERS
 from agentpost.db.works import WORKS
@@ -50,29 +51,86 @@ _PARTS: Final = (
     ("conversations", "keys", CONVERSATIONS, "owner", "id"),
 )
 """Kind, the kind of its owner, mapper, the column of the owner, and what orders them."""
-KINDS: Final = ("account", *_OF_ACCOUNT, *(kind for kind, *_ in _PARTS))
+_EVENT: Final = ("id", "account_id", "message_id", "job_id", "name", "data_json", "at")
+_DELIVERY: Final = (
+    *("event_id", "endpoint_id", "status", "attempts", "attempts_made", "last_status_code"),
+    *("last_error", "last_response", "last_ms", "created_at", "delivered_at", "next_attempt_at"),
+)
+_EVENTS_OF_MESSAGE = (
+    f"SELECT {', '.join(_EVENT)} FROM events WHERE message_id = ? AND id > ? ORDER BY id LIMIT ?"
+)
+_LOOSE_EVENTS = (
+    f"SELECT {', '.join(_EVENT)} FROM events WHERE message_id IS NULL AND account_id = ?"
+    " AND id > ? ORDER BY id LIMIT ?"
+)
+_OF_EVENTS: Final = {
+    "deliveries": ("deliveries", _DELIVERY, "event_id, endpoint_id"),
+    "attempts": (ATTEMPTS.table, ATTEMPTS.columns, "event_id, endpoint_id, n"),
+}
+"""Kind -> its table, columns and order."""
+_EVENTS_AT_ONCE: Final = 20
+"""Each has up to ten deliveries, and those a few attempts."""
+KINDS: Final = (
+    *("account", *_OF_ACCOUNT, *(kind for kind, *_ in _PARTS)),
+    *("events", *_OF_EVENTS),
+)
 
 
-def rows(tx: Tx, account_id: str, kind: str) -> Iterator[tuple[Mapper[Any], Any]]:
-    """Every record of a kind with its mapper; at most two pages are held."""
+def rows(tx: Tx, account_id: str, kind: str) -> Iterator[dict[str, Any]]:
+    """The columns, of every row of a kind, that its account may have; at most two pages of rows
+    are held."""
     if kind == "account":
         for account in ACCOUNTS.all(tx, f"{ACCOUNTS.select} WHERE id = ?", (account_id,)):
-            yield ACCOUNTS, account
+            yield _public(ACCOUNTS, account)
+    elif kind == "events":
+        for page in _events(tx, account_id):
+            for row in page:
+                yield dict(zip(_EVENT, row, strict=True))
+    elif kind in _OF_EVENTS:
+        yield from _of_events(tx, account_id, *_OF_EVENTS[kind])
     elif kind in _OF_ACCOUNT:
         mapper = _OF_ACCOUNT[kind]
         for record in _paged(tx, mapper, "account_id", "id", account_id):
-            yield mapper, unpacked(record) if kind == "requests" else record
+            yield _public(mapper, unpacked(record) if kind == "requests" else record)
     else:
         _, of, mapper, column, order = next(part for part in _PARTS if part[0] == kind)
         owners = [account_id] if kind == "conversations" else []
         for owner in (*owners, *_owners(tx, account_id, of)):
             for record in _paged(tx, mapper, column, order, owner):
-                yield mapper, record
+                yield _public(mapper, record)
 
 
-def public(mapper: Mapper[Any], record: Any) -> dict[str, Any]:
-    """The columns that its account may have."""
+def _public(mapper: Mapper[Any], record: Any) -> dict[str, Any]:
     return {name: getattr(record, name) for name in mapper.columns if name not in LEFT_OUT}
+
+
+def _events(tx: Tx, account_id: str) -> Iterator[list[Row]]:
+    """Pages of the events of each message, then of those of none."""
+    for message_id in _owners(tx, account_id, "messages"):
+        yield from _event_pages(tx, _EVENTS_OF_MESSAGE, message_id)
+    yield from _event_pages(tx, _LOOSE_EVENTS, account_id)
+
+
+def _event_pages(tx: Tx, sql: str, owner: str) -> Iterator[list[Row]]:
+    page = tx.all(sql, (owner, "", _EVENTS_AT_ONCE))
+    while page:
+        yield page
+        if len(page) < _EVENTS_AT_ONCE:
+            return
+        page = tx.all(sql, (owner, page[-1][0], _EVENTS_AT_ONCE))
+
+
+def _of_events(
+    tx: Tx, account_id: str, table: str, columns: Sequence[str], order: str
+) -> Iterator[dict[str, Any]]:
+    for page in _events(tx, account_id):
+        ids = [row[0] for row in page]
+        marks = ", ".join("?" * len(ids))
+        sql = (
+            f"SELECT {', '.join(columns)} FROM {table} WHERE event_id IN ({marks}) ORDER BY {order}"
+        )
+        for row in tx.all(sql, ids):
+            yield dict(zip(columns, row, strict=True))
 
 
 def _owners(tx: Tx, account_id: str, of: str) -> Iterator[str]:

@@ -21,6 +21,12 @@ def get(tx: Tx, name: str) -> str | None:
     return str(row[0]) if row else None
 
 
+def starting(tx: Tx, prefix: str) -> dict[str, str]:
+    """The values whose names begin so. ``prefix`` has none of the signs of a pattern but ``_``."""
+    rows = tx.all("SELECT name, value FROM meta WHERE name LIKE ?", (f"{prefix}%",))
+    return {str(name): str(value) for name, value in rows if name.startswith(prefix)}
+
+
 def put(tx: Tx, name: str, value: str) -> None:
     """Store the value, over an older one."""
     tx.execute(

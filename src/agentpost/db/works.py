@@ -28,7 +28,10 @@ _SHOWN = (
 _RUNS = "SELECT 1 FROM jobs WHERE work_id = ? AND state IN ('running', 'overdue') LIMIT 1"
 
 _FILE = f"{FILES.select} WHERE work_id = ? AND path = ? AND replaced = 0"
-_LIVE_FILE = f"{_FILE} AND EXISTS (SELECT 1 FROM works WHERE id = work_id AND deleted_at IS NULL)"
+_LIVE_FILE = (
+    f"{_FILE} AND EXISTS (SELECT 1 FROM works w JOIN accounts a ON a.id = w.account_id"
+    " WHERE w.id = work_id AND w.deleted_at IS NULL AND a.deleted_at IS NULL)"
+)
 _FILES = f"{FILES.select} WHERE work_id = ? AND replaced = 0 ORDER BY created_at, path"
 _FILES_OF_CONVERSATION = (
     f"{FILES.select} WHERE work_id IN (SELECT id FROM works WHERE conversation_id = ? AND home = 0"
@@ -148,7 +151,8 @@ def file(tx: Tx, work_id: str, path: str) -> FileRecord | None:
 
 
 def live_file(tx: Tx, work_id: str, path: str) -> FileRecord | None:
-    """One file of a work that was not deleted, whoever owns it: a link is its own permission."""
+    """One file of a work that was not deleted, whoever owns it: a link is its own permission. None
+    when its account is being deleted."""
     return FILES.one(tx, _LIVE_FILE, (work_id, path))
 
 

@@ -67,6 +67,7 @@ class Deliveries:
         self._wake = asyncio.Event()
         self._woken = False
         self._stopping = False
+        self._claiming = True
         self._queues: dict[str, EndpointQueue] = {}
         self._limits = ConcurrencyLimits()
         self._blocked: deque[EndpointQueue] = deque()  # queues that found no free slot
@@ -106,6 +107,20 @@ class Deliveries:
         self._ctx.endpoint_changed.add(self.changed)
         self._ctx.external_commit.add(self.poll)
 
+    @property
+    def under_way(self) -> int:
+        """How many attempts have begun and not ended."""
+        return len(self._attempts)
+
+    async def claim_no_more(self) -> None:
+        """From now on no attempt begins; what is claimed and not sent is given back."""
+        await self._loop.run(self._close())
+
+    async def attempts_ended(self) -> None:
+        """Returns when no attempt is under way, which takes ``webhook_timeout_seconds`` at most;
+        call `claim_no_more` first."""
+        await self._loop.run(self._wait_for_attempts())
+
     async def stop(self) -> None:
         """Give attempts on their way a moment, record what ended, give back the rest."""
         try:
@@ -137,6 +152,15 @@ class Deliveries:
         if self._done or self._unused:
             await deliveries.record_and_claim(self._ctx, list(self._done), list(self._unused), {})
         await self._egress.aclose()
+
+    async def _close(self) -> None:
+        self._claiming = False
+        for endpoint_id in list(self._queues):
+            self._empty_queue(endpoint_id)
+
+    async def _wait_for_attempts(self) -> None:
+        if self._attempts:
+            await asyncio.wait(self._attempts)
 
     async def _sweep(self) -> None:
         """Retries fall due, claims of dead nodes run out, a wake-up may have been lost."""
@@ -211,6 +235,8 @@ class Deliveries:
         """How much could be claimed now, by endpoint: up to ``most`` endpoints, the longest waiting
         first."""
         capacities: dict[str, int] = {}
+        if not self._claiming:
+            return capacities
         slow_free = self._limits.slow_free
         for endpoint_id, queue in self._queues.items():
             capacity = self._limits.capacity(queue)
@@ -262,6 +288,9 @@ class Deliveries:
         """Send waiting deliveries while the limits of this endpoint and of all allow it."""
         while queue.waiting and queue.in_flight < queue.attempts_max and not self._stopping:
             since, claimed = queue.waiting[0]
+            if not self._claiming:  # it was claimed by a commit that was under way
+                self._empty_queue(claimed.endpoint_id)
+                return
             free = self._limits.free_for(queue)
             if time.monotonic() - since > _CLAIM_SECONDS or (queue.slow and not free):
                 queue.prefetch = min(queue.prefetch, ENDPOINT_ATTEMPTS_MAX)

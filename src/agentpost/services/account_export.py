@@ -1,8 +1,9 @@
 """An archive with everything that is of an account (docs/cli.md: agentpost accounts export).
 
 The rows are read in one transaction, so they fit together, and written as JSON Lines, a file for
-each kind; then the bytes of files are added. The manifest comes last, and the archive gets its name
-when it is complete, so one that was cut off looks like none.
+each kind; then the bytes of files are added. The manifest comes last. An archive in a file gets its
+name when it is complete, so one that was cut off looks like none; one that is streamed is complete
+when it has the manifest.
 """
 
 from __future__ import annotations
@@ -56,55 +57,75 @@ async def export(ctx: AppContext, id_or_email: str, place: Path) -> Exported:
     if place.exists():
         raise ValueError(f"{place} is there already: name a file that is not")
     partial = place.with_name(f"{place.name}.partial")
-    with TemporaryDirectory(dir=place.parent, prefix=".agentpost-export-") as folder:
-        try:
-            async with blob_hold.held(ctx):
-                made = await _fill(ctx, account.id, Path(folder), partial)
-            partial.rename(place)
-        finally:
-            with suppress(FileNotFoundError):
-                partial.unlink()
+    try:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as target:
+            made = await _write(ctx, account.id, target, place.parent)
+            target.flush()
+            os.fsync(target.fileno())
+        partial.rename(place)
+    finally:
+        with suppress(FileNotFoundError):
+            partial.unlink()
     return made
 
 
-async def _fill(ctx: AppContext, account_id: str, folder: Path, partial: Path) -> Exported:
+async def stream(ctx: AppContext, id_or_email: str, target: IO[bytes]) -> Exported:
+    """`export` to what need not be a file, such as standard output; the rows are put beside the
+    data meanwhile. `OSError` when it takes no more."""
+    account = await accounts.find(ctx, id_or_email)
+    data = ctx.settings.data_path
+    made = await _write(ctx, account.id, target, data if data.is_dir() else None)
+    await asyncio.to_thread(target.flush)
+    return made
+
+
+async def _write(
+    ctx: AppContext, account_id: str, target: IO[bytes], beside: Path | None
+) -> Exported:
+    """``beside``: where the rows have room; None: the system's folder for such files."""
+    with TemporaryDirectory(dir=beside, prefix=".agentpost-export-") as folder:
+        async with blob_hold.held(ctx):
+            return await _fill(ctx, account_id, Path(folder), target)
+
+
+async def _fill(ctx: AppContext, account_id: str, folder: Path, target: IO[bytes]) -> Exported:
     counts = await ctx.db.read(lambda tx: _write_rows(tx, account_id, folder))
     blobs = blob_bytes = missing = 0
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as target, (folder / _MEMBERS).open("w") as members:
-        with tarfile.open(fileobj=target, mode="w|", format=tarfile.PAX_FORMAT) as archive:
-            for kind in rows.KINDS:
-                path = folder / f"{kind}.jsonl"
-                member = await asyncio.to_thread(_add, archive, path, path.name)
-                members.write(_line({**member, "rows": counts[kind]}))
-            for kind in _WITH_BYTES:
-                for blob in _blobs(folder / f"{kind}.jsonl"):
-                    try:
-                        local = await ctx.storage.local(blob)
-                        member = await asyncio.to_thread(_add, archive, local, _member(blob))
-                    except (BlobMissing, FileNotFoundError):
-                        members.write(_line({"name": _member(blob), "missing": True}))
-                        missing += 1
-                        continue
-                    members.write(_line(member))
-                    blobs, blob_bytes = blobs + 1, blob_bytes + member["bytes"]
-            members.flush()
-            listed = await asyncio.to_thread(_add, archive, folder / _MEMBERS, _MEMBERS)
-            manifest = {
-                "format": FORMAT,
-                "version": VERSION,
-                "server": __version__,
-                "account_id": account_id,
-                "made_at": iso(ctx.clock.now()),
-                "rows": counts,
-                "files": {"count": blobs, "bytes": blob_bytes, "missing": missing},
-                "members": listed,
-            }
-            last = folder / MANIFEST
-            last.write_text(json.dumps(manifest, indent=2) + "\n")
-            await asyncio.to_thread(_add, archive, last, MANIFEST)
-        target.flush()
-        os.fsync(target.fileno())
+    with (
+        (folder / _MEMBERS).open("w") as members,
+        tarfile.open(fileobj=target, mode="w|", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for kind in rows.KINDS:
+            path = folder / f"{kind}.jsonl"
+            member = await asyncio.to_thread(_add, archive, path, path.name)
+            members.write(_line({**member, "rows": counts[kind]}))
+        for kind in _WITH_BYTES:
+            for blob in _blobs(folder / f"{kind}.jsonl"):
+                try:
+                    local = await ctx.storage.local(blob)
+                    member = await asyncio.to_thread(_add, archive, local, _member(blob))
+                except (BlobMissing, FileNotFoundError):
+                    members.write(_line({"name": _member(blob), "missing": True}))
+                    missing += 1
+                    continue
+                members.write(_line(member))
+                blobs, blob_bytes = blobs + 1, blob_bytes + member["bytes"]
+        members.flush()
+        listed = await asyncio.to_thread(_add, archive, folder / _MEMBERS, _MEMBERS)
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "server": __version__,
+            "account_id": account_id,
+            "made_at": iso(ctx.clock.now()),
+            "rows": counts,
+            "files": {"count": blobs, "bytes": blob_bytes, "missing": missing},
+            "members": listed,
+        }
+        last = folder / MANIFEST
+        last.write_text(json.dumps(manifest, indent=2) + "\n")
+        await asyncio.to_thread(_add, archive, last, MANIFEST)
     return Exported(account_id, counts, blobs, blob_bytes, missing)
 
 
@@ -114,8 +135,7 @@ def _write_rows(tx: Tx, account_id: str, folder: Path) -> dict[str, int]:
     for kind in rows.KINDS:
         counts[kind] = 0
         with (folder / f"{kind}.jsonl").open("w", encoding="utf-8") as file:
-            for mapper, record in rows.rows(tx, account_id, kind):
-                shape = rows.public(mapper, record)
+            for shape in rows.rows(tx, account_id, kind):
                 if shape.get("blob"):
                     shape["member"] = _member(shape["blob"])
                 file.write(_line(shape))

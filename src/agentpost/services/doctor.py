@@ -1,7 +1,8 @@
 """The doctor: the stores must work, and every open row must have an owner or a deadline.
 
 It reports overdue rows of every sweep: turns, jobs, expired messages, bytes, uploads, deleted
-works, endpoints that only fail, mail. Secrets that no key of this server decrypts are named too.
+works, endpoints that only fail, mail. Secrets that no key of this server decrypts are named too,
+and a malware scanner that fails.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from agentpost.services import (
     health,
     health_state,
     missing_runs,
+    scanning,
     storage_audit,
     storage_identity,
 )
@@ -53,6 +55,9 @@ async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     if not failing:
         failing += [Finding(*row) for row in await blob_audit.audit(ctx, full=full)]
         failing += [Finding(*row) for row in await storage_audit.audit(ctx, full=full)]
+    if (problem := await scanning.problem(ctx)) is not None:
+        text = f"{health_state.PROBLEMS[health_state.SCANNER]} {problem}"
+        failing.append(Finding(health_state.SCANNER, "failing", text))
     secrets = await endpoint_secrets.unreadable(ctx)
     failing += [Finding(each, "unreadable", endpoint_secrets.UNREADABLE) for each in secrets]
     return failing + await _neglected(ctx)

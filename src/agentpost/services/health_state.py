@@ -1,7 +1,9 @@
-"""Results of the last checks of this server's parts (`services.health` makes the checks)."""
+"""Results of the last checks of this server's parts (`services.health` and `services.scanning` make
+the checks)."""
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Final
 
@@ -14,17 +16,20 @@ BLOBS: Final = "blobs"
 ENGINE: Final = "engine"
 REDIS: Final = "redis"
 NOTICES: Final = "notices"
-OPTIONAL: Final = frozenset({REDIS, NOTICES})
-"""Parts without which everything works, only slower or less exactly."""
+SCANNER: Final = "scanner"
+OPTIONAL: Final = frozenset({REDIS, NOTICES, SCANNER})
+"""Parts without which all else works, only slower or less exactly; without the scanner files are
+refused, and messages without files are not."""
 PROBLEMS: Final = {
     DATABASE: "The database cannot be written to or read from.",
     BLOBS: "Files cannot be stored or read.",
     ENGINE: "Jobs are not dispatched.",
+    SCANNER: "Files cannot be scanned for malware.",
 }
 
 
 class Health:
-    """The parts that fail now. For one event loop.
+    """The parts that fail now. Safe on any thread.
 
     Attributes:
         free_bytes: room left for files when it was last looked at; None where there is no limit,
@@ -34,25 +39,33 @@ class Health:
     def __init__(self) -> None:
         self.free_bytes: int | None = None
         self._failing: dict[str, float] = {}  # name -> since when, by the monotonic clock
-        self._checked: set[str] = set()
+        self._checked: dict[str, float] = {}  # name -> when last
+        self._lock = threading.Lock()
 
     def failing(self) -> list[str]:
         """The parts this server cannot do its work without, and that fail."""
-        return sorted(self._failing.keys() - OPTIONAL)
+        return sorted(set(self._failing) - OPTIONAL)
 
     def degraded(self) -> list[str]:
         """The parts that fail and can be done without."""
-        return sorted(self._failing.keys() & OPTIONAL)
+        return sorted(set(self._failing) & OPTIONAL)
 
     def parts(self) -> dict[str, bool]:
         """Each part that has been checked: whether it works."""
         return {name: name not in self._failing for name in sorted(self._checked)}
 
+    def worked_within(self, name: str, seconds: float) -> bool:
+        """Whether the last check of a part went well and is no older than that."""
+        at = self._checked.get(name)
+        return at is not None and name not in self._failing and time.monotonic() - at < seconds
+
     def failed(self, name: str, reason: str) -> None:
         """A check failed; logged once for as long as it lasts."""
-        self._checked.add(name)
-        if name not in self._failing:
-            self._failing[name] = time.monotonic()
+        with self._lock:
+            new = name not in self._failing
+            self._checked[name] = time.monotonic()
+            self._failing.setdefault(name, self._checked[name])
+        if new:
             if name in OPTIONAL:
                 log.warning("store_degraded", store=name, reason=reason)
             else:
@@ -60,8 +73,9 @@ class Health:
 
     def works(self, name: str) -> None:
         """A check went well."""
-        self._checked.add(name)
-        since = self._failing.pop(name, None)
+        with self._lock:
+            self._checked[name] = time.monotonic()
+            since = self._failing.pop(name, None)
         if since is not None:
             log.info(
                 "store_recovered", store=name, failed_seconds=round(time.monotonic() - since, 1)

@@ -161,7 +161,7 @@ async def _prepare(blobs: Storage, done: Restored, file: Path) -> None:
 
 def _join(name: str, done: Restored, tx: Tx) -> None:
     """Make database and blobs one installation: each knows the other, and nothing is held."""
-    meta.delete(tx, blob_hold.NAME)
+    blob_hold.forget_all(tx)
     if name:
         meta.put(tx, storage_identity.NAME, name)
     chain = migrate.revisions()

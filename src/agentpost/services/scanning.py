@@ -1,17 +1,28 @@
-"""Files that clients bring are scanned before anybody may read them (design: Scanning files)."""
+"""Files that clients bring are scanned before anybody may read them (design: Scanning files).
+
+Each scan says whether the scanner works (`AppContext.health`); where nobody brings files, a check
+scans a harmless one from time to time.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import structlog
 
 from agentpost.domain.errors import Overloaded
 from agentpost.processes.scanner import Scanned, Verdict
+from agentpost.services import health_state
 from agentpost.services.context import AppContext
 
 log = structlog.get_logger(__name__)
 _RETRY_SECONDS = 30
+CHECK_SECONDS: Final = 30.0
+"""Between two looks whether a check is due: at once while the scanner fails."""
+CHECKED_SECONDS: Final = 300.0
+"""For how long a scan that went well counts: a scanner without a daemon takes seconds of CPU."""
+_HARMLESS: Final = b"A file without malware, by which agentpost checks that the scanner works.\n"
 INFECTED = "the malware scanner found something in it"
 UNSCANNED = "it could not be scanned for malware"
 
@@ -40,13 +51,37 @@ async def is_blob_infected(ctx: AppContext, blob: str, **named: str | None) -> b
     return _judge(ctx, await ctx.scanner.scan(await ctx.storage.local(blob)), named)
 
 
+async def problem(ctx: AppContext) -> str | None:
+    """Scan a harmless file: why the scanner does not work, None when it does or there is none."""
+    if ctx.scanner is None:
+        return None
+    found = await ctx.scanner.scan_bytes(_HARMLESS)
+    if found.verdict is Verdict.INFECTED:
+        return f"it finds something in a harmless file: {found.said}"
+    return found.said if found.verdict is Verdict.FAILED else None
+
+
+async def check(ctx: AppContext) -> None:
+    """Keep `AppContext.health` up to date, unless a file was scanned a short while ago."""
+    if ctx.health.worked_within(health_state.SCANNER, CHECKED_SECONDS):
+        return
+    found = await problem(ctx)
+    if found is None:
+        ctx.health.works(health_state.SCANNER)
+    else:
+        ctx.health.failed(health_state.SCANNER, found)
+
+
 def _judge(ctx: AppContext, found: Scanned, named: dict[str, str | None]) -> bool:
     if found.verdict is Verdict.FAILED:
+        ctx.health.failed(health_state.SCANNER, found.said)
         accepted = ctx.settings.scan_failure == "accept"
         log.error("scan_failed", reason=found.said, accepted=accepted, **named)
         if not accepted:
             text = "The file could not be scanned for malware; send it again later."
             raise Overloaded(text, _RETRY_SECONDS)
+    else:
+        ctx.health.works(health_state.SCANNER)
     if found.verdict is Verdict.INFECTED:
         log.warning("malware_refused", found=found.said, **named)
     return found.verdict is Verdict.INFECTED

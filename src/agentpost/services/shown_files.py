@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, cast
 
-from agentpost.db import chats
+from agentpost.db import accounts, chats
 from agentpost.db import messages as message_rows
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
@@ -137,7 +137,9 @@ def _sent(tx: Tx, ctx: AppContext, file_id: str, account_id: str | None) -> File
         return None
     if account_id is None:
         message = message_rows.get(tx, message_id)
-        account_id = message.account_id if message is not None else ""
+        if message is None or accounts.get(tx, message.account_id).deleted_at is not None:
+            return None
+        account_id = message.account_id
     found = chats.attachment(tx, message_id, int(number), account_id, ctx.clock.now())
     return sent(found, account_id) if found is not None else None
 

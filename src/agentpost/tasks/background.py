@@ -24,6 +24,7 @@ from agentpost.services import (
     mail,
     maintenance,
     requests,
+    scanning,
     schedules,
     upkeep,
     uploads,
@@ -105,6 +106,9 @@ class Background:
         if smtp is not None:
             self._tasks.append(Task("send_mail", lambda: mail.send_due(ctx, smtp), sweep))
             self._tasks.append(Task("send_links", lambda: user_mail.send_due(ctx, smtp), sweep))
+        if ctx.scanner is not None and ctx.settings.role != "worker":
+            check = partial(scanning.check, ctx)
+            self._tasks.append(Task("check_scanner", check, scanning.CHECK_SECONDS))
         self._tasks += _checks_of(ctx, checks)
 
     def start(self) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 
+from agentpost.delivery.dispatcher import Deliveries
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.services import nodes
@@ -23,7 +24,8 @@ class Drain:
     """The drain of one server: `begin` when it is asked to stop, `finish` when its socket closes.
 
     Jobs are handed over from the beginning: each at the end of the calls that are under way. Turns
-    are seconds, so they run to their end; new ones begin until the socket closes.
+    are seconds, so they run to their end; new ones begin until the socket closes. Webhooks are sent
+    until turns and calls have ended; then attempts under way end, or they would be made twice.
     """
 
     def __init__(
@@ -32,11 +34,13 @@ class Drain:
         turn_runner: TurnRunner | None,
         job_runner: JobRunner | None,
         background: Background,
+        deliveries: Deliveries,
     ) -> None:
         self._ctx = ctx
         self._turns = turn_runner
         self._jobs = job_runner
         self._background = background
+        self._deliveries = deliveries
         self._leaving: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
@@ -49,7 +53,8 @@ class Drain:
         await _attempt("node", nodes.begin_draining(self._ctx))
 
     async def finish(self, seconds: float, hurried: asyncio.Event) -> None:
-        """Let turns and calls under way end, at most that long, or until it is ``hurried``."""
+        """Let turns, calls and webhook attempts under way end, at most that long, or until it is
+        ``hurried``."""
         self._ctx.turns_closed = True
         if self._turns is not None:
             self._turns.runs.close()
@@ -57,7 +62,7 @@ class Drain:
         hurrying = asyncio.create_task(hurried.wait())
         await asyncio.wait({ending, hurrying}, timeout=seconds, return_when="FIRST_COMPLETED")
         left = sum(len(each.runs.open()) for each in (self._turns, self._jobs) if each)
-        log.info("drain_ended", unfinished=left)
+        log.info("drain_ended", unfinished=left, webhooks=self._deliveries.under_way)
         for task in (ending, hurrying, self._leaving):
             if task is not None:
                 task.cancel()
@@ -71,6 +76,8 @@ class Drain:
             await self._turns.runs.ended()
         if self._leaving is not None:
             await asyncio.wait({self._leaving})
+        await _attempt("webhooks", self._deliveries.claim_no_more())
+        await self._deliveries.attempts_ended()
 
 
 async def _attempt(part: str, work: Awaitable[object]) -> None:

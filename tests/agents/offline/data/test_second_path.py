@@ -62,7 +62,7 @@ QUERIES = st.tuples(
 """A figure, and of which rows."""
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     rows=ROWS,
     delimiter=st.sampled_from([",", ";", "\t", "|"]),

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -232,7 +232,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12)
 @given(ROWS, st.sampled_from([Grain.MONTH, Grain.QUARTER, Grain.YEAR]))
 def test_figures_are_what_python_says(rows: list[tuple[date, str, float]], grain: Grain) -> None:
     """Of groups, over time and of averages; opening the table is what takes long."""
