@@ -9,14 +9,35 @@ from functools import cache
 from pathlib import Path
 
 import httpcore2
+import httpx2
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
 from tests import servers
+from tests.waiting import PATIENCE
 
 # Set by the process that runs the tests, inherited by its xdist workers.
 RUN_OWNER = "TEST_RUN_OWNER"
+TESTS = Path(__file__).parent
+LONG = (
+    "simulation/test_simulation.py",
+    "api/test_schemathesis.py",
+    "docs/test_pages.py",
+    "web/browser/test_every_page.py",
+    "e2e/test_postgres.py",
+    "docs/test_readme.py",
+    "chaos/test_chaos.py",
+    "e2e/test_conversations.py",
+    "e2e/test_dead_stores.py",
+    "web/browser/test_hostile.py",
+    "client_typescript/test_client.py",
+    "e2e/test_stop.py",
+    "docs/test_tutorial.py",
+    "web/test_first_start.py",
+    "verify/test_deployments.py",
+)
+"""Files with tests that take ten seconds or more, the longest first."""
 # A certificate whose key nobody has. Reading the system's hundred authorities takes 30 ms of CPU
 # for each client that is made and each server that connects; tests talk to this machine only.
 AUTHORITIES = Path(__file__).with_name("authorities.pem")
@@ -34,6 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("SSL_CERT_DIR", None)
     # Clients with trust_env=False do not look at the variable.
     httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
+    # Five seconds, which a call has that names no timeout, are too few on a busy machine.
+    for phase in ("connect", "read", "write", "pool"):
+        setattr(httpx2._config.DEFAULT_TIMEOUT_CONFIG, phase, PATIENCE)
     # A shell starts background jobs with Ctrl-C ignored, and programs inherit that: those that the
     # tests interrupt would not hear it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -62,6 +86,36 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Each worker of a parallel run begins with a share of what takes longest."""
+    workers = getattr(config, "workerinput", {"workercount": 1})["workercount"]
+    if workers > 1:
+        items[:] = long_first(items, workers)
+
+
+def long_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """The same items in another order; those of a file stay together.
+
+    The workers begin with equal parts of the list, in its order, and one that has done its own
+    takes from the end of another's. What stands first in a part is under way early, so that a run
+    does not end with one long test on one worker.
+    """
+    numbers = {TESTS / name: number for number, name in enumerate(LONG)}
+    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    short: list[pytest.Item] = []
+    for item in items:
+        number = numbers.get(item.path)
+        (short if number is None else shares[number % workers]).append(item)
+    ordered: list[pytest.Item] = []
+    for number, share in enumerate(shares):
+        share.sort(key=lambda item: numbers[item.path])
+        size = max((len(items) - len(ordered)) // (workers - number) - len(share), 0)
+        ordered += share + short[:size]
+        del short[:size]
+    return ordered + short
 
 
 @pytest.fixture(scope="session")

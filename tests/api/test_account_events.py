@@ -12,6 +12,7 @@ from tests.e2e.fixtures import ServerMaker
 from tests.e2e.receivers import receiving
 from tests.e2e.server import AgentServer
 from tests.e2e.sse import ACCEPT, stream
+from tests.waiting import PATIENCE
 
 CallerMaker = Callable[..., Caller]
 
@@ -157,7 +158,7 @@ def test_an_empty_page_is_held_until_there_is_an_event(caller: Caller, server: A
     message = caller.send([["start", "Held", [["gate", "held"], ["return", ""]]]])
     server.await_gate("held")
     server.open_gate("held")
-    held.join(timeout=30)
+    held.join(PATIENCE)
     assert found[0]["data"][0]["data"]["message_id"] == message["id"]
 
 

@@ -277,6 +277,6 @@ def test_an_old_cursor_is_replaced(start_server: ServerMaker) -> None:
     instead = eventually(replaced, what="a cursor instead of the expired one")
     assert instead is not None
     server.open_gate("old")
-    assert kinds(caller.events(message["id"], instead, wait=5)["data"]) == ["progress"]
+    assert kinds(caller.events(message["id"], instead, wait=45)["data"]) == ["progress"]
     server.open_gate("end")
     caller.close()

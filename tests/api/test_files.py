@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
-from tests.waiting import PROMPT, eventually
+from tests.waiting import PATIENCE, PROMPT, eventually
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def write(caller: Caller, path: str, text: str, **fields: object) -> Json:
 def fetch(url: str, method: str = "GET", **headers: str) -> httpx2.Response:
     """A download, as a browser does it: without a key."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return httpx2.request(method, url, headers=named, timeout=10)
+    return httpx2.request(method, url, headers=named, timeout=PATIENCE)
 
 
 def refused(url: str, status: int, code: str) -> None:

@@ -12,7 +12,7 @@ from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 from tests.links import without_links
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 CallerMaker = Callable[..., Caller]
 
@@ -170,7 +170,7 @@ def test_a_turn_is_stopped_and_the_next_one_begins(caller: Caller, server: Agent
     known("next")
     dropped, stopped = cancelled(caller, waiting), cancelled(caller, running)
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(PATIENCE)
     for done in (dropped, stopped):
         assert (done["status"], done["reason"], done["final"]) == ("failed", "turn_failed", True)
         assert done["reply"] is None

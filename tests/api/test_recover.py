@@ -13,7 +13,13 @@ from tests.e2e.server import AgentServer
 
 
 @pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
+def server(plain_server: AgentServer) -> AgentServer:
+    return plain_server
+
+
+@pytest.fixture(scope="module")
+def hasty(start_server: ServerMaker) -> AgentServer:
+    """Work is watched for less than a second: only for work that is to expire, since any may."""
     return start_server(watch_seconds=0.4, sweep_seconds=0.05)
 
 
@@ -27,7 +33,10 @@ def recover(caller: Caller, message_id: str) -> list[str]:
 
 
 @pytest.mark.rule("Recovery.id", "Recovery.object", "Transitions 10")
-def test_expired_work_goes_on_and_its_result_arrives(caller: Caller, server: AgentServer) -> None:
+def test_expired_work_goes_on_and_its_result_arrives(
+    hasty: AgentServer, callers: Callable[..., Caller]
+) -> None:
+    caller = callers(hasty)
     script = [["gate", "late"], ["write", "late.txt", "late"], ["return", "late, but there"]]
     message = caller.send([["start", "w", script]])
     expired = caller.until_message(message["id"], status="expired")
@@ -36,7 +45,7 @@ def test_expired_work_goes_on_and_its_result_arrives(caller: Caller, server: Age
     assert recover(caller, message["id"]) == ["recovering"]
     assert caller.get(message["id"])["jobs"][0]["status"] == "running"
     caller.until_message(message["id"], status="expired")
-    server.open_gate("late")
+    hasty.open_gate("late")
     done = None
     while done != "completed":  # the result is there with this recover or one of the next
         recover(caller, message["id"])

@@ -92,7 +92,7 @@ def test_a_list_is_filtered(caller: Caller) -> None:
 
 
 @pytest.mark.rule("Additions listRequests-3")
-def test_requests_are_waited_for(caller: Caller) -> None:
+def test_requests_are_waited_for(caller: Caller, server: AgentServer) -> None:
     """Also one that came before others and ended after them; reads of the log are no news."""
     message = caller.send([["start", "Work", [["gate", "held"]]]], conversation="held")
     cursor = page(caller, limit=1)["cursor"]
@@ -100,21 +100,23 @@ def test_requests_are_waited_for(caller: Caller) -> None:
 
     def hold() -> None:
         asked_at.set()
-        caller.get(message["id"], wait=2)
+        caller.get(message["id"], wait=45)
 
     holding = threading.Thread(target=hold)
     holding.start()
     asked_at.wait()
     caller.call("GET", "/v1/work?quick")
     found: list[str] = []
-    while not any("wait=2" in path for path in found):
-        following = page(caller, cursor=cursor, wait=20)
+    while not any("wait=45" in path for path in found):
+        following = page(caller, cursor=cursor, wait=45)
         assert following["data"] or following["has_more"]
         found += paths(following)
         cursor = following["cursor"]
+        if any("quick" in path for path in found):
+            server.open_gate("held")
     holding.join()
-    mine = [path for path in found if "quick" in path or "wait=2" in path]
-    assert mine == ["/v1/work?quick", f"/v1/messages/{message['id']}?wait=2"]
+    mine = [path for path in found if "quick" in path or "wait=45" in path]
+    assert mine == ["/v1/work?quick", f"/v1/messages/{message['id']}?wait=45"]
     assert [path for path in found if path.startswith("/v1/requests")] == []
     empty = page(caller, cursor=cursor, path="nobody asked for this")
     assert (empty["data"], empty["has_more"]) == ([], False)
@@ -151,7 +153,7 @@ def test_a_key_made_while_a_call_waits_has_its_name(
     found: list[str | None] = []
 
     def wait() -> None:
-        following = page(caller, cursor=cursor, wait=20, path="made-meanwhile")
+        following = page(caller, cursor=cursor, wait=45, path="made-meanwhile")
         found.extend(each["key_name"] for each in following["data"])
 
     waiting = threading.Thread(target=wait)

@@ -9,6 +9,7 @@ import pytest
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
+from tests.forked import SetClock
 from tests.waiting import eventually
 
 MESSAGE = {"message": " hello ", "metadata": {"a": "b"}, "max_credits": 2.5}
@@ -16,8 +17,14 @@ PATH = "/v1/schedules"
 
 
 @pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(sweep_seconds=0.2)
+def clock(tmp_path_factory: pytest.TempPathFactory) -> SetClock:
+    """The server's."""
+    return SetClock(tmp_path_factory.mktemp("clock") / "clock")
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker, clock: SetClock) -> AgentServer:
+    return start_server(sweep_seconds=0.2, clock=clock.file)
 
 
 def make(caller: Caller, **fields: Any) -> dict[str, Any]:
@@ -54,12 +61,15 @@ def test_a_schedule_is_made_read_paused_and_deleted(caller: Caller) -> None:
 
 
 @pytest.mark.rule("Additions createSchedule", "Additions createSchedule-once")
-def test_the_message_is_sent_at_its_time_and_the_run_names_it(caller: Caller) -> None:
-    soon = datetime.now(UTC) + timedelta(seconds=1)
+def test_the_message_is_sent_at_its_time_and_the_run_names_it(
+    caller: Caller, clock: SetClock
+) -> None:
+    soon = datetime.now(UTC) + timedelta(hours=1)
     schema = {"properties": {"rows": {"not": {"const": None}}}}
     message = {**MESSAGE, "message": '[["output", {"rows": 3}]]', "response_schema": schema}
     made = make(caller, at=soon.isoformat(), message=message)
     assert made["message"] == message
+    clock.set(3_600)
     one = f"{PATH}/{made['id']}"
     ended = eventually(
         lambda: (found := caller.call("GET", one).json())["status"] == "ended" and found,

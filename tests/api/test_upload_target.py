@@ -22,6 +22,7 @@ from tests.e2e.posting import (
     problem,
 )
 from tests.e2e.server import AgentServer
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.databases("sqlite")
 """Forms are judged before the database hears of them."""
@@ -184,7 +185,7 @@ def test_a_length_is_needed_and_looked_at_first(caller: Caller) -> None:
     assert problem(answer) == (411, "MissingContentLength")
     # Nothing of it is sent: the answer comes all the same.
     place = urlsplit(made["url"])
-    with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+    with socket.create_connection((place.hostname, place.port), timeout=PATIENCE) as connection:
         connection.sendall(
             f"POST {place.path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
             f"Content-Type: multipart/form-data; boundary=b\r\n"

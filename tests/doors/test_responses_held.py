@@ -13,8 +13,16 @@ from tests.e2e.server import KEY, AgentServer
 
 @pytest.fixture(scope="module")
 def impatient(start_server: Callable[..., AgentServer]) -> Iterator[OpenAI]:
-    """A client of a server without credits, which holds a call for half a second."""
-    server = start_server(door_wait_seconds=0.5, bootstrap_credits=0)
+    """A client of a server which holds a call for half a second: for calls that last longer."""
+    server = start_server(door_wait_seconds=0.5)
+    with OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
+        yield made
+
+
+@pytest.fixture
+def poor(start_server: Callable[..., AgentServer]) -> Iterator[OpenAI]:
+    """A client of a server without credits."""
+    server = start_server(bootstrap_credits=0)
     with OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
         yield made
 
@@ -35,12 +43,12 @@ def test_a_call_is_answered_when_it_was_held_long_enough(impatient: OpenAI) -> N
     assert (last.type, last.response.status) == ("response.in_progress", "in_progress")
 
 
-def test_what_waits_for_credits_is_queued_and_answered_at_once(impatient: OpenAI) -> None:
+def test_what_waits_for_credits_is_queued_and_answered_at_once(poor: OpenAI) -> None:
     text = script(["start", "Report", [["step", "x", 5], *JOB]])
-    answer = create(impatient, input=text)
+    answer = create(poor, input=text)
     assert answer.status == "queued"
     assert native(answer)["resume"] == "add_credits"
-    with create(impatient, input=text, stream=True) as stream:
+    with create(poor, input=text, stream=True) as stream:
         assert list(stream)[-1].type == "response.queued"
 
 

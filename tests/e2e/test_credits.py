@@ -5,13 +5,17 @@ Credits).
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from tests.e2e.caller import Caller, Json, kinds
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import ACCOUNT, AgentServer
+from tests.forked import SetClock
 from tests.waiting import PATIENCE, PROMPT, eventually
+
+HOUR = 3_600
 
 
 @pytest.fixture(scope="module")
@@ -142,12 +146,21 @@ def test_talking_is_free(caller: Caller) -> None:
     assert caller.send("hello")["status"] == "completed"
 
 
-def test_work_that_waits_or_runs_too_long_expires(start_server: ServerMaker) -> None:
+def test_work_that_waits_or_runs_too_long_expires(
+    start_server: ServerMaker, tmp_path: Path
+) -> None:
+    clock = SetClock(tmp_path / "clock")
     server = start_server(
-        bootstrap_credits=1, queue_wait_seconds=0.5, watch_seconds=4, sweep_seconds=0.1
+        bootstrap_credits=1,
+        queue_wait_seconds=HOUR,
+        watch_seconds=2 * HOUR,
+        sweep_seconds=0.1,
+        clock=clock.file,
     )
     caller = Caller(server)
     running = caller.send([["start", "Long", [["gate", "long"], ["return", "late"]]]])
+    server.await_gate("long")
+    clock.set(2 * HOUR)
     done = caller.final(running["id"])
     assert (done["status"], done["reason"]) == ("expired", "watch_expired")
     assert done["jobs"][0]["status"] == "expired"
@@ -156,6 +169,8 @@ def test_work_that_waits_or_runs_too_long_expires(start_server: ServerMaker) -> 
     assert caller.work(work_id)["status"] == "running", "the watch ended, the work did not"
 
     parked = caller.send([["start", "Parked", [["charge", 1], ["charge", 1]]]], conversation="p")
+    caller.until_message(parked["id"], status="blocked")
+    clock.set(3 * HOUR)
     done = caller.final(parked["id"])
     assert (done["status"], done["reason"]) == ("expired", "queue_expired")
     assert done["jobs"][0]["queued"] is done["jobs"][0]["resume_by"] is None

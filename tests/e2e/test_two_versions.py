@@ -27,7 +27,7 @@ from tests.waiting import eventually
 
 ARCHIVED = ("src", "clients/python/src", "tests/e2e", ":(glob)tests/*.py")
 COMMIT = "TEST_EARLIER_COMMIT"
-SETTINGS: dict[str, Any] = {"egress_allow": "127.0.0.1/32", "sweep_seconds": 0.2}
+SETTINGS: dict[str, Any] = {"egress_allow": "127.0.0.1/32"}
 
 
 def git(*arguments: str) -> bytes:
@@ -82,8 +82,11 @@ class EarlierServer(AgentServer):
 
 
 @pytest.fixture
-def servers(earlier: Path, tmp_path: Path) -> Iterator[Callable[..., AgentServer]]:
-    """`servers("old" or "new", **settings)` makes one; all have the same data folder and gates."""
+def servers(
+    earlier: Path, tmp_path: Path, fresh_postgres: Callable[..., str]
+) -> Iterator[Callable[..., AgentServer]]:
+    """`servers("old" or "new", **settings)` makes one; all have the same data folder and gates.
+    They stop before a database of `fresh_postgres` goes."""
     made: list[AgentServer] = []
 
     def server(version: str, **settings: Any) -> AgentServer:

@@ -26,7 +26,7 @@ from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 from tests.web.browser import chromium
 
 __all__ = ["s3_endpoint", "s3_url"]
@@ -96,7 +96,7 @@ def test_curl(store: Caller, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=PATIENCE,
     ).stdout
     assert status == "204"
     arrived(store, made, file.read_bytes())
@@ -220,7 +220,7 @@ def test_a_browser(
         eventually(lambda: reported, BROWSER_SECONDS, "word from the page")
     finally:
         os.killpg(browser.pid, 15)
-        browser.wait(20)
+        browser.wait(PATIENCE)
     assert reported == ["204 204 400 true"]
     arrived(caller, made, b"a,b\n1,2\n")
 
@@ -268,7 +268,7 @@ def open_post(made: Json, size: int, sent: bytes) -> socket.socket:
         for n, v in made["fields"].items()
     )
     head += b'--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n'
-    connection = socket.create_connection((place.hostname, place.port), timeout=10)
+    connection = socket.create_connection((place.hostname, place.port), timeout=PATIENCE)
     connection.sendall(
         f"POST {place.path} HTTP/1.1\r\nHost: x\r\n"
         "Content-Type: multipart/form-data; boundary=b\r\n"

@@ -179,7 +179,7 @@ async def test_slow_receivers_do_not_delay_others(egress: MakeEgress, serve: Ser
     async with asyncio.timeout(PATIENCE):
         while slow.connections < 150:  # noqa: ASYNC110 - the server counts, it announces nothing
             await asyncio.sleep(0.01)
-    assert (await post(client, good.url())).ms < 2_500
+    assert (await post(client, good.url())).ms < PROMPT * 1_000, "the others have 60 seconds"
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)

@@ -11,6 +11,7 @@ from agentpost.clock import ManualClock
 from agentpost.domain.errors import Overloaded, RateLimited
 from agentpost.http import bodies, request_state
 from agentpost.http.bodies import BodyBudget, TooSlow
+from tests.waiting import PATIENCE
 
 IDLE = 0.05
 
@@ -83,10 +84,10 @@ async def test_a_slow_line_may_take_its_time(monkeypatch: pytest.MonkeyPatch) ->
 
     async def client() -> AsyncIterator[Message]:
         for n in range(20):
-            yield piece(b"x" * 10, more=n < 19)
+            yield piece(b"x" * 1_000, more=n < 19)
             await asyncio.sleep(0.01)  # all of it: four times what every body gets
 
-    assert len(await read(request(client()), idle_seconds=10)) == 200
+    assert len(await read(request(client()), idle_seconds=PATIENCE)) == 20_000
 
 
 async def test_only_waiting_for_the_client_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,10 +75,10 @@ class ManualHarness:
         message_id = new_id(ids.MESSAGE, self.clock.now())
         return await sending.accept(self.ctx, self.caller, new, Attached(), message_id)
 
-    async def end(self, message_id: str, reply: str = "there") -> None:
-        """The turn ends with a reply."""
+    async def end(self, message_id: str, reply: str = "there", question: str | None = None) -> None:
+        """The turn ends with a reply, or with a question."""
         ticket = self._hands.tickets[message_id]
-        await turns.end(self.ctx, ticket, TurnResult(reply, None, None))
+        await turns.end(self.ctx, ticket, TurnResult(reply, question, None))
 
     async def said(self, text: str = "hello", **fields: object) -> str:
         """A message that was answered; its id."""

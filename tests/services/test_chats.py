@@ -88,6 +88,27 @@ async def test_a_chat_of_the_app_is_listed_once(at: ManualHarness) -> None:
     assert len(found) == 3
 
 
+async def test_a_chat_of_the_app_stands_as_its_newest_message_does(at: ManualHarness) -> None:
+    """Whatever became of the work before it."""
+    chat_id = await says(at, "one")
+    owned = await at.start(await newest(at))
+    await at.end(await newest(at))
+    await at.finish(owned)
+    await says(at, "what is the weather?", chat_id)
+    assert await listed(at) == [("one", "running")]
+    await at.end(await newest(at), "", question="Where?")
+    (line,) = (await chats.list_(at.ctx, account(at))).lines
+    assert (line.state.value, line.preview) == ("asks you something", "Where?")
+
+
+async def test_a_long_title_ends_with_a_word(at: ManualHarness) -> None:
+    await says(at, "\n" + "word " * 40)
+    ((title, _),) = await listed(at)
+    assert title == "word " * 22 + "word…"
+    await says(at, "w" * 200)
+    assert (await listed(at))[0][0] == "w" * 119 + "…"
+
+
 async def test_the_list_is_searched_and_paged(at: ManualHarness) -> None:
     _, owned = await at.working("a")
     await at.finish(owned, "Revenue rose by 100% in May_June")

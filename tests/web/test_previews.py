@@ -93,7 +93,12 @@ def site_of_pages() -> bytes:
             "a.xlsx",
             EXCEL,
             workbook,
-            ["Sales", "Costs &amp; &lt;b&gt;", "<td>73.5</td>", "The first 50 rows."],
+            [
+                "Sales",
+                "Costs &amp; &lt;b&gt;",
+                '<td class="number">73.5</td>',
+                "The first 50 rows.",
+            ],
         ),
         ("a.pptx", SLIDES, slides, ["First", "A point", 'src="data:image/jpeg;base64,']),
         (
@@ -108,8 +113,12 @@ def site_of_pages() -> bytes:
         (
             "a.csv",
             "text/csv",
-            lambda: b"a,b\n" + b"1,2\n" * 5_000,
-            ["The first 100 rows.", "<td>1</td>"],
+            lambda: b"a,b,c\n" + "−1.5,Ann,1 %\n".encode() * 5_000,
+            [
+                "The first 100 rows.",
+                '<th scope="col" class="number">a</th><th scope="col">b</th>',
+                '<td class="number">−1.5</td><td>Ann</td><td class="number">1 %</td>',
+            ],
         ),
         ("b.docx", WORD, lambda: b"PK\x03\x04broken", ["b.docx is damaged."]),
         ("c.xlsx", EXCEL, document, ["c.xlsx is not a workbook."]),

@@ -80,6 +80,10 @@ HEADINGS: Final = {
 """The headings in the program's help, each with the first command below it."""
 
 
+_SENTENCE: Final = 200
+"""So many characters of a command's first sentence are shown beside its name."""
+
+
 class Group(TyperGroup):
     """A command that has commands. Its own options do not need pydantic."""
 
@@ -94,6 +98,18 @@ class Group(TyperGroup):
             if isinstance(option, TyperOption) and option.is_flag and option.default is None:
                 option.default = False
         return found
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """See `TyperGroup.format_commands`, which cuts a sentence that is too long for a line."""
+        shown = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        lines = [
+            (name, command.get_short_help_str(limit=_SENTENCE))
+            for name, command in shown
+            if command is not None and not command.hidden
+        ]
+        if lines:
+            with formatter.section("Commands"):
+                formatter.write_dl(lines)
 
 
 class Command(TyperCommand):

@@ -20,7 +20,7 @@ from agentpost.domain.errors import not_found
 from agentpost.domain.job import JobState
 from agentpost.domain.message import OPEN_TURNS, TurnState
 from agentpost.domain.records import ConversationRecord, MessageRecord, WorkRecord
-from agentpost.services import answering, exchanges, shown_files
+from agentpost.services import answering, conversation_titles, exchanges, shown_files
 from agentpost.services.context import AppContext
 from agentpost.services.exchanges import Exchange
 from agentpost.services.overview import WorkState, state_of
@@ -33,8 +33,7 @@ _LOOKED_AT: Final = 300
 _NOT_BEGUN_SHOWN: Final = 10
 _LAST: Final = 2**31 - 1
 _WORKS_DELETED_MAX: Final = 200
-_SECOND_TURN: Final = 2
-_TITLE_CHARACTERS: Final = 120
+_OPEN: Final = (WorkState.RUNNING, WorkState.QUEUED)
 _PREVIEW_CHARACTERS: Final = 600
 _HIGHEST_ID: Final = f"{ids.WORK}{'z' * 32}"  # above every id, whatever way the database sorts
 
@@ -130,6 +129,10 @@ def _work_line(tx: Tx, found: ConversationRecord, work: WorkRecord) -> ChatLine:
     is_own = found.owner == found.account_id
     state = state_of(tx, work, job_rows.open_in_work(tx, work.id))
     preview = work.question if state is WorkState.ASKING and work.question else work.text
+    at = work.updated_at
+    later = _said_after(tx, work) if is_own and state not in _OPEN else None
+    if later is not None:
+        state, preview, at = _message_state(later), later.reply or preview, later.created_at
     return ChatLine(
         id=work.id,
         conversation_id=work.conversation_id,
@@ -137,10 +140,16 @@ def _work_line(tx: Tx, found: ConversationRecord, work: WorkRecord) -> ChatLine:
         title=_title(tx, work.conversation_id, is_own, work),
         preview=preview[:_PREVIEW_CHARACTERS],
         state=state,
-        at=work.updated_at,
+        at=at,
         author=_author(tx, found),
         begun_by=begun_by(found),
     )
+
+
+def _said_after(tx: Tx, work: WorkRecord) -> MessageRecord | None:
+    """The newest message of the work's conversation, when it came after what the work last did."""
+    newest = chats.turns(tx, work.conversation_id, _LAST, 1)
+    return newest[0] if newest and newest[0].created_at > work.updated_at else None
 
 
 def _author(tx: Tx, found: ConversationRecord) -> str:
@@ -274,9 +283,9 @@ def find(tx: Tx, account_id: str, chat_id: str) -> tuple[ConversationRecord, Wor
 
 def _title(tx: Tx, conversation_id: str, by_message: bool, work: WorkRecord | None) -> str:
     """The first message of the conversation, as long as it is kept, or the work's title."""
-    first = chats.turns(tx, conversation_id, _SECOND_TURN, 1) if by_message else []
-    if first and first[0].text:
-        return first[0].text.splitlines()[0][:_TITLE_CHARACTERS]
+    first = conversation_titles.first(tx, conversation_id) if by_message else None
+    if first is not None and (title := conversation_titles.of(first)):
+        return title
     if work is not None:
         return work.title or "Untitled"
     return "(files only)" if first else "New chat"

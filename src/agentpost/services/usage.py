@@ -12,6 +12,7 @@ from agentpost.domain import ids
 from agentpost.domain.credits import LedgerKind, Wallet, to_credits
 from agentpost.domain.records import LedgerRecord
 from agentpost.domain.times import DAY
+from agentpost.services import conversation_titles
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction
 
@@ -54,11 +55,13 @@ class Used:
 
     Attributes:
         name: the key's, or the conversation's id; "" for a day.
+        title: what a conversation began with, as far as that is kept; else "".
         at: when the day began, in microseconds; 0 for a key.
         key_id: None for a day, for the chat and for what is gone.
     """
 
     name: str = ""
+    title: str = ""
     at: int = 0
     key_id: str | None = None
     credits: float = 0
@@ -139,7 +142,12 @@ def used(tx: Tx, account_id: str, now: int, count: int = DAYS) -> Usage:
             each.messages += sent
     ranked = sorted(keys.values(), key=lambda each: (-each.credits, -each.messages, each.name))
     in_conversations = [
-        Used(conversation, credits=to_credits(amount), charges=charged)
+        Used(
+            conversation,
+            conversation_titles.begun_with(tx, conversation),
+            credits=to_credits(amount),
+            charges=charged,
+        )
         for conversation, amount, charged in rows.charges_by_conversation(
             tx, account_id, ids.at(ids.LEDGER, since), CONVERSATIONS
         )

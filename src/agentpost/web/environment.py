@@ -8,14 +8,15 @@ filters below.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentpost.domain import limits
-from agentpost.domain.text import displayable, human_credits, human_size
+from agentpost.domain.text import displayable, human_size
 from agentpost.domain.times import SECOND
 from agentpost.services.previews import look_of
 from agentpost.web import assets
@@ -43,6 +44,7 @@ _SYSTEMS: Final = (
     ("CrOS", "ChromeOS"),
     ("Linux", "Linux"),
 )
+_NUMBER: Final = re.compile(r"[+\-−]?[$€£]?\d[\d.,' \u00a0\u202f]*(?:[eE][+\-]?\d+)?\s?%?")
 _CODE: Final = re.compile("`([^`]+)`")
 _SYMBOL: Final = re.compile(r'<symbol id="([a-z0-9-]+)">(.*?)</symbol>')
 _ICON: Final = (
@@ -71,11 +73,12 @@ def make(base: str) -> Environment:
         name=name,
         moment=moment,
         size=human_size,
-        credits=human_credits,
+        credits=in_credits,
         amount=amount,
         browser=browser,
         look=look_of,
         exact=exact,
+        numeric=numeric,
         cents=cents,
         coded=coded,
         markdown=markdown,
@@ -147,10 +150,24 @@ def exact(value: float) -> str:
     return "0" if shown == "-0" else shown
 
 
+def in_credits(value: float) -> str:
+    """``1 credit``, ``1,000 credits``."""
+    shown = exact(value)
+    return f"{shown} credit" if shown == "1" else f"{shown} credits"
+
+
 def cents(value: float) -> str:
     """`exact` with at least two decimals: for amounts below each other."""
     shown = exact(value)
     return shown + "0" * max(0, 2 - len(shown.partition(".")[2])) if "." in shown else f"{shown}.00"
+
+
+def numeric(rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Of each column, whether it has numbers below its head; some cells may be empty."""
+    return [
+        any(column) and all(not cell or _NUMBER.fullmatch(cell) for cell in column)
+        for _, *column in zip_longest(*rows, fillvalue="")
+    ]
 
 
 def words(code: Any) -> str:

@@ -150,3 +150,17 @@ def peak(server: AgentServer) -> int:
     match = re.search(r"VmHWM:\s+(\d+) kB", status)
     assert match is not None
     return int(match[1]) * 1024
+
+
+def test_a_long_text_is_seen_and_whole_and_what_was_sent_does_not_come_back(page: Page) -> None:
+    box = page.get_by_label("Message", exact=True)
+    low = box.evaluate("box => box.clientHeight")
+    box.focus()
+    page.keyboard.insert_text("words " * 4_000)
+    assert len(box.input_value()) == 24_000, "the server says that it is too long"
+    assert box.evaluate("box => box.clientHeight") > 4 * low
+    box.fill("short")
+    box.press("Enter")
+    expect(page.get_by_text("You said: short")).to_be_visible()
+    page.go_back()
+    expect(box).to_have_value("")

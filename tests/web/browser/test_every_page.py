@@ -53,7 +53,6 @@ def filled(site: Site) -> tuple[Busy, list[str]]:
 
     def fill() -> tuple[Busy, list[str]]:
         made = busy.fill(site)
-        busy.add_messages(site, made.account, MORE)
         return made, [site.token(made.account) for _ in range(4)]
 
     with ThreadPoolExecutor(1) as thread:
@@ -127,6 +126,8 @@ def wrong(page: Page, without: str | None) -> Iterator[str]:
 def test_a_list_is_filtered_and_paged_by_keyboard(
     site: Site, filled: tuple[Busy, list[str]], visitor: BrowserContext
 ) -> None:
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(busy.add_messages, site, filled[0].account, MORE).result()
     page = visitor.new_page()
     page.goto(f"{site.url}/dashboard/messages")
     page.get_by_label("Text or id").focus()

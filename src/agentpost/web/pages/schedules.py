@@ -124,6 +124,7 @@ async def _page(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -
         "new": form,
         "api": ctx.settings.public_url,
         "most": ctx.settings.schedules_max,
+        "may_make": viewer.may("schedules"),
     }
     live: dict[str, str] | None = None if listing.before or form.values else {}
     status = 422 if form.errors else 200

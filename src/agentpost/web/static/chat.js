@@ -10,7 +10,8 @@ class Upload {
     this.state = "sending";
     this.chip = document.createElement("li");
     const name = document.createElement("bdi");
-    name.textContent = file.name;
+    name.className = "one-line";
+    name.textContent = name.title = file.name;
     this.bar = document.createElement("progress");
     this.bar.max = 100;
     this.bar.value = 0;
@@ -40,6 +41,7 @@ class Upload {
       this.id = place.id;
       this.state = "ready";
       this.bar.remove();
+      this.note.textContent = human(this.file.size);
       this.chip.classList.add("ready");
     } catch (problem) {
       if (this.removed) return;
@@ -92,7 +94,7 @@ class Composer {
     // What was typed outlives a new page, not the tab.
     this.draft = `draft ${this.form.action} ${this.text.id}`;
     this.text.value ||= sessionStorage.getItem(this.draft) ?? "";
-    this.text.addEventListener("input", () => sessionStorage.setItem(this.draft, this.text.value));
+    this.text.addEventListener("input", () => { sessionStorage.setItem(this.draft, this.text.value); this.forgive(); });
     if (this.text.tagName === "TEXTAREA") {
       this.text.addEventListener("input", () => this.grow());
       this.text.addEventListener("keydown", (event) => this.key(event));
@@ -153,8 +155,10 @@ class Composer {
     this.text.focus();
   }
 
+  // As high as the text, up to what the stylesheet allows; lines that wrap count.
   grow() {
-    this.text.rows = Math.min(12, Math.max(1, this.text.value.split("\n").length));
+    this.text.style.height = "auto";
+    this.text.style.height = `${this.text.scrollHeight}px`;
   }
 
   key(event) {
@@ -183,10 +187,10 @@ class Composer {
       sessionStorage.removeItem(this.draft);
       const went = new URL(response.url);
       this.files = [];
+      this.text.value = "";  // also of a page that is left: the way back finds it empty
       if (went.pathname !== location.pathname || location.search) { location.href = went; return; }
-      this.text.value = "";
       this.chips?.replaceChildren();
-      this.text.rows = 1;
+      if (this.text.tagName === "TEXTAREA") this.grow();
       stick = true;
       follow();
     } catch (error) {
@@ -194,6 +198,11 @@ class Composer {
     } finally {
       button.disabled = false;
     }
+  }
+
+  // What was wrong is no longer said of a text that changes.
+  forgive() {
+    if (!this.wrong.classList.contains("calm")) this.say("");
   }
 
   say(text, isCalm = false) {

@@ -98,6 +98,13 @@ async def test_kinds(
     assert result.used == ["orders.csv (240 rows)"]
 
 
+async def test_the_data_beside_it_has_no_noise_of_sums(tmp_path: Path) -> None:
+    text = "region,revenue\nNorth,0.1\nNorth,0.2\nSouth,1\n"
+    source = table(tmp_path, "sums.csv", text)
+    await made(tmp_path, source, query(source, "region"), Style())
+    assert "North,0.3\n" in (tmp_path / "out/sums-chart-data.csv").read_text("utf-8-sig")
+
+
 async def test_a_scatter_plot_of_two_columns(tmp_path: Path) -> None:
     rows = "\n".join(f"{n * 7 % 50},{n * 14 % 100}.5" for n in range(50))
     source = table(tmp_path, "pairs.csv", f"size,price\n{rows}")

@@ -20,6 +20,8 @@ SIZE = (1600, 900)
 SMALLEST, LARGEST = 200, 6000
 _AREA = 800 * 450
 _FORMULA = ("=", "+", "-", "@", "\t")
+_DIGITS = 14
+"""So many are written of a number: one fewer than sums of decimals are exact to."""
 
 
 def sized(wish: tuple[int, int] | None) -> tuple[int, int]:
@@ -80,4 +82,6 @@ def _plain(cell: str | float | None) -> str:
         return ""
     if isinstance(cell, str):
         return f"'{cell}" if cell.startswith(_FORMULA) else cell
-    return str(int(cell)) if cell == int(cell) and abs(cell) < 1e15 else repr(cell)
+    if cell == int(cell) and abs(cell) < 1e15:
+        return str(int(cell))
+    return f"{cell:.{_DIGITS}g}"
