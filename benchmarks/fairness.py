@@ -13,29 +13,39 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.attacks import ATTACKS, FAILURES, FILES, Attack, everything, prepare
-from benchmarks.load import Load, LoadError, percentile
+from benchmarks.attacks import ATTACKS, FAILURES
+from benchmarks.beside import Beside, Calls
+from benchmarks.hostile import prepared
+from benchmarks.load import ECHO, Load, LoadError, percentile
 from benchmarks.servers import PRODUCT, Cores, Server, ServerFailed, raise_open_files, running
 
+ACCOUNT = "owner@localhost"
+"""Whose key the server begins with: the other account, which may send as much as it likes."""
 QUIET = "quiet"
 ALL = "all"
 LEAD_SECONDS = 3.0
 """How long an attack goes on before the other account is measured."""
 MEASURED_SECONDS = 10.0
-PROBE_SECONDS = 0.1
-"""Between two reads of /v1/me: 600 a minute would be the limit."""
-PROBES_MAX = 250
+WARM_UPS = 5
+PROBE_SECONDS = 0.02
+"""Between two reads of /v1/me, and between two echoes: enough of them for a 99th percentile."""
+PAUSE_SECONDS = 0.1
+SAMPLE_SECONDS = 0.25
 FOLLOW_SECONDS = 5
 QUESTION_BAR_SECONDS = 2.0
 CHART_BAR_SECONDS = 10.0
 ME_BAR_MS = 20.0
+RATIO_BAR = 2.0
+"""By how much an attack may move the 99th percentile of another account's call. That account asks
+its questions and has its chart drawn before the attack, too, so these count in both."""
+ME, ECHOED = "/v1/me", "echo"
 PATIENCE_SECONDS = 15.0
 """After that a question or chart counts as not answered."""
 MEGABYTE = 2**20
@@ -59,7 +69,7 @@ class Figures:
 
     questions: list[float | None] = field(default_factory=list)
     chart: float | None = None
-    me: list[float] = field(default_factory=list)
+    beside: Beside = field(default_factory=Beside)
     memory_mb: float = 0.0
     problems: list[str] = field(default_factory=list)
 
@@ -72,7 +82,8 @@ class Figures:
     @property
     def me_p95_ms(self) -> float | None:
         """`/v1/me`, as 19 of 20 reads kept within."""
-        return percentile(self.me, 0.95) * 1000 if self.me else None
+        taken = self.beside.loaded.get(ME)
+        return percentile(taken, 0.95) * 1000 if taken else None
 
     @property
     def bars(self) -> list[tuple[float | None, float]]:
@@ -81,6 +92,8 @@ class Figures:
             (self.question, QUESTION_BAR_SECONDS),
             (self.me_p95_ms, ME_BAR_MS),
             (self.chart, CHART_BAR_SECONDS),
+            (self.beside.ratio(ME), RATIO_BAR),
+            (self.beside.ratio(ECHOED), RATIO_BAR),
         ]
 
     @property
@@ -89,65 +102,53 @@ class Figures:
         return all(value is not None and value <= bar for value, bar in self.bars)
 
 
-async def measure(attack: Attack | None) -> Figures:
+async def measure(name: str) -> Figures:
     """A fresh server, an attack on it, and another account beside it."""
-    async with running(PRODUCT, Cores(None, None), LIMITS) as server:
-        hostile = await server.another("hostile@example.com", granted=HOSTILE_CREDITS)
-        async with Load(server) as load:
-            await _chart(load)  # what the first use of anything costs is not what is measured
-            async with _beside(attack, hostile) as problems:
-                figures = await _measured(server, load)
-        figures.problems += problems
+    async with contextlib.AsyncExitStack() as held:
+        hostile = await held.enter_async_context(prepared(name)) if name != QUIET else None
+        server = await held.enter_async_context(running(PRODUCT, Cores(None, None), LIMITS))
+        account = await server.another("hostile@example.com", granted=HOSTILE_CREDITS)
+        await server.lift_limits(ACCOUNT)
+        load = await held.enter_async_context(Load(server))
+        await _chart(load)  # what the first use of anything costs is not what is measured
+        calls: Calls = {
+            ME: lambda: load.read("/v1/me"),
+            ECHOED: lambda: load.run(ECHO, "echo"),
+        }
+        for call in list(calls.values()) * WARM_UPS:
+            await call()
+        await server.settle()
+        figures = Figures()
+        beside = figures.beside
+        async with beside.asking(calls, PROBE_SECONDS, beside.quiet):
+            await _measured(server, load, Figures())
+        if hostile is not None:
+            hostile.begin(account)
+            await asyncio.sleep(LEAD_SECONDS)
+        async with beside.asking(calls, PROBE_SECONDS, beside.loaded):
+            await _measured(server, load, figures)
+        figures.problems += [*(hostile.problems() if hostile else []), *beside.problems]
         return figures
 
 
-@contextlib.asynccontextmanager
-async def _beside(attack: Attack | None, hostile: Server) -> AsyncIterator[list[str]]:
-    """The attack goes on inside; what ended it early."""
-    problems: list[str] = []
-    if attack is None:
-        yield problems
-        return
-    going_on = asyncio.ensure_future(attack(hostile))
-    await asyncio.wait([going_on], timeout=LEAD_SECONDS)
-    try:
-        yield problems
-    finally:
-        if going_on.done():
-            problems.append(f"the attack ended: {going_on.exception()!r}")
-        going_on.cancel()
-        await asyncio.gather(going_on, return_exceptions=True)
-
-
-async def _measured(server: Server, load: Load) -> Figures:
-    figures = Figures()
-    over = asyncio.Event()
-
-    async def probe() -> None:
-        while not over.is_set() and len(figures.me) < PROBES_MAX:
-            began = time.perf_counter()
-            try:
-                await load.read("/v1/me")
-            except FAILURES as error:
-                figures.problems.append(f"/v1/me: {error!r}"[:200])
-            figures.me.append(time.perf_counter() - began)
+async def _measured(server: Server, load: Load, figures: Figures) -> None:
+    async def watch() -> None:
+        while True:
             figures.memory_mb = max(figures.memory_mb, server.usage().rss / MEGABYTE)
-            await asyncio.sleep(PROBE_SECONDS)
+            await asyncio.sleep(SAMPLE_SECONDS)
 
     async def ask() -> None:
         until = time.monotonic() + MEASURED_SECONDS
         while time.monotonic() < until:
             figures.questions.append(await _timed(_question(load, len(figures.questions)), figures))
-            await asyncio.sleep(PROBE_SECONDS)
+            await asyncio.sleep(PAUSE_SECONDS)
 
     async def chart() -> None:
         figures.chart = await _timed(_chart(load), figures)
 
-    probing = asyncio.create_task(probe())
+    watching = asyncio.create_task(watch())
     await asyncio.gather(ask(), chart())
-    over.set()
-    await probing
-    return figures
+    watching.cancel()
 
 
 async def _timed(work: Awaitable[None], figures: Figures) -> float | None:
@@ -184,22 +185,23 @@ async def _answered(load: Load, text: str, conversation: str) -> None:
 # --- the command ----------------------------------------------------------------------------------
 def table(measured: dict[str, Figures]) -> str:
     """Every attack with its figures, bars and verdict."""
-    bars = [f"<= {bar:.0f}" for bar in (QUESTION_BAR_SECONDS, ME_BAR_MS, CHART_BAR_SECONDS)]
+    bars = (QUESTION_BAR_SECONDS, ME_BAR_MS, CHART_BAR_SECONDS, RATIO_BAR, RATIO_BAR)
+    limits = "".join(f"{f'<= {bar:.0f}':>12}" for bar in bars)
+    columns = ("question s", "me p95 ms", "chart s", "me p99", "echo p99")
     rows = [
-        "attack        question s   /v1/me p95 ms   chart s   memory MB   verdict",
-        f"{'must be':<12}{bars[0]:>12}{bars[1]:>16}{bars[2]:>10}",
+        f"{'attack':<10}{''.join(f'{column:>12}' for column in columns)}   memory MB   verdict",
+        f"{'must be':<10}{limits}",
     ]
     for name, figures in measured.items():
         shown = [
             _shown(figures.question, PATIENCE_SECONDS, 2),
             _shown(figures.me_p95_ms, 0.0, 1),
             _shown(figures.chart, PATIENCE_SECONDS, 2),
+            *(f"x {figures.beside.ratio(call):.1f}" for call in (ME, ECHOED)),
         ]
         verdict = "pass" if figures.passed else "MISSED"
-        rows.append(
-            f"{name:<12}{shown[0]:>12}{shown[1]:>16}{shown[2]:>10}"
-            f"{figures.memory_mb:>12.0f}   {verdict}"
-        )
+        columns_of = "".join(f"{value:>12}" for value in shown)
+        rows.append(f"{name:<10}{columns_of}{figures.memory_mb:>12.0f}   {verdict}")
     return "\n".join(rows)
 
 
@@ -209,15 +211,12 @@ def _shown(value: float | None, most: float, digits: int) -> str:
 
 async def run(names: list[str]) -> tuple[dict[str, Figures], list[str]]:
     """Figures by attack, and what could not be measured."""
-    attacks: dict[str, Attack | None] = {QUIET: None, **ATTACKS, ALL: everything}
     measured: dict[str, Figures] = {}
     failures: list[str] = []
     for name in names:
         began = time.monotonic()
-        if name == ALL or name in FILES:
-            await asyncio.to_thread(prepare, name)
         try:
-            measured[name] = await measure(attacks[name])
+            measured[name] = await measure(name)
         except (ServerFailed, *FAILURES) as error:
             failures.append(f"{name}: {error!r}")
             print(failures[-1], *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)

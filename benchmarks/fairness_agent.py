@@ -1,5 +1,5 @@
-"""The agent under test for fairness: the offline agent, with one job more that an author could
-write: a plain step that never ends."""
+"""The agent under test for fairness: the offline agent, with an echo, and with one job more that
+an author could write: a plain step that never ends."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from agentpost.agents import Job, Turn
 from agentpost.agents.offline import WORKER_IMPORTS
 from agentpost.agents.offline import agent as offline
+from benchmarks.load import ECHO
 
 __all__ = ["WORKER_IMPORTS", "agent"]
 
@@ -16,8 +17,10 @@ BLOCK_SECONDS = 600
 
 
 async def agent(turn: Turn) -> None:
-    """Answer as the offline agent does, or start the job."""
-    if turn.message.text == BLOCK:
+    """Answer as the offline agent does, repeat the text, or start the job."""
+    if turn.message.text == ECHO:
+        turn.reply(ECHO)
+    elif turn.message.text == BLOCK:
         await turn.start(blocking, title="Block")
     else:
         await offline(turn)

@@ -1,8 +1,9 @@
 """Measures what a server does under more than it can serve: open-loop arrivals of echo messages.
 
 ``python benchmarks/overload.py [--seconds 600] [--times 3]``: measures first what a closed loop of
-clients gets done, then sends that many times as many, whether or not earlier ones were answered.
-Ends with 1 when memory grew by more than a quarter in the second half or a refusal took too long.
+clients gets done, then sends that many times as many, each on a connection of its own, whether or
+not earlier ones were answered. Beside them another account works on a connection that stays open,
+and somebody asks `/readyz`. Ends with 1 when a bar is missed.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ import asyncio
 import json
 import sys
 import time
-from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import aiohttp
+import uvloop
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.load import ECHO, Load, for_seconds, percentile
+from benchmarks.arrivals import Answers, arrive, message
+from benchmarks.beside import Beside, Calls
+from benchmarks.load import ECHO, Load, decode, for_seconds, percentile
 from benchmarks.servers import PRODUCT, Cores, Server, raise_open_files, running
 
 CLIENTS = 16
@@ -29,22 +32,28 @@ CALIBRATION_SECONDS = 10.0
 PATIENCE_SECONDS = 60.0
 """An arrival without an answer by then counts as ``none``."""
 SAMPLE_SECONDS = 1.0
+PROBE_SECONDS = 0.25
 REFUSAL_BAR_SECONDS = 2.0
 GROWTH_BAR = 1.25
 MEGABYTE = 2**20
-NONE = "none"
+_SHARES = (0.5, 0.99)
 
 
 @dataclass(slots=True)
 class Figures:
-    """Rates in messages a second, memory in MB by second, latencies in seconds by status."""
+    """Rates in messages a second, memory in MB by second, latencies in seconds.
+
+    ``beside``: the account on the open connection, and `/readyz`. ``cpu``: seconds of server and
+    client.
+    """
 
     sustainable: float = 0.0
     offered: float = 0.0
     memory: list[float] = field(default_factory=list)
-    answers: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    without_retry_after: int = 0
-    most_open: int = 0
+    answers: Answers = field(default_factory=Answers)
+    beside: Beside = field(default_factory=Beside)
+    seconds: float = 0.0
+    cpu: tuple[float, float] = (0.0, 0.0)
 
     @property
     def growth(self) -> float:
@@ -55,7 +64,7 @@ class Figures:
     @property
     def refusal_p99(self) -> float:
         """Seconds in which 99 of 100 refusals came."""
-        refused = [s for code in ("429", "503") for s in self.answers.get(code, [])]
+        refused = [s for code in ("429", "503") for s in self.answers.taken.get(code, [])]
         return percentile(refused, 0.99) if refused else 0.0
 
     @property
@@ -64,7 +73,7 @@ class Figures:
         return (
             self.growth <= GROWTH_BAR
             and self.refusal_p99 <= REFUSAL_BAR_SECONDS
-            and not self.without_retry_after
+            and not self.answers.without_retry_after
         )
 
 
@@ -72,15 +81,30 @@ async def measure(seconds: float, times: float) -> Figures:
     """Calibrate, then send ``times`` as much for so long."""
     figures = Figures()
     async with running(PRODUCT, Cores(None, None)) as server:
+        other = await server.another("other@example.com", granted=1_000_000)
         async with Load(server) as load:
             await load.closed_loop(CLIENTS, ECHO, for_seconds(2.0))
             sample = await load.closed_loop(CLIENTS, ECHO, for_seconds(CALIBRATION_SECONDS))
         figures.sustainable = sample.rate
         print(f"a closed loop gets {sample.rate:.0f} done in a second", file=sys.stderr)
         figures.offered = sample.rate * times
-        watching = asyncio.create_task(_watch(server, figures))
-        await _arrivals(server, figures, seconds)
-        watching.cancel()
+        async with Load(other) as kept:
+            calls, beside = _calls(server, kept), figures.beside
+            async with beside.asking(calls, PROBE_SECONDS, beside.quiet):
+                await asyncio.sleep(CALIBRATION_SECONDS)
+            watching = asyncio.create_task(_watch(server, figures))
+            async with beside.asking(calls, PROBE_SECONDS, beside.loaded):
+                began, ours, theirs = time.perf_counter(), time.process_time(), server.usage().cpu
+                figures.answers = await arrive(
+                    server,
+                    figures.offered,
+                    seconds,
+                    PATIENCE_SECONDS,
+                    lambda number: message(server, ECHO, f"overload-{number}"),
+                )
+                figures.seconds = time.perf_counter() - began
+                figures.cpu = server.usage().cpu - theirs, time.process_time() - ours
+            watching.cancel()
     return figures
 
 
@@ -91,54 +115,42 @@ async def _watch(server: Server, figures: Figures) -> None:
         await asyncio.sleep(SAMPLE_SECONDS)
 
 
-async def _arrivals(server: Server, figures: Figures, seconds: float) -> None:
-    """Open loop: an arrival is due at its time, however many are still open."""
-    open_: set[asyncio.Task[None]] = set()
-    async with aiohttp.ClientSession(
-        server.url,
-        headers={"Authorization": f"Bearer {server.key}"},
-        connector=aiohttp.TCPConnector(limit=0),
-        timeout=aiohttp.ClientTimeout(total=PATIENCE_SECONDS),
-    ) as session:
-        began, number = time.perf_counter(), 0
-        while (passed := time.perf_counter() - began) < seconds:
-            while number < passed * figures.offered:
-                task = asyncio.create_task(_arrival(session, figures, number))
-                open_.add(task)
-                task.add_done_callback(open_.discard)
-                number += 1
-            figures.most_open = max(figures.most_open, len(open_))
-            await asyncio.sleep(0.005)
-        await asyncio.gather(*open_)
+def _calls(server: Server, kept: Load) -> Calls:
+    async def ready() -> None:
+        async with aiohttp.ClientSession(server.url) as session, session.get("/readyz") as answer:
+            await decode(answer, 200)
 
-
-async def _arrival(session: aiohttp.ClientSession, figures: Figures, number: int) -> None:
-    body = {"message": ECHO, "conversation": f"overload-{number}"}
-    began, code = time.perf_counter(), NONE
-    try:
-        async with session.post("/v1/messages", json=body) as response:
-            await response.read()
-            code = str(response.status)
-            if code in ("429", "503") and "Retry-After" not in response.headers:
-                figures.without_retry_after += 1
-    except (aiohttp.ClientError, TimeoutError, OSError):
-        pass
-    figures.answers[code].append(time.perf_counter() - began)
+    return {
+        "/v1/me": lambda: kept.read("/v1/me"),
+        "echo": lambda: kept.run(ECHO, "kept"),
+        "/readyz": ready,
+    }
 
 
 def table(figures: Figures) -> str:
     """Rates, memory, and each status with its number and latencies."""
     half = len(figures.memory) // 2
+    answers, took = figures.answers, figures.seconds
     rows = [
-        f"served {figures.sustainable:.0f}/s, offered {figures.offered:.0f}/s",
-        f"at most {figures.most_open:,} calls open",
+        f"alone {figures.sustainable:.0f}/s, offered {figures.offered:.0f}/s",
+        f"at most {answers.most_open:,} calls open; the client was late by {answers.late:.2f} s",
+        f"CPU {figures.cpu[0]:.1f} s of the server, {figures.cpu[1]:.1f} s of the client",
         f"memory in the first half {max(figures.memory[:half]):.0f} MB",
         f"in the second {max(figures.memory[half:]):.0f} MB (x {figures.growth:.2f})",
-        "answer      number    p50 s    p99 s    max s",
+        "answer      number   a second    p50 s    p99 s    max s",
     ]
-    for code, taken in sorted(figures.answers.items()):
+    for code, taken in sorted(answers.taken.items()):
         p50, p99 = percentile(taken, 0.5), percentile(taken, 0.99)
-        rows.append(f"{code:<8}{len(taken):>10}{p50:>9.2f}{p99:>9.2f}{max(taken):>9.2f}")
+        number = f"{len(taken):>10}{len(taken) / took:>11.0f}"
+        rows.append(f"{code:<8}{number}{p50:>9.2f}{p99:>9.2f}{max(taken):>9.2f}")
+    rows.append("beside it     quiet p50, p99 ms    p50, p99 ms    p99 ratio")
+    beside = figures.beside
+    for name, taken in beside.loaded.items():
+        ms = [percentile(t, share) * 1000 for t in (beside.quiet[name], taken) for share in _SHARES]
+        rows.append(
+            f"{name:<8}{ms[0]:>17.0f}{ms[1]:>8.0f}{ms[2]:>9.0f}{ms[3]:>7.0f}"
+            f"{beside.ratio(name):>12.1f}"
+        )
     rows.append("pass" if figures.passed else "MISSED")
     return "\n".join(rows)
 
@@ -151,7 +163,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there too")
     asked = parser.parse_args()
     raise_open_files()
-    figures = asyncio.run(measure(asked.seconds, asked.times))
+    figures = uvloop.run(measure(asked.seconds, asked.times))
     print(table(figures))
     if asked.json:
         asked.json.write_text(json.dumps(asdict(figures), indent=2) + "\n")

@@ -70,6 +70,12 @@ class Server:
         made = await self._command("keys", "create", "--account", email, "--name", "bench")
         return replace(self, key=json.loads(made)["key"])
 
+    async def lift_limits(self, email: str) -> None:
+        """The account may send as much as it likes; raises `ServerFailed`."""
+        limits = ("requests-per-minute", "messages-per-hour", "messages-per-day", "waits-per-hour")
+        lifted = [word for limit in limits for word in (f"--{limit}", UNLIMITED)]
+        await self._command("limits", "set", email, *lifted)
+
     async def _command(self, *args: str) -> bytes:
         process = await asyncio.create_subprocess_exec(
             command(PRODUCT)[0],

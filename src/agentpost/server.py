@@ -29,7 +29,15 @@ from agentpost.http.application import Application
 from agentpost.observability import traces
 from agentpost.runtime.isolated.description import described
 from agentpost.runtime.runs import Run
-from agentpost.services import accounts, maintenance, sessions, storage_identity, turns, users
+from agentpost.services import (
+    accounts,
+    maintenance,
+    sessions,
+    step_places,
+    storage_identity,
+    turns,
+    users,
+)
 from agentpost.services.accounts import NewKey
 from agentpost.services.context import AppContext
 from agentpost.services.sessions import LoginLink
@@ -214,6 +222,9 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
         if settings.agent_processes:
             log.warning("agent_processes_ignored", reason="the agent is no code of an author's")
         agent = registry.resolve(settings.agent)
+    problem = await step_places.trouble(settings)
+    if problem:
+        raise OSError(problem)
     adapters = await open_adapters(settings, clock)
     scratch = await asyncio.to_thread(Scratch, folder / "scratch", adapters.node)
     ready = threading.Event()

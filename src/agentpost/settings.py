@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import tomllib
 from ipaddress import ip_network
 from pathlib import Path
@@ -42,6 +43,13 @@ def _as_list(value: Any) -> Any:
     if text.startswith("["):
         return json.loads(text)
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _as_words(value: Any) -> Any:
+    """A command written as JSON or as in a shell."""
+    if not isinstance(value, str):
+        return value
+    return json.loads(value) if value.strip().startswith("[") else shlex.split(value)
 
 
 def _one_of(*schemes: str) -> AfterValidator:
@@ -126,6 +134,9 @@ class Settings(BaseSettings):
     pool_workers: Annotated[int, Field(ge=0)]
     worker_memory_bytes: Annotated[int, Field(ge=0)]
     worker_env: TextList
+    step_user: str
+    step_command: Annotated[list[str], NoDecode, BeforeValidator(_as_words)]
+    step_folder: str
     step_seconds: Seconds
     step_cpu_seconds: Seconds
     file_read_seconds: Seconds
@@ -161,6 +172,7 @@ class Settings(BaseSettings):
     drain_seconds: Annotated[float, Field(ge=0)]
     step_grace_seconds: Annotated[float, Field(ge=0)]
     connections_max: Annotated[int, Field(ge=0)]
+    connections_waiting_max: Count
     doors: DoorNames
     door_wait_seconds: Seconds
     streams_max: Count

@@ -127,4 +127,4 @@ def _application(ctx: AppContext, adapters: Adapters, is_ready: Callable[[], boo
     if not is_worker:
         groups = [PageRoutes(ctx), DoorRoutes(shared), api]
     observe = metrics.observe if metrics else None
-    return Application(groups, no_request=api.no_request, observe=observe)
+    return Application(groups, no_request=api.no_request, no_room=api.no_room, observe=observe)

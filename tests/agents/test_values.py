@@ -287,6 +287,29 @@ def test_an_error_of_unknown_class_is_a_failed_step(kind: str) -> None:
     assert str(rebuilt) == "why"
 
 
+def test_what_is_no_exception_is_never_made() -> None:
+    """The name of the class may come from a process that a hostile file has taken over, and
+    `subprocess.Popen` takes one text as well."""
+    made: list[str] = []
+
+    class Made:
+        def __init__(self, text: str) -> None:
+            made.append(text)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(values, "Made", Made, raising=False)
+        values.rebuild_error({"type": f"{values.__name__}:Made", "text": "x"})
+    assert made == []
+
+
+def test_a_known_error_imports_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    error = values.known_error({"type": "colorsys:Odd", "text": "why"})
+    assert (type(error).__name__, isinstance(error, StepFailed)) == ("Odd", True)
+    assert "colorsys" not in sys.modules
+    assert type(values.known_error({"type": "builtins:KeyError", "text": "k"})) is KeyError
+
+
 def test_a_long_error_is_cut() -> None:
     described = values.describe_error(ValueError("x" * 20_000))
     assert len(described["text"]) == values.ERROR_TEXT_CHARS_MAX

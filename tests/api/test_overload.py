@@ -12,6 +12,7 @@ import pytest
 
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
+from tests.e2e.raw import head, raw
 from tests.e2e.server import AgentServer
 from tests.waiting import eventually
 
@@ -60,11 +61,14 @@ def test_messages_over_the_bound_are_refused_at_once(
             eventually(lambda: len(answered(later)) == 2, what="refusals of whoever comes later")
             refused = answered(flood) + answered(later)
             assert flooding.call("GET", "/v1/me").status_code == 200, "reads are answered"
+            turned_away = raw(server, head("GET", "/v1/me"))
+            assert raw(server, head("GET", "/readyz")).status == 200
         codes = sorted(call.result().status_code for call in (*flood, *later))
     assert codes == [201] * MOST + [503] * len(refused)
     for answer in refused:
         assert answer.json()["error"] == "unavailable"
         assert 1 <= int(answer.headers["Retry-After"]) <= 3
+    assert turned_away.status == 503, "while nothing fits, new connections are turned away"
     assert flooding.post("after").status_code == 201
     log = server.log_file.read_text()
     assert log.count('"messages_refused"') == 1, "one line a minute"

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import TypeVar
 
 import psycopg
 import pytest
@@ -20,6 +21,7 @@ from agentpost.services.nodes import Beats
 from tests.servers import Postgres
 from tests.waiting import PATIENCE, eventually
 
+T = TypeVar("T")
 HeartMaker = Callable[[str], Heartbeat]
 
 
@@ -55,6 +57,32 @@ def beats(url: str) -> dict[str, int]:
 def until_beats(url: str, node: str, more: int) -> None:
     goal = beats(url)[node] + more
     eventually(lambda: beats(url)[node] >= goal)
+
+
+class Refusing(PostgresDedicatedConnection):
+    """A connection that cannot be opened the first few times."""
+
+    def __init__(self, url: str, refusals: int) -> None:
+        super().__init__(url)
+        self.refusals = refusals
+
+    def write(self, fn: Callable[[Tx], T]) -> T:
+        if self.refusals:
+            self.refusals -= 1
+            raise psycopg.errors.ConnectionTimeout("connection timeout expired")
+        return super().write(fn)
+
+
+def test_the_first_beat_is_tried_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.01)
+    heart = Heartbeat(Beats(Refusing(url, 4), "node_late", SystemClock()), Lease())
+    heart.start()
+    heart.stop()
+    assert "node_late" in beats(url)
+    never = Heartbeat(Beats(Refusing(url, 5), "node_never", SystemClock()), Lease())
+    with pytest.raises(psycopg.errors.ConnectionTimeout):
+        never.start()
+    assert "node_never" not in beats(url)
 
 
 async def test_a_busy_pool_does_not_silence_a_node(url: str, hearts: HeartMaker) -> None:

@@ -1,13 +1,19 @@
-"""Many idle connections and few open files: those who send something are answered."""
+"""Many connections: idle ones and few open files, and more at once than can be accepted."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import answer_on, connect, head, raw
 from tests.e2e.server import AgentServer
+from tests.frozen import frozen
 
 FILES = 256
 IDLE = 400
+WAITING = 4
 
 
 def test_idle_heads_shut_nobody_out(tmp_path: Path) -> None:
@@ -34,3 +40,41 @@ def test_idle_heads_shut_nobody_out(tmp_path: Path) -> None:
         server.stop()
     assert "connections_full" in log
     assert "Too many open files" not in log
+
+
+def test_more_than_may_wait_to_be_accepted_are_turned_away(
+    start_server: ServerMaker, callers: Callable[..., Caller]
+) -> None:
+    at_once = {"agentpost.http.arrivals.BURST_SECONDS": 0.0}
+    server = start_server(connections_waiting_max=WAITING, metrics_token="m", constants=at_once)
+    unfinished = head("POST", "/v1/messages", "Content-Length: 9999") + b"{"
+    wrong_key = head("GET", "/v1/me", key="svc_key_wrong")
+    requests = [unfinished, head("GET", "/readyz"), *[wrong_key] * 2, *[head("GET", "/v1/me")] * 6]
+    with ThreadPoolExecutor(1) as pool, connect(server) as kept, ExitStack() as open_:
+        held = pool.submit(callers(server).post, [["gate", "g"], ["reply", "ok"]])
+        server.await_gate("g")
+        kept.sendall(head("GET", "/v1/me"))
+        assert answer_on(kept).status == 200
+        lines = []
+        with frozen(server.pid):
+            for request in requests:
+                line = open_.enter_context(connect(server))
+                line.sendall(request)
+                lines.append(line)
+            kept.sendall(head("GET", "/v1/me"))
+        answers = [answer_on(line) for line in lines]
+        statuses = [answer.status for answer in answers]
+        refused = len(requests) - WAITING - 2  # one is let in while others wait, one only asks
+        assert statuses == [503, 200, *[503] * (refused - 1), *[200] * (WAITING + 1)]
+        for answer in answers[:1] + answers[2 : 1 + refused]:
+            assert answer.body["error"] == "unavailable"
+            assert answer.body["request_id"] == answer.headers["request-id"]
+            assert 1 <= int(answer.headers["retry-after"]) <= 3
+            assert answer.headers["connection"] == "close"
+        assert lines[2].recv(1) == b"", "the connection ends"
+        assert answer_on(kept).status == 200, "who is connected is served"
+        server.open_gate("g")
+        assert held.result().status_code == 201, "and so is who waits"
+    metrics = raw(server, head("GET", "/metrics", key="m")).body.decode()
+    assert f"agentpost_connections_refused_total {refused}.0" in metrics
+    assert server.log_file.read_text().count('"connections_refused"') == 1, "one line a minute"

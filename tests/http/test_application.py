@@ -60,8 +60,16 @@ def route(path: str, **handlers: Handler) -> Route:
     return Route(path, handlers, MIDDLEWARES)
 
 
+def no_request(problem: str) -> Response:
+    return PlainTextResponse(problem, 400)
+
+
+def no_room(retry_after_seconds: int, request_id: str) -> Response:
+    return PlainTextResponse(f"{retry_after_seconds} {request_id}", 503)
+
+
 def application(*groups: Group) -> Application:
-    return Application(groups, no_request=lambda problem: PlainTextResponse(problem, 400))
+    return Application(groups, no_request=no_request, no_room=no_room)
 
 
 async def ask(app: Application, method: str, path: str) -> httpx2.Response:
@@ -121,9 +129,7 @@ async def test_each_request_is_measured_by_its_route() -> None:
         route("/gone", GET=failing(ClientDisconnect())),
         route("/broken", GET=failing(ValueError("ours"))),
     )
-    app = Application(
-        [group], no_request=lambda problem: PlainTextResponse(problem, 400), observe=observe
-    )
+    app = Application([group], no_request=no_request, no_room=no_room, observe=observe)
     for path in ("/works/w1", "/none", "/broken"):
         await ask(app, "GET", path)
     await ask(app, "POST", "/works/w2")

@@ -188,3 +188,12 @@ async def test_a_small_body_needs_no_place() -> None:
         pass
     over.set()
     await asyncio.gather(*tasks)
+
+
+async def test_a_large_body_is_taken_no_faster_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "LARGE_BYTES_PER_SECOND_MAX", 1_000)
+    loop = asyncio.get_running_loop()
+    began, pace = loop.time(), bodies.Pace()
+    for size in (10, 20, 50):
+        await pace.keep(size)
+        assert loop.time() - began >= size / 1_000 - 0.001

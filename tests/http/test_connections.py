@@ -43,7 +43,9 @@ def test_the_busy_stay() -> None:
     connections = Connections(2, ManualClock())
     busy = opened(connections, "a", "a")
     for line in busy:
+        assert not connections.are_busy, "an idle one could make room"
         connections.busy(line)
+    assert connections.are_busy
     [new] = opened(connections, "b")
     assert [line.is_closed for line in (*busy, new)] == [False, False, True]
 

@@ -20,7 +20,7 @@ async def test_an_account_that_asks_for_many_does_not_stall_others(
     begun: list[str] = []
     go_on = asyncio.Event()
 
-    async def look(kind: str, name: str, content: Any) -> dict[str, Any]:
+    async def look(kind: str, name: str, content: Any, launch: Any) -> dict[str, Any]:
         begun.append(name)
         await go_on.wait()
         return {"kind": kind}
@@ -47,7 +47,7 @@ async def test_too_many_of_all_accounts_are_refused(
 ) -> None:
     go_on = asyncio.Event()
 
-    async def look(kind: str, name: str, content: Any) -> dict[str, Any]:
+    async def look(kind: str, name: str, content: Any, launch: Any) -> dict[str, Any]:
         await go_on.wait()
         return {"kind": kind}
 

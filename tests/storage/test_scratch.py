@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agentpost.storage.scratch import Scratch
+from agentpost.storage.scratch import ELSEWHERE, Scratch
 
 HOLD = """
 import sys, tempfile
@@ -31,6 +31,23 @@ def test_temporary_files_are_made_there_and_go_with_it(tmp_path: Path) -> None:
     made.close()
     assert names(tmp_path / "scratch") == []
     assert tempfile.gettempdir() == before
+
+
+def test_what_it_has_elsewhere_goes_with_it(tmp_path: Path) -> None:
+    for killed in (True, False):
+        elsewhere = tmp_path / "elsewhere" / "of-steps"
+        elsewhere.mkdir(parents=True)
+        (elsewhere / "given").touch()
+        left = tmp_path / "scratch" / "killed"
+        if killed:
+            left.mkdir(parents=True)
+            (left / ELSEWHERE).symlink_to(elsewhere)
+        made = Scratch(tmp_path / "scratch", "mine")
+        assert elsewhere.exists() != killed
+        if not killed:
+            (made.folder / ELSEWHERE).symlink_to(elsewhere)
+        made.close()
+        assert names(tmp_path / "elsewhere") == []
 
 
 def test_only_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:

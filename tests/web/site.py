@@ -182,7 +182,7 @@ def open_site(folder: Path, **settings: Any) -> Iterator[Site]:
     ctx = bootstrap.wire_context(wanted, adapters, turns=Hands())  # a turn begins and goes on
     ctx.passwords = Passwords(CHEAP)
     api = ApiRoutes(Api(ctx, Keys(ctx)), adapters.signer, is_ready=lambda: True)
-    app = Application([PageRoutes(ctx), api], no_request=api.no_request)
+    app = Application([PageRoutes(ctx), api], no_request=api.no_request, no_room=api.no_room)
     try:
         with served(app) as url:
             yield Site(url, ctx, clock)

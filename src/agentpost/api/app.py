@@ -40,7 +40,7 @@ from agentpost.api.metrics import PATH as METRICS_PATH
 from agentpost.api.operation import Api, Operation
 from agentpost.clock import new_id
 from agentpost.domain import ids
-from agentpost.domain.errors import ErrorCode, Refusal
+from agentpost.domain.errors import ErrorCode, Overloaded, Refusal
 from agentpost.http import pipeline
 from agentpost.http.application import Route
 from agentpost.http.pipeline import Handler, Middleware, surround
@@ -136,6 +136,14 @@ class ApiRoutes:
         log.warning("invalid_http", request_id=request_id, problem=problem)
         refusal = Refusal(ErrorCode.BAD_REQUEST, problem)
         response = error_response(refusal, request_id, self._docs_url)
+        response.headers["Request-Id"] = request_id
+        response.headers["Connection"] = "close"
+        return response
+
+    def no_room(self, retry_after_seconds: int, request_id: str) -> Response:
+        """The response on a connection that is turned away, which ends with it."""
+        text = "More connections arrive than can be served; try again soon."
+        response = error_response(Overloaded(text, retry_after_seconds), request_id, self._docs_url)
         response.headers["Request-Id"] = request_id
         response.headers["Connection"] = "close"
         return response

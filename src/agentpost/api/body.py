@@ -23,6 +23,7 @@ from agentpost.http.bodies import (
     COUNTED_BYTES,
     LARGE_BYTES,
     BodySlot,
+    Pace,
     TooSlow,
     chunks,
     declared_length,
@@ -109,21 +110,25 @@ async def _read(
     """
     body, size = bytearray(), 0
     large: TakenApart | None = None
+    pace: Pace | None = None
     async for chunk in chunks(request, idle_seconds):
         size += len(chunk)
         if size > most:
             raise _too_large(most)
         if large is not None:
             assert slot is not None, "without one no body gets large"
+            assert pace is not None, "it begins with the large body"
             if size > COUNTED_BYTES:
                 await slot.count()
             _feed(large, chunk)
+            await pace.keep(size)
             continue
         body += chunk
         if slot is not None and size > LARGE_BYTES:
             await slot.acquire()
             large = TakenApart(new_id("text_", 0))
             _feed(large, body)
+            pace = Pace()
     if large is None:
         state_of(request.scope).body = bytes(body)
         return body

@@ -11,6 +11,7 @@ from agentpost.domain.urls import WEBHOOK_PORTS
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.denied import DenyList
 from agentpost.processes.scanner import parse_command
+from agentpost.processes.separation import Separation
 from agentpost.services.mail import SmtpServer
 from agentpost.settings import PREFIX, Settings, unknown_variables
 from agentpost.storage.s3_bucket import S3Location
@@ -104,6 +105,10 @@ def _scan(settings: Settings) -> None:
         parse_command(settings.scan_command)
 
 
+def _steps(settings: Settings) -> None:
+    Separation.parse(settings.step_user, settings.step_command, settings.step_folder)
+
+
 def _agent(settings: Settings) -> None:
     if settings.agent == "offline":
         extras.require("offline", extras.OFFLINE_ASKED)
@@ -127,6 +132,7 @@ _CHECKS: tuple[Callable[[Settings], None], ...] = (
     _sign_in,
     _egress,
     _scan,
+    _steps,
     _agent,
     _limits,
     _traces,

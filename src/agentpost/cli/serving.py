@@ -29,6 +29,7 @@ from agentpost.cli.errors import say
 from agentpost.cli.welcome import welcome
 from agentpost.clock import SystemClock
 from agentpost.db.session import DatabaseBusy
+from agentpost.http.arrivals import Arrivals, TurnedAway
 from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
 from agentpost.observability import logging
@@ -52,6 +53,11 @@ _FILES_KEPT_MIN = 128
 _FILES_KEPT_MAX = 2_000
 """Of the open files the process may have, those for all that is no connection of a client: a
 quarter, within these bounds."""
+_BACKLOG = 4_096
+"""Connections that the kernel lets wait to be accepted, if it is not set to fewer."""
+_ACCEPTED = 8
+"""How many are accepted in one turn of the loop: libuv accepts one for each socket, so there are as
+many for the one port. With one, whatever else the loop has to do holds up those that wait."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -208,16 +214,13 @@ async def _serve(
         log_config=None,
         access_log=False,
         lifespan="off",
-        http=cast(
-            "type[asyncio.Protocol]",
-            partial(Connection, connections=Connections(connections_max, SystemClock())),
-        ),
+        http=cast("type[asyncio.Protocol]", _protocols(server, listening, connections_max)),
         ws="none",
         server_header=False,
         proxy_headers=False,  # nothing here depends on the client's address
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_STOP_SECONDS,
-        backlog=4096,
+        backlog=_BACKLOG,
     )
     # Objects made at start-up live as long as the process: collecting it again and again would only
     # cost time.
@@ -231,7 +234,7 @@ async def _serve(
     listener.listen_to_signals()
     ended = False
     try:
-        await listener.serve(sockets=[listening])
+        await listener.serve(sockets=[listening, *(listening.dup() for _ in range(_ACCEPTED - 1))])
     finally:
         if attending is not None:
             attending.cancel()
@@ -239,6 +242,30 @@ async def _serve(
         leaving()
     if not ended:  # a thread that hangs would hold up the interpreter's own end
         _leave()
+
+
+def _protocols(
+    server: Server, listening: socket.socket, connections_max: int
+) -> Callable[..., asyncio.Protocol]:
+    """Makes the protocol of each connection that is accepted, as uvicorn asks for it."""
+    clock, counters = SystemClock(), server.ctx.counters
+    connections = Connections(connections_max, clock)
+    arrivals = Arrivals(
+        listening,
+        server.ctx.settings.connections_waiting_max,
+        is_full=lambda: server.ctx.intake.is_full or connections.are_busy,
+        no_room=server.app.no_room,
+        count=partial(counters.connections_refused.add, ""),
+        clock=clock,
+    )
+
+    def made(*args: Any, **named: Any) -> asyncio.Protocol:
+        admit = partial(Connection, *args, **named, connections=connections)
+        if arrivals.refuses():
+            return TurnedAway(arrivals, admit)
+        return admit()
+
+    return made
 
 
 def _listen(settings: Settings) -> socket.socket:

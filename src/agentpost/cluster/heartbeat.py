@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 BEAT_SECONDS = 1.0
 DEAD_SECONDS = 3.0
 _STOP_SECONDS = 2.0
+_FIRST_TRIES = 5
 
 
 @dataclass(slots=True)
@@ -45,8 +46,16 @@ class Heartbeat:
 
     def start(self) -> None:
         """Beat once, so that we are known before we own anything, and go on. Blocks; raises what
-        the database raises."""
-        self._beat()
+        the database raises when it does so several times."""
+        for _ in range(_FIRST_TRIES - 1):
+            try:
+                self._beat()
+                break
+            except Exception as error:  # a database that starts, too, or has much to do
+                log.warning("heartbeat_interrupted", error=str(error).strip())
+                self._stopped.wait(BEAT_SECONDS)
+        else:
+            self._beat()
         self._thread.start()
 
     def stop(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 FILE_BYTES_MAX: Final = 20_000_000
@@ -21,14 +21,20 @@ _WRITTEN_BYTES_MAX: Final = 4 * FILE_BYTES_MAX
 _AT_ONCE: Final = asyncio.Semaphore(2)
 
 
-async def run(module: str, arguments: list[str], content: AsyncIterator[bytes]) -> bytes:
+async def run(
+    module: str,
+    arguments: list[str],
+    content: AsyncIterator[bytes],
+    launch: Sequence[str] = (),
+) -> bytes:
     """What the module writes when it reads the content; empty when it fails or takes too long.
+    ``launch``: a command that starts the process, such as one that takes another user.
 
     Waits for its turn first: two run at once. ``content`` may raise; nothing is left then.
     """
     async with _AT_ONCE:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-m", module, *arguments),
+            *(*launch, sys.executable, "-I", "-m", module, *arguments),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

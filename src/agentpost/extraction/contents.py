@@ -12,7 +12,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -33,8 +33,10 @@ _NAME_CHARACTERS: Final = 200
 _FAILED: Final = "No preview of {name} could be made."
 
 
-async def look(kind: str, name: str, content: AsyncIterator[bytes]) -> dict[str, Any]:
-    """What the file holds. ``kind`` and the result:
+async def look(
+    kind: str, name: str, content: AsyncIterator[bytes], launch: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What the file holds; ``launch``: see `apart.run`. ``kind`` and the result:
 
     - ``sheets``: ``sheets``, each with ``title``, ``rows`` and ``more``; ``more_sheets``
     - ``document``: ``text`` in Markdown, ``more``
@@ -44,21 +46,25 @@ async def look(kind: str, name: str, content: AsyncIterator[bytes]) -> dict[str,
 
     Or ``error`` alone, for a file that cannot be shown so.
     """
-    written = await apart.run(__name__, [kind, name], content)
+    written = await apart.run(__name__, [kind, name], content, launch)
     found: dict[str, Any] = json.loads(written) if written else {"error": _FAILED.format(name=name)}
     return found
 
 
-async def page(name: str, member: str, content: AsyncIterator[bytes]) -> bytes | None:
+async def page(
+    name: str, member: str, content: AsyncIterator[bytes], launch: Sequence[str] = ()
+) -> bytes | None:
     """A page of a zipped site, without scripts and with what it needs inside it; None when there
     is no such page."""
-    return await apart.run(__name__, ["page", name, member], content) or None
+    return await apart.run(__name__, ["page", name, member], content, launch) or None
 
 
-async def drawn(kind: str, name: str, content: AsyncIterator[bytes]) -> bytes:
+async def drawn(
+    kind: str, name: str, content: AsyncIterator[bytes], launch: Sequence[str] = ()
+) -> bytes:
     """A presentation (``slides``) or Word document (``document``) as one web page without scripts,
     or a page that says why there is none."""
-    made = await apart.run(__name__, ["drawn", name, kind], content)
+    made = await apart.run(__name__, ["drawn", name, kind], content, launch)
     return made or sentence(_FAILED.format(name=name))
 
 

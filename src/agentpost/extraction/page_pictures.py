@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from importlib.util import find_spec
 from typing import Final
 
@@ -24,9 +24,9 @@ def is_possible() -> bool:
     return find_spec("pypdfium2") is not None and find_spec("PIL") is not None
 
 
-async def draw(content: AsyncIterator[bytes]) -> bytes | None:
+async def draw(content: AsyncIterator[bytes], launch: Sequence[str] = ()) -> bytes | None:
     """The pages side by side, as PNG; None for a file of which no picture can be made."""
-    return await apart.run(__name__, [], content) or None
+    return await apart.run(__name__, [], content, launch) or None
 
 
 def _main() -> None:

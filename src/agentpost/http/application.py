@@ -95,6 +95,8 @@ class Application:
             first that has a handler for an unknown address handles it; one of them must.
         no_request: the response to bytes that are no HTTP request, given the problem; see
             `http.connection`.
+        no_room: the response on a connection that is turned away, given the seconds after which its
+            client may come back and the request's id; see `http.arrivals`.
         observe: measures each request.
     """
 
@@ -103,11 +105,13 @@ class Application:
         groups: Sequence[RouteGroup],
         *,
         no_request: Callable[[str], Response],
+        no_room: Callable[[int, str], Response],
         observe: Observe | None = None,
     ) -> None:
         self._groups = groups
         self._observe = observe
         self.no_request = no_request
+        self.no_room = no_room
         self._exact: dict[str, _Methods] = {}
         self._patterns: list[tuple[re.Pattern[str], _Methods]] = []
         for route in (route for group in groups for route in group.routes):

@@ -30,6 +30,8 @@ LARGE_BODIES_MAX = 6
 """Large bodies in memory at once."""
 LARGE_BODIES_PER_ACCOUNT_MAX = 1
 """Of these, for one account."""
+LARGE_BYTES_PER_SECOND_MAX = 32 * 1024 * 1024
+"""Of one body."""
 SLOT_WAIT_SECONDS = 20.0
 """How long a body waits for a place; its client is not read from meanwhile."""
 START_SECONDS = 30.0
@@ -74,6 +76,21 @@ async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
         size += len(data)
         if data:
             yield data
+
+
+class Pace:
+    """Takes a large body no faster than `LARGE_BYTES_PER_SECOND_MAX`: a client nearby sends as fast
+    as is read, and each MB costs the loop milliseconds in which it does nothing else."""
+
+    def __init__(self) -> None:
+        self._now = asyncio.get_running_loop().time
+        self._began = self._now()
+
+    async def keep(self, size: int) -> None:
+        """So many bytes have been taken: wait until there may be more."""
+        early = size / LARGE_BYTES_PER_SECOND_MAX - (self._now() - self._began)
+        if early > 0:
+            await asyncio.sleep(early)
 
 
 def declared_length(request: Request) -> int | None:

@@ -47,6 +47,11 @@ class Connections:
         self._closed = 0
         self._logged_at: int | None = None
 
+    @property
+    def are_busy(self) -> bool:
+        """Whether all there may be are in use: none could be closed for a new one."""
+        return len(self._address) >= self._most and not self._idle
+
     def opened(self, connection: Closable, address: str) -> None:
         """A new one, idle still. One too many closes an idle one, in the end itself."""
         self._address[connection] = address

@@ -1,11 +1,13 @@
 """The worker process: runs one plain function at a time for `agentpost.processes.pool`.
 
-Started as ``python -m agentpost.processes.main PARENT_PID`` with a socket as its standard input.
-A frame is a length (4 bytes, big-endian) and that many bytes of JSON. The first request is
-``{"path": sys.path, "imports": [module], "memory_bytes": int | None, "folder": temporary folder,
-"log_level": int}``, every later one
-``{"fn": ref, "args": values text, "kwargs": values text, "key": step key, "into": path | None,
-"cpu": seconds | None}``, which is answered by ``{"begun": true}`` before the function is looked
+Started as ``python -m agentpost.processes.main PARENT_PID`` with a socket as its standard input, by
+a supervisor (`agentpost.processes.supervisor`) with 0 for the number. A frame is a length (4 bytes,
+big-endian) and that many bytes of JSON. The first request is ``{"path": sys.path, "imports":
+[module], "memory_bytes": int | None, "folder": temporary folder, "log_level": int}``, with ``"env":
+variables`` for a supervised worker. Every later one is ``{"fn": ref, "args": values text, "kwargs":
+values text, "key": step key, "into": path | None, "cpu": seconds | None}``, for a supervised worker
+with ``"given": [path]`` besides and ``"into": bool``: its files come as descriptors
+(`agentpost.processes.handing`). It is answered by ``{"begun": true}`` before the function is looked
 for. Each gets one reply: ``{"value": values text}``, ``{"error": described error, "kinds": names of
 its classes, "trace": text}`` or, as the last thing the worker says, ``{"died": reason}``. No
 pickle: what comes back is data.
@@ -25,6 +27,7 @@ import shutil
 import signal
 import struct
 import sys
+import tempfile
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -33,7 +36,7 @@ from typing import Any, BinaryIO, Final
 
 from agentpost.agents import values
 from agentpost.agents.base import StepFailed, current_step_key
-from agentpost.processes import log_records
+from agentpost.processes import handing, log_records
 from agentpost.processes.confinement import (
     die_of_cpu_time,
     die_with,
@@ -63,7 +66,8 @@ def frame(message: dict[str, Any]) -> bytes:
 def main(parent: int) -> None:
     """Serve requests until the channel closes or the parent is gone."""
     os.nice(_NICENESS)
-    die_with(parent)
+    apart = parent == 0
+    die_with(parent or os.getppid())
     channel = take_channel()
     # A service manager signals the whole group; whether a step ends is the server's decision. A
     # handler instead of SIG_IGN, because programs started by a step would inherit the latter.
@@ -71,12 +75,12 @@ def main(parent: int) -> None:
     faulthandler.enable()
     go_first_when_memory_is_short()
     die_of_cpu_time()
-    requests = channel.makefile("rb")
+    requests = handing.Requests(channel) if apart else channel.makefile("rb")
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         hello = _receive(requests)
         if hello is None:
             return
-        sys.path[:] = hello["path"]
+        _settle(hello, apart)
         limit_memory(hello["memory_bytes"])
         log_records.install(hello["log_level"])
         channel.sendall(frame({"value": "null"}))
@@ -88,7 +92,10 @@ def main(parent: int) -> None:
                 return
             channel.sendall(frame({"begun": True}))
             with _cpu_limit(request["cpu"]):
-                reply = _handle_request(request, hello)
+                if isinstance(requests, handing.Requests):
+                    reply = _handle_handed(request, hello, requests.taken())
+                else:
+                    reply = _handle_request(request, hello)
             with contextlib.suppress(AttributeError, OSError, ValueError):
                 sys.stdout.flush()  # whatever the function has made of it
                 sys.stderr.flush()
@@ -117,14 +124,53 @@ class Imports:
                 importlib.import_module(self._left.popleft())
 
 
-def _handle_request(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:
+def _settle(hello: dict[str, Any], apart: bool) -> None:
+    """Find the modules that the server finds; apart from it, with what is said of where this is."""
+    sys.path[:] = hello["path"]
+    if apart:
+        os.umask(0o077)
+        os.environ.update(hello["env"])
+        tempfile.tempdir = hello["folder"]
+
+
+def _handle_handed(
+    request: dict[str, Any], hello: dict[str, Any], descriptors: Iterator[int]
+) -> dict[str, Any]:
+    """`_handle_request` with files that came as descriptors."""
+    own_folder = Path(hello["folder"])
+
+    def deliver(made: object) -> None:
+        into = next(descriptors)
+        try:
+            handing.put(made, into, own_folder)
+        finally:
+            os.close(into)
+
+    with contextlib.closing(descriptors):  # type: ignore[type-var]
+        try:
+            handing.copy_all(descriptors, request["given"])
+        except OSError as error:
+            return _failure(error)
+        reply = _handle_request(request, hello, deliver)
+    handing.forget(own_folder)
+    return reply
+
+
+def _handle_request(
+    request: dict[str, Any],
+    hello: dict[str, Any],
+    deliver: Callable[[object], None] | None = None,
+) -> dict[str, Any]:
     token = current_step_key.set(request["key"])
     try:
         kwargs = values.load(request["kwargs"], None)
         made = values.resolve(request["fn"])(*values.load(request["args"], None), **kwargs)
-        if request["into"] is None:
+        if not request["into"]:
             return {"value": values.dump(made)}
-        _put(made, Path(request["into"]), Path(hello["folder"]))
+        if deliver is None:
+            _put(made, Path(request["into"]), Path(hello["folder"]))
+        else:
+            deliver(made)
         return {"value": "null"}
     except MemoryError as error:
         # Its heap is full or in pieces: a fresh process is the only sound way on.
@@ -134,13 +180,17 @@ def _handle_request(request: dict[str, Any], hello: dict[str, Any]) -> dict[str,
             limit = f" (the limit is {most >> 20} MiB); the setting worker_memory_bytes raises it"
         return {"died": f"it ran out of memory{limit}: {error}".removesuffix(": ")}
     except BaseException as error:
-        trace = "".join(traceback.format_exception(error))[-_TRACE_CHARS_MAX:]
-        if isinstance(error, SystemExit):
-            error = StepFailed(f"the function called sys.exit({error.code!r})")
-        kinds = values.class_names(error)
-        return {"error": values.describe_error(error), "kinds": kinds, "trace": trace}
+        return _failure(error)
     finally:
         current_step_key.reset(token)
+
+
+def _failure(error: BaseException) -> dict[str, Any]:
+    trace = "".join(traceback.format_exception(error))[-_TRACE_CHARS_MAX:]
+    if isinstance(error, SystemExit):
+        error = StepFailed(f"the function called sys.exit({error.code!r})")
+    kinds = values.class_names(error)
+    return {"error": values.describe_error(error), "kinds": kinds, "trace": trace}
 
 
 def _put(made: object, into: Path, own_folder: Path) -> None:
@@ -159,7 +209,7 @@ def _put(made: object, into: Path, own_folder: Path) -> None:
         raise TypeError(f"the function must return bytes, str or Path for a file, not {kind}")
 
 
-def _receive(requests: BinaryIO) -> dict[str, Any] | None:
+def _receive(requests: BinaryIO | handing.Requests) -> dict[str, Any] | None:
     header = requests.read(HEADER.size)
     if len(header) < HEADER.size:
         return None

@@ -9,19 +9,15 @@ passes the whole environment on and unpickles whatever a worker answers.
 The pool is shared fairly by account (`agentpost.domain.fair_queue`), and each call has limits: time
 on the clock from when a worker has it, CPU time, memory. Else one hostile file would hold them all.
 
-A worker gets a listed part of the server's environment and none of its memory, no more: it runs as
-the same user. That contains accidents; it is not a sandbox for code nobody trusts.
+A worker gets a listed part of the server's environment and none of its memory. It runs as the same
+user, which contains accidents and is no sandbox for code nobody trusts, unless a `Separation` gives
+it another user or a container.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
-import os
-import shutil
-import sys
-import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -30,19 +26,18 @@ import structlog
 
 from agentpost.agents import values
 from agentpost.agents.deaths import NotBegun, NoWorker, WorkerDied, WorkerKilled
-from agentpost.processes import bytecode, capacity
-from agentpost.processes.environment import worker_environment
-from agentpost.processes.main import frame
+from agentpost.processes import capacity
+from agentpost.processes.requests import Request
+from agentpost.processes.separation import Separation
 from agentpost.processes.slots import FairSemaphore
+from agentpost.processes.starting import Starter
 from agentpost.processes.worker import CallLimits, WorkerProcess
 
-_BOOT_SECONDS_MAX: Final = 60.0
 _BEGINNINGS_MAX: Final = 3
 _SPARE_SECONDS: Final = 0.5
 """A call that runs for longer may run for long: others should find another worker ready."""
 _LONG_SECONDS: Final = 1.0
 """A call that has run for longer yields the processors to calls of other accounts."""
-_FOLDER_PREFIX: Final = "worker-"
 _OURS: Final = "agentpost."  # what reads files, for example: no author changes it
 
 Ready = Callable[[], Awaitable[None]]
@@ -64,6 +59,8 @@ class WorkerPool:
     each call (None for no limit).
     ``env`` names further environment variables of workers; ``bytecode_folder`` is for byte code
     (None: as the server); ``imports``: what idle ones import; ``rebuild`` makes their exceptions.
+    ``separation``: as which user and in which container they run (None: as the server). A process
+    that has had a call of one account gets none of another then.
 
     Belongs to one event loop, whose thread must outlive the workers.
     """
@@ -82,21 +79,25 @@ class WorkerPool:
         imports: Iterable[str] = (),
         rebuild: Callable[[Mapping[str, str]], Exception] = values.rebuild_error,
         idle_seconds: float = 300.0,
+        separation: Separation | None = None,
     ) -> None:
         assert max_tasks > 0
         workers = workers or capacity.default_workers()
         self._most = workers
         self._slots = FairSemaphore(workers)
-        self._scratch = scratch
+        self._starter = Starter(
+            workers,
+            scratch=scratch,
+            memory_bytes=memory_bytes,
+            env=env,
+            bytecode_folder=bytecode_folder,
+            imports=imports,
+            separation=separation,
+        )
         self._max_tasks = max_tasks
-        self._memory_bytes = capacity.default_memory_bytes() if memory_bytes == 0 else memory_bytes
         self._seconds = seconds
         self._cpu_seconds = cpu_seconds
-        self._env = tuple(env)
-        self._bytecode = bytecode.environment(bytecode_folder)
-        self._imports = tuple(imports)
         self._rebuild = rebuild
-        self._threads = max(1, capacity.processors() // workers)
         self._idle_seconds = idle_seconds
         self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the last one in was used last
         self._workers: set[WorkerProcess] = set()
@@ -107,9 +108,11 @@ class WorkerPool:
         self._usable.set()
 
     async def start(self) -> None:
-        """Remove what a killed server left in ``scratch``; warm a worker that is to import."""
-        await asyncio.to_thread(_clear, self._scratch)
-        if self._imports:
+        """Remove what a killed server left in ``scratch``, and start a worker where it is to import
+        something, or to run apart: whether that works is to be known now. Another one takes 19 MB,
+        and its first call a tenth of a second to start it."""
+        await asyncio.to_thread(self._starter.prepare)
+        if self._starter.imports or self._starter.separation is not None:
             self._rest(await self._spawn())
 
     async def call(
@@ -137,7 +140,7 @@ class WorkerPool:
         `WorkerKilled` when somebody else did; `NoWorker` when it was not called.
         """
         limits = self._limits(fn_ref, timeout, cpu_seconds)
-        request = _request(fn_ref, args, kwargs, key, None, limits)
+        request = Request(fn_ref, args, dict(kwargs or {}), key, None, limits.cpu_seconds)
         reply = await self._perform(request, fn_ref, account, limits, ready)
         return values.load(reply["value"], None)
 
@@ -159,7 +162,7 @@ class WorkerPool:
         another copied. When this raises, or is cancelled, ``into`` may hold a part.
         """
         limits = self._limits(fn_ref, timeout)
-        request = _request(fn_ref, args, kwargs, key, into, limits)
+        request = Request(fn_ref, args, dict(kwargs or {}), key, into, limits.cpu_seconds)
         await self._perform(request, fn_ref, account, limits, ready)
 
     async def hold(self) -> None:
@@ -168,7 +171,7 @@ class WorkerPool:
 
     async def renew(self, imports: Iterable[str]) -> None:
         """Replace the processes, whose code has changed: now, or at the end of their call."""
-        self._imports = tuple(imports)
+        self._starter.imports = tuple(imports)
         for worker, timer in self._idle.items():
             timer.cancel()
             worker.leave()
@@ -189,6 +192,7 @@ class WorkerPool:
         self._idle.clear()
         while self._workers:
             await asyncio.gather(*(worker.ended() for worker in self._workers))
+        await asyncio.to_thread(self._starter.tidy)
 
     def _limits(
         self, fn_ref: str, timeout: float | None, cpu_seconds: float | None = None
@@ -203,7 +207,7 @@ class WorkerPool:
 
     async def _perform(
         self,
-        request: bytes,
+        request: Request,
         fn_ref: str,
         account: str,
         limits: CallLimits,
@@ -229,7 +233,7 @@ class WorkerPool:
         return reply
 
     async def _begin(
-        self, request: bytes, account: str, limits: CallLimits, ready: Ready | None
+        self, request: Request, account: str, limits: CallLimits, ready: Ready | None
     ) -> dict[str, Any]:
         """Ask a worker, and another one when it has died before it began.
 
@@ -252,7 +256,7 @@ class WorkerPool:
             spare = loop.call_later(_SPARE_SECONDS, self._keep_spare)
             long = loop.call_later(_LONG_SECONDS, self._let_long_calls_yield)
             try:
-                reply = await worker.ask(request, limits)
+                reply = await request.ask(worker, limits)
             except NotBegun as lost:
                 log.info("worker_replaced", reason=str(lost))
                 death = lost.death
@@ -327,7 +331,10 @@ class WorkerPool:
         )
         if best is not None:
             self._idle.pop(best).cancel()
-        return best
+        if best is None or not self._starter.separation or best.account in (None, account):
+            return best
+        best.leave()  # what an account's file has done to it must not reach another's
+        return None
 
     def _rest(self, worker: WorkerProcess) -> None:
         if self._closed.is_set():
@@ -344,57 +351,12 @@ class WorkerPool:
         if self._closed.is_set():
             raise NoWorker("the worker pool is closed")
         try:
-            self._scratch.mkdir(parents=True, exist_ok=True)
-            folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._scratch))
-            environ = worker_environment(os.environ, self._env, threads=self._threads)
-            environ |= {**self._bytecode, "TMPDIR": str(folder)}
-            worker = await WorkerProcess.spawn(folder, environ)
+            worker = await self._starter.start()
         except OSError as error:
             raise NoWorker(f"a worker process could not be started: {error}") from error
         self._workers.add(worker)
         worker.when_ended(self._workers.discard)
         if self._closed.is_set():
             worker.kill()
-        hello = {
-            "path": sys.path,
-            "imports": self._imports,
-            "memory_bytes": self._memory_bytes,
-            "folder": str(folder),
-            # What the log leaves out is not sent: it would use up what a call may log.
-            "log_level": logging.getLogger().level,
-        }
-        try:
-            await worker.ask(
-                frame(hello), CallLimits("it did not begin in time", _BOOT_SECONDS_MAX)
-            )
-        except BaseException as error:
-            worker.kill()
-            if isinstance(error, TimeoutError | WorkerDied):
-                raise NoWorker(f"a worker process could not be started: {error!r}") from error
-            raise
+        await self._starter.welcome(worker)
         return worker
-
-
-def _request(
-    fn_ref: str,
-    args: list[Any],
-    kwargs: Mapping[str, Any] | None,
-    key: str,
-    into: Path | None,
-    limits: CallLimits,
-) -> bytes:
-    return frame(
-        {
-            "fn": fn_ref,
-            "args": values.dump_local(args),
-            "kwargs": values.dump_local(dict(kwargs or {})),
-            "key": key,
-            "into": None if into is None else str(into),
-            "cpu": limits.cpu_seconds,
-        }
-    )
-
-
-def _clear(scratch: Path) -> None:
-    for left in scratch.glob(f"{_FOLDER_PREFIX}*"):
-        shutil.rmtree(left, ignore_errors=True)

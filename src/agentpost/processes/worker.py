@@ -10,18 +10,25 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
 from agentpost.agents.deaths import LimitExceeded, NotBegun, died
+from agentpost.processes import handing
 from agentpost.processes.main import HEADER
 from agentpost.processes.pipes import OutputPipes
+from agentpost.processes.separation import Place
 from agentpost.processes.sessions import Session
 
 _LEAVE_SECONDS_MAX: Final = 2.0
 _DRAIN_SECONDS: Final = 1.0
+_HUNG_UP_SECONDS: Final = 1.0
+"""How long a supervisor may take to end what is below it."""
+_CONNECT_SECONDS: Final = 60.0
+_WRAPPED_SIGNAL: Final = 128
+"""Programs that start others end with this and the number of the signal that ended those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,8 @@ class WorkerProcess:
 
     MODULE: ClassVar = "agentpost.processes.main"
     """The program that it runs."""
+    REPLY_BYTES_MAX: ClassVar[int] = 32 * 1024 * 1024
+    """Longest frame that it may say: several times the largest value that can be recorded."""
 
     def __init__(
         self,
@@ -46,8 +55,14 @@ class WorkerProcess:
         writer: asyncio.StreamWriter,
         folder: Path,
         output: OutputPipes,
+        place: Place | None = None,
+        leash: socket.socket | None = None,
     ) -> None:
+        """``place``: when it is not in this one's own; ``leash``: what its supervisor holds besides
+        the channel."""
         self.calls = 0
+        self.place = place
+        self._leash = leash
         self.account: str | None = None
         """Whose call it had last."""
         self.session = Session(process.pid, lambda: self.alive)
@@ -56,24 +71,34 @@ class WorkerProcess:
         self._process = process
         self._reader = reader
         self._writer = writer
-        self._folder = folder
+        self.folder = folder
         self._end = asyncio.get_running_loop().create_task(self._watch())
 
     @classmethod
-    async def spawn(cls, folder: Path, environ: dict[str, str]) -> Self:
-        """Start one in ``folder``, which goes with it. Raises `OSError`."""
+    async def spawn(cls, folder: Path, environ: dict[str, str], place: Place | None = None) -> Self:
+        """Start one in ``folder``, which goes with it; in another ``place`` than this process, if
+        one is given. Raises `OSError`."""
+        worker = [sys.executable, "-P", "-m", cls.MODULE]
+        argv = place.argv([*worker, "0"]) if place is not None else [*worker, str(os.getpid())]
         with contextlib.ExitStack() as undo:
             undo.callback(shutil.rmtree, folder, ignore_errors=True)
             # The socket is the process's standard input: the one descriptor that every way of
             # starting a process hands over, and no other process gets.
             ours, theirs = socket.socketpair()
             undo.callback(ours.close)
+            leash, listener, name = None, None, ""
             with theirs:
                 ours.setblocking(False)
+                if place is not None and place.channel is not None:
+                    listener = undo.enter_context(_listening(place.channel))
+                    place.give(place.channel)
+                    leash, name = ours, place.command[0]
+                if place is not None:
+                    place.give(folder)  # last: from here on its names are the user's
                 output = OutputPipes()
                 undo.callback(output.close)
                 process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-P", "-m", cls.MODULE, str(os.getpid())),
+                    *argv,
                     stdin=theirs.fileno(),
                     stdout=output.stdout,
                     stderr=output.stderr,
@@ -82,27 +107,45 @@ class WorkerProcess:
                 )
                 undo.callback(_kill_group, process.pid)
                 output.start()
-                reader, writer = await asyncio.open_unix_connection(sock=ours)
+            if listener is not None:
+                ours = await _connected(listener, process, name, output)
+                listener.close()
+            reader, writer = await asyncio.open_unix_connection(sock=ours)
             undo.pop_all()
-        return cls(process, reader, writer, folder, output)
+        return cls(process, reader, writer, folder, output, place, leash)
 
     @property
     def alive(self) -> bool:
         ended = self._killed or self._process.returncode is not None
         return not ended and not self._reader.at_eof()
 
-    async def ask(self, request: bytes, limits: CallLimits) -> dict[str, Any]:
-        """Send one frame, wait for its reply. Raises `WorkerDied`, after which there is no other
+    async def ask(
+        self, request: bytes, limits: CallLimits, files: Sequence[handing.Open] = ()
+    ) -> dict[str, Any]:
+        """Send one frame, and descriptors with it, wait for its reply. Raises `OSError` for a file
+        that cannot be opened, and `WorkerDied`, after which there is no other
         request; a caller that is cancelled, or gets a `TimeoutError`, must `kill`."""
         try:
             async with asyncio.timeout(limits.seconds):
-                reply = await self._reply_to(request, limits)
+                reply = await self._reply_to(self._with_files(request, files), limits)
         except TimeoutError:
             raise TimeoutError(limits.late) from None
         if "died" in reply:
             self.leave()
             raise LimitExceeded(reply["died"])
         return reply
+
+    def _with_files(self, request: bytes, files: Sequence[handing.Open]) -> bytes:
+        """Send the files before what is left of the request: nothing waits to be sent by now."""
+        if not files:
+            return request
+        try:
+            line = socket.socket(fileno=os.dup(self._writer.get_extra_info("socket").fileno()))
+        except OSError:
+            return b""  # it has ended, as is found when its reply is read
+        with line, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            return handing.send(line, request, files)
+        return b""
 
     async def _reply_to(self, request: bytes, limits: CallLimits) -> dict[str, Any]:
         begun = False
@@ -115,7 +158,7 @@ class WorkerProcess:
         except (asyncio.IncompleteReadError, OSError, ValueError):
             self.leave()
             await self.ended()
-            code = self._process.returncode
+            code = self._code()
             if limits.cpu_seconds is not None and code == -signal.SIGXCPU:
                 used = f"it used more than {limits.cpu_seconds:g} s of CPU time"
                 raise LimitExceeded(f"{used} (the setting step_cpu_seconds)") from None
@@ -125,14 +168,43 @@ class WorkerProcess:
 
     async def _receive(self) -> dict[str, Any]:
         (length,) = HEADER.unpack(await self._reader.readexactly(HEADER.size))
-        reply: dict[str, Any] = json.loads(await self._reader.readexactly(length))
+        if length > self.REPLY_BYTES_MAX:
+            raise ValueError(f"it says {length} bytes at once")
+        try:
+            reply: dict[str, Any] = json.loads(await self._reader.readexactly(length))
+        except RecursionError:
+            raise ValueError("what it says is nested too deeply") from None
+        if not isinstance(reply, dict):
+            raise ValueError("what it says is no object")
         return reply
+
+    def _code(self) -> int | None:
+        """The exit code, negative for a signal."""
+        code = self._process.returncode
+        wrapped = self.place is not None and self.place.command
+        if code is not None and wrapped and code > _WRAPPED_SIGNAL:
+            return _WRAPPED_SIGNAL - code
+        return code
 
     def kill(self) -> None:
         """End the process, and what it has started, at once."""
-        if self._process.returncode is None:
-            self._killed = True
+        if self._process.returncode is not None:
+            return
+        self._killed = True
+        if self.place is None:
             _kill_group(self._process.pid)
+            return
+        self._hang_up()  # its supervisor finds all, those that have left the group too
+        asyncio.get_running_loop().call_later(_HUNG_UP_SECONDS, self._kill_late)
+
+    def _kill_late(self) -> None:
+        if self._process.returncode is None:
+            _kill_group(self._process.pid)
+
+    def _hang_up(self) -> None:
+        self._writer.transport.abort()
+        if self._leash is not None:
+            self._leash.close()
 
     def leave(self) -> None:
         """Let an idle process end by itself; killed when it takes long."""
@@ -152,8 +224,47 @@ class WorkerProcess:
         _kill_group(self._process.pid)
         self.output.close()
         # A reply sent just before the end is still read; nobody waits for ever for another.
-        asyncio.get_running_loop().call_later(_DRAIN_SECONDS, self._writer.transport.abort)
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        asyncio.get_running_loop().call_later(_DRAIN_SECONDS, self._hang_up)
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+
+def _listening(path: Path) -> socket.socket:
+    """A socket there, for one connection."""
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.setblocking(False)
+        listener.bind(str(path))
+        listener.listen(1)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+async def _connected(
+    listener: socket.socket, process: asyncio.subprocess.Process, name: str, output: OutputPipes
+) -> socket.socket:
+    """The connection of a worker in a container. Raises `OSError` when it ends, or does not connect
+    in time."""
+    loop = asyncio.get_running_loop()
+    accepting = loop.create_task(loop.sock_accept(listener))
+    ending = loop.create_task(process.wait())
+    try:
+        await asyncio.wait(
+            {accepting, ending}, timeout=_CONNECT_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
+        if accepting.done():
+            connection, _ = accepting.result()
+            connection.setblocking(False)
+            return connection
+        if ending.done():
+            output.end()
+            raise OSError(f"{name} ended with code {ending.result()}{output.said()}")
+        late = f"{name} runs, but no worker has connected within {_CONNECT_SECONDS:g} s"
+        raise OSError(f"{late}{output.said()}")
+    finally:
+        accepting.cancel()
+        ending.cancel()
 
 
 def _kill_group(pid: int) -> None:

@@ -22,6 +22,7 @@ from agentpost.processes.output import captured
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.bodies import Body, name_of
 from agentpost.runtime.retrying import Retry
+from agentpost.services import step_places
 from agentpost.settings import Settings
 from agentpost.storage.base import BlobMissing, Storage
 
@@ -284,6 +285,9 @@ def make_steps(
     """The worker pool, its limits from the settings, and what calls it. ``scratch`` is a folder of
     the pool alone; ``imports`` names what idle workers import; ``rebuild`` makes the exception of
     an error that was recorded, or that came from a worker."""
+    separation = step_places.separation(settings)
+    if separation is not None and rebuild is values.rebuild_error:
+        rebuild = values.known_error
     pool = WorkerPool(
         settings.pool_workers,
         scratch=scratch,
@@ -294,6 +298,7 @@ def make_steps(
         imports=imports,
         bytecode_folder=bytecode.folder(settings.data_path),
         rebuild=rebuild,
+        separation=separation,
     )
     blobs = Blobs(storage, pool, read_seconds=settings.file_read_seconds)
     return Steps(pool, blobs, rebuild=rebuild)

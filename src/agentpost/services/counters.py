@@ -32,6 +32,7 @@ class Counters:
         turns_failed: by reason.
         jobs_ended: by the state that they ended in.
         credits_charged: millionths, all of the kind "".
+        connections_refused: those that were turned away, all of the kind "".
         task_runs: by the name of the task.
         task_failures: those of the runs that raised.
     """
@@ -39,5 +40,6 @@ class Counters:
     turns_failed: Tally = field(default_factory=Tally)
     jobs_ended: Tally = field(default_factory=Tally)
     credits_charged: Tally = field(default_factory=Tally)
+    connections_refused: Tally = field(default_factory=Tally)
     task_runs: Tally = field(default_factory=Tally)
     task_failures: Tally = field(default_factory=Tally)

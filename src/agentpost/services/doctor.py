@@ -2,7 +2,7 @@
 
 It reports overdue rows of every sweep: turns, jobs, expired messages, bytes, uploads, deleted
 works, endpoints that only fail, mail. Secrets that no key of this server decrypts are named too,
-and a malware scanner that fails.
+a place for steps where no worker process comes up, and a malware scanner that fails.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from agentpost.services import (
     health_state,
     missing_runs,
     scanning,
+    step_places,
     storage_audit,
     storage_identity,
 )
@@ -55,6 +56,7 @@ async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     if not failing:
         failing += [Finding(*row) for row in await blob_audit.audit(ctx, full=full)]
         failing += [Finding(*row) for row in await storage_audit.audit(ctx, full=full)]
+    failing += await _step_place(ctx)
     if (problem := await scanning.problem(ctx)) is not None:
         text = f"{health_state.PROBLEMS[health_state.SCANNER]} {problem}"
         failing.append(Finding(health_state.SCANNER, "failing", text))
@@ -78,6 +80,15 @@ async def _failing_stores(ctx: AppContext) -> list[Finding]:
             problem = f"{health_state.PROBLEMS[name]} {reason_of(error)}"
             found.append(Finding(name, "failing", problem))
     return found
+
+
+async def _step_place(ctx: AppContext) -> list[Finding]:
+    """Where steps run, tried with one worker process."""
+    try:
+        problem = await step_places.trouble(ctx.settings)
+    except (ValueError, OSError) as error:
+        problem = str(error)
+    return [Finding(step_places.PLACE, "failing", problem)] if problem else []
 
 
 async def _neglected(ctx: AppContext) -> list[Finding]:

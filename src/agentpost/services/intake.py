@@ -36,6 +36,11 @@ class Intake:
         self._refused = 0
         self._reported_at: int | None = None
 
+    @property
+    def is_full(self) -> bool:
+        """Whether as many messages wait as may, so that no account may send another one."""
+        return self._waiting.total() >= self._most
+
     def check(self, account_id: str) -> None:
         """Raise `Overloaded` when as many wait as may, of all accounts or of this one.
 

@@ -157,6 +157,12 @@ def _totals(ctx: AppContext) -> Iterable[Metric]:
     charged = counters.credits_charged.totals().get("", 0)
     yield _counter("agentpost_credits_charged", "Credits charged.", "", {"": to_credits(charged)})
     yield _counter(
+        "agentpost_connections_refused",
+        "Connections turned away because more came than could be served.",
+        "",
+        {"": counters.connections_refused.totals().get("", 0)},
+    )
+    yield _counter(
         "agentpost_task_runs", "Runs of a periodic task.", "task", counters.task_runs.totals()
     )
     yield _counter(

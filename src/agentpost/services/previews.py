@@ -16,6 +16,7 @@ from typing import Any, Final
 from agentpost.domain.errors import Overloaded, not_found
 from agentpost.domain.records import FileRecord
 from agentpost.extraction import apart, contents, page_pictures
+from agentpost.services import step_places
 from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing
 
@@ -125,7 +126,9 @@ async def contents_of(ctx: AppContext, file: FileRecord) -> dict[str, Any] | Non
     if look not in APART or is_too_large(file):
         return None
     async with _turn(file.account_id):
-        return await contents.look(look.value, file.name, _content(ctx, file, file.size))
+        return await contents.look(
+            look.value, file.name, _content(ctx, file, file.size), step_places.launch(ctx.settings)
+        )
 
 
 def is_drawn(file: FileRecord) -> bool:
@@ -139,7 +142,12 @@ async def drawn(ctx: AppContext, file: FileRecord) -> bytes | None:
     if not is_drawn(file):
         return None
     async with _turn(file.account_id):
-        return await contents.drawn(look_of(file).value, file.name, _content(ctx, file, file.size))
+        return await contents.drawn(
+            look_of(file).value,
+            file.name,
+            _content(ctx, file, file.size),
+            step_places.launch(ctx.settings),
+        )
 
 
 async def picture_of_pages(ctx: AppContext, file: FileRecord) -> bytes | None:
@@ -150,7 +158,9 @@ async def picture_of_pages(ctx: AppContext, file: FileRecord) -> bytes | None:
     if look_of(file) is not Look.PAGES or is_too_large(file):
         return None
     async with _turn(file.account_id):
-        return await page_pictures.draw(_content(ctx, file, file.size))
+        return await page_pictures.draw(
+            _content(ctx, file, file.size), step_places.launch(ctx.settings)
+        )
 
 
 async def page_of_site(ctx: AppContext, file: FileRecord, member: str) -> bytes | None:
@@ -159,7 +169,9 @@ async def page_of_site(ctx: AppContext, file: FileRecord, member: str) -> bytes 
     if look_of(file) is not Look.ARCHIVE or is_too_large(file) or not member:
         return None
     async with _turn(file.account_id):
-        return await contents.page(file.name, member, _content(ctx, file, file.size))
+        return await contents.page(
+            file.name, member, _content(ctx, file, file.size), step_places.launch(ctx.settings)
+        )
 
 
 _waiting: Counter[str] = Counter()

@@ -2,17 +2,22 @@
 
 A process that is killed leaves its folder behind; the next one that starts beside it removes it. A
 folder is in use as long as somebody holds its lock, which the system lets go of with the process.
+What a folder has to have elsewhere goes with it: it has a link there named `ELSEWHERE`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Final
 
 from agentpost.storage.private_folder import make_private
+
+ELSEWHERE: Final = "elsewhere"
 
 
 class Scratch:
@@ -30,7 +35,7 @@ class Scratch:
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             for other in root.iterdir():
                 if other != self.folder and _is_left(other):
-                    shutil.rmtree(other, ignore_errors=True)
+                    _remove(other)
         finally:
             os.close(alone)
         self._before = tempfile.tempdir
@@ -39,8 +44,15 @@ class Scratch:
     def close(self) -> None:
         """Remove it with all that is in it."""
         tempfile.tempdir = self._before
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _remove(self.folder)
         os.close(self._lock)
+
+
+def _remove(folder: Path) -> None:
+    """Nobody but the server's user can have made the link: the folder is private."""
+    with contextlib.suppress(OSError):
+        shutil.rmtree((folder / ELSEWHERE).readlink(), ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_left(folder: Path) -> bool:

@@ -54,6 +54,7 @@ class AgentProcess(WorkerProcess):
     """One process, with what runs in it. Belongs to the agent loop."""
 
     MODULE: ClassVar = "agentpost.runtime.isolated.child"
+    REPLY_BYTES_MAX: ClassVar = 2**32
 
     runs: dict[int, Hearing]
     taken: int
