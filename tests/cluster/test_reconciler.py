@@ -9,7 +9,7 @@ import pytest
 
 from agentpost.agents import Job, Turn
 from agentpost.db.session import Tx
-from agentpost.services import doctor, missing_runs, works
+from agentpost.services import doctor, health, missing_runs, works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Fault, Running, Script, running, step
 from tests.services.databases import clock, ctx, schema_url
@@ -357,6 +357,7 @@ async def test_a_look_that_can_find_nothing_new_reads_nothing(
     monkeypatch.setattr(missing_runs, "owned_here", owned_here)
     for _ in range(3):
         await here.reconciler.reconcile()
+        await health.check_database(here.ctx)  # which takes back what it writes
     seen = here.ctx.db.changes is not None
     assert len(reads) == (1 if seen else 3)
     Script.gate.set()

@@ -56,6 +56,10 @@ class TracedTx:
         """See `Tx.ahead`."""
         self._tx.ahead(sql, params)
 
+    def leaves_nothing(self) -> None:
+        """See `Tx.leaves_nothing`."""
+        self._tx.leaves_nothing()
+
     def one(self, sql: str, params: Params = ()) -> Row | None:
         """See `Tx.one`."""
         row = self._tx.one(sql, params)

@@ -208,15 +208,16 @@ async def test_a_file_is_built(bench: Callable[..., Bench], tmp_path: Path) -> N
         await build("pid")
 
 
-async def test_start_removes_what_a_killed_server_left(
-    bench: Callable[..., Bench],
+@pytest.mark.parametrize("imports", [[], ["colorsys"]])
+async def test_start_removes_what_a_killed_server_left_and_warms_a_worker_that_imports(
+    bench: Callable[..., Bench], imports: list[str]
 ) -> None:
-    one = bench()
+    one = bench(imports=imports)
     left = one.scratch / "worker-old" / "deep"
     left.mkdir(parents=True)
     await one.pool.start()
     assert not left.exists()
-    assert len(list(one.scratch.iterdir())) == 1, "one worker is warm"
+    assert len(list(one.scratch.iterdir())) == len(imports), "without imports there is none yet"
 
 
 async def test_a_long_call_leaves_a_worker_ready_for_others(

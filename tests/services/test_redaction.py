@@ -1,9 +1,11 @@
 """What the request inspector keeps of bodies and addresses, and what it leaves out."""
 
 import json
+import random
 
 import pytest
 
+from agentpost.services import redaction
 from agentpost.services.redaction import LargeBody, Redaction
 
 CLEAN = Redaction("svc_key_")
@@ -147,3 +149,31 @@ def test_of_a_webhook_address_the_host_is_kept(url: str, shown: str) -> None:
 def test_addresses(path: bytes, query: bytes, shown: str) -> None:
     assert CLEAN.path(path, query) == shown
     assert len(CLEAN.path(path, b"a" * 10_000)) <= 500
+
+
+def test_addresses_are_found_where_the_pattern_finds_them() -> None:
+    """They are looked for from "://" backwards; the pattern itself tries every character."""
+    parts = [
+        "https",
+        "s",
+        "://",
+        ":",
+        "/",
+        "//",
+        "a",
+        "Z",
+        "+",
+        ".",
+        " ",
+        '"',
+        "\\",
+        '\\"',
+        "?",
+        "#",
+    ]
+    parts += ["@", "é", "\u212a", "x" * 29, "x" * 31, "key=", "\n"]
+    pick = random.Random(1)
+    for _ in range(2_000):
+        text = "".join(pick.choices(parts, k=pick.randint(0, 14)))
+        for clean in (redaction._only_host, redaction._without_query):
+            assert redaction._replace_urls(text, clean) == redaction._URL.sub(clean, text), text

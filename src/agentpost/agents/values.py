@@ -266,7 +266,7 @@ def _encode(value: object, file_form: _FileForm) -> str:
 
 
 def _plain(value: object, where: _Where, depth: int, file_form: _FileForm) -> Any:
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, int):
         return value
     if isinstance(value, str):
         return _checked(value, where)

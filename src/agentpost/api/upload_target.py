@@ -8,7 +8,6 @@ The file goes to the disk as it arrives, in pieces of bounded size, and counts o
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from xml.sax.saxutils import escape
 
 import structlog
 from starlette.requests import Request
@@ -130,6 +129,8 @@ def _length(request: Request) -> int:
 
 def _refused(refusal: PostRefused) -> Response:
     """S3's error document."""
+    from xml.sax.saxutils import escape  # takes urllib.request along
+
     details = "".join(f"<{n}>{escape(v)}</{n}>" for n, v in refusal.details.items())
     body = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'

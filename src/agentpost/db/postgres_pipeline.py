@@ -313,6 +313,9 @@ class PostgresTx:
 
         self._pipeline.send(sql, params, keep)
 
+    def leaves_nothing(self) -> None:
+        """See `Tx.leaves_nothing`: changes are not counted here."""
+
     def one(self, sql: str, params: Params = ()) -> Row | None:
         """See `Tx.one`."""
         rows = self._ahead.pop((sql, params), None) if self._ahead else None

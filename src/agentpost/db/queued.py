@@ -1,10 +1,11 @@
-"""Writes that wait for a thread which commits several at once, on either database."""
+"""Functions that wait for a thread: writes for the one that commits several at once, on either
+database, and SQLite's reads."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import structlog
@@ -15,9 +16,10 @@ log = structlog.get_logger(__name__)
 
 
 class Write:
-    """A queued write function with the future its caller awaits."""
+    """A queued write function with the future its caller awaits. ``changed``: it has changed a row,
+    and left it so, where that can be seen (`Database.changes`)."""
 
-    __slots__ = ("callbacks", "error", "fn", "future", "loop", "queued_at", "result")
+    __slots__ = ("callbacks", "changed", "error", "fn", "future", "loop", "queued_at", "result")
 
     def __init__(
         self,
@@ -32,9 +34,16 @@ class Write:
         self.result: Any = None
         self.error: BaseException | None = None
         self.callbacks: list[Callable[[], None]] = []
+        self.changed = False
 
 
-def resolve(items: list[Write]) -> None:
+class Read(Write):
+    """A queued read function, which nothing follows."""
+
+    __slots__ = ()
+
+
+def resolve(items: Sequence[Write]) -> None:
     """Hand the results over, one wake-up per event loop."""
     by_loop: dict[asyncio.AbstractEventLoop, list[Write]] = {}
     for item in items:
@@ -54,7 +63,7 @@ def call(callback: Callable[[], None]) -> None:
         log.exception("after_commit_failed")
 
 
-def _set_results(items: list[Write]) -> None:
+def _set_results(items: Sequence[Write]) -> None:
     for item in items:
         if item.future.done():  # cancelled
             continue

@@ -48,6 +48,10 @@ class Tx(Protocol):
         """
         ...
 
+    def leaves_nothing(self) -> None:
+        """What the transaction changes, it takes back: `Database.changes` does not count it."""
+        ...
+
     def one(self, sql: str, params: Params = ()) -> Row | None:
         """The first row, or None."""
         ...

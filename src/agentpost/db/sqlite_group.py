@@ -31,12 +31,13 @@ _PATIENT_SECONDS = 1.0
 class SqliteTx:
     """See `Tx`."""
 
-    __slots__ = ("_execute", "callbacks", "connection")
+    __slots__ = ("_execute", "callbacks", "connection", "counts")
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self._execute = connection.execute
         self.callbacks: list[Callable[[], None]] = []
+        self.counts = True
 
     def execute(self, sql: str, params: Params = ()) -> int:
         """See `Tx.execute`."""
@@ -53,6 +54,10 @@ class SqliteTx:
 
     def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
         """See `Tx.ahead`: here a query costs the same at any time."""
+
+    def leaves_nothing(self) -> None:
+        """See `Tx.leaves_nothing`."""
+        self.counts = False
 
     def one(self, sql: str, params: Params = ()) -> Row | None:
         """See `Tx.one`."""
@@ -138,7 +143,8 @@ def _run_one(connection: sqlite3.Connection, item: Write, *, guarded: bool) -> b
     Raises when the whole transaction is lost: a full disk makes SQLite take all of it back.
     """
     tx = SqliteTx(connection)
-    item.error, item.callbacks = None, []
+    item.error, item.callbacks, item.changed = None, [], False
+    before = connection.total_changes
     if guarded:
         connection.execute("SAVEPOINT f")
     try:
@@ -159,4 +165,5 @@ def _run_one(connection: sqlite3.Connection, item: Write, *, guarded: bool) -> b
     if guarded:
         connection.execute("RELEASE f")
     item.callbacks = tx.callbacks
+    item.changed = tx.counts and connection.total_changes > before
     return True

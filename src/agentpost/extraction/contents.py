@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -79,6 +78,8 @@ def can_draw(kind: str) -> bool:
 
 def sentence(text: str) -> bytes:
     """A web page with only that."""
+    from html import escape
+
     look = "font:15px sans-serif;color:#555;background:#fff;padding:1rem"
     return f'<!doctype html><meta charset=utf-8><p style="{look}">{escape(text)}'.encode()
 

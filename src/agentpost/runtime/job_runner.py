@@ -97,4 +97,5 @@ async def _at_most(seconds: float, event: asyncio.Event) -> None:
     """Wait for the event, but no longer."""
     if not event.is_set():
         with suppress(TimeoutError):
-            await asyncio.wait_for(event.wait(), seconds)
+            async with asyncio.timeout(seconds):  # `wait_for` makes a task
+                await event.wait()

@@ -21,3 +21,18 @@ async def switch(ctx: AppContext, *, on: bool) -> None:
 async def refresh(ctx: AppContext) -> None:
     """Bring ``ctx.unavailable`` up to date."""
     ctx.unavailable = await ctx.db.read(lambda tx: meta.get(tx, SWITCH)) == "on"
+
+
+class Look:
+    """`refresh` repeatedly; reads only after a change of the database, where those can be seen."""
+
+    def __init__(self, ctx: AppContext) -> None:
+        self._ctx = ctx
+        self._seen: int | None = None
+
+    async def run(self) -> None:
+        """Look once."""
+        changes = self._ctx.db.changes
+        if changes is None or changes != self._seen:
+            await refresh(self._ctx)
+            self._seen = changes

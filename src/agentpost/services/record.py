@@ -153,8 +153,11 @@ def create_job(
     job: JobRecord,
     signal: s.Admitted | s.ShortOfCredits | s.StartRefused,
     message: MessageRecord,
+    *,
+    is_heard: bool = True,
 ) -> None:
-    """A turn starts a job: it runs, waits for credits or is refused."""
+    """A turn starts a job: it runs, waits for credits or is refused. ``is_heard``: see
+    `apply_turn`."""
     now = job.created_at
     change = transitions.job(None, signal)
     job.state = change.after
@@ -174,8 +177,8 @@ def create_job(
     rows.insert_job(tx, job)
     rows.link_job(tx, message.id, job.id, JobRole.EXECUTION, now)
     message.jobs += 1
-    _settle(tx, ctx, message, None, job, now, visible_change=True)
-    if change.event is not None:
+    _settle(tx, ctx, message, None, job, now, visible_change=True, files=[], is_heard=is_heard)
+    if change.event is not None and is_heard:
         outbox.job_changed(tx, ctx, change.event, message, job, now)
     _keep(tx, job.id, signal, now)
     lifecycle.job_created(tx, job)
@@ -310,12 +313,12 @@ def _update_messages(
     visible_change = before is None or VIEWS[before] != VIEWS[change.after]
     if change.entry is None and not visible_change:
         return
-    entry = change.entry
+    entry, files = change.entry, None
     if entry is not None:
-        files = job_rows.files(tx, job.id) if entry.with_files else []
-        entry = derivation.line(entry, files, job)
+        files = job_rows.files(tx, job.id) if entry.with_files else None
+        entry = derivation.line(entry, files or [], job)
     for message in message_rows.lock_all_of(tx, job.id):
-        _settle(tx, ctx, message, entry, job, now, visible_change=visible_change)
+        _settle(tx, ctx, message, entry, job, now, visible_change=visible_change, files=files)
         if change.event is not None and message.id == job.message_id:
             outbox.job_changed(tx, ctx, change.event, message, job, now)
 
@@ -331,12 +334,13 @@ def _settle(
     *,
     visible_change: bool,
     work_id: str | None = None,
+    files: list[FileRecord] | None = None,
     is_heard: bool = True,
 ) -> None:
     """Append the entry, derive the status from the current jobs, write, send, wake.
 
     ``visible_change``: a held read is to answer (status, reply or a job's status may have changed).
-    ``is_heard``: see `apply_turn`.
+    ``files``: those of ``job``, where the caller knows them. ``is_heard``: see `apply_turn`.
     """
     version_before = message.version
     if entry is not None:
@@ -345,30 +349,33 @@ def _settle(
         body = dumps(entry.fields)
         line = EntryRecord(message.id, message.seq, entry.type, now, body, work_id, job_id)
         rows.append_entry(tx, line)
-    links = _links(tx, message, job)
+    only = job if job and message.jobs == 1 and job.message_id == message.id else None
+    links = _links(tx, message, only)
     event = derivation.derive(ctx, message, links)
     message.version += 1
     if visible_change or event is not None:
         message.state_version += 1
     rows.update_message(tx, message, version_before)
-    ctx.handover.offer(tx, message.id, lambda: _snapshot(tx, message, links))
+    snapshot = partial(_snapshot, tx, message, links, files if only else None)
+    ctx.handover.offer(tx, message.id, snapshot)
     ctx.wakeups.publish(tx, message.id, message.account_id)  # who reads it, and open pages
     if event is not None and is_heard:
-        outbox.message_changed(tx, ctx, event, message, lambda: _snapshot(tx, message, links), now)
+        outbox.message_changed(tx, ctx, event, message, snapshot, now)
 
 
-def _links(tx: Tx, message: MessageRecord, job: JobRecord | None) -> list[JobLink]:
-    """The message's jobs. ``job`` is one of them, as it is now: the usual message has no other."""
-    if not message.jobs:
-        return []
-    if message.jobs == 1 and job is not None and job.message_id == message.id:
-        return [JobLink(job, JobRole.EXECUTION)]
-    return message_rows.links(tx, message.id)
+def _links(tx: Tx, message: MessageRecord, only: JobRecord | None) -> list[JobLink]:
+    """The message's jobs. ``only``, as it is now, where it is the only one, as usual."""
+    if only is not None:
+        return [JobLink(only, JobRole.EXECUTION)]
+    return message_rows.links(tx, message.id) if message.jobs else []
 
 
-def _snapshot(tx: Tx, message: MessageRecord, links: list[JobLink]) -> Snapshot:
-    has_files = message.jobs or message.reply_files
-    files = message_rows.files(tx, message.id) if has_files else []
+def _snapshot(
+    tx: Tx, message: MessageRecord, links: list[JobLink], of_jobs: list[FileRecord] | None
+) -> Snapshot:
+    """``of_jobs``: the files of its jobs, where they are known."""
+    has_others = message.reply_files or (message.jobs and of_jobs is None)
+    files = message_rows.files(tx, message.id) if has_others else of_jobs or []
     return Snapshot(message, links, files, message_rows.queue_position(tx, message))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
@@ -56,6 +56,8 @@ _HINTS = (*SECRET_NAMES, 'key"', *(f'"{name}"' for name in _WHOLE_NAMES))
 # Within JSON text: an escaped quote, backslash or character belongs to the URL, `\n` ends it.
 _REST = r'(?:[^\s"\\]|\\["\\/u])*'
 _URL = re.compile(rf"([a-z][a-z0-9+.-]{{0,30}}://)({_REST})", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*\Z", re.IGNORECASE)
+_SCHEME_CHARACTERS_MAX = 31
 _BEARER = re.compile(r"(\bbearer\s+)[^\s\"\\]+", re.IGNORECASE)
 _WEBHOOK_SECRET = re.compile(r"(whsec_)[\w+/=-]+")
 
@@ -125,7 +127,7 @@ class Redaction:
 
     def _text(self, text: str, *, hosts_only: bool) -> str:
         if "://" in text:
-            text = _URL.sub(_only_host if hosts_only else _without_query, text)
+            text = _replace_urls(text, _only_host if hosts_only else _without_query)
         if "earer" in text or "EARER" in text:
             text = _BEARER.sub(rf"\1{LEFT_OUT}", text)
         if "whsec_" in text:
@@ -178,6 +180,22 @@ def _parameter(found: re.Match[str]) -> str:
         name = unquote(name)
     secret = _SECRET.search(name) or name.lower().startswith(_PRESIGNED)
     return f"{found[1]}{LEFT_OUT}" if secret else found[0]
+
+
+def _replace_urls(text: str, clean: Callable[[re.Match[str]], str]) -> str:
+    """`_URL.sub`, looking for a scheme only in front of a "://": nearly every answer has an address
+    in it, and trying each character of the text takes twenty times as long."""
+    parts: list[str] = []
+    done = 0
+    at = text.find("://")
+    while at >= 0:
+        scheme = _SCHEME.search(text, max(done, at - _SCHEME_CHARACTERS_MAX), at)
+        url = _URL.match(text, scheme.start()) if scheme else None
+        if url is not None:
+            parts += text[done : url.start()], clean(url)
+            done = url.end()
+        at = text.find("://", max(done, at + 1))
+    return "".join((*parts, text[done:]))
 
 
 def _without_query(url: re.Match[str]) -> str:

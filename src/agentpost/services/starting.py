@@ -46,7 +46,7 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
     now, confirmed = ctx.clock.now(), ctx.lease.now()
     conversation = conversations.lock(tx, ticket.message.conversation_id)
     account = accounts.lock(tx, ticket.message.account_id)
-    message = fence(tx, ticket)
+    message, _, is_heard = fence_last(tx, ticket)
     slots = running_jobs_max(ctx.settings, account.limits_json)
     left = ceilings.for_message(tx, account, message.id, now)
     reason = admission(
@@ -63,7 +63,8 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
         said, schema = history.said_by(tx, message), message.response_schema_json
         placed = JobTicket(job, 1, {}, said, state_json, confirmed, schema, ticket.returned)
         ctx.handover.offer_job(tx, placed, ctx.node)  # before it is dispatched
-    record.create_job(tx, ctx, job, _signal(reason, left, now), message)
+    signal = _signal(reason, left, now)
+    record.create_job(tx, ctx, job, signal, message, is_heard=is_heard)
     started = _started(job)
     journal.put(tx, message.id, with_result(call, recorded(started)), now)
     return started
@@ -85,8 +86,8 @@ def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
 
 
 def fence_last(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool, bool]:
-    """`fence` for a turn that ends; whether another one waits in its conversation, which is
-    locked; and whether anybody receives or reads the account's events."""
+    """`fence`; whether another turn waits in its conversation, which is locked; and whether anybody
+    receives or reads the account's events."""
     message, waits, is_heard = message_rows.lock_known(tx, ticket.message)
     if (
         message is None

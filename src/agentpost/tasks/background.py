@@ -35,6 +35,9 @@ from agentpost.services.mail import SmtpServer
 from agentpost.tasks.purge import Purge
 
 log = structlog.get_logger(__name__)
+_BEAT_SECONDS = 0.25
+"""Tasks run at multiples of it, so that those of one period run together: a wake-up of each thread
+serves all of them."""
 _CHECK_SECONDS = 2.0
 """Between two checks of whether a store works."""
 _CHECK_REMOTE_SECONDS = 10.0
@@ -43,7 +46,7 @@ _CHECK_REMOTE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A function run again and again; ``seconds`` between the end of one run and the next.
+    """A function run again and again; at most ``seconds`` between the end of one run and the next.
 
     ``takes_work``: it begins turns or jobs here, so a node that drains runs it no more. ``hinted``:
     a hint at that runs it at once (`Wakeups.listen`).
@@ -95,7 +98,7 @@ class Background:
             Task("encrypt_secrets", endpoint_secrets.PlainSecrets(ctx).encrypt, 60.0),
             Task("watch_nodes", nodes.watch, WATCH_SECONDS, takes_work=True, hinted=NODES),
             Task("compare_runs", reconciler.reconcile, RECONCILE_SECONDS),
-            Task("look_at_maintenance", lambda: maintenance.refresh(ctx), 0.5),
+            Task("look_at_maintenance", maintenance.Look(ctx).run, 0.5),
             Task("write_request_log", ctx.requests.flush, requests.FLUSH_SECONDS),
             Task("purge", Purge(ctx).run, sweep),
             Task("delete_accounts", lambda: account_deletion.sweep(ctx), sweep),
@@ -130,11 +133,11 @@ class Background:
         if task.hinted is None:
             while True:
                 await self._once(task.name, task.run)
-                await asyncio.sleep(task.seconds)
+                await asyncio.sleep(_until_beat(task.seconds))
         with self._ctx.wakeups.listen(task.hinted) as wait:
             while not wait.over:
                 await self._once(task.name, task.run)
-                await wait.wait(task.seconds)
+                await wait.wait(_until_beat(task.seconds))
 
     async def _pick_up(self, job_runner: JobRunner) -> None:
         """Start jobs without an owner: at once after a commit of another process, else with every
@@ -148,7 +151,7 @@ class Background:
             await self._once("pick_up_jobs", run_unowned)
             try:
                 # Not wait_for: before Python 3.12 it may swallow the cancellation that ends us.
-                async with asyncio.timeout(self._ctx.settings.sweep_seconds):
+                async with asyncio.timeout(_until_beat(self._ctx.settings.sweep_seconds)):
                     await self._wake.wait()
             except TimeoutError:
                 continue
@@ -167,6 +170,14 @@ class Background:
                 log.error("background_task_failed", task=name, exc_info=error)
         else:
             self._failing.pop(name, None)
+
+
+def _until_beat(seconds: float) -> float:
+    """The seconds to the last beat within so many; all of them if those are less than two beats."""
+    if seconds < 2 * _BEAT_SECONDS:
+        return seconds
+    now = asyncio.get_running_loop().time()
+    return (now + seconds) // _BEAT_SECONDS * _BEAT_SECONDS - now
 
 
 async def _end(loops: Sequence[asyncio.Task[None]]) -> None:

@@ -228,7 +228,7 @@ class _Watchdog:
 
     def __init__(self, stall_seconds: float) -> None:
         self._stall = stall_seconds
-        self._period = stall_seconds / 4
+        self._period = stall_seconds / 2  # each look wakes a thread and the loop, also at rest
         self._ticked = 0.0
         self._thread_id = 0
         self._stopped = threading.Event()
