@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,12 +21,19 @@ max_connections = 100
 
 
 @asynccontextmanager
-async def product(cores: Cores) -> AsyncIterator[Server]:
-    """A ready agentpost with a PostgreSQL of its own, both on the server's core."""
+async def product(cores: Cores, *, split: bool = False) -> AsyncIterator[Server]:
+    """A ready agentpost with a PostgreSQL of its own, all on one core; ``split``: it has a process
+    for the API, and one for jobs."""
     with running(cores) as database:
         url = database.url()
         pid = int((database.home / "data" / "postmaster.pid").read_text().split()[0])
-        async with servers.running(PRODUCT, cores, {"DATABASE_URL": url}) as server:
+        async with AsyncExitStack() as ends:
+            settings = {"DATABASE_URL": url, "ROLE": "api" if split else "all"}
+            server = await ends.enter_async_context(servers.running(PRODUCT, cores, settings))
+            if split:
+                settings["ROLE"] = "worker"
+                beside = servers.worker(server, cores, settings)
+                server = await ends.enter_async_context(beside)
             yield replace(server, database_url=url, database_pid=pid)
 
 

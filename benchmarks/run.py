@@ -64,7 +64,7 @@ class Session:
         pin(self.cores.load)
         for turn in range(self.sizes.rounds):
             for scenario in scenarios:
-                if turn and not scenario.repeats:
+                if (turn and not scenario.repeats) or (scenario.split and not self.on_postgres):
                     continue
                 for server in self.servers:
                     if server == FLOOR and not scenario.floor:
@@ -74,7 +74,7 @@ class Session:
     async def _one(self, scenario: Scenario, name: str, turn: int) -> None:
         where = f"round {turn + 1}, {scenario.name}, {name}"
         try:
-            async with self._running(name) as server:
+            async with self._running(name, split=scenario.split) as server:
                 figures = await scenario.run(server, self.sizes)
         except FAILURES as error:
             self.failures.append(f"{where}: {type(error).__name__}: {error}")
@@ -84,9 +84,9 @@ class Session:
         values = ", ".join(f"{name} {report.number(value)}" for name, value in figures.items())
         print(f"{where}: {values}", file=sys.stderr)
 
-    def _running(self, name: str) -> AbstractAsyncContextManager[Server]:
+    def _running(self, name: str, *, split: bool) -> AbstractAsyncContextManager[Server]:
         if name == PRODUCT and self.on_postgres:
-            return postgres.product(self.cores)
+            return postgres.product(self.cores, split=split)
         return running(name, self.cores)
 
     def as_json(self) -> dict[str, object]:

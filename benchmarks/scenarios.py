@@ -7,7 +7,7 @@ import itertools
 import json
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from benchmarks import deliveries, held
@@ -51,12 +51,14 @@ class Sizes:
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """``repeats`` is whether every round runs it: memory is measured once. ``floor`` is whether the
-    floor server can do it."""
+    floor server can do it. ``split``: agentpost has a process for the API and one for jobs, which
+    only PostgreSQL allows."""
 
     name: str
     run: Callable[[Server, Sizes], Awaitable[Figures]]
     repeats: bool = True
     floor: bool = True
+    split: bool = False
 
 
 def closed_loop(clients: int, text: str, conversation: str | None = None) -> Scenario:
@@ -188,6 +190,7 @@ SCENARIOS = (
     closed_loop(SHARED_CLIENTS, ECHO, "shared"),
     closed_loop(1, "job"),
     closed_loop(32, "job"),
+    replace(closed_loop(32, "job"), name="job-32-split", floor=False, split=True),
     Scenario("mixed", mixed),
     Scenario("memory", memory, repeats=False),
     Scenario("waits", waits, repeats=False),

@@ -54,14 +54,14 @@ class Server:
     database_url: str = ""
     database_pid: int | None = None
     """Of the PostgreSQL it works with; None for SQLite."""
+    worker_pid: int | None = None
+    """Of the process that runs its jobs; None where it does that itself."""
 
     def usage(self) -> Usage:
-        """CPU and memory of the server and its children, and of its PostgreSQL."""
-        used = tree_usage(self.pid)
-        if self.database_pid is None:
-            return used
-        database = tree_usage(self.database_pid)
-        return Usage(used.cpu + database.cpu, used.rss + database.rss)
+        """CPU and memory of the server and its children, of its PostgreSQL and its worker."""
+        pids = (self.pid, self.database_pid, self.worker_pid)
+        used = [tree_usage(pid) for pid in pids if pid is not None]
+        return Usage(sum(each.cpu for each in used), sum(each.rss for each in used))
 
     async def another(self, email: str, *, granted: int = 0) -> Server:
         """The same server with the key of a new account, with so many credits; raises
@@ -155,6 +155,28 @@ async def running(
             raise ServerFailed(f"{name} ended by itself, exit code {process.returncode}")
     except Exception as error:
         # The folder is about to go; what the server said is often the reason.
+        error.add_note(tail(log))
+        raise
+    finally:
+        stop(process)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@asynccontextmanager
+async def worker(
+    server: Server, cores: Cores, settings: Mapping[str, str]
+) -> AsyncIterator[Server]:
+    """The same server with a process beside it that has these settings, in its data folder."""
+    folder, port = Path(tempfile.mkdtemp(prefix="bench-worker-")), free_port()
+    log = folder / "worker.log"
+    own = {f"AGENTPOST_{setting}": value for setting, value in settings.items()}
+    own["AGENTPOST_DATA_DIR"] = str(server.folder / "data")
+    env = {**environment(folder, server.key, port), **own}
+    process = spawn(command(PRODUCT), env, folder, log, cores)
+    try:
+        await until_ready(process, f"http://127.0.0.1:{port}")
+        yield replace(server, worker_pid=process.pid)
+    except Exception as error:
         error.add_note(tail(log))
         raise
     finally:

@@ -267,6 +267,7 @@ def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
     line = PostgresDedicatedConnection(url)
     heart = Heartbeat(Beats(line, ctx.node, ctx.clock, ctx.held_calls.count), ctx.lease)
     ctx.silent = heart.silent
+    ctx.wakeups.ask_for_readers(heart.readers_elsewhere)
     return heart
 
 

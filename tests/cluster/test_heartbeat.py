@@ -112,6 +112,22 @@ def test_who_stops_beating_is_dead(url: str, hearts: HeartMaker) -> None:
     assert eventually(watching.dead) == {"node_a": last}
 
 
+def test_a_node_knows_whether_another_answers_callers(url: str, hearts: HeartMaker) -> None:
+    """A node that has not said its role may."""
+    watching = hearts("node_a")
+    assert not watching.readers_elsewhere(), "it is alone"
+    other = hearts("node_b")
+    eventually(watching.readers_elsewhere)
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE nodes SET role = 'worker' WHERE id = 'node_b'")
+    eventually(lambda: not watching.readers_elsewhere())
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE nodes SET role = 'api' WHERE id = 'node_b'")
+    eventually(watching.readers_elsewhere)
+    other.stop()
+    eventually(lambda: not watching.readers_elsewhere())
+
+
 def test_a_session_that_breaks_begins_to_watch_again(url: str, hearts: HeartMaker) -> None:
     hearts("node_a")
     watching = hearts("node_b")

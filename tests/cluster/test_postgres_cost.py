@@ -1,8 +1,10 @@
 """What a message costs on PostgreSQL, in counts that do not depend on the machine: how often a node
-waits for the database, and how many transactions it commits."""
+waits for the database, how many transactions it commits, and what it tells other nodes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,20 @@ from psycopg.pq.abc import PGresult
 
 from agentpost.agents import Job, Turn
 from agentpost.db.postgres_pipeline import Pipeline
+from agentpost.engine.procrastinate import WORKER, ProcrastinateEngine
 from agentpost.server import Server, start
 from agentpost.settings import load_settings
+from agentpost.wakeups import postgres as wakeups_of_postgres
+from agentpost.wakeups.base import Wakeups
+from agentpost.wakeups.postgres import PostgresWakeups
+from agentpost.wakeups.sender import NoticeSender
 from tests.servers import Postgres
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, eventually_awaited
 
 KEY = "svc_key_" + "5" * 48
 ROUND_TRIPS_OF_AN_ECHO = 6
-COMMITS_OF_A_JOB = 12
+COMMITS_OF_A_JOB = 8
+COMMITS_OF_A_JOB_ON_ANOTHER_NODE = 12
 
 
 async def agent(turn: Turn) -> None:
@@ -39,66 +47,95 @@ async def said() -> str:
 
 
 class Watch:
-    """What all connections of this process do, from `begin` on."""
+    """What all nodes of this process do, from `begin` on, but for what they do every second."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.round_trips = 0
-        self.statements: list[str] = []
+        self.begin()
         take_all, send, end = Pipeline._take_all, Pipeline.send, Pipeline._end
+        post = NoticeSender.post
 
         def watched_take(pipeline: Pipeline, **given: Any) -> PGresult | None:
-            self.round_trips += 1
-            self.statements.append("-- answer")
+            self._saw("-- answer")
             return take_all(pipeline, **given)
 
         def watched_send(pipeline: Pipeline, sql: str, *given: Any, **more: Any) -> None:
-            self.statements.append(sql)
+            self._saw(sql)
             send(pipeline, sql, *given, **more)
 
         def watched_end(pipeline: Pipeline, statement: bytes) -> str:
-            self.statements.append(statement.decode())
+            self._saw(statement.decode())
             ended: str = end(pipeline, statement)
             return ended
+
+        def watched_post(sender: NoticeSender, topic: str, subject: str) -> None:
+            if topic != WORKER:
+                self.notices.append(f"{topic} {subject}")
+            post(sender, topic, subject)
 
         monkeypatch.setattr(Pipeline, "_take_all", watched_take)
         monkeypatch.setattr(Pipeline, "send", watched_send)
         monkeypatch.setattr(Pipeline, "_end", watched_end)
+        monkeypatch.setattr(NoticeSender, "post", watched_post)
 
     def begin(self) -> None:
-        self.round_trips, self.statements = 0, []
+        self.statements: list[str] = []
+        self.notices: list[str] = []
+
+    @property
+    def round_trips(self) -> int:
+        return self.statements.count("-- answer")
 
     @property
     def commits(self) -> int:
-        return self.statements.count("COMMIT")
+        """Transactions, those that only read and those that send notices included."""
+        return self.statements.count("COMMIT") + len(self.notices)
+
+    def _saw(self, statement: str) -> None:
+        if threading.current_thread().name != "heartbeat":
+            self.statements.append(statement)
+
+
+NodeMaker = Callable[[str], Awaitable[Server]]
 
 
 @pytest.fixture
-async def server(
+async def node(
     tmp_path: Path, postgres: Postgres, fresh_postgres: Callable[..., str]
-) -> AsyncIterator[Server]:
-    settings = load_settings(
-        data_dir=str(tmp_path),
-        agent=f"{__name__}:agent",
-        database_url=fresh_postgres(postgres.schema()),
-        bootstrap_api_key=KEY,
-        bootstrap_credits=10,
-    )
-    running = await start(settings)
-    await running._parts.background.stop()  # what it does regularly is not what a message costs
-    yield running
-    await running.stop()
+) -> AsyncIterator[NodeMaker]:
+    """`await node(role)` starts a node; all are on one database."""
+    url = fresh_postgres(postgres.schema())
+    async with AsyncExitStack() as ends:
+
+        async def started(role: str) -> Server:
+            settings = load_settings(
+                data_dir=str(tmp_path),
+                agent=f"{__name__}:agent",
+                database_url=url,
+                role=role,
+                bootstrap_api_key=KEY,
+                bootstrap_credits=10,
+            )
+            running = await start(settings)
+            ends.push_async_callback(running.stop)
+            await running._parts.background.stop()  # what it does regularly no message costs
+            return running
+
+        yield started
 
 
-async def test_an_echo_and_a_job_of_one_step(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = httpx2.AsyncClient(
+def reach(wakeups: Wakeups) -> bool:
+    """Whether hints about messages go to other nodes."""
+    assert isinstance(wakeups, PostgresWakeups)
+    return wakeups._has_readers_elsewhere()
+
+
+async def sent(server: Server, text: str) -> None:
+    """Send a message and follow it to its end."""
+    async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app=server.app),
         base_url="http://test",
         headers={"Authorization": f"Bearer {KEY}"},
-    )
-
-    async def send(text: str) -> dict[str, Any]:
+    ) as client:
         body = {"message": text, "conversation": text}
         answer = await client.post("/v1/messages", json=body)
         message: dict[str, Any] = answer.json()
@@ -108,17 +145,39 @@ async def test_an_echo_and_a_job_of_one_step(
                 path = f"/v1/messages/{message['id']}?wait=20"
                 message = (await client.get(path)).json()
         assert message["status"] == "completed"
-        return message
 
+
+async def test_a_node_alone(node: NodeMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = await node("all")
     for text in ("echo", "job"):
-        await send(text)  # statements and keys are known from here on
+        await sent(server, text)  # statements and keys are known from here on
     watch = Watch(monkeypatch)
-    await send("echo")
-    assert not [sql for sql in watch.statements if "notify" in sql]
-    assert watch.commits == 2, watch.statements
+    await sent(server, "echo")
+    assert watch.notices == [], "nobody else waits"
+    assert watch.commits == 2, (watch.statements, watch.notices)
     assert watch.round_trips <= ROUND_TRIPS_OF_AN_ECHO, (watch.round_trips, watch.statements)
     watch.begin()
-    await send("job")
-    assert watch.commits <= COMMITS_OF_A_JOB, watch.statements
+    await sent(server, "job")
+    assert watch.commits <= COMMITS_OF_A_JOB, (watch.statements, watch.notices)
     assert not [sql for sql in watch.statements if "notify" in sql or "procrastinate" in sql]
-    await client.aclose()
+
+
+async def test_a_node_for_the_api_and_one_for_jobs(
+    node: NodeMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wakeups_of_postgres, "_JOINING_SECONDS", 0.0)
+    api, worker = await node("api"), await node("worker")
+    engine = api._parts.ctx.engine
+    assert isinstance(engine, ProcrastinateEngine)
+
+    async def know_each_other() -> bool:
+        listeners = (api._parts.ctx.wakeups, worker._parts.ctx.wakeups)
+        return bool(engine.workers()) and [reach(each) for each in listeners] == [False, True]
+
+    await eventually_awaited(know_each_other)
+    await sent(api, "job")
+    watch = Watch(monkeypatch)
+    await sent(api, "job")
+    assert watch.commits <= COMMITS_OF_A_JOB_ON_ANOTHER_NODE, (watch.statements, watch.notices)
+    assert sorted(notice.split()[0] for notice in watch.notices) == ["run", "wake"], watch.notices
+    assert not [sql for sql in watch.statements if "notify" in sql or "procrastinate" in sql]

@@ -89,11 +89,14 @@ async def test_a_function_that_only_read_fails_alone(db: PostgresDatabase) -> No
     assert runs == [1]
 
 
-@pytest.mark.parametrize("how", ["raises", "changes nothing", "breaks a key"])
+@pytest.mark.parametrize("how", ["raises", "returns", "changes nothing", "breaks a key"])
 async def test_a_function_that_wrote_fails_alone_and_leaves_nothing(
     db: PostgresDatabase, how: str
 ) -> None:
     def fail(tx: Tx) -> None:
+        if how == "returns":
+            assert tx.one(f"{INSERT} RETURNING name", ("bad", "")) == ("bad",)
+            raise Refused
         tx.run(INSERT, ("bad", ""))
         if how == "raises":
             raise Refused

@@ -4,15 +4,17 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import partial
 
 import psycopg
 import pytest
 
 from agentpost.db.session import Tx
+from agentpost.wakeups import postgres
 from agentpost.wakeups.base import TEXT_BYTES_MAX, Wait, Wakeups
 from agentpost.wakeups.notices import PostgresNotices
+from agentpost.wakeups.postgres import PostgresWakeups
 from tests.conformance.adapters import Node, Scaled
 from tests.waiting import PATIENCE, eventually_awaited
 
@@ -210,6 +212,58 @@ async def test_a_commit_on_one_node_wakes_who_waits_on_another(pair: list[Node])
         await publish(there, "a")
         assert await near.wait(PATIENCE)
         assert await far.wait(PATIENCE)
+
+
+async def test_what_only_calls_wait_for_goes_to_nodes_that_answer_some(
+    pair: list[Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "_JOINING_SECONDS", 0.0)
+    here, there = pair
+    readers = False
+    here.wakeups.ask_for_readers(lambda: readers)
+    with ExitStack() as ends:
+        near = ends.enter_context(here.wakeups.listen("msg_1"))
+        far, text, job = [
+            ends.enter_context(there.wakeups.listen(subject, texts=subject == "msg_2"))
+            for subject in ("msg_1", "msg_2", "exe_1")
+        ]
+
+        async def say() -> None:
+            here.wakeups.tell("msg_2", "shown")
+            await publish(here, "msg_1", "acc_1", "exe_1")
+            assert await near.wait(PATIENCE)
+            assert await job.wait(PATIENCE), "jobs run everywhere"  # the last that was sent
+
+        await eventually_awaited(partial(_nobody_joins, here.wakeups))
+        await say()
+        assert not await far.wait(0)
+        assert not text.has_texts
+        readers = True
+        await say()
+        assert await far.wait(0)
+        assert text.texts() == ["shown"]
+
+
+async def _nobody_joins(wakeups: Wakeups) -> bool:
+    assert isinstance(wakeups, PostgresWakeups)
+    return not wakeups._has_readers_elsewhere()
+
+
+async def test_a_node_that_joins_hears_before_its_beat_is_seen(
+    pair: list[Node], scaled: Scaled
+) -> None:
+    here = pair[0].wakeups
+    assert isinstance(here, PostgresWakeups)
+    here.ask_for_readers(lambda: False)
+    here._joined_until = 0.0
+    late = PostgresWakeups(scaled.url, PostgresNotices(scaled.url))
+    await late.start()
+
+    async def reached() -> bool:
+        return not await _nobody_joins(here)
+
+    await eventually_awaited(reached)
+    await late.stop()
 
 
 async def test_a_lost_connection_comes_back_and_wakes_everybody(

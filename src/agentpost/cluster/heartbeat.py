@@ -18,19 +18,22 @@ import structlog
 
 from agentpost.domain.times import seconds
 from agentpost.services.lease import Lease
-from agentpost.services.nodes import Beats
+from agentpost.services.nodes import Beat, Beats
 
 log = structlog.get_logger(__name__)
 BEAT_SECONDS = 1.0
 DEAD_SECONDS = 3.0
 _STOP_SECONDS = 2.0
 _FIRST_TRIES = 5
+_WORKER = "worker"
+"""The role of nodes that answer no callers."""
 
 
 @dataclass(slots=True)
 class _Seen:
     beat: int
     silent: float
+    role: str | None
 
 
 class Heartbeat:
@@ -40,6 +43,7 @@ class Heartbeat:
         self._beats = beats
         self._lease = lease
         self._seen: dict[str, _Seen] = {}
+        self._is_known = False  # whether the last look went well
         self._looked = 0.0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
@@ -74,12 +78,21 @@ class Heartbeat:
         """For how many microseconds each other node has been silent."""
         return {node: seconds(it.silent) for node, it in self._seen.items()}
 
+    def readers_elsewhere(self) -> bool:
+        """Whether another node lives that answers callers, or may live: that is not known before
+        the first look, and after one that failed."""
+        if not self._is_known:
+            return True
+        seen = self._seen.values()
+        return any(it.silent < DEAD_SECONDS and it.role != _WORKER for it in seen)
+
     def _beat_on(self) -> None:
         beating = True
         while not self._stopped.wait(max(0.0, self._looked + BEAT_SECONDS - time.monotonic())):
             try:
                 self._beat()
             except Exception as error:
+                self._is_known = False
                 self._seen, self._looked = {}, time.monotonic()
                 if beating:
                     log.warning("heartbeat_interrupted", error=str(error).strip())
@@ -95,7 +108,7 @@ class Heartbeat:
         self._lease.renew(sent)
         self._look(beats)
 
-    def _look(self, beats: dict[str, int]) -> None:
+    def _look(self, beats: dict[str, Beat]) -> None:
         """Take in everybody's beat. The view is replaced as a whole: others read it meanwhile."""
         now = time.monotonic()
         passed = min(now - self._looked, BEAT_SECONDS)
@@ -104,6 +117,7 @@ class Heartbeat:
         for node, beat in beats.items():
             if node != self._beats.node:
                 seen = self._seen.get(node)
-                still = seen is not None and seen.beat == beat
-                view[node] = _Seen(beat, seen.silent + passed if seen and still else 0.0)
-        self._seen = view
+                still = seen is not None and seen.beat == beat.number
+                silent = seen.silent + passed if seen and still else 0.0
+                view[node] = _Seen(beat.number, silent, beat.role)
+        self._seen, self._is_known = view, True

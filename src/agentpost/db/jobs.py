@@ -55,6 +55,11 @@ def lock(tx: Tx, job_id: str) -> JobRecord | None:
     return JOBS.one(tx, _LOCK, (job_id,))
 
 
+def lock_ahead(tx: Tx, job_id: str) -> None:
+    """`lock` follows in this transaction, after another answer."""
+    tx.ahead(_LOCK, (job_id,))
+
+
 def count_executing(tx: Tx, account_id: str) -> int:
     """How many slots of the account are taken."""
     row = tx.one(_COUNT_EXECUTING, (account_id,))

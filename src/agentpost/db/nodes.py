@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from agentpost import __version__
@@ -25,13 +26,22 @@ _DRAIN = "UPDATE nodes SET draining_at = ? WHERE id = ?"
 _FORGET = "DELETE FROM nodes WHERE id = ?"
 _FORGET_SILENT = "DELETE FROM nodes WHERE id = ? AND beat = ?"
 _ALL = f"{NODES.select} ORDER BY started_at, id"
+_BEATS = "SELECT id, beat, role FROM nodes"
 
 
-def beat(tx: Tx, node: str, now: int, held_calls: int = 0) -> dict[str, int]:
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """A node's last beat by its number. ``role``: None where the node has not said it yet."""
+
+    number: int
+    role: str | None
+
+
+def beat(tx: Tx, node: str, now: int, held_calls: int = 0) -> dict[str, Beat]:
     """One more beat of a node, which runs this version and holds so many calls; every node's
     beat."""
-    tx.execute(_BEAT, (node, now, now, __version__, held_calls))
-    return {row[0]: row[1] for row in tx.all("SELECT id, beat FROM nodes")}
+    tx.run(_BEAT, (node, now, now, __version__, held_calls))
+    return {row[0]: Beat(row[1], row[2]) for row in tx.all(_BEATS)}
 
 
 def confirm(tx: Tx, node: str, now: int) -> None:

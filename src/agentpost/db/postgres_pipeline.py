@@ -194,10 +194,15 @@ class Pipeline:
         connection can be used again, and then the failure is raised.
         """
         self.round_trips += 1
+        pgconn = self._pgconn
+        unsent = pgconn.flush()
         last: PGresult | None = None
         failed: Exception | None = None
         while self._waiting or to_sync:
-            result = self._next()
+            if unsent or pgconn.is_busy():
+                unsent = self._exchange(unsent)
+                continue
+            result = pgconn.get_result()
             if result is None:
                 continue  # ends the results of a statement
             status = result.status
@@ -214,7 +219,8 @@ class Pipeline:
             elif status == pq.ExecStatus.FATAL_ERROR:
                 failed = errors.error_from_result(result)
                 if not to_sync:
-                    self._pgconn.pipeline_sync()
+                    pgconn.pipeline_sync()
+                    unsent = pgconn.flush()
                     to_sync = True
             elif failed is None:
                 failed = OperationalError("a statement was not run")
@@ -226,21 +232,17 @@ class Pipeline:
             raise failed
         return last
 
-    def _next(self) -> PGresult | None:
-        """The next result; None between those of two statements."""
+    def _exchange(self, unsent: int) -> int:
+        """Wait until more has come, or can be sent; what is left to send."""
         pgconn = self._pgconn
-        unsent = pgconn.flush()
-        while pgconn.is_busy() or unsent:
-            if unsent:
-                self._poll.modify(pgconn.socket, select.POLLIN | select.POLLOUT)
-                self._poll.poll()
-                self._poll.modify(pgconn.socket, select.POLLIN)
-            else:
-                self._poll.poll()
-            pgconn.consume_input()
-            if unsent:
-                unsent = pgconn.flush()
-        return pgconn.get_result()
+        if unsent:
+            self._poll.modify(pgconn.socket, select.POLLIN | select.POLLOUT)
+            self._poll.poll()
+            self._poll.modify(pgconn.socket, select.POLLIN)
+        else:
+            self._poll.poll()
+        pgconn.consume_input()
+        return pgconn.flush() if unsent else 0
 
 
 class PipelinedConnection(Connection[Row]):
@@ -318,12 +320,13 @@ class PostgresTx:
         """See `Tx.one`."""
         rows = self._ahead.pop((sql, params), None) if self._ahead else None
         if rows is None:
-            self._pipeline.send(sql, params)
-            rows = self._pipeline.rows()
+            rows = self.all(sql, params)
         return rows[0] if rows else None
 
     def all(self, sql: str, params: Params = ()) -> list[Row]:
         """See `Tx.all`."""
+        if not sql.startswith("SELECT"):  # a change that returns what it changed
+            self.has_written = True
         self._pipeline.send(sql, params)
         return self._pipeline.rows()
 

@@ -77,6 +77,11 @@ def get(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
     return WORKS.one(tx, _OF_ACCOUNT, (work_id, account_id))
 
 
+def get_ahead(tx: Tx, work_id: str, account_id: str) -> None:
+    """`get` follows in this transaction, after another answer, and may be answered as of now."""
+    tx.ahead(_OF_ACCOUNT, (work_id, account_id))
+
+
 def lock(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
     """`get`, held until the commit."""
     return WORKS.one(tx, _LOCK, (work_id, account_id))

@@ -22,7 +22,15 @@ from agentpost.domain.journal import Call
 from agentpost.domain.limits import POISON_TAKEOVERS_MAX
 from agentpost.domain.records import AccountRecord, FileRecord, JobRecord
 from agentpost.domain.times import iso
-from agentpost.services import ceilings, credits, history, lifecycle, record, storage_space
+from agentpost.services import (
+    ceilings,
+    credits,
+    history,
+    job_tickets,
+    lifecycle,
+    record,
+    storage_space,
+)
 from agentpost.services.context import AppContext
 from agentpost.services.credits import Purpose
 from agentpost.services.tickets import JobTicket
@@ -47,7 +55,7 @@ async def open_(ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
     """What a job that was placed here needs, handed over by the commit that placed it or read;
     None when this node no longer owns it."""
     handed = ctx.handover.take_job(job_id, epoch)
-    return handed or await ctx.db.read(lambda tx: _ticket(tx, ctx, job_id, epoch))
+    return handed or await ctx.db.read(lambda tx: job_tickets.read(tx, ctx, job_id, epoch))
 
 
 @write_transaction
@@ -61,6 +69,11 @@ def claim(tx: Tx, ctx: AppContext, job_id: str, owner: str | None = None) -> Job
     unlocked = job_rows.get(tx, job_id)
     if unlocked is None or unlocked.state not in EXECUTING:
         return None
+    confirmed = ctx.lease.now()  # before anything is read that says whose it is
+    accounts.lock_ahead(tx, unlocked.account_id)
+    job_rows.lock_ahead(tx, job_id)
+    work_rows.get_ahead(tx, unlocked.work_id, unlocked.account_id)
+    message = message_rows.get(tx, unlocked.message_id)
     account = accounts.lock(tx, unlocked.account_id)
     job = job_rows.lock(tx, job_id)
     if job is None or job.state not in EXECUTING or job.node != owner:
@@ -68,28 +81,13 @@ def claim(tx: Tx, ctx: AppContext, job_id: str, owner: str | None = None) -> Job
     if _is_stuck(job) and owner not in (None, ctx.node):
         _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
         return None
-    job = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now)
-    return _ticket(tx, ctx, job_id, job.epoch)
+    job = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now, locked=job)
+    return job_tickets.make(tx, job, message, confirmed)
 
 
 def _is_stuck(job: JobRecord) -> bool:
     """Whether it has been interrupted often enough since a call was recorded."""
     return job.takeovers >= POISON_TAKEOVERS_MAX and job.calls == job.calls_at_takeover
-
-
-def _ticket(tx: Tx, ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
-    confirmed = ctx.lease.now()  # before anything is read: a stop in between must show
-    job = job_rows.get(tx, job_id)
-    if job is None or job.epoch != epoch or job.state not in EXECUTING:
-        return None
-    message = message_rows.get(tx, job.message_id)
-    assert message is not None, "a message outlives its jobs"
-    work = work_rows.get(tx, job.work_id, job.account_id)
-    calls = journal.all_(tx, job_id) if job.calls else {}
-    state_json = work.state_json if work else "{}"
-    said = history.said_by(tx, message)
-    schema = message.response_schema_json
-    return JobTicket(job, epoch, calls, said, state_json, confirmed, schema)
 
 
 # --- recorded calls -------------------------------------------------------------------------------

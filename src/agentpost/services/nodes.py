@@ -10,6 +10,7 @@ import structlog
 from agentpost.clock import Clock
 from agentpost.db import nodes as rows
 from agentpost.db import operating
+from agentpost.db.nodes import Beat as Beat  # noqa: PLC0414 - see `Beats.beat`
 from agentpost.db.session import DedicatedConnection, Tx
 from agentpost.domain.records import NodeRecord
 from agentpost.domain.times import seconds
@@ -38,7 +39,7 @@ class Beats:
         self._clock = clock
         self._held_calls = held_calls
 
-    def beat(self) -> dict[str, int]:
+    def beat(self) -> dict[str, Beat]:
         """Beat once; every node's beat as it is now. Blocks; raises what the database raises."""
         held = self._held_calls()
         return self._connection.write(lambda tx: rows.beat(tx, self.node, self._clock.now(), held))
@@ -98,7 +99,7 @@ def state_of(node: NodeRecord, now: int, served: bool | None) -> str:
     return "running" if node.draining_at is None else "draining"
 
 
-async def beat(ctx: AppContext) -> dict[str, int]:
+async def beat(ctx: AppContext) -> dict[str, Beat]:
     """`Beats.beat` on the node's main database: where no other node watches, once is enough."""
     return await ctx.db.write(lambda tx: rows.beat(tx, ctx.node, ctx.clock.now()))
 

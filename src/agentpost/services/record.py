@@ -165,8 +165,8 @@ def create_job(
         case s.Admitted():
             job.started_at = now
             job.watch_by = now + seconds(ctx.settings.watch_seconds)
-            job.epoch = 1
-            job.node = ctx.engine.dispatch(tx, job.id, job.epoch)
+            job.node = ctx.engine.dispatch(tx, job.id, 1)
+            job.epoch = 0 if job.node is None else 1  # the first who claims it owns it at 1
         case s.ShortOfCredits():
             job.credits_needed = signal.needed
             job.ceiling, job.waits_until = signal.ceiling, signal.waits_until

@@ -102,6 +102,11 @@ class Wakeups(Protocol):
         """
         ...
 
+    def ask_for_readers(self, elsewhere: Callable[[], bool]) -> None:
+        """Ask this, on any thread, whether other processes answer callers: hints about messages and
+        accounts, and texts, are for those alone. Unless it is given, there may be some."""
+        ...
+
     def begin_shutdown(self) -> None:
         """Let every held wait answer now, and new ones at once: the server is shutting down."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -143,6 +143,9 @@ class MemoryWakeups:
             yield True
         finally:
             self._held.discard(subject)
+
+    def ask_for_readers(self, elsewhere: Callable[[], bool]) -> None:
+        """There are no other processes."""
 
     def begin_shutdown(self) -> None:
         self._closing = True

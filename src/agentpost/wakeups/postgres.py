@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 
+from agentpost.domain import ids
 from agentpost.wakeups.base import Transaction
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.wakeups.notices import PostgresNotices
@@ -25,6 +28,13 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 TEXTS = "text"
+JOINING = "joining"
+"""Topic of the notice that a process has begun to listen."""
+_JOINING_SECONDS = 3.0
+"""So long after it, the process counts as one that answers callers: its beat may not be seen yet.
+"""
+_FOR_READERS = (ids.MESSAGE, ids.ACCOUNT)
+"""How the ids begin that only calls wait for."""
 
 _CLASS = 7_301_994
 """Our part of the space of advisory locks with two numbers, which is one per database."""
@@ -57,14 +67,27 @@ class PostgresWakeups(MemoryWakeups):
         self._notices = notices
         notices.on(JOINED, self._hear)
         notices.on(TEXTS, self._hear_text)
+        notices.on(JOINING, self._hear_joining)
         notices.on_reconnect(self._hint_everybody)
+        self._joined_until = 0.0
+        self._readers_elsewhere: Callable[[], bool] = lambda: True
+
+    def ask_for_readers(self, elsewhere: Callable[[], bool]) -> None:
+        self._readers_elsewhere = elsewhere
 
     def publish(self, tx: Transaction, *subjects: str) -> None:
-        self._notices.send(tx, JOINED, " ".join(subjects))
+        if self._has_readers_elsewhere():
+            self._notices.send(tx, JOINED, " ".join(subjects))
+            return
+        super().publish(tx, *subjects)
+        others = [subject for subject in subjects if not subject.startswith(_FOR_READERS)]
+        if others:
+            tx.after(partial(self._notices.post, JOINED, " ".join(others)))
 
     def tell(self, subject: str, text: str) -> None:
         super().tell(subject, text)
-        self._notices.post(TEXTS, f"{subject} {text}")
+        if self._has_readers_elsewhere():
+            self._notices.post(TEXTS, f"{subject} {text}")
 
     @asynccontextmanager
     async def reader_lock(self, subject: str) -> AsyncIterator[bool]:
@@ -83,6 +106,7 @@ class PostgresWakeups(MemoryWakeups):
 
     async def start(self) -> None:
         await self._notices.start()
+        self._notices.post(JOINING, "")
 
     async def stop(self) -> None:
         await self._notices.stop()
@@ -90,6 +114,12 @@ class PostgresWakeups(MemoryWakeups):
 
     def _hear(self, subjects: str) -> None:
         self.hint_all(subjects.split())
+
+    def _has_readers_elsewhere(self) -> bool:
+        return time.monotonic() < self._joined_until or self._readers_elsewhere()
+
+    def _hear_joining(self, _: str) -> None:
+        self._joined_until = time.monotonic() + _JOINING_SECONDS
 
     def _hear_text(self, heard: str) -> None:
         subject, _, text = heard.partition(" ")
