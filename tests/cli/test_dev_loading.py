@@ -41,6 +41,7 @@ class Recorded:
                 reclaim=lambda job_id, node: self.done.append(f"reclaim {job_id}"),
             ),
             loop=SimpleNamespace(run=run),
+            deliveries=None,
             pool=SimpleNamespace(renew=lambda imports: self._did("renew"), hold=self._hold),
         )
         self.parts = parts

@@ -238,6 +238,11 @@ class AgentServer:
         """What the agent's steps left: a line for each time one began."""
         return self.trace_file.read_text().splitlines()
 
+    def log_lines(self, after: int = 0) -> list[str]:
+        """The whole lines of the server's log, also while it writes another, from that byte on."""
+        written = self.log_file.read_bytes()[after:].decode()
+        return written[: written.rfind("\n") + 1].splitlines()
+
     def log_tail(self) -> str:
         """The end of the server's log."""
         return self.log_file.read_text(errors="replace")[-LOG_CHARACTERS:]

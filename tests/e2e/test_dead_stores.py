@@ -99,7 +99,7 @@ def doctor(server: AgentServer, **limits: Callable[[], None]) -> tuple[int, str]
 
 
 def lines(server: AgentServer, event: str) -> list[str]:
-    return [line for line in server.log_file.read_text().splitlines() if f'"{event}"' in line]
+    return [line for line in server.log_lines() if f'"{event}"' in line]
 
 
 def send(caller: Caller, **body: object) -> httpx2.Response:

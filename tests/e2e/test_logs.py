@@ -39,7 +39,7 @@ def server(
 def lines(server: AgentServer, event: str | None = None, **fields: object) -> Lines:
     """The lines of the log with that event and those fields."""
     found = []
-    for line in server.log_file.read_text().splitlines():
+    for line in server.log_lines():
         if line.startswith("{"):
             read = json.loads(line)
             wanted = {"event": event, **fields} if event else fields
@@ -242,7 +242,7 @@ def test_a_line_printed_outside_any_call_is_left_as_it_is(
     server: AgentServer, caller: Caller
 ) -> None:
     job_of(caller, "outside")
-    eventually(lambda: "from a thread of its own" in server.log_file.read_text().splitlines())
+    eventually(lambda: "from a thread of its own" in server.log_lines())
 
 
 def test_an_exception_of_a_step_has_the_ids(server: AgentServer, caller: Caller) -> None:

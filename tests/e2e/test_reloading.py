@@ -20,8 +20,7 @@ def test_what_can_change_does_and_a_bad_file_changes_nothing(start_server: Serve
         server.process.send_signal(signal.SIGHUP)
 
         def found() -> str:
-            lines = server.log_file.read_text()[seen:].splitlines()
-            return next((line for line in lines if event in line), "")
+            return next((line for line in server.log_lines(seen) if event in line), "")
 
         return eventually(found, what=event)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agentpost.db.queued import Write
+from agentpost.db.queued import Read, Write
 from agentpost.db.session import Params, Row, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.services import transactions
@@ -117,8 +117,8 @@ def traced_read(self: SqliteDatabase, fn: Callable[[Tx], Any]) -> Any:
 
 
 def traced_write(self: Write, fn: Callable[[Tx], Any], *rest: Any) -> None:
-    """A write that is queued."""
-    made(self, traced(fn), *rest)
+    """A function that is queued; a read passes `traced_read` as well."""
+    made(self, fn if isinstance(self, Read) else traced(fn), *rest)
 
 
 SqliteDatabase.read_now = traced_read  # type: ignore[method-assign]

@@ -19,6 +19,7 @@ async def test_workers_keep_byte_code_where_nobody_else_does(
     async with opened(tmp_path, ManualClock(), None) as ctx:
         pool = make_steps(ctx.settings, ctx.storage, tmp_path / "scratch").pool
         await pool.start()
+        assert await pool.call("builtins:len", [[1, 2]], account="a", key="k") == 2
         await pool.aclose()
         kept = (ctx.settings.data_path / "bytecode").rglob("*.pyc")
         assert ("main" in {path.name.partition(".")[0] for path in kept}) is not is_kept
