@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
@@ -30,11 +29,15 @@ TICK_SECONDS = 0.005
 class Answers:
     """Latencies in seconds by status, from the time at which a call was due."""
 
-    taken: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    taken: dict[str, list[float]] = field(default_factory=dict)
     without_retry_after: int = 0
     most_open: int = 0
     late: float = 0.0
     """By how many seconds a call was begun too late at most: the client had no CPU time."""
+
+    def add(self, status: str, seconds: float) -> None:
+        """Count one answer."""
+        self.taken.setdefault(status, []).append(seconds)
 
 
 class _Call(asyncio.Protocol):
@@ -101,7 +104,7 @@ async def arrive(
             if status in ("429", "503") and b"\r\nretry-after: " not in head.lower():
                 answers.without_retry_after += 1
             if open_.pop(number, None) is not None:
-                answers.taken[status].append(time.perf_counter() - due)
+                answers.add(status, time.perf_counter() - due)
 
         call = open_[number] = _Call(request(number), ended)
         source = f"127.0.0.{1 + number % SOURCES}"
@@ -116,10 +119,10 @@ async def arrive(
             await asyncio.sleep(0)
         except TimeoutError:
             if open_.pop(number, None) is not None:
-                answers.taken[NONE].append(time.perf_counter() - due)
+                answers.add(NONE, time.perf_counter() - due)
         except OSError:
             if open_.pop(number, None) is not None:
-                answers.taken[LOST].append(time.perf_counter() - due)
+                answers.add(LOST, time.perf_counter() - due)
 
     began, number = time.perf_counter(), 0
     while (passed := time.perf_counter() - began) < seconds:
@@ -136,7 +139,7 @@ async def arrive(
     while open_ and time.perf_counter() < until:  # noqa: ASYNC110 (one look for thousands)
         await asyncio.sleep(TICK_SECONDS)
     for number, call in list(open_.items()):
-        answers.taken[NONE].append(patience)
+        answers.add(NONE, patience)
         del open_[number]
         if call is not None:
             call.over(b"")
