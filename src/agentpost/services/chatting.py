@@ -101,13 +101,13 @@ async def _caller(
 async def delete(
     ctx: AppContext, account_id: str, chat_id: str, by: UserRecord | None = None
 ) -> None:
-    """Delete the results and files of a chat; raises ``not_found``, ``bad_request`` when ``by`` may
+    """Delete the results and files of a chat; raises ``not_found``, ``forbidden`` when ``by`` may
     not."""
 
     def fn(tx: Tx) -> list[str]:
         conversation, work = chats.find(tx, account_id, chat_id)
         if by is not None and not may_delete(by, chats.begun_by(conversation)):
-            raise Refusal(ErrorCode.BAD_REQUEST, "Only an owner may delete what others began.")
+            raise Refusal(ErrorCode.FORBIDDEN, "Only an owner may delete what others began.")
         return chats.doomed(tx, account_id, conversation, work)
 
     gone = await ctx.db.read(fn)
