@@ -122,7 +122,7 @@ def test_what_a_list_refuses(caller: Caller, query: str) -> None:
 def test_jobs_that_run_are_stopped(caller: Caller, server: AgentServer) -> None:
     job = [["write", "a.txt", "x"], ["gate", "cancelled"], ["write", "b.txt", "x"]]
     other = caller.send([["start", "Other", [["gate", "other"]]]], conversation="other")
-    message = caller.send([["start", "One", job], ["start", "Two", [["gate", "cancelled"]]]])
+    message = caller.send([["start", "One", job], ["start", "Two", [["gate", "two"]]]])
     server.await_gate("cancelled")
     begun = caller.call("GET", "/v1/events").json()["cursor"]
 
