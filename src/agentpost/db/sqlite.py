@@ -20,6 +20,7 @@ from agentpost.db.session import DatabaseClosed, Tx
 from agentpost.db.sqlite_group import BUSY_SECONDS, Group, SqliteTx
 
 T = TypeVar("T")
+W = TypeVar("W", bound=Write)
 log = structlog.get_logger(__name__)
 
 _CAREFUL_SECONDS = 1.0
@@ -126,23 +127,23 @@ class SqliteDatabase:
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.write`."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        with self._accepting:
-            if not self._open:
-                raise DatabaseClosed("the database is closed")
-            self._queue.put(Write(fn, loop, future))
-        return await future
+        return await self._put(self._queue, Write, fn)
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read`."""
+        return await self._put(self._reads, Read, fn)
+
+    def _put(
+        self, items: queue.SimpleQueue[W | None], kind: type[W], fn: Callable[[Tx], T]
+    ) -> asyncio.Future[T]:
+        """Queue the function; its result. Raises `DatabaseClosed`."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         with self._accepting:
             if not self._open:
                 raise DatabaseClosed("the database is closed")
-            self._reads.put(Read(fn, loop, future))
-        return await future
+            items.put(kind(fn, loop, future))
+        return future
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read_now`."""

@@ -35,7 +35,7 @@ _CAPABILITIES: Final = {
 }
 """What a server that is not root needs to start and end processes of others, and to tidy up."""
 _THE_SERVERS_OWN: Final = re.compile("USER|LOGNAME|SHELL|XDG_(.*_HOME|RUNTIME_DIR)")
-_READ_WRITE_FOR_OTHERS: Final = 0o711
+_ENTERED_BY_OTHERS: Final = 0o711
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Separation:
         """A folder for the folders of workers, which may be passed through and not listed. Raises
         `OSError`."""
         made = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self.parent))
-        made.chmod(_READ_WRITE_FOR_OTHERS)
+        made.chmod(_ENTERED_BY_OTHERS)
         sample = made / "worker-12345678" / CHANNEL
         if len(os.fsencode(sample)) > _PATH_BYTES_MAX:
             made.rmdir()
