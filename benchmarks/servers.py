@@ -141,25 +141,11 @@ async def running(
 
     ``settings`` are its own, by names without ``AGENTPOST_``; they come before those of all.
     """
-    folder = Path(tempfile.mkdtemp(prefix=f"bench-{name}-"))
-    key, port = f"svc_key_{secrets.token_hex(24)}", free_port()
-    log = folder / "server.log"
-    began = time.monotonic()
-    own = {f"AGENTPOST_{setting}": value for setting, value in settings.items()}
-    process = spawn(command(name), {**environment(folder, key, port), **own}, folder, log, cores)
-    try:
-        url = f"http://127.0.0.1:{port}"
-        await until_ready(process, url)
+    key, began = f"svc_key_{secrets.token_hex(24)}", time.monotonic()
+    async with _started(name, key, cores, settings) as (process, url, folder):
         yield Server(name, url, key, process.pid, time.monotonic() - began, folder)
         if process.poll() is not None:
             raise ServerFailed(f"{name} ended by itself, exit code {process.returncode}")
-    except Exception as error:
-        # The folder is about to go; what the server said is often the reason.
-        error.add_note(tail(log))
-        raise
-    finally:
-        stop(process)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @asynccontextmanager
@@ -167,16 +153,26 @@ async def worker(
     server: Server, cores: Cores, settings: Mapping[str, str]
 ) -> AsyncIterator[Server]:
     """The same server with a process beside it that has these settings, in its data folder."""
-    folder, port = Path(tempfile.mkdtemp(prefix="bench-worker-")), free_port()
-    log = folder / "worker.log"
-    own = {f"AGENTPOST_{setting}": value for setting, value in settings.items()}
-    own["AGENTPOST_DATA_DIR"] = str(server.folder / "data")
-    env = {**environment(folder, server.key, port), **own}
-    process = spawn(command(PRODUCT), env, folder, log, cores)
-    try:
-        await until_ready(process, f"http://127.0.0.1:{port}")
+    own = {**settings, "DATA_DIR": str(server.folder / "data")}
+    async with _started(PRODUCT, server.key, cores, own) as (process, _, _):
         yield replace(server, worker_pid=process.pid)
+
+
+@asynccontextmanager
+async def _started(
+    name: str, key: str, cores: Cores, settings: Mapping[str, str]
+) -> AsyncIterator[tuple[subprocess.Popen[bytes], str, Path]]:
+    """A ready process, its address and its folder; both are gone at the end."""
+    folder, port = Path(tempfile.mkdtemp(prefix=f"bench-{name}-")), free_port()
+    log = folder / "server.log"
+    own = {f"AGENTPOST_{setting}": value for setting, value in settings.items()}
+    process = spawn(command(name), {**environment(folder, key, port), **own}, folder, log, cores)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        await until_ready(process, url)
+        yield process, url, folder
     except Exception as error:
+        # The folder is about to go; what the server said is often the reason.
         error.add_note(tail(log))
         raise
     finally:
