@@ -316,9 +316,9 @@ def _end(
     Passed on first: a message whose queued job takes the slot in this commit never stops
     processing, and no event may tell of a status that nobody could read.
     """
-    job = job_rows.lock(tx, job_id)
+    job, others_wait = job_rows.lock_ending(tx, job_id)
     credits.release_all(tx, account, job_id, now)
-    if job is not None and job.state in EXECUTING:
+    if job is not None and job.state in EXECUTING and others_wait:
         credits.resume_queued(tx, ctx, account, now, slots_freed=1)
     record.apply_job(tx, ctx, job_id, signal, now, epoch=epoch, state_json=state_json, locked=job)
 
