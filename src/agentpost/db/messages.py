@@ -60,6 +60,10 @@ _LOCK_OF_JOB = (
     " ORDER BY id /*for update*/"
 )
 _OF_KEY = f"{MESSAGES.select} WHERE id = ? AND key_id = ? AND expires_at > ?"
+_STATE_OF_KEY = (
+    "SELECT version, state_version, final FROM messages"
+    " WHERE id = ? AND key_id = ? AND expires_at > ?"
+)
 _OF_IDEMPOTENCY_KEY = f"{MESSAGES.select} WHERE key_id = ? AND idempotency_key = ?"
 _BY_IDEMPOTENCY_KEY = f"{_OF_IDEMPOTENCY_KEY} /*for update*/"
 _NEXT_WAITING = (
@@ -182,6 +186,12 @@ def _as_in(tx: Tx, row: Row, known: MessageRecord) -> MessageRecord | None:
 def get_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord | None:
     """By id, for the key that sent it, until its retention is over (spec: Limits)."""
     return MESSAGES.one(tx, _OF_KEY, (message_id, key_id, now))
+
+
+def state_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> tuple[int, int, bool] | None:
+    """`get_of_key` for who asks whether it changed: (version, state_version, final)."""
+    row = tx.one(_STATE_OF_KEY, (message_id, key_id, now))
+    return None if row is None else (row[0], row[1], bool(row[2]))
 
 
 def by_idempotency_key(tx: Tx, key_id: str, key: str) -> MessageRecord | None:
