@@ -11,7 +11,8 @@ _BY_ID = f"{JOBS.select} WHERE id = ?"
 _LOCK = f"{_BY_ID} /*for update*/"
 _LOCK_ENDING = (
     f"SELECT {', '.join(JOBS.columns)}, EXISTS (SELECT 1 FROM jobs q"
-    " WHERE q.account_id = jobs.account_id AND q.state = 'queued')"
+    " WHERE q.account_id = jobs.account_id AND q.state = 'queued') OR EXISTS"
+    " (SELECT 1 FROM accounts a WHERE a.id = jobs.account_id AND a.held > 0)"
     " FROM jobs WHERE id = ? /*for update*/"
 )
 _COUNT_EXECUTING = (
@@ -61,8 +62,8 @@ def lock(tx: Tx, job_id: str) -> JobRecord | None:
 
 
 def lock_ending(tx: Tx, job_id: str) -> tuple[JobRecord | None, bool]:
-    """`lock`, and whether any job of its account waits for credits: that holds until the commit if
-    the account is locked."""
+    """`lock`, and whether its account holds credits for steps, or has jobs that wait for some: true
+    until the commit if the account is locked."""
     row = tx.one(_LOCK_ENDING, (job_id,))
     return (None, False) if row is None else (JOBS.of(row[:-1]), bool(row[-1]))
 

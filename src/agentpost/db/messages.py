@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentpost.db.accounts import ACCOUNTS
 from agentpost.db.filtered import Conditions, counts
 from agentpost.db.filtered import newest as newest_that_fit
 from agentpost.db.mapper import Mapper
@@ -13,6 +14,7 @@ from agentpost.domain.job import JobRole, Reason
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.message_filter import MessageFilter
 from agentpost.domain.records import (
+    AccountRecord,
     EntryRecord,
     FileRecord,
     JobLink,
@@ -37,7 +39,7 @@ _IS_HEARD = (
     "(EXISTS (SELECT 1 FROM endpoints e WHERE e.account_id = messages.account_id)"
     " OR EXISTS (SELECT 1 FROM event_readers r WHERE r.account_id = messages.account_id))"
 )
-_CHANGED = f"version, reply_deadline, expires_at, {_IS_HEARD}"
+_CHANGED = f"messages.version, messages.reply_deadline, messages.expires_at, {_IS_HEARD}"
 _VERSION = (
     f"SELECT {_CHANGED}, (SELECT w.id FROM messages w"
     " WHERE w.conversation_id = messages.conversation_id AND w.turn_state = 'waiting'"
@@ -48,8 +50,10 @@ _VERSION = (
 _STARTING = (
     f"SELECT {_CHANGED}, (SELECT COUNT(*) FROM jobs j WHERE j.account_id = messages.account_id"
     " AND j.state IN ('running', 'overdue')),"
-    " (SELECT k.max_credits_per_day FROM keys k WHERE k.id = messages.key_id)"
-    " FROM messages WHERE id = ? /*for update*/"
+    " (SELECT k.max_credits_per_day FROM keys k WHERE k.id = messages.key_id),"
+    f" {', '.join('a.' + name for name in ACCOUNTS.columns)}"
+    " FROM messages JOIN accounts a ON a.id = messages.account_id"
+    " WHERE messages.id = ? /*for update*/"
 )
 _LOCK_OF_JOB = (
     f"SELECT {', '.join(MESSAGES.columns)}, {_IS_HEARD},"
@@ -156,22 +160,24 @@ def lock_known(tx: Tx, known: MessageRecord) -> tuple[MessageRecord | None, bool
 
 @dataclass(frozen=True, slots=True)
 class Starting:
-    """A locked message that is about to start a job. ``executing``: how many slots of its account
-    are taken, which holds until the commit if that is locked. ``per_day``: what its key may use in
-    a day, in millionths. ``is_heard``: see `OfJob`."""
+    """A locked message that is about to start a job, and its account. ``executing``: how many slots
+    of the account are taken. ``per_day``: what its key may use in a day, in millionths.
+    ``is_heard``: see `OfJob`."""
 
     message: MessageRecord | None
+    account: AccountRecord
     is_heard: bool
     executing: int
     per_day: int | None
 
 
-def lock_starting(tx: Tx, known: MessageRecord) -> Starting:
-    """`lock_known` for who starts a job."""
+def lock_starting(tx: Tx, known: MessageRecord) -> Starting | None:
+    """`lock_known` for who starts a job, and holds the account."""
     row = tx.one(_STARTING, (known.id,))
     if row is None:
-        return Starting(None, False, 0, None)
-    return Starting(_as_in(tx, row, known), bool(row[3]), row[4], row[5])
+        return None
+    message, account = _as_in(tx, row, known), ACCOUNTS.of(row[6:])
+    return Starting(message, account, bool(row[3]), row[4], row[5])
 
 
 def _as_in(tx: Tx, row: Row, known: MessageRecord) -> MessageRecord | None:

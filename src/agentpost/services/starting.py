@@ -46,9 +46,11 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
     """
     now, confirmed = ctx.clock.now(), ctx.lease.now()
     conversations.hold(tx, ticket.message.conversation_id)
-    account = accounts.lock(tx, ticket.message.account_id)
+    accounts.hold(tx, ticket.message.account_id)
     found = message_rows.lock_starting(tx, ticket.known)
-    message = _owned(ticket, found.message)
+    if found is None:
+        raise _fenced(ticket)
+    message, account = _owned(ticket, found.message), found.account
     slots = running_jobs_max(ctx.settings, account.limits_json)
     left = ceilings.for_message(tx, account, message, found.per_day, now)
     reason = admission(
@@ -103,8 +105,12 @@ def _owned(ticket: TurnTicket, message: MessageRecord | None) -> MessageRecord:
         or message.turn_epoch != ticket.epoch
         or message.turn_state is not TurnState.RUNNING
     ):
-        raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
+        raise _fenced(ticket)
     return message
+
+
+def _fenced(ticket: TurnTicket) -> Fenced:
+    return Fenced(f"the turn of {ticket.message.id} is not ours any more")
 
 
 def with_result(call: Call, value: object) -> Call:
