@@ -305,6 +305,10 @@ class PostgresTx:
         self.has_written = True
         self._pipeline.send(sql, params, check)
 
+    def hold(self, sql: str, params: Params) -> None:
+        """See `Tx.hold`."""
+        self._pipeline.send(sql, params)
+
     def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
         """See `Tx.ahead`."""
 

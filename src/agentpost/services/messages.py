@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentpost.db import history
@@ -42,6 +43,27 @@ async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
 
     def fn(tx: Tx) -> Snapshot:
         message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
+        if message is None:
+            raise not_found("message")
+        return message_rows.snapshot(tx, message)
+
+    if not ids.is_id(ids.MESSAGE, message_id):
+        raise not_found("message")
+    return await ctx.db.read(fn)
+
+
+async def get_once_settled(
+    ctx: AppContext, caller: Caller, message_id: str, has_seen: Callable[[int], bool] | None
+) -> Snapshot | tuple[int, int]:
+    """`get` for who is ready to wait: (version, state_version) of a message that is not final, and
+    of which the caller has seen that version. Most of a message is not read then."""
+
+    def fn(tx: Tx) -> Snapshot | tuple[int, int]:
+        now = ctx.clock.now()
+        state = message_rows.state_of_key(tx, message_id, caller.key_id, now)
+        if state is not None and not state[2] and (has_seen is None or has_seen(state[0])):
+            return state[:2]
+        message = message_rows.get_of_key(tx, message_id, caller.key_id, now)
         if message is None:
             raise not_found("message")
         return message_rows.snapshot(tx, message)
