@@ -14,7 +14,7 @@ from psycopg.pq.abc import PGresult
 
 from agentpost.agents import Job, Turn
 from agentpost.db.postgres_pipeline import Pipeline
-from agentpost.engine.procrastinate import WORKER, ProcrastinateEngine
+from agentpost.engine.procrastinate import ProcrastinateEngine
 from agentpost.server import Server, start
 from agentpost.settings import load_settings
 from agentpost.wakeups import postgres as wakeups_of_postgres
@@ -68,8 +68,7 @@ class Watch:
             return ended
 
         def watched_post(sender: NoticeSender, topic: str, subject: str) -> None:
-            if topic != WORKER:
-                self.notices.append(f"{topic} {subject}")
+            self.notices.append(f"{topic} {subject}")
             post(sender, topic, subject)
 
         monkeypatch.setattr(Pipeline, "_take_all", watched_take)
