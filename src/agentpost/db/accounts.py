@@ -51,11 +51,6 @@ def lock(tx: Tx, account_id: str) -> AccountRecord:
     return account
 
 
-def lock_ahead(tx: Tx, account_id: str) -> None:
-    """`lock` follows in this transaction, after another answer."""
-    tx.ahead(_LOCK, (account_id,))
-
-
 def find(tx: Tx, id_or_email: str) -> AccountRecord | None:
     """By id or e-mail address, for the command line."""
     sql = f"{ACCOUNTS.select} WHERE id = ? OR email = ?"
