@@ -27,7 +27,7 @@ from agentpost.db.queued import Write, call, resolve
 
 log = structlog.get_logger(__name__)
 
-BEGIN: Final = b"BEGIN"
+BEGIN: Final = "BEGIN"
 _FUNCTIONS_MAX: Final = 256
 _SECONDS_MAX: Final = 0.01
 _LOCK_MILLISECONDS: Final = 10
