@@ -67,12 +67,14 @@ class WarmPool:
         """Disconnect. Blocks."""
         with self._lock:
             self._is_open = False
-        self._forget()
+        for connection in self._take_warm():
+            connection.close()
         self._pool.close()
 
     def check(self) -> None:
         """Replace the connections that have broken. Blocks."""
-        self._forget()
+        for connection in self._take_warm():
+            self._put_back(connection)
         self._pool.check()
 
     @contextmanager
@@ -107,11 +109,8 @@ class WarmPool:
                 connection.statements.leave()
         self._pool.putconn(connection)
 
-    def _forget(self) -> None:
-        """What is not lent goes back: whether it has broken, its next use would show."""
+    def _take_warm(self) -> list[PipelinedConnection]:
         with self._lock:
             warm = list(self._warm)
             self._warm.clear()
-        for connection in warm:
-            connection.close()
-            self._pool.putconn(connection)
+        return warm
