@@ -377,10 +377,11 @@ def _charge_body(
 def _settle_hold(
     tx: Tx, ctx: AppContext, owned: Owned, account: AccountRecord, call: Call, cost: int, now: int
 ) -> None:
-    """The held step ended: its cost is charged, or given back when it raised.
+    """The held step ended: its cost is charged, or given back when it raised. Raises `Fenced`.
 
     The caller has checked that this node still owns the job: else the hold is gone already.
     """
+    credits.confirm_held(tx, ctx, owned.job_id, cost)
     purpose = Purpose(owned.job_id, call.n)
     if call.state == "error":
         credits.release(tx, account, cost, purpose, now)
