@@ -38,6 +38,11 @@ class FairQueue(Generic[W]):
         self._give(account)
         return True
 
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether anybody waits for a place."""
+        return bool(self._waiting)
+
     def add(self, account: str, waiter: W) -> None:
         """Queue a waiter; `grant_next` says when it has a place."""
         self._waiting.setdefault(account, deque()).append(waiter)

@@ -48,7 +48,8 @@ class FairSemaphore:
     def release(self, account: str) -> None:
         """The account gives a place back."""
         self._queue.give_back(account)
-        self._admit()
+        if self._queue.is_waited_for:
+            self._admit()
 
     def _admit(self) -> None:
         while (given := self._queue.grant_next()) is not None:

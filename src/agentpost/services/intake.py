@@ -12,16 +12,17 @@ import structlog
 
 from agentpost.clock import Clock
 from agentpost.domain import room
-from agentpost.domain.errors import Overloaded, RateLimited
+from agentpost.domain.errors import Overloaded
 from agentpost.domain.times import MINUTE
 from agentpost.processes.slots import FairSemaphore
 
 log = structlog.get_logger(__name__)
 
-STORED_AT_ONCE: Final = 16
+STORED_AT_ONCE: Final = 48
 """How many are handed to the database at once. The writer takes what it has in the order in which
-it came, so everybody else's writes wait for no more than these and what follows from them. They are
-enough to share the cost of a commit."""
+it came, so everybody else's writes wait for no more than these and what follows from them: some
+milliseconds. They are enough to share the cost of a commit, and that a few dozen callers who are
+answered one after the other never wait here."""
 _RETRY_SECONDS: Final = 1
 _SPREAD_SECONDS: Final = 3
 """By how much `Retry-After` differs, or all would come back at once."""
@@ -56,8 +57,7 @@ class Intake:
         return room.has_many(self._most, self._total, self._of_account[account_id])
 
     def check(self, account_id: str) -> None:
-        """Raise `Overloaded` when as many wait as may, `RateLimited` when the account has its share
-        of them.
+        """Raise `Overloaded` when as many wait as may, or when the account has its share of them.
 
         Asked before anything is read of a message, since reading costs more than refusing.
         """
@@ -68,7 +68,7 @@ class Intake:
         seconds = _RETRY_SECONDS + int(self._clock.chance() * _SPREAD_SECONDS)
         if found is room.Room.SHARE_TAKEN:
             text = "This account's messages arrive faster than they can be taken; send it again"
-            raise RateLimited(f"{text} soon.", seconds)
+            raise Overloaded(f"{text} soon.", seconds)
         raise Overloaded("More messages arrive than can be taken; send it again soon.", seconds)
 
     @asynccontextmanager

@@ -218,7 +218,7 @@ async def accept(
 
     Raises `Refusal`: ``idempotency_conflict``, ``not_found`` (webhook endpoint, ``answer_to``),
     ``upload_not_ready``, ``too_large`` (uploads), ``invalid_request`` (``answer``),
-    `RateLimited` and `Overloaded`, see `Intake.check`. A refused message attaches nothing.
+    and `Overloaded`, see `Intake.check`. A refused message attaches nothing.
     """
 
     request = lifecycle.request_id()  # here: the transaction may run on another thread
