@@ -57,11 +57,6 @@ def hold(tx: Tx, account_id: str) -> None:
     tx.hold(_HOLD, (account_id,))
 
 
-def lock_ahead(tx: Tx, account_id: str) -> None:
-    """`lock` follows in this transaction, after another answer."""
-    tx.ahead(_LOCK, (account_id,))
-
-
 def find(tx: Tx, id_or_email: str) -> AccountRecord | None:
     """By id or e-mail address, for the command line."""
     sql = f"{ACCOUNTS.select} WHERE id = ? OR email = ?"

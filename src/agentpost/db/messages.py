@@ -341,6 +341,13 @@ def files(tx: Tx, message_id: str) -> list[FileRecord]:
     return FILES.all(tx, _FILES, (message_id, message_id))
 
 
+def snapshot_ahead(tx: Tx, message_id: str) -> None:
+    """`snapshot` follows in a transaction that only reads. Who asks for a message has mostly
+    started a job with it."""
+    tx.ahead(_LINKS, (message_id,))
+    tx.ahead(_FILES, (message_id, message_id))
+
+
 def snapshot(tx: Tx, message: MessageRecord) -> Snapshot:
     """All that a client sees of the message."""
     return snapshot_of(tx, message, links(tx, message.id) if message.jobs else [], None)

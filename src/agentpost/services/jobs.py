@@ -70,15 +70,16 @@ def claim(tx: Tx, ctx: AppContext, job_id: str, owner: str | None = None) -> Job
     if unlocked is None or unlocked.state not in EXECUTING:
         return None
     confirmed = ctx.lease.now()  # before anything is read that says whose it is
-    accounts.lock_ahead(tx, unlocked.account_id)
+    account = None
+    if _is_stuck(unlocked) and owner not in (None, ctx.node):
+        account = accounts.lock(tx, unlocked.account_id)  # for its end; a claim needs it not
     job_rows.lock_ahead(tx, job_id)
     work_rows.get_ahead(tx, unlocked.work_id, unlocked.account_id)
     message = message_rows.get(tx, unlocked.message_id)
-    account = accounts.lock(tx, unlocked.account_id)
     job = job_rows.lock(tx, job_id)
     if job is None or job.state not in EXECUTING or job.node != owner:
         return None
-    if _is_stuck(job) and owner not in (None, ctx.node):
+    if account is not None and _is_stuck(job):
         _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
         return None
     job = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now, locked=job)
@@ -376,10 +377,11 @@ def _charge_body(
 def _settle_hold(
     tx: Tx, ctx: AppContext, owned: Owned, account: AccountRecord, call: Call, cost: int, now: int
 ) -> None:
-    """The held step ended: its cost is charged, or given back when it raised.
+    """The held step ended: its cost is charged, or given back when it raised. Raises `Fenced`.
 
     The caller has checked that this node still owns the job: else the hold is gone already.
     """
+    credits.confirm_held(tx, ctx, owned.job_id, cost)
     purpose = Purpose(owned.job_id, call.n)
     if call.state == "error":
         credits.release(tx, account, cost, purpose, now)

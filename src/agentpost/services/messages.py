@@ -42,6 +42,7 @@ async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
     """A message of the key, with all that a client sees; raises ``not_found``."""
 
     def fn(tx: Tx) -> Snapshot:
+        message_rows.snapshot_ahead(tx, message_id)
         message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
         if message is None:
             raise not_found("message")
@@ -76,6 +77,7 @@ async def get_once_settled(
 @read_transaction
 def current(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
     """The message as last committed, for our own machinery."""
+    message_rows.snapshot_ahead(tx, message_id)
     message = message_rows.get(tx, message_id)
     assert message is not None, "a message that was just accepted is there"
     return message_rows.snapshot(tx, message)
