@@ -153,12 +153,11 @@ async def hold(ctx: AppContext, owned: Owned, call: Call, cost: int) -> None:
     def fn(tx: Tx) -> bool:
         now = ctx.clock.now()
         account = accounts.lock(tx, owned.account_id)
-        purpose = Purpose(owned.job_id, call.n)
         left = ceilings.for_job(tx, account, owned.job_id, now)
         if cost > left.left:
             _park(tx, ctx, owned, account, ceilings.short(cost, left, now), now)
             return False
-        held = credits.hold(tx, account, cost, purpose, now)
+        held = credits.hold(tx, account, cost, Purpose(owned.job_id, call.n), now)
         assert held, "there are as many as are left"
         record.count_call(tx, owned.job_id, owned.epoch)
         journal.put(tx, owned.job_id, call, now)
@@ -263,8 +262,7 @@ def read_inbox(
 
 async def list_files(ctx: AppContext, ticket: JobTicket) -> list[File]:
     """The message's attachments and the work's files, as they are now."""
-    work_id = ticket.job.work_id
-    made = await ctx.db.read(lambda tx: work_rows.files(tx, work_id))
+    made = await ctx.db.read(lambda tx: work_rows.files(tx, ticket.job.work_id))
     return [*ticket.message.files, *(history.agent_file(f) for f in made)]
 
 

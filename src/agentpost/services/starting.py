@@ -70,7 +70,8 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
     signal = _signal(reason, left, now)
     links = ticket.links_of(message)
     links = record.create_job(tx, ctx, job, signal, message, is_heard=found.is_heard, links=links)
-    tx.after(partial(ticket.keep, message, links))
+    if ctx.settings.durability == "full":  # else PostgreSQL may forget it, and give out its version
+        tx.after(partial(ticket.keep, message, links))
     started = _started(job)
     journal.put(tx, message.id, with_result(call, recorded(started)), now)
     return started
