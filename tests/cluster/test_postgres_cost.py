@@ -26,6 +26,8 @@ from tests.waiting import PATIENCE, eventually_awaited
 
 KEY = "svc_key_" + "5" * 48
 ROUND_TRIPS_OF_AN_ECHO = 6
+ROUND_TRIPS_OF_A_JOB = 24
+ROUND_TRIPS_OF_A_JOB_ON_ANOTHER_NODE = 36
 COMMITS_OF_A_JOB = 8
 COMMITS_OF_A_JOB_ON_ANOTHER_NODE = 12
 
@@ -152,6 +154,7 @@ async def test_a_node_alone(node: NodeMaker, monkeypatch: pytest.MonkeyPatch) ->
     watch.begin()
     await sent(server, "job")
     assert watch.commits <= COMMITS_OF_A_JOB, (watch.statements, watch.notices)
+    assert watch.round_trips <= ROUND_TRIPS_OF_A_JOB, (watch.round_trips, watch.statements)
     assert not [sql for sql in watch.statements if "notify" in sql or "procrastinate" in sql]
 
 
@@ -172,5 +175,7 @@ async def test_a_node_for_the_api_and_one_for_jobs(
     watch = Watch(monkeypatch)
     await sent(api, "job")
     assert watch.commits <= COMMITS_OF_A_JOB_ON_ANOTHER_NODE, (watch.statements, watch.notices)
+    waits = watch.round_trips
+    assert waits <= ROUND_TRIPS_OF_A_JOB_ON_ANOTHER_NODE, (waits, watch.statements)
     assert sorted(notice.split()[0] for notice in watch.notices) == ["run", "wake"], watch.notices
     assert not [sql for sql in watch.statements if "notify" in sql or "procrastinate" in sql]
