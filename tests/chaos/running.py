@@ -84,7 +84,7 @@ def run(
             report.jobs = sum(sent.has_job for sent in all_sent)
             report.lost_answers = sum(client.lost_answers for client in working)
             after = _call(first, "GET", "/v1/me")["credits"]
-            report.found = [line for client in working for line in client.refused]
+            report.found = [line for client in working for line in client.refused] + target.wrong
             checked = _settled(all_sent, receiver.got, secret, target, (before, after))
             report.found += checked
             report.deliveries = len(receiver.got)
