@@ -1,7 +1,7 @@
 """Claim jobs, record their calls, and end, stop or park them.
 
-design: The journal; Ownership; How a job ends; Credits. A runner's writes
-name the epoch at which the job is its own; with an old one nothing changes and `Fenced` is raised.
+A runner's writes name the epoch at which the job is its own; with an old one nothing changes and
+`Fenced` is raised (design: The journal; Ownership; How a job ends; Credits).
 """
 
 from __future__ import annotations
@@ -70,9 +70,8 @@ def claim(tx: Tx, ctx: AppContext, job_id: str, owner: str | None = None) -> Job
     if unlocked is None or unlocked.state not in EXECUTING:
         return None
     confirmed = ctx.lease.now()  # before anything is read that says whose it is
-    account = None
-    if _is_stuck(unlocked) and owner not in (None, ctx.node):
-        account = accounts.lock(tx, unlocked.account_id)  # for its end; a claim needs it not
+    may_end = _is_stuck(unlocked) and owner not in (None, ctx.node)
+    account = accounts.lock(tx, unlocked.account_id) if may_end else None
     job_rows.lock_ahead(tx, job_id)
     work_rows.get_ahead(tx, unlocked.work_id, unlocked.account_id)
     message = message_rows.get(tx, unlocked.message_id)
@@ -82,8 +81,8 @@ def claim(tx: Tx, ctx: AppContext, job_id: str, owner: str | None = None) -> Job
     if account is not None and _is_stuck(job):
         _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
         return None
-    job = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now, locked=job)
-    return job_tickets.make(tx, job, message, confirmed)
+    claimed = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now, locked=job)
+    return job_tickets.make(tx, claimed, message, confirmed)
 
 
 def _is_stuck(job: JobRecord) -> bool:
@@ -311,11 +310,10 @@ def _end(
     state_json: str | None,
     now: int,
 ) -> None:
-    """The job is over: its holds go back and its slot is passed on. ``account``: None when it is
-    locked and was not read.
+    """The job is over: its holds go back and its slot is passed on. ``account``: None if not read.
 
-    Passed on first: a message whose queued job takes the slot in this commit never stops
-    processing, and no event may tell of a status that nobody could read.
+    Passed on first: a message whose queued job takes the slot in this commit never stops processing
+    (no event may name a status that nobody could read).
     """
     job, concerns_others = job_rows.lock_ending(tx, job_id)
     if job is not None and concerns_others:
