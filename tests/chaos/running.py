@@ -102,9 +102,8 @@ def _rest(working: Sequence[Client]) -> None:
         client.join(max(until - time.monotonic(), 0.1))
     for client in working:
         for sent in client.sent:
-            while time.monotonic() < until:
-                if client.look(sent) and sent.seen[-1]["final"]:
-                    break
+            # At least one look each, however many there are and however slow the machine is.
+            while not (client.look(sent) and sent.seen[-1]["final"]) and time.monotonic() < until:
                 time.sleep(0.1)
 
 
