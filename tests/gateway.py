@@ -1,18 +1,20 @@
-"""A TCP address before a server, which can be shut, or accept and say nothing."""
+"""A TCP address before a server, which can be shut, accept and say nothing, or lose connections."""
 
 import socket
 import threading
 from contextlib import suppress
+from pathlib import Path
 
 
 class Gateway:
-    """Passes connections on to ``target`` (``http://host:port``) until it is made to fail."""
+    """Passes connections on to ``target``, ``http://host:port`` or a socket in the file system,
+    until it is made to fail."""
 
-    def __init__(self, target: str) -> None:
-        host, _, port = target.removeprefix("http://").partition(":")
-        self._target = (host, int(port))
+    def __init__(self, target: str | Path) -> None:
+        self._target = target
         self._open: list[socket.socket] = []
         self._silent = False
+        self._last_words: bytes | None = None
         self.port = 0
         self.open()
 
@@ -25,20 +27,26 @@ class Gateway:
     def silence(self) -> None:
         """Accept, and say nothing; what was open ends."""
         self._silent = True
-        self._cut()
+        self.cut()
 
     def speak(self) -> None:
         """Pass on again."""
         self._silent = False
-        self._cut()
+        self.cut()
 
     def shut(self) -> None:
         """Refuse; what was open ends."""
         self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
-        self._cut()
+        self.cut()
 
-    def _cut(self) -> None:
+    def cut_after(self, words: bytes | None) -> None:
+        """From now on a connection ends when a client has said this: it is passed on, and the
+        answer gets lost. None: no more."""
+        self._last_words = words
+
+    def cut(self) -> None:
+        """End every connection that is open."""
         for each in self._open:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
@@ -52,15 +60,30 @@ class Gateway:
                 return
             self._open.append(client)
             if not self._silent:
-                store = socket.create_connection(self._target)
+                try:
+                    store = self._reach()
+                except OSError:
+                    client.close()
+                    continue
                 self._open.append(store)
                 for one, other in ((client, store), (store, client)):
-                    threading.Thread(target=_pass_on, args=(one, other), daemon=True).start()
+                    pair = (one, other, one is client)
+                    threading.Thread(target=self._pass_on, args=pair, daemon=True).start()
 
+    def _reach(self) -> socket.socket:
+        if isinstance(self._target, str):
+            host, _, port = self._target.removeprefix("http://").partition(":")
+            return socket.create_connection((host, int(port)))
+        store = socket.socket(socket.AF_UNIX)
+        store.connect(str(self._target))
+        return store
 
-def _pass_on(one: socket.socket, other: socket.socket) -> None:
-    with suppress(OSError):
-        while data := one.recv(65_536):
-            other.sendall(data)
-    with suppress(OSError):
-        other.shutdown(socket.SHUT_RDWR)
+    def _pass_on(self, one: socket.socket, other: socket.socket, is_client: bool) -> None:
+        with suppress(OSError):
+            while data := one.recv(65_536):
+                other.sendall(data)
+                if is_client and self._last_words is not None and self._last_words in data:
+                    one.shutdown(socket.SHUT_RDWR)
+                    break
+        with suppress(OSError):
+            other.shutdown(socket.SHUT_RDWR)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from standardwebhooks import Webhook
 
 from tests.chaos.clients import JOB_COST, STEPS, Json, Sent
 from tests.e2e.receivers import Delivery
@@ -93,11 +97,10 @@ def _of_webhooks(all_sent: Sequence[Sent], got: Sequence[Delivery], secret: str)
     said: dict[str, Json] = {}
     ended: Counter[str] = Counter()
     for delivery in got:
-        try:
-            event = delivery.verified(secret)
-        except Exception as error:
-            yield f"{delivery.id}: {error!r}"
+        if not _is_signed(delivery, secret):
+            yield f"{delivery.id}: its signature is wrong"
             continue
+        event = json.loads(delivery.body)
         first = said.setdefault(delivery.id, event)
         if (first["type"], first["data"]["object"]) != (event["type"], event["data"]["object"]):
             yield f"{delivery.id} says two things"
@@ -112,3 +115,10 @@ def _of_webhooks(all_sent: Sequence[Sent], got: Sequence[Delivery], secret: str)
             yield f"{sent.name}: no event reported its end"
         if sent.ids and sent.has_job and ended["job of " + sent.ids[0]] != 1:
             yield f"{sent.name}: {ended['job of ' + sent.ids[0]]} events reported its job's end"
+
+
+def _is_signed(delivery: Delivery, secret: str) -> bool:
+    """Not by `Delivery.verified`, which refuses what came more than five minutes ago."""
+    at = datetime.fromtimestamp(int(delivery.headers["webhook-timestamp"]), UTC)
+    wanted = Webhook(secret).sign(delivery.id, at, delivery.body.decode())
+    return wanted in delivery.headers["webhook-signature"].split()

@@ -26,8 +26,24 @@ def _kill(target: Target, node: AgentServer) -> str:
     return f"kill -9 of {node.home.name}, {away:g} s away"
 
 
+def _restart(target: Target, node: AgentServer) -> str:
+    code = node.stop()
+    if code != 0:
+        target.wrong.append(f"after SIGTERM {node.home.name} ended with {code}")
+    node.start()
+    return f"SIGTERM of {node.home.name}, which starts again"
+
+
+def _kill_agent(target: Target, node: AgentServer) -> str:
+    agents = _children(node.pid, b"agentpost.runtime.isolated")
+    if not agents:
+        return f"{node.home.name} had no agent process to kill"
+    os.kill(target.rng.choice(agents), signal.SIGKILL)
+    return f"kill -9 of an agent process of {node.home.name}"
+
+
 def _kill_worker(target: Target, node: AgentServer) -> str:
-    workers = _children(node.pid)
+    workers = _children(node.pid, b"agentpost.processes.main")
     if not workers:
         return f"{node.home.name} had no worker process to kill"
     os.kill(target.rng.choice(workers), signal.SIGKILL)
@@ -48,6 +64,22 @@ def _restart_postgres(target: Target, _: AgentServer) -> str:
     time.sleep(away)
     target.postgres.start()
     return f"PostgreSQL stopped as by a crash, {away:g} s away"
+
+
+def _cut_network(target: Target, _: AgentServer) -> str:
+    assert target.network is not None
+    how = target.rng.choice(("cut", "cut after COMMIT", "silent"))
+    if how == "cut":
+        target.network.cut()
+    elif how == "silent":
+        target.network.silence()
+        time.sleep(5)
+        target.network.speak()
+    else:
+        target.network.cut_after(b"COMMIT")
+        time.sleep(1)
+        target.network.cut_after(None)
+    return f"the connections to PostgreSQL are {how}"
 
 
 def _set_clock(target: Target, node: AgentServer) -> str:
@@ -89,24 +121,27 @@ CLOCK_SECONDS_MAX = 60.0
 """How wrong a clock may be: a turn that runs for 120 seconds by it is abandoned."""
 FAULTS: dict[str, Callable[[Target, AgentServer], str]] = {
     "kill": _kill,
+    "term": _restart,
     "worker": _kill_worker,
+    "agent": _kill_agent,
     "stop": _freeze,
     "postgres": _restart_postgres,
+    "network": _cut_network,
     "clock": _set_clock,
     "redis": _fail_redis,
     "bucket": _fail_bucket,
     "disk": _fill_disk,
 }
-NEED_NODES = {"postgres"}
+NEED_NODES = {"postgres", "network"}
 """Those that need several nodes, and so PostgreSQL."""
 
 
-def _children(pid: int) -> list[int]:
-    """The worker processes of a server."""
+def _children(pid: int, module: bytes) -> list[int]:
+    """The processes of a server that run this module."""
     found: list[int] = []
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in listed.read_text().split():
             command = Path(f"/proc/{child}/cmdline").read_bytes()
-            if b"agentpost.processes.main" in command:
+            if module in command:
                 found.append(int(child))
     return found

@@ -119,6 +119,10 @@ class Disk:
                 except OSError:
                     time.sleep(0.05)
         ballast.unlink()
+        room = os.statvfs(self.folder)
+        used = (room.f_blocks - room.f_bfree) * room.f_frsize
+        size = f"remount,size={used + DISK_BYTES}"  # a long run stores more than one disk holds
+        subprocess.run(["mount", "-o", size, str(self.folder)], check=True)
 
     def stop(self) -> None:
         """Unmount it, once nothing uses it."""

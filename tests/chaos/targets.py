@@ -9,6 +9,7 @@ from random import Random
 from tests.chaos.stores import Bucket, Disk, Redis
 from tests.e2e.server import AgentServer
 from tests.forked import SetClock
+from tests.gateway import Gateway
 from tests.servers import Postgres
 from tests.waiting import eventually
 
@@ -19,6 +20,7 @@ SETTINGS = {
     "webhook_retry_seconds": "1,1,1,1,1,1,1,1,1,1,2,2,2,2,5,5,5,5",
     "free_space_min_bytes": 0,
 }
+AGENT_PROCESSES = 2
 
 
 class Target:
@@ -26,8 +28,9 @@ class Target:
 
     Args:
         roles: of the nodes, in their order; a single one is on SQLite and has every role.
-        faults: that will be made. A bucket stands for the folder of files only when it fails, and
-            a disk is a small one only when it fills up.
+        faults: that will be made. A bucket stands for the folder of files only when it fails, a
+            disk is a small one only when it fills up, and the agent has processes of its own, on a
+            single node or on every second one, only when they are killed.
     """
 
     def __init__(
@@ -36,6 +39,7 @@ class Target:
         self.rng = Random(f"{seed} faults")
         self._home = folder
         self.postgres: Postgres | None = None
+        self.network: Gateway | None = None
         self.redis = Redis(folder / "redis") if "redis" in faults else None
         self.bucket = Bucket() if "bucket" in faults else None
         self.disk = Disk(folder / "disk") if "disk" in faults else None
@@ -50,12 +54,23 @@ class Target:
             self.postgres.start()
             self.postgres._run("CREATE DATABASE {} TEMPLATE {}", "chaos", self.postgres.schema())
             settings["database_url"] = self.postgres.url("chaos")
+            if "network" in faults:
+                self.network = Gateway(self.postgres.home / "socket" / ".s.PGSQL.5432")
+                settings["database_url"] = (
+                    f"postgresql://postgres@127.0.0.1:{self.network.port}/chaos"
+                )
         self.clocks = [SetClock(folder / f"clock{n}") for n in range(len(roles))]
-        self.nodes = [self._node(n, role, settings) for n, role in enumerate(roles)]
+        self.nodes: list[AgentServer] = []
+        for n, role in enumerate(roles):
+            apart = "agent" in faults and n == min(len(roles) - 1, n | 1)
+            own = {"agent_processes": AGENT_PROCESSES} if apart else {}
+            self.nodes.append(self._node(n, role, {**settings, **own}))
         for node in self.nodes:
             node.start()
         self.done: list[str] = []
         """The faults so far, in words."""
+        self.wrong: list[str] = []
+        """What a fault should have led to and did not."""
 
     def _node(self, n: int, role: str, settings: dict[str, object]) -> AgentServer:
         home = self._home / f"node{n}"
@@ -84,6 +99,8 @@ class Target:
         for node in self.nodes:
             if node.process is not None:
                 node.kill()
+        if self.network is not None:
+            self.network.shut()
         for store in (self.postgres, self.redis, self.bucket, self.disk):
             if store is not None:
                 store.stop()
