@@ -1,6 +1,8 @@
 """A held call learns that its client is gone."""
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 import uvicorn
@@ -12,9 +14,11 @@ from uvicorn.server import ServerState
 from agentpost.api.operation import watch_hang_up
 from agentpost.clock import ManualClock
 from agentpost.http import request_state
+from agentpost.http.application import Application, Route
 from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
 from agentpost.wakeups.memory import MemoryWakeups
+from tests.http.test_application import MIDDLEWARES, Group
 from tests.http.test_connection_bytes import Wire
 from tests.waiting import PATIENCE
 
@@ -89,3 +93,32 @@ async def test_a_call_that_is_over_is_told_nothing() -> None:
             await asyncio.sleep(0)
     assert app.over == [False]
     assert not made._watching
+
+
+async def test_an_answered_call_is_freed_without_the_garbage_collector() -> None:
+    wakeups = MemoryWakeups()
+
+    async def hold(request: Request) -> Response:
+        with wakeups.listen("msg") as wait:
+            watch_hang_up(request)(wait)
+            return PlainTextResponse("yes")
+
+    group = Group("/", Route("/", {"GET": hold}, MIDDLEWARES))
+    app = Application([group], no_request=PlainTextResponse, no_room=lambda *_: PlainTextResponse())
+    config = uvicorn.Config(app, log_config=None)
+    made = Connection(config, ServerState(), {}, connections=Connections(10, ManualClock()))
+    made.connection_made(Wire())
+    gc.disable()
+    try:
+        kept = []
+        for _ in range(2):
+            made.data_received(PLAIN)
+            kept.append(weakref.ref(made.cycle))
+            async with asyncio.timeout(PATIENCE):
+                while not made.cycle.response_complete:  # noqa: ASYNC110 - its own event
+                    await asyncio.sleep(0)
+            await asyncio.sleep(0)  # its task ends after its answer
+        assert kept[0]() is None
+        assert kept[1]() is made.cycle, "the connection keeps the last one"
+    finally:
+        gc.enable()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from agentpost.threads.loop import AgentLoop
+from agentpost.threads.loop import AgentLoop, Submitted
 from tests.waiting import PATIENCE, eventually
 
 
@@ -108,6 +110,26 @@ def test_submitted_work_runs_in_the_callers_context(loop: AgentLoop) -> None:
 
     loop.submit(look).ended.result(PATIENCE)
     assert seen == ["req_1"]
+
+
+def test_work_that_has_ended_is_freed_without_the_garbage_collector(loop: AgentLoop) -> None:
+    class Run:
+        submitted: Submitted
+
+        def end(self) -> None: ...
+
+    async def work() -> None: ...
+
+    run = Run()
+    run.submitted = loop.submit(work, run.end)
+    run.submitted.ended.result(PATIENCE)
+    kept = weakref.ref(run)
+    gc.disable()
+    try:
+        del run
+        eventually(lambda: kept() is None)
+    finally:
+        gc.enable()
 
 
 def test_exceptions_are_logged(loop: AgentLoop) -> None:

@@ -59,6 +59,10 @@ _BACKLOG = 4_096
 _ACCEPTED = 8
 """How many are accepted in one turn of the loop: libuv accepts one for each socket, so there are as
 many for the one port. With one, whatever else the loop has to do holds up those that wait."""
+_YOUNG_OBJECTS_MAX = 20_000
+"""After so many new objects the garbage collector looks at the young ones. A request and a turn
+leave it nothing, but dozens at once have more than the usual 700: to look at those again and again
+took 4 % of the CPU time of an echo."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -234,6 +238,7 @@ async def _serve(
     # cost time.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS_MAX)
     logging.flush()  # what was logged before stands above
     greeting = companion.greeting if companion is not None else welcome
     print(greeting(server, settings), flush=True)

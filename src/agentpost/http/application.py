@@ -19,7 +19,7 @@ from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
 from agentpost.domain.errors import ErrorCode, Refusal
-from agentpost.http import bodies
+from agentpost.http import bodies, request_state
 from agentpost.http.pipeline import GONE_STATUS, Handler, Middleware, surround
 from agentpost.http.request_state import state_of
 
@@ -125,7 +125,13 @@ class Application:
         """Handle one request; no other kind of connection is served."""
         if scope["type"] != "http":
             return
-        request = Request(scope, receive, send)
+        try:
+            await self._handle(Request(scope, receive, send), send)
+        finally:
+            request_state.end(scope)
+
+    async def _handle(self, request: Request, send: Send) -> None:
+        scope = request.scope
         began = time.perf_counter()
         methods = self._methods(scope)
         handler = methods.handler(scope["method"]) if methods else self._unknown(scope)
@@ -138,7 +144,7 @@ class Application:
         if bodies.is_left_over(request):
             await bodies.send_and_close(request, response, send)
         elif not _is_sent(scope, response):
-            await response(scope, receive, send)
+            await response(scope, request.receive, send)
 
     def _measure(self, scope: Scope, methods: _Methods | None, status: int, began: float) -> None:
         if self._observe is not None:

@@ -280,7 +280,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         if not self.parser.should_upgrade():
-            self._arriving = False
+            self._arriving, self._before = False, None
             super().on_message_complete()
 
     # --- refusing ---------------------------------------------------------------------------------

@@ -78,6 +78,7 @@ class RequestState:
         """The request is answered, or its client is gone."""
         for callback in self.at_end:
             callback()
+        self.at_end.clear()
 
 
 def begin(scope: Scope, clock: Clock) -> RequestState:
@@ -86,6 +87,15 @@ def begin(scope: Scope, clock: Clock) -> RequestState:
     state = RequestState(new_id(ids.REQUEST, at), at, time.perf_counter(), peer=scope.get(PEER))
     scope[_KEY] = state
     return state
+
+
+def end(scope: Scope) -> None:
+    """The response is sent, or nobody waits for it: let go of the connection. It holds the scope:
+    only the garbage collector could free the two, which takes visible time at many requests."""
+    scope.pop(PEER, None)
+    state: RequestState | None = scope.get(_KEY)
+    if state is not None:
+        state.peer = None
 
 
 def state_of(scope: Scope) -> RequestState:

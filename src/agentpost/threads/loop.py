@@ -79,8 +79,10 @@ class Submitted:
             ended = self._ended
         if ended is not None:
             ended.set_result(None)
-        if self._on_end is not None:
-            self._on_end()
+        # What is told of the end mostly refers to this object: without a cycle it is freed at once.
+        self._task, on_end, self._on_end = None, self._on_end, None
+        if on_end is not None:
+            on_end()
 
 
 class AgentLoop:
