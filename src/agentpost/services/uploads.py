@@ -271,6 +271,7 @@ async def sweep(ctx: AppContext) -> None:
     """Delete uploads no message took in time, and leftovers of all others (spec: Limits
     unattached-upload).
     """
+
     async def sweep_one(old: UploadRecord) -> None:
         await ctx.db.write(partial(forget, ctx, old))
 
