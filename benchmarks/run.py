@@ -89,6 +89,11 @@ class Session:
             return postgres.product(self.cores, split=split)
         return running(name, self.cores)
 
+    def rows(self) -> list[report.Row]:
+        """The table."""
+        goals = report.POSTGRES_GOALS if self.on_postgres else report.GOALS
+        return report.rows(self.figures, goals)
+
     def as_json(self) -> dict[str, object]:
         """Everything measured, with what it was measured on."""
         return {
@@ -97,7 +102,7 @@ class Session:
             "system": platform.platform(),
             "database": "postgresql" if self.on_postgres else "sqlite",
             "cores": {"server": self.cores.server, "load": self.cores.load},
-            "rows": [row.as_json() for row in report.rows(self.figures)],
+            "rows": [row.as_json() for row in self.rows()],
             "rounds": [
                 {"scenario": scenario, "server": server, "figures": figures}
                 for (scenario, server), measured in self.figures.items()
@@ -150,7 +155,7 @@ def main() -> int:
     chosen = [scenario for scenario in SCENARIOS if not asked.only or scenario.name in asked.only]
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(session.run(chosen))
-    print(report.table(report.rows(session.figures)))
+    print(report.table(session.rows()))
     for failure in session.failures:
         print(f"FAILED {failure}")
     if asked.json:

@@ -268,6 +268,7 @@ def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
     heart = Heartbeat(Beats(line, ctx.node, ctx.clock, ctx.held_calls.count), ctx.lease)
     ctx.silent = heart.silent
     ctx.wakeups.ask_for_readers(heart.readers_elsewhere)
+    ctx.engine.ask_for_workers(heart.workers_elsewhere)
     return heart
 
 

@@ -135,14 +135,17 @@ def test_what_is_away_is_waited_for(server: AgentServer, caller: Caller, tmp_pat
     """First the receiver, then the server; the commands say so, and no event is lost."""
     port = free_port()
     target = f"http://127.0.0.1:{port}/hook"
+    earlier = caller.post("before both").headers["Request-Id"]
+    eventually(lambda: caller.http.get(f"/v1/requests/{earlier}").status_code == 200)
     with (
         running(tmp_path, "listen", "--forward-to", target) as listener,
-        running(tmp_path, "requests", "tail", "-n", "0", "--method", "post") as tail,
+        running(tmp_path, "requests", "tail", "-n", "1", "--method", "post") as tail,
     ):
         listener.await_text("Ctrl-C ends it")
+        tail.await_text("/v1/messages")  # so it has begun
         sent = caller.send("hello")
         listener.await_text(f"retrying in 1 s ({target} does not answer): message.completed evt_")
-        tail.await_text("/v1/messages")
+        eventually(lambda: tail.output.count("POST") == 2, what="the request in the tail")
         server.kill()
         tail.await_text("(server unreachable)")
         server.start()
@@ -153,7 +156,7 @@ def test_what_is_away_is_waited_for(server: AgentServer, caller: Caller, tmp_pat
             _, second = receiver.await_count(2)
             assert json.loads(second.body)["data"]["id"] == later["id"]
         tail.await_text("the server answers again")
-        eventually(lambda: tail.output.count("POST") == 2, what="both requests in the tail")
+        eventually(lambda: tail.output.count("POST") == 3, what="both requests in the tail")
 
 
 def test_a_revoked_key_ends_it_with_a_reason(

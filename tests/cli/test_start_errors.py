@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -110,6 +112,21 @@ def test_a_new_database_is_said_and_private(
     assert {oct(path.stat().st_mode & 0o777) for path in tmp_path.glob("agentpost.db*")} == {
         "0o600"
     }
+
+
+def test_a_database_that_fails_during_the_start_is_one_line(tmp_path: Path) -> None:
+    """As on a disk that is full: a service manager starts the server again."""
+    shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
+    with closing(sqlite3.connect(tmp_path / "agentpost.db")) as database:
+        database.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON accounts BEGIN"
+            " SELECT RAISE(ABORT, 'database or disk is full'); END"
+        )
+    environment = {**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path)}
+    ended = forked.run(["serve", "--port", "0"], env=environment, cwd=tmp_path)
+    assert ended.returncode == 1
+    assert "agentpost: the database failed: database or disk is full\n" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_backup_that_cannot_be_written_is_one_line(

@@ -112,20 +112,27 @@ def test_who_stops_beating_is_dead(url: str, hearts: HeartMaker) -> None:
     assert eventually(watching.dead) == {"node_a": last}
 
 
-def test_a_node_knows_whether_another_answers_callers(url: str, hearts: HeartMaker) -> None:
-    """A node that has not said its role may."""
+def test_a_node_knows_what_the_others_do(url: str, hearts: HeartMaker) -> None:
+    """A node that has not said its role may answer callers, and gets no jobs."""
     watching = hearts("node_a")
     assert not watching.readers_elsewhere(), "it is alone"
     other = hearts("node_b")
     eventually(watching.readers_elsewhere)
-    with psycopg.connect(url) as connection:
-        connection.execute("UPDATE nodes SET role = 'worker' WHERE id = 'node_b'")
-    eventually(lambda: not watching.readers_elsewhere())
-    with psycopg.connect(url) as connection:
-        connection.execute("UPDATE nodes SET role = 'api' WHERE id = 'node_b'")
-    eventually(watching.readers_elsewhere)
+    assert watching.workers_elsewhere() == []
+
+    def becomes(change: str, *, reads: bool, works: bool) -> None:
+        with psycopg.connect(url) as connection:
+            connection.execute(f"UPDATE nodes SET {change} WHERE id = 'node_b'".encode())
+        expected = (reads, ["node_b"] if works else [])
+        eventually(lambda: (watching.readers_elsewhere(), watching.workers_elsewhere()) == expected)
+
+    becomes("role = 'worker'", reads=False, works=True)
+    becomes("role = 'api'", reads=True, works=False)
+    becomes("role = 'all'", reads=True, works=True)
+    becomes("draining_at = 1", reads=True, works=False)
+    becomes("draining_at = NULL", reads=True, works=True)
     other.stop()
-    eventually(lambda: not watching.readers_elsewhere())
+    eventually(lambda: not watching.readers_elsewhere() and not watching.workers_elsewhere())
 
 
 def test_a_session_that_breaks_begins_to_watch_again(url: str, hearts: HeartMaker) -> None:

@@ -14,7 +14,7 @@ from psycopg.pq.abc import PGresult
 
 from agentpost.agents import Job, Turn
 from agentpost.db.postgres_pipeline import Pipeline
-from agentpost.engine.procrastinate import WORKER, ProcrastinateEngine
+from agentpost.engine.procrastinate import ProcrastinateEngine
 from agentpost.server import Server, start
 from agentpost.settings import load_settings
 from agentpost.wakeups import postgres as wakeups_of_postgres
@@ -51,7 +51,7 @@ class Watch:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begin()
-        take_all, send, end = Pipeline._take_all, Pipeline.send, Pipeline._end
+        take_all, send = Pipeline._take_all, Pipeline.send
         post = NoticeSender.post
 
         def watched_take(pipeline: Pipeline, **given: Any) -> PGresult | None:
@@ -62,19 +62,12 @@ class Watch:
             self._saw(sql)
             send(pipeline, sql, *given, **more)
 
-        def watched_end(pipeline: Pipeline, statement: bytes) -> str:
-            self._saw(statement.decode())
-            ended: str = end(pipeline, statement)
-            return ended
-
         def watched_post(sender: NoticeSender, topic: str, subject: str) -> None:
-            if topic != WORKER:
-                self.notices.append(f"{topic} {subject}")
+            self.notices.append(f"{topic} {subject}")
             post(sender, topic, subject)
 
         monkeypatch.setattr(Pipeline, "_take_all", watched_take)
         monkeypatch.setattr(Pipeline, "send", watched_send)
-        monkeypatch.setattr(Pipeline, "_end", watched_end)
         monkeypatch.setattr(NoticeSender, "post", watched_post)
 
     def begin(self) -> None:

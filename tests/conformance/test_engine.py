@@ -137,22 +137,40 @@ async def test_a_job_waits_for_the_first_worker_to_come(pair: list[Node]) -> Non
     await executor.until_ran("job_a")
 
 
-async def test_a_job_goes_to_a_worker_that_was_heard_without_the_queue(
+async def test_a_job_goes_to_a_worker_that_lives_without_the_queue(
     pair: list[Node], scaled: Scaled
 ) -> None:
     placing, working = pair
+    placing.engine.ask_for_workers(lambda: ["node_1"])
     await placing.engine.start(None)
     executor = Recorder()
     await working.engine.start(executor)
-    await eventually_async(lambda: placing.engine.workers() == ["node_1"])  # type: ignore[attr-defined]
     assert await dispatch(placing, "job_a") is None
-    assert _left(scaled) == 0
     await executor.until_ran("job_a")
     assert executor.ran == [("job_a", None)]
+    assert _left(scaled) == 0
     await working.engine.stop()
     await eventually_async(lambda: placing.engine.workers() == [])  # type: ignore[attr-defined]
     await dispatch(placing, "job_b")
-    assert _left(scaled) > 0, "the queue keeps it until a worker comes"
+    await eventually_async(lambda: _left(scaled) > 0)  # until a worker comes
+
+
+async def test_a_transaction_that_places_a_job_notifies_nobody(
+    pair: list[Node], scaled: Scaled
+) -> None:
+    """The queue's triggers do: its rows come after the commit, many in a transaction."""
+    jobs = [f"job_{n}" for n in range(20)]
+
+    def place(tx: Tx) -> None:
+        for job_id in jobs:
+            pair[0].engine.dispatch(tx, job_id, 1)
+        assert tx.one("SELECT pg_current_xact_id_if_assigned()") == (None,)
+
+    await pair[0].db.write(place)
+    await eventually_async(lambda: _left(scaled) >= len(jobs))
+    with psycopg.connect(scaled.url) as connection:
+        found = connection.execute("SELECT DISTINCT xmin::text FROM procrastinate_jobs").fetchall()
+    assert len(found) < len(jobs)
 
 
 async def test_one_node_gets_a_job_and_every_node_the_abort(pair: list[Node]) -> None:

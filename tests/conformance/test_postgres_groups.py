@@ -168,6 +168,32 @@ async def test_who_waits_for_a_lock_holds_nobody_up(db: PostgresDatabase, scaled
     assert await waiting == ("",)
 
 
+async def test_who_meets_a_lock_goes_first_and_the_others_with_it(
+    db: PostgresDatabase, scaled: Scaled
+) -> None:
+    """Nothing is committed that was not asked for, and nothing runs alone."""
+    await db.write(put("held"))
+    ran: list[str] = []
+    with psycopg.connect(scaled.url) as other:
+        other.execute("SELECT value FROM meta WHERE name = 'held' FOR UPDATE")
+
+        def meets(tx: Tx) -> str:
+            ran.append("meets")
+            if ran.count("meets") == 2:
+                other.rollback()
+            tx.one(LOCK, ("held",))
+            return put("a")(tx)
+
+        def before(tx: Tx) -> str:
+            ran.append("before")
+            return put("b")(tx)
+
+        found = await together(db, before, meets, put("c"))
+    assert ran == ["before", "meets", "meets", "before"]
+    assert len(set(found)) == 1
+    assert await names(db) == ["a", "b", "c", "held"]
+
+
 async def test_two_nodes_that_lock_in_opposite_orders_end_well(
     db: PostgresDatabase, scaled: Scaled
 ) -> None:

@@ -50,9 +50,10 @@ async def test_texts_reach_who_listens_to_them_on_every_node(nodes: list[Node]) 
         nodes[-1].wakeups.listen("msg_2", texts=True) as other,
         nodes[-1].wakeups.listen("msg_1") as deaf,
     ):
-        for text in ("one", "two words é", "x" * (TEXT_BYTES_MAX - 10)):
+        for text in ('{"one\\"}', "two words é", "x" * (TEXT_BYTES_MAX - 10)):
             nodes[0].wakeups.tell("msg_1", text)
-        assert [text[:11] for text in await heard(wait, 3)] == ["one", "two words é", "x" * 11]
+        came = [text[:11] for text in await heard(wait, 3)]
+        assert came == ['{"one\\"}', "two words é", "x" * 11]
         assert not wait.has_texts
         assert other.texts() == deaf.texts() == []
         assert not await deaf.wait(BRIEF)

@@ -31,3 +31,37 @@ def test_a_slow_look_forgets_no_log_that_another_thread_found(
     log.unlink()
     with pytest.raises(StoreUnavailable, match=r"a\.db-wal was deleted"):
         file.check()
+
+
+def test_a_lost_log_stays_lost_when_the_connection_is_made_again(tmp_path: Path) -> None:
+    path, log = tmp_path / "a.db", tmp_path / "a.db-wal"
+    path.touch()
+    log.touch()
+    file = DatabaseFile(path)
+    file.opened()
+    file.check(is_writing=True)
+    aside = log.rename(tmp_path / "aside")
+    for make_another in (False, True):  # as SQLite does for a new connection
+        if make_another:
+            log.touch()
+        with pytest.raises(StoreUnavailable, match=r"a\.db-wal was deleted"):
+            file.check(is_writing=not make_another)
+        file.closed()
+    aside.replace(log)
+    file.opened()
+
+
+def test_a_log_that_went_with_the_closed_connection_is_not_missed(tmp_path: Path) -> None:
+    path, log = tmp_path / "a.db", tmp_path / "a.db-wal"
+    path.touch()
+    log.touch()
+    file = DatabaseFile(path)
+    file.opened()
+    file.closed()
+    file.check()  # a reader, before SQLite removes it
+    log.rename(tmp_path / "aside")
+    with pytest.raises(StoreUnavailable):
+        file.check()
+    file.closed()
+    log.touch()
+    file.opened()

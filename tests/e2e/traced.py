@@ -52,6 +52,10 @@ class TracedTx:
         self._keep(params)
         return self._tx.execute(sql, params)
 
+    def hold(self, sql: str, params: Params) -> None:
+        """See `Tx.hold`."""
+        self._tx.hold(sql, params)
+
     def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
         """See `Tx.ahead`."""
         self._tx.ahead(sql, params)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -70,6 +70,9 @@ class RecordingEngine:
     def abort(self, tx: Transaction, job_id: str) -> None:
         """See `Engine.abort`."""
         tx.after(lambda: self.aborted.append(job_id))
+
+    def ask_for_workers(self, elsewhere: Callable[[], list[str]]) -> None:
+        """See `Engine.ask_for_workers`."""
 
     async def start(self, executor: JobExecutor | None) -> None:
         """See `Engine.start`."""

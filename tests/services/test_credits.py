@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from agentpost.db.session import Tx
 from agentpost.domain.errors import Fenced, Refusal
 from agentpost.domain.journal import CallState
 from agentpost.domain.times import DAY, iso
@@ -201,6 +202,25 @@ async def test_a_hold_survives_a_crash(harness: Harness) -> None:
     assert wallet(harness) == (100, 30)
     await settle(harness, harness.owned(job.job_id), n, 30)
     assert wallet(harness) == (70, 0)
+
+
+async def test_a_hold_that_a_crash_of_the_database_took_back_is_neither_released_nor_charged(
+    harness: Harness,
+) -> None:
+    """The step runs again from the journal, with a hold of its own."""
+    _, [job, other] = await harness.working("One", "Other")
+    n = await hold(harness, job, 30)
+    await hold(harness, other, 20)
+    harness.ctx.settings = harness.ctx.settings.model_copy(update={"durability": "normal"})
+
+    def take_back(tx: Tx) -> None:
+        tx.run("DELETE FROM ledger WHERE job_id = ?", (job.job_id,))
+        tx.run("UPDATE accounts SET held = ?", (20 * CREDIT,))
+
+    await harness.ctx.db.write(take_back)
+    with pytest.raises(Fenced):
+        await settle(harness, job, n, 30)
+    assert wallet(harness) == (100, 20)
 
 
 async def test_the_oldest_resumes_first_and_a_big_one_does_not_block_the_rest(

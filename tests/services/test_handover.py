@@ -43,6 +43,34 @@ async def _start(harness: Harness, ticket: TurnTicket) -> None:
     await harness.end(ticket, "On it.")
 
 
+async def _start_two(harness: Harness, ticket: TurnTicket) -> None:
+    for title in ("one", "two"):
+        await harness.start(ticket, title)
+    await harness.end(ticket, "On them.")
+
+
+async def _start_one_that_says(harness: Harness, ticket: TurnTicket) -> None:
+    owned = harness.owned((await harness.start(ticket)).job_id)
+    call = harness.call(owned.job_id)
+    await jobs.progress(harness.ctx, owned, call, "Reading")
+    await harness.end(ticket, "On it.")
+
+
+async def _start_one_that_ends(harness: Harness, ticket: TurnTicket) -> None:
+    await _finish(harness, harness.owned((await harness.start(ticket)).job_id))
+    await harness.end(ticket, "Done already.")
+
+
+async def _start_beside_a_file(harness: Harness, ticket: TurnTicket) -> None:
+    for n, path in enumerate(("a.txt", "a.txt")):
+        owned = harness.owned((await harness.start(ticket, f"Work {n}")).job_id)
+        file = replace(await harness.file(owned, path), job_id=None)
+        call = harness.call(ticket.message.id)
+        await turns.write_file(harness.ctx, ticket, call, file)
+    await harness.start(ticket, "The last")
+    await harness.end(ticket, "On them.")
+
+
 async def _write(harness: Harness, ticket: TurnTicket) -> None:
     owned = harness.owned((await harness.start(ticket)).job_id)
     for path in ("a.txt", "b.txt"):
@@ -75,7 +103,20 @@ def stored(harness: Harness, message_id: str) -> Snapshot:
     return harness.ctx.db.read_now(read)
 
 
-@pytest.mark.parametrize("end", [_reply, _ask, _break, _start, _write])
+@pytest.mark.parametrize(
+    "end",
+    [
+        _reply,
+        _ask,
+        _break,
+        _start,
+        _start_two,
+        _start_one_that_says,
+        _start_one_that_ends,
+        _start_beside_a_file,
+        _write,
+    ],
+)
 async def test_the_answer_of_a_post_is_what_is_stored(harness: Harness, end: End) -> None:
     async with posted(harness) as sent:
         ticket = harness.runner.tickets[-1]

@@ -1,7 +1,7 @@
 """A look that found nothing is not repeated until something can be due, and then at once."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -65,7 +65,7 @@ async def clock_set_back(at: ManualHarness, _: Path) -> None:
 
 @pytest.mark.parametrize("change", [own_commit, foreign_commit, time, clock_set_back])
 async def test_a_look_rests_until(
-    at: ManualHarness, tmp_path: Path, change: Callable[[ManualHarness, Path], object]
+    at: ManualHarness, tmp_path: Path, change: Callable[[ManualHarness, Path], Awaitable[None]]
 ) -> None:
     dues = Dues()
     assert await rests(at, dues)

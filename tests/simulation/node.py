@@ -102,6 +102,9 @@ class SimulatedEngine:
         """See `Engine.abort`."""
         tx.after(partial(self._world.abort, job_id))
 
+    def ask_for_workers(self, elsewhere: Callable[[], list[str]]) -> None:
+        """See `Engine.ask_for_workers`."""
+
     async def start(self, executor: JobExecutor | None) -> None:
         """See `Engine.start`."""
 

@@ -83,10 +83,10 @@ def guarded(call: Callable[[], T], code: int = 1) -> T:
     except (ValueError, OSError, StoreUnavailable) as error:
         complain(error)
     except Exception as error:
-        if not _is_of_the_database(error):
+        fault = database_fault(error)
+        if not fault:
             raise
-        first = str(error).strip().partition("\n")[0]
-        say(f"the database failed: {first}")
+        say(fault)
     raise typer.Exit(code)
 
 
@@ -95,11 +95,14 @@ def option_value(parse: Callable[[], T]) -> T:
     return guarded(parse, EXIT_USAGE)
 
 
-def _is_of_the_database(error: Exception) -> bool:
-    """Errors of the drivers; PostgreSQL's is imported only where it is used."""
+def database_fault(error: Exception) -> str:
+    """A line about an error of a driver, or "" for any other; PostgreSQL's driver is imported only
+    where it is used."""
     import sqlite3
 
-    return isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg")
+    if not (isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg")):
+        return ""
+    return f"the database failed: {str(error).strip().partition(chr(10))[0]}"
 
 
 def complain(error: Exception) -> None:

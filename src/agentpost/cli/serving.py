@@ -24,11 +24,12 @@ import uvicorn
 from agentpost.agents.registry import UnknownAgent
 from agentpost.cli import reloading
 from agentpost.cli.checking import problems, warnings
-from agentpost.cli.context import complain
+from agentpost.cli.context import complain, database_fault
 from agentpost.cli.errors import say
 from agentpost.cli.welcome import welcome
 from agentpost.clock import SystemClock
 from agentpost.db.session import DatabaseBusy
+from agentpost.domain.errors import StoreUnavailable
 from agentpost.http.arrivals import Arrivals, TurnedAway
 from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
@@ -211,6 +212,19 @@ def _leave() -> None:
     os._exit(1)
 
 
+async def _started(settings: Settings) -> Server:
+    """Start the server; raises `OSError` with one line when the database fails meanwhile."""
+    try:
+        return await start(settings)
+    except StoreUnavailable as error:
+        raise OSError(str(error)) from error
+    except Exception as error:
+        fault = database_fault(error)
+        if not fault:
+            raise
+        raise OSError(fault) from error
+
+
 async def _serve(
     settings: Settings,
     listening: socket.socket,
@@ -220,7 +234,7 @@ async def _serve(
     given: Mapping[str, Any],
 ) -> None:
     """Serve until asked to stop; ``leaving`` is called when everything has ended."""
-    server = await start(settings)
+    server = await _started(settings)
     config = uvicorn.Config(
         server.app,
         log_config=None,

@@ -27,6 +27,8 @@ _STOP_SECONDS = 2.0
 _FIRST_TRIES = 5
 _WORKER = "worker"
 """The role of nodes that answer no callers."""
+_WORKING = frozenset({_WORKER, "all"})
+"""The roles of nodes that run jobs."""
 
 
 @dataclass(slots=True)
@@ -34,6 +36,7 @@ class _Seen:
     beat: int
     silent: float
     role: str | None
+    is_draining: bool
 
 
 class Heartbeat:
@@ -86,6 +89,15 @@ class Heartbeat:
         seen = self._seen.values()
         return any(it.silent < DEAD_SECONDS and it.role != _WORKER for it in seen)
 
+    def workers_elsewhere(self) -> list[str]:
+        """The other nodes that live, run jobs and do not drain. None are known before the first
+        look, and after one that failed."""
+        return sorted(
+            node
+            for node, it in self._seen.items()
+            if it.silent < DEAD_SECONDS and it.role in _WORKING and not it.is_draining
+        )
+
     def _beat_on(self) -> None:
         beating = True
         while not self._stopped.wait(max(0.0, self._looked + BEAT_SECONDS - time.monotonic())):
@@ -119,5 +131,5 @@ class Heartbeat:
                 seen = self._seen.get(node)
                 still = seen is not None and seen.beat == beat.number
                 silent = seen.silent + passed if seen and still else 0.0
-                view[node] = _Seen(beat.number, silent, beat.role)
+                view[node] = _Seen(beat.number, silent, beat.role, beat.is_draining)
         self._seen, self._is_known = view, True

@@ -13,6 +13,7 @@ LEDGER = Mapper(LedgerRecord, "ledger")
 
 _GET = f"{ACCOUNTS.select} WHERE id = ?"
 _LOCK = f"{_GET} /*for update*/"
+_HOLD = "SELECT 1 FROM accounts WHERE id = ? /*for update*/"
 _OF_JOB = "FROM ledger WHERE job_id = ?"
 _HELD = (
     "SELECT COALESCE(SUM(CASE WHEN kind = 'hold' THEN amount WHEN kind = 'release'"
@@ -51,9 +52,9 @@ def lock(tx: Tx, account_id: str) -> AccountRecord:
     return account
 
 
-def lock_ahead(tx: Tx, account_id: str) -> None:
-    """`lock` follows in this transaction, after another answer."""
-    tx.ahead(_LOCK, (account_id,))
+def hold(tx: Tx, account_id: str) -> None:
+    """`lock` for who needs nothing of it, or reads it with what it locks next."""
+    tx.hold(_HOLD, (account_id,))
 
 
 def find(tx: Tx, id_or_email: str) -> AccountRecord | None:

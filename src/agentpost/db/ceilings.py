@@ -14,10 +14,6 @@ _OF_JOB: Final = (
     "SELECT m.id, m.key_id, m.max_credits, k.max_credits_per_day FROM jobs j"
     " JOIN messages m ON m.id = j.message_id LEFT JOIN keys k ON k.id = m.key_id WHERE j.id = ?"
 )
-_OF_MESSAGE: Final = (
-    "SELECT m.id, m.key_id, m.max_credits, k.max_credits_per_day FROM messages m"
-    " LEFT JOIN keys k ON k.id = m.key_id WHERE m.id = ?"
-)
 _KEY_OF_JOB: Final = (
     "SELECT m.key_id FROM jobs j JOIN messages m ON m.id = j.message_id WHERE j.id = ?"
 )
@@ -39,12 +35,6 @@ _HELD_FOR_KEY: Final = (
 def of_job(tx: Tx, job_id: str) -> tuple[str, str, int | None, int | None] | None:
     """(message, key, ceiling of the message, of the key's day) for the work of a job."""
     row = tx.one(_OF_JOB, (job_id,))
-    return None if row is None else (row[0], row[1], row[2], row[3])
-
-
-def of_message(tx: Tx, message_id: str) -> tuple[str, str, int | None, int | None] | None:
-    """As `of_job`, for what a message starts."""
-    row = tx.one(_OF_MESSAGE, (message_id,))
     return None if row is None else (row[0], row[1], row[2], row[3])
 
 

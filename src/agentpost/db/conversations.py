@@ -12,6 +12,7 @@ from agentpost.domain.records import ConversationRecord
 CONVERSATIONS = Mapper(ConversationRecord, "conversations", "ON CONFLICT (owner, name) DO NOTHING")
 _LOCK_BY_NAME = f"{CONVERSATIONS.select} WHERE owner = ? AND name = ? /*for update*/"
 _LOCK = f"{CONVERSATIONS.select} WHERE id = ? /*for update*/"
+_HOLD = "SELECT 1 FROM conversations WHERE id = ? /*for update*/"
 _BEGIN_TURN = (
     "UPDATE conversations SET turn_message_id = ?, turns = turns + 1 WHERE owner = ? AND name = ?"
     " AND turn_message_id IS NULL AND asking_message_id IS NULL"
@@ -57,6 +58,11 @@ def lock(tx: Tx, conversation_id: str) -> ConversationRecord:
     return found
 
 
+def hold(tx: Tx, conversation_id: str) -> None:
+    """`lock` for who needs nothing of it."""
+    tx.hold(_HOLD, (conversation_id,))
+
+
 def end_turn(tx: Tx, conversation_id: str) -> None:
     """No turn runs any more. Holds the conversation until the commit, as `lock` does."""
     tx.run("UPDATE conversations SET turn_message_id = NULL WHERE id = ?", (conversation_id,))
@@ -88,7 +94,7 @@ def set_home(tx: Tx, conversation_id: str, work_id: str | None) -> None:
 
 
 def count_work(tx: Tx, conversation_id: str) -> None:
-    """One more work was opened."""
+    """A work was opened, the first one perhaps."""
     tx.run("UPDATE conversations SET works = works + 1 WHERE id = ?", (conversation_id,))
 
 

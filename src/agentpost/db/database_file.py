@@ -6,6 +6,7 @@ Nothing of that is there after the next start, so it must not be answered as sto
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 from agentpost.domain.errors import StoreUnavailable
@@ -21,6 +22,8 @@ class DatabaseFile:
         self._log_path = path.with_name(f"{path.name}-wal")
         self._file: _Identity | None = None
         self._log: _Identity | None = None
+        self._log_is_lost = False
+        self._looking = threading.RLock()
 
     def opened(self) -> None:
         """A connection was made. The first one decides which file it is for good.
@@ -30,11 +33,17 @@ class DatabaseFile:
         self.check()
 
     def closed(self) -> None:
-        """The connection that writes was closed: the log may have gone with it."""
-        self._log = None
+        """The connection that writes was closed: the log may have gone with it, unless it was lost
+        before. Then readers still hold the lost one, and another in its place is not ours."""
+        with self._looking:
+            if not self._log_is_lost:
+                self._log = None
 
-    def check(self) -> None:
-        """Raises `StoreUnavailable` when another file, or none, is where the open one was."""
+    def check(self, *, is_writing: bool = False) -> None:
+        """Raises `StoreUnavailable` when another file, or none, is where the open one was.
+
+        ``is_writing``: the connection that writes is open, so SQLite has not removed the log.
+        """
         if self._file is None:
             return
         if _identity(self.path) != self._file:
@@ -42,15 +51,18 @@ class DatabaseFile:
                 f"The open database is no longer the file at {self.path}: it was deleted, moved"
                 " or replaced. Put it back or restore a backup, and start the server again."
             )
-        known = self._log  # before looking: another thread may find the log meanwhile
-        log = _identity(self._log_path)
-        if known is not None and log != known:
-            raise StoreUnavailable(
-                f"{self._log_path} was deleted, moved or replaced while the database was open."
-                " Stop the server, check the database and start the server again."
-            )
-        if log is not None:
-            self._log = log
+        with self._looking:
+            known = self._log  # before looking: SQLite may make the log meanwhile
+            log = _identity(self._log_path)
+            missed = known is not None and log != known
+            self._log_is_lost = missed and (is_writing or self._log_is_lost)
+            if missed:
+                raise StoreUnavailable(
+                    f"{self._log_path} was deleted, moved or replaced while the database was open."
+                    " Stop the server, check the database and start the server again."
+                )
+            if log is not None:
+                self._log = log
 
 
 def _identity(path: Path) -> _Identity | None:

@@ -9,6 +9,12 @@ from agentpost.domain.records import FileRecord, JobRecord
 
 _BY_ID = f"{JOBS.select} WHERE id = ?"
 _LOCK = f"{_BY_ID} /*for update*/"
+_LOCK_ENDING = (
+    f"SELECT {', '.join(JOBS.columns)}, EXISTS (SELECT 1 FROM jobs q"
+    " WHERE q.account_id = jobs.account_id AND q.state = 'queued') OR EXISTS"
+    " (SELECT 1 FROM accounts a WHERE a.id = jobs.account_id AND a.held > 0)"
+    " FROM jobs WHERE id = ? /*for update*/"
+)
 _COUNT_EXECUTING = (
     "SELECT COUNT(*) FROM jobs WHERE account_id = ? AND state IN ('running', 'overdue')"
 )
@@ -53,6 +59,13 @@ def get(tx: Tx, job_id: str) -> JobRecord | None:
 def lock(tx: Tx, job_id: str) -> JobRecord | None:
     """By id, and hold it until the commit."""
     return JOBS.one(tx, _LOCK, (job_id,))
+
+
+def lock_ending(tx: Tx, job_id: str) -> tuple[JobRecord | None, bool]:
+    """`lock`, and whether its account holds credits for steps, or has jobs that wait for some: true
+    until the commit if the account is locked."""
+    row = tx.one(_LOCK_ENDING, (job_id,))
+    return (None, False) if row is None else (JOBS.of(row[:-1]), bool(row[-1]))
 
 
 def lock_ahead(tx: Tx, job_id: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from agentpost.db.accounts import ACCOUNTS
 from agentpost.db.filtered import Conditions, counts
 from agentpost.db.filtered import newest as newest_that_fit
 from agentpost.db.mapper import Mapper
@@ -11,6 +14,7 @@ from agentpost.domain.job import JobRole, Reason
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.message_filter import MessageFilter
 from agentpost.domain.records import (
+    AccountRecord,
     EntryRecord,
     FileRecord,
     JobLink,
@@ -31,20 +35,39 @@ ENTRIES = Mapper(EntryRecord, "entries")
 
 _BY_ID = f"{MESSAGES.select} WHERE id = ?"
 _LOCK = f"{_BY_ID} /*for update*/"
-_LOCK_OF_JOB = (
-    f"{MESSAGES.select} WHERE id IN (SELECT message_id FROM message_jobs WHERE job_id = ?)"
-    " ORDER BY id /*for update*/"
+_IS_HEARD = (
+    "(EXISTS (SELECT 1 FROM endpoints e WHERE e.account_id = messages.account_id)"
+    " OR EXISTS (SELECT 1 FROM event_readers r WHERE r.account_id = messages.account_id))"
 )
+_CHANGED = f"messages.version, messages.reply_deadline, messages.expires_at, {_IS_HEARD}"
 _VERSION = (
-    "SELECT version, reply_deadline, expires_at, (SELECT w.id FROM messages w"
+    f"SELECT {_CHANGED}, (SELECT w.id FROM messages w"
     " WHERE w.conversation_id = messages.conversation_id AND w.turn_state = 'waiting'"
     # The order makes SQLite take the index of waiting turns, not one of the whole conversation.
-    " ORDER BY w.turn_wait_deadline, w.id LIMIT 1),"
-    " EXISTS (SELECT 1 FROM endpoints e WHERE e.account_id = messages.account_id)"
-    " OR EXISTS (SELECT 1 FROM event_readers r WHERE r.account_id = messages.account_id)"
+    " ORDER BY w.turn_wait_deadline, w.id LIMIT 1)"
     " FROM messages WHERE id = ? /*for update*/"
 )
+_STARTING = (
+    f"SELECT {_CHANGED}, (SELECT COUNT(*) FROM jobs j WHERE j.account_id = messages.account_id"
+    " AND j.state IN ('running', 'overdue')),"
+    " (SELECT k.max_credits_per_day FROM keys k WHERE k.id = messages.key_id),"
+    f" {', '.join('a.' + name for name in ACCOUNTS.columns)}"
+    " FROM messages JOIN accounts a ON a.id = messages.account_id"
+    " WHERE messages.id = ? /*for update*/"
+)
+_LOCK_OF_JOB = (
+    f"SELECT {', '.join(MESSAGES.columns)}, {_IS_HEARD},"
+    " EXISTS (SELECT 1 FROM files f WHERE f.job_id = ?),"
+    " (EXISTS (SELECT 1 FROM files f WHERE f.message_id = messages.id AND f.replaced = 2)"
+    " OR EXISTS (SELECT 1 FROM files f WHERE f.work_id = ? AND f.replaced = 2))"
+    " FROM messages WHERE id IN (SELECT message_id FROM message_jobs WHERE job_id = ?)"
+    " ORDER BY id /*for update*/"
+)
 _OF_KEY = f"{MESSAGES.select} WHERE id = ? AND key_id = ? AND expires_at > ?"
+_STATE_OF_KEY = (
+    "SELECT version, state_version, final FROM messages"
+    " WHERE id = ? AND key_id = ? AND expires_at > ?"
+)
 _OF_IDEMPOTENCY_KEY = f"{MESSAGES.select} WHERE key_id = ? AND idempotency_key = ?"
 _BY_IDEMPOTENCY_KEY = f"{_OF_IDEMPOTENCY_KEY} /*for update*/"
 _NEXT_WAITING = (
@@ -102,10 +125,23 @@ def lock(tx: Tx, message_id: str) -> MessageRecord | None:
     return MESSAGES.one(tx, _LOCK, (message_id,))
 
 
-def lock_all_of(tx: Tx, job_id: str) -> list[MessageRecord]:
+@dataclass(frozen=True, slots=True)
+class OfJob:
+    """A locked message that lists a job. ``is_heard``: the account has a webhook endpoint or reads
+    its events. ``has_files``: the job has. ``has_unlisted``: the message, or the job's work, has
+    files that were replaced and may be due."""
+
+    message: MessageRecord
+    is_heard: bool
+    has_files: bool
+    has_unlisted: bool
+
+
+def lock_all_of(tx: Tx, job_id: str, work_id: str) -> list[OfJob]:
     """The messages that list the job, held until the commit, in the order of locks. A job may
     outlive a message that joined it."""
-    return MESSAGES.all(tx, _LOCK_OF_JOB, (job_id,))
+    rows = tx.all(_LOCK_OF_JOB, (job_id, work_id, job_id))
+    return [OfJob(MESSAGES.of(row[:-3]), *map(bool, row[-3:])) for row in rows]
 
 
 def lock_known(tx: Tx, known: MessageRecord) -> tuple[MessageRecord | None, bool, bool]:
@@ -119,17 +155,49 @@ def lock_known(tx: Tx, known: MessageRecord) -> tuple[MessageRecord | None, bool
     row = tx.one(_VERSION, (known.id,))
     if row is None:
         return None, False, False
-    waits, is_heard = row[3] is not None, bool(row[4])
+    return _as_in(tx, row, known), row[4] is not None, bool(row[3])
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """A locked message that is about to start a job, and its account. ``executing``: how many slots
+    of the account are taken. ``per_day``: what its key may use in a day, in millionths.
+    ``is_heard``: see `OfJob`."""
+
+    message: MessageRecord | None
+    account: AccountRecord
+    is_heard: bool
+    executing: int
+    per_day: int | None
+
+
+def lock_starting(tx: Tx, known: MessageRecord) -> Starting | None:
+    """`lock_known` for who starts a job, and holds the account."""
+    row = tx.one(_STARTING, (known.id,))
+    if row is None:
+        return None
+    message, account = _as_in(tx, row, known), ACCOUNTS.of(row[6:])
+    return Starting(message, account, bool(row[3]), row[4], row[5])
+
+
+def _as_in(tx: Tx, row: Row, known: MessageRecord) -> MessageRecord | None:
+    """The message whose row begins like `_CHANGED`."""
     if row[0] != known.version:
-        return lock(tx, known.id), waits, is_heard
+        return lock(tx, known.id)
     message = MESSAGES.copy(known)
     message.reply_deadline, message.expires_at = row[1], row[2]
-    return message, waits, is_heard
+    return message
 
 
 def get_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord | None:
     """By id, for the key that sent it, until its retention is over (spec: Limits)."""
     return MESSAGES.one(tx, _OF_KEY, (message_id, key_id, now))
+
+
+def state_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> tuple[int, int, bool] | None:
+    """`get_of_key` for who asks whether it changed: (version, state_version, final)."""
+    row = tx.one(_STATE_OF_KEY, (message_id, key_id, now))
+    return None if row is None else (row[0], row[1], bool(row[2]))
 
 
 def by_idempotency_key(tx: Tx, key_id: str, key: str) -> MessageRecord | None:
@@ -273,12 +341,26 @@ def files(tx: Tx, message_id: str) -> list[FileRecord]:
     return FILES.all(tx, _FILES, (message_id, message_id))
 
 
+def snapshot_ahead(tx: Tx, message_id: str) -> None:
+    """`snapshot` follows in a transaction that only reads. Who asks for a message has mostly
+    started a job with it."""
+    tx.ahead(_LINKS, (message_id,))
+    tx.ahead(_FILES, (message_id, message_id))
+
+
 def snapshot(tx: Tx, message: MessageRecord) -> Snapshot:
     """All that a client sees of the message."""
-    message_links = links(tx, message.id) if message.jobs else []
-    has_files = message.jobs or message.reply_files
-    shown = files(tx, message.id) if has_files else []
-    return Snapshot(message, message_links, shown, queue_position(tx, message))
+    return snapshot_of(tx, message, links(tx, message.id) if message.jobs else [], None)
+
+
+def snapshot_of(
+    tx: Tx, message: MessageRecord, its_jobs: list[JobLink], of_jobs: list[FileRecord] | None
+) -> Snapshot:
+    """`snapshot` for who knows the message's jobs; ``of_jobs``: their files, where they are known
+    too."""
+    has_others = message.reply_files or (message.jobs and of_jobs is None)
+    shown = files(tx, message.id) if has_others else of_jobs or []
+    return Snapshot(message, its_jobs, shown, queue_position(tx, message))
 
 
 def versions(tx: Tx, message_ids: list[str]) -> dict[str, tuple[int, int]]:

@@ -26,22 +26,24 @@ _DRAIN = "UPDATE nodes SET draining_at = ? WHERE id = ?"
 _FORGET = "DELETE FROM nodes WHERE id = ?"
 _FORGET_SILENT = "DELETE FROM nodes WHERE id = ? AND beat = ?"
 _ALL = f"{NODES.select} ORDER BY started_at, id"
-_BEATS = "SELECT id, beat, role FROM nodes"
+_BEATS = "SELECT id, beat, role, draining_at FROM nodes"
 
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """A node's last beat by its number. ``role``: None where the node has not said it yet."""
+    """A node's last beat by its number. ``role``: None where the node has not said it yet.
+    ``is_draining``: it takes no more work."""
 
     number: int
     role: str | None
+    is_draining: bool
 
 
 def beat(tx: Tx, node: str, now: int, held_calls: int = 0) -> dict[str, Beat]:
     """One more beat of a node, which runs this version and holds so many calls; every node's
     beat."""
     tx.run(_BEAT, (node, now, now, __version__, held_calls))
-    return {row[0]: Beat(row[1], row[2]) for row in tx.all(_BEATS)}
+    return {row[0]: Beat(row[1], row[2], row[3] is not None) for row in tx.all(_BEATS)}
 
 
 def confirm(tx: Tx, node: str, now: int) -> None:

@@ -22,17 +22,16 @@ from agentpost.domain.errors import StoreUnavailable
 from agentpost.extras import POSTGRES_ASKED, MissingExtra, require
 
 if TYPE_CHECKING:
-    from psycopg_pool import ConnectionPool
-
     from agentpost.db.postgres_group import GroupWriter
     from agentpost.db.postgres_pipeline import PipelinedConnection
+    from agentpost.db.postgres_pool import WarmPool
 
 P = ParamSpec("P")
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
-BEGIN = b"BEGIN"
-BEGIN_READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+BEGIN: Final = "BEGIN"
+BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _CONNECTIONS = 10
 _OPEN_SECONDS = 30
 _KWARGS: Final[dict[str, Any]] = {"application_name": "agentpost", "autocommit": True}
@@ -86,7 +85,7 @@ class PostgresDatabase:
         self._url = url
         self._connections = connections
         self._durability = durability
-        self._pool: ConnectionPool[PipelinedConnection] | None = None
+        self._pool: WarmPool | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._writer: GroupWriter | None = None
         self._accepting = threading.Lock()  # nothing is put behind what ends the writer
@@ -104,24 +103,20 @@ class PostgresDatabase:
 
     def open(self) -> None:
         """See `Database.open`."""
-        from psycopg_pool import ConnectionPool
-
         from agentpost.db.postgres_group import GroupWriter
         from agentpost.db.postgres_pipeline import PipelinedConnection
+        from agentpost.db.postgres_pool import WarmPool
 
         # One more than the threads: `read_now` borrows one on its caller's thread.
-        self._pool = ConnectionPool(
+        self._pool = WarmPool(
             self._url,
-            connection_class=PipelinedConnection,
-            min_size=2,
-            max_size=self._connections + 1,
+            most=self._connections + 1,
             configure=self._configure,
             # BEGIN is ours to send: so a read's snapshot costs no statement of its own.
             kwargs=_KWARGS,
-            reconnect_timeout=_RECONNECT_SECONDS,
-            open=False,
+            reconnect_seconds=_RECONNECT_SECONDS,
         )
-        self._pool.open(wait=True, timeout=_OPEN_SECONDS)
+        self._pool.open(_OPEN_SECONDS)
         self._threads = ThreadPoolExecutor(self._connections, thread_name_prefix="db")
 
         def connect() -> PipelinedConnection:
@@ -196,7 +191,7 @@ class PostgresDatabase:
             pass
         raise DatabaseClosed("the database is closed")
 
-    def _run(self, fn: Callable[[Tx], T], begin: bytes, until: float) -> T:
+    def _run(self, fn: Callable[[Tx], T], begin: str, until: float) -> T:
         """Run it until it is committed; a connection that breaks *during* COMMIT is not retried,
         since its effect is unknown. ``until`` limits the waiting for a connection, in seconds of
         the monotonic clock."""
@@ -234,14 +229,14 @@ class PostgresDatabase:
 
     @staticmethod
     def _attempt(
-        pool: ConnectionPool[PipelinedConnection], fn: Callable[[Tx], T], begin: bytes, until: float
+        pool: WarmPool, fn: Callable[[Tx], T], begin: str, until: float
     ) -> tuple[T, list[Callable[[], None]]]:
         from psycopg import OperationalError
 
         from agentpost.db.postgres_pipeline import PostgresTx
 
         left = max(until - time.monotonic(), 0.001)
-        with pool.connection(timeout=left) as connection:
+        with pool.connection(left) as connection:
             pipeline = connection.statements
             tx = PostgresTx(pipeline)
             try:
@@ -251,20 +246,20 @@ class PostgresDatabase:
                     pipeline.settle()
                 except BaseException:
                     pipeline.rollback()
-                    pipeline.leave()
                     raise
             except OperationalError as error:
                 if connection.closed:
                     raise _ConnectionLost from error
                 raise
+            if begin is BEGIN_READ:
+                pipeline.end_reading()
+                return result, tx.callbacks
             try:
                 pipeline.commit()
             except BaseException:
                 if not connection.closed:  # a statement that nobody had waited for
                     pipeline.rollback()
-                    pipeline.leave()
                 raise
-            pipeline.leave()
         return result, tx.callbacks
 
 

@@ -21,6 +21,7 @@ from agentpost.db.session import Params, Row
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGresult
 
+COMMIT: Final = "COMMIT"
 PREPARED_MAX: Final = 500
 _PREPARE_AFTER: Final = 2
 """How often a statement is sent as text before the server keeps it prepared."""
@@ -61,6 +62,7 @@ class Pipeline:
         # What each statement whose answer is outstanding must have changed, see `send`.
         self._waiting: deque[Callable[[PGresult], None] | None] = deque()
         self._is_synced = True  # nothing was sent since the last sync
+        self._syncs = 0  # whose answers are outstanding
         self._uses: dict[tuple[str, tuple[int, ...]], int] = {}
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
         self._named = 0
@@ -68,12 +70,10 @@ class Pipeline:
         self._poll = select.poll()
         self._poll.register(self._pgconn.socket, select.POLLIN)
 
-    def begin(self, statement: bytes) -> None:
+    def begin(self, statement: str) -> None:
         """Begin a transaction, with its first statement."""
         self.answered = self.failed = False
-        self._enter()
-        self._pgconn.send_query_params(statement, None)
-        self._waiting.append(None)
+        self.send(statement, ())
 
     def send(
         self, sql: str, params: Params, check: Callable[[PGresult], None] | None = None
@@ -138,26 +138,36 @@ class Pipeline:
 
     def commit(self) -> None:
         """Commit, after `settle`; raises as `answer`."""
-        if self._end(b"COMMIT") != "COMMIT":
+        if self._end(COMMIT) != COMMIT:
             raise OperationalError("the transaction had failed, and was taken back")
+
+    def end_reading(self) -> None:
+        """End a transaction that has only read, and wait for nobody: the answer comes before those
+        of the next transaction."""
+        self.flush()
+        self.send(COMMIT, ())
+        self._sync()
+        if self._pgconn.flush():
+            self.leave()  # it must reach the server now
 
     def rollback(self) -> None:
         """Take the transaction back; raises `OperationalError` when the connection is broken."""
         self._enter()
-        self._pgconn.pipeline_sync()
+        self._sync()
         try:
             self._take_all(to_sync=True)
         except Exception:  # of statements that are taken back
             if self.connection.closed:
                 raise
         if self._pgconn.transaction_status != pq.TransactionStatus.IDLE:
-            self._end(b"ROLLBACK")
+            self._end("ROLLBACK")
 
     def leave(self) -> None:
         """Wait for everything sent, and leave the connection as psycopg expects it."""
         if self._pgconn.pipeline_status != pq.PipelineStatus.OFF:
             if not self._is_synced:
-                self._pgconn.pipeline_sync()
+                self._sync()
+            if self._syncs:
                 self._take_all(to_sync=True)
             self._pgconn.exit_pipeline_mode()
 
@@ -167,11 +177,14 @@ class Pipeline:
         if self._pgconn.pipeline_status == pq.PipelineStatus.OFF:
             self._pgconn.enter_pipeline_mode()
 
-    def _end(self, statement: bytes) -> str:
-        self._enter()
-        self._pgconn.send_query_params(statement, None)
-        self._waiting.append(None)
+    def _sync(self) -> None:
         self._pgconn.pipeline_sync()
+        self._is_synced = True
+        self._syncs += 1
+
+    def _end(self, statement: str) -> str:
+        self.send(statement, ())
+        self._sync()
         result = self._take_all(to_sync=True)
         return "" if result is None else (result.command_status or b"").decode()
 
@@ -188,7 +201,7 @@ class Pipeline:
         return name
 
     def _take_all(self, *, to_sync: bool = False) -> PGresult | None:
-        """Take the answers of all that waits, and of the sync; the last of them.
+        """Take the answers of all that waits, and with ``to_sync`` of all syncs; the last of them.
 
         After a failed statement the server skips everything up to a sync: that is sent, so the
         connection can be used again, and then the failure is raised.
@@ -198,7 +211,7 @@ class Pipeline:
         unsent = pgconn.flush()
         last: PGresult | None = None
         failed: Exception | None = None
-        while self._waiting or to_sync:
+        while self._waiting or (to_sync and self._syncs):
             if unsent or pgconn.is_busy():
                 unsent = self._exchange(unsent)
                 continue
@@ -207,8 +220,7 @@ class Pipeline:
                 continue  # ends the results of a statement
             status = result.status
             if status == pq.ExecStatus.PIPELINE_SYNC:
-                to_sync = False
-                self._is_synced = True
+                self._syncs -= 1
                 continue
             check = self._waiting.popleft()
             self.answered = True
@@ -219,7 +231,7 @@ class Pipeline:
             elif status == pq.ExecStatus.FATAL_ERROR:
                 failed = errors.error_from_result(result)
                 if not to_sync:
-                    pgconn.pipeline_sync()
+                    self._sync()
                     unsent = pgconn.flush()
                     to_sync = True
             elif failed is None:
@@ -305,6 +317,10 @@ class PostgresTx:
         self.has_written = True
         self._pipeline.send(sql, params, check)
 
+    def hold(self, sql: str, params: Params) -> None:
+        """See `Tx.hold`."""
+        self._pipeline.send(sql, params)
+
     def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
         """See `Tx.ahead`."""
 
@@ -318,13 +334,14 @@ class PostgresTx:
 
     def one(self, sql: str, params: Params = ()) -> Row | None:
         """See `Tx.one`."""
-        rows = self._ahead.pop((sql, params), None) if self._ahead else None
-        if rows is None:
-            rows = self.all(sql, params)
+        rows = self.all(sql, params)
         return rows[0] if rows else None
 
     def all(self, sql: str, params: Params = ()) -> list[Row]:
         """See `Tx.all`."""
+        known = self._ahead.pop((sql, tuple(params)), None) if self._ahead else None
+        if known is not None:
+            return known
         if not sql.startswith("SELECT"):  # a change that returns what it changed
             self.has_written = True
         self._pipeline.send(sql, params)

@@ -123,6 +123,11 @@ def link_job(tx: Tx, message_id: str, job_id: str, role: JobRole, now: int) -> b
     return tx.execute(_INSERT_LINK, (message_id, job_id, role, now)) == 1
 
 
+def link_new_job(tx: Tx, message_id: str, job_id: str, now: int) -> None:
+    """Put the job that a message starts into its list."""
+    tx.run(_INSERT_LINK, (message_id, job_id, JobRole.EXECUTION, now))
+
+
 def keep_signal(tx: Tx, owner: str, signal_id: str, at: int, name: str, body: str) -> None:
     """Store a signal of a message or job, for `agentpost explain`."""
     tx.run(_INSERT_SIGNAL, (owner, signal_id, at, name, body))

@@ -42,10 +42,15 @@ class Tx(Protocol):
         or as `run` raises."""
         ...
 
+    def hold(self, sql: str, params: Params) -> None:
+        """`run` a query that locks rows and of which nobody needs the answer: nothing where a write
+        transaction is alone anyway."""
+        ...
+
     def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
-        """A query that `one` is asked for later in the transaction, in the same words: where the
-        database is a server, it goes with the statement before. Its answer may be of this moment.
-        """
+        """A query that `one` or `all` is asked for later in the transaction, in the same words:
+        where the database is a server, it goes with the statement before. Its answer may be of this
+        moment, and nobody need ask for it."""
         ...
 
     def leaves_nothing(self) -> None:

@@ -210,7 +210,7 @@ class SqliteDatabase:
     def _check_external_commits(self) -> None:
         try:
             version = _data_version(self._connected())
-            self._file.check()
+            self._file.check(is_writing=True)
         except BaseException as error:
             if self._is_new_fault(error):
                 log.error("database_not_readable", error=str(error))
@@ -230,7 +230,7 @@ class SqliteDatabase:
             connection = self._connected()
             group.run(connection, self._queue, careful=careful)
             connection.execute("COMMIT")
-            self._file.check()
+            self._file.check(is_writing=True)
             self._own_changes += any(item.changed for item in group.items)
         except BaseException as error:
             self._drop_connection()  # that takes back whatever was done

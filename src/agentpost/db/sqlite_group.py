@@ -52,6 +52,9 @@ class SqliteTx:
         if self._execute(sql, params).rowcount != 1:
             raise error
 
+    def hold(self, sql: str, params: Params) -> None:
+        """See `Tx.hold`: there is one writer."""
+
     def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
         """See `Tx.ahead`: here a query costs the same at any time."""
 

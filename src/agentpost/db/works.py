@@ -69,7 +69,7 @@ _DELETE_FILE = "DELETE FROM files WHERE blob = ?"
 
 def insert(tx: Tx, work: WorkRecord) -> None:
     """A work is opened."""
-    WORKS.insert(tx, work)
+    WORKS.insert_unchecked(tx, work)
 
 
 def get(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
@@ -111,7 +111,7 @@ def save_result(
     tx: Tx, work_id: str, *, text: str, question: str | None, state_json: str, now: int
 ) -> None:
     """The result that a job leaves in its work."""
-    tx.execute(
+    tx.run(
         "UPDATE works SET text = ?, question = ?, state_json = ?, updated_at = ? WHERE id = ?",
         (text, question, state_json, now, work_id),
     )

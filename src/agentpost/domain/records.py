@@ -218,7 +218,7 @@ class ConversationRecord:
     home_work_id: str | None = None
     state_json: str = "{}"
     turns: int = 0  # turns begun
-    works: int = 0  # works opened: nought spares the hot path a query
+    works: int = 0  # nought until one is opened: that spares the hot path a query
     turn_message_id: str | None = None  # whose turn runs
     asking_message_id: str | None = None  # asked a typed question last, and nothing came since
 

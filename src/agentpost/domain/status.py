@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agentpost.domain.job import VIEWS, JobState, JobStatus, Reason
 from agentpost.domain.message import OPEN_TURNS, MessageStatus, TurnState
@@ -73,9 +74,19 @@ def derive(turn: TurnState, question: str | None, jobs: Sequence[JobFacts]) -> D
         question: what the agent asked in its turn, if it did.
         jobs: the message's jobs, those it joined included, oldest first.
     """
-    if not jobs and question is None:
-        return _PLAIN[turn]
+    asks = question is not None or any(job.question is not None for job in jobs)
+    if not asks and len(jobs) <= _JOBS_LOOKED_UP:
+        return _plain(turn, tuple(jobs))
     return _derived(turn, question, jobs)
+
+
+_JOBS_LOOKED_UP = 2
+
+
+@lru_cache(maxsize=1024)
+def _plain(turn: TurnState, jobs: tuple[JobFacts, ...]) -> Derived:
+    """Without questions and with few jobs, as most messages are: by the rules, worked out once."""
+    return _derived(turn, None, jobs)
 
 
 def _derived(turn: TurnState, question: str | None, jobs: Sequence[JobFacts]) -> Derived:
@@ -121,7 +132,3 @@ def _reason(turn: TurnState, status: MessageStatus, jobs: Sequence[JobFacts]) ->
     if status in (MessageStatus.BLOCKED, MessageStatus.EXPIRED, MessageStatus.PARTIAL):
         return next(job.reason for job in jobs if job.status is not JobStatus.COMPLETED)
     return None
-
-
-_PLAIN = {turn: _derived(turn, None, ()) for turn in TurnState}
-"""Of a message without jobs and without a question, as most are: by the rules, worked out once."""

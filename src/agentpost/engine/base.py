@@ -15,11 +15,6 @@ from typing import Any, Protocol
 class Transaction(Protocol):
     """The part of a database transaction that this port needs."""
 
-    @property
-    def connection(self) -> Any:
-        """The driver's connection."""
-        ...
-
     def execute(self, sql: str, params: Sequence[Any] = ()) -> int:
         """Run a statement in it."""
         ...
@@ -53,6 +48,11 @@ class Engine(Protocol):
 
     def abort(self, tx: Transaction, job_id: str) -> None:
         """A job shall stop once ``tx`` is committed, wherever it runs."""
+        ...
+
+    def ask_for_workers(self, elsewhere: Callable[[], list[str]]) -> None:
+        """Ask this, on any thread, which other nodes live and run jobs: they get those of a process
+        without a worker."""
         ...
 
     async def start(self, executor: JobExecutor | None) -> None:

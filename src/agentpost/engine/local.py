@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from agentpost.engine.base import JobExecutor, Transaction
@@ -27,6 +28,9 @@ class LocalEngine:
     def abort(self, tx: Transaction, job_id: str) -> None:
         if self._executor is not None:
             tx.after(partial(self._executor.abort, job_id))
+
+    def ask_for_workers(self, elsewhere: Callable[[], list[str]]) -> None:
+        """There are no other nodes."""
 
     async def start(self, executor: JobExecutor | None) -> None:
         self._executor = executor

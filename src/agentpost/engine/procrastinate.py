@@ -1,9 +1,9 @@
 """Dispatch over all nodes of a PostgreSQL installation, by Procrastinate (https://procrastinate.readthedocs.io).
 
 A job runs on the node that makes it run, if that has a worker: the node owns it from the commit on.
-A node without one tells a worker that it has heard of lately, after the commit, and that one
-claims the job. When it has heard of none, the job is deferred to Procrastinate on our own
-connection, so it is queued if and only if the commit goes through, until the first worker comes.
+A node without one gives it, by a notice after the commit, to one of the workers whose heart beats
+(`cluster.heartbeat`), and that one claims the job. When it knows of none, the job is queued with
+Procrastinate, after the commit as well (`queueing`).
 
 What a Procrastinate worker then does takes no time: it hands the job to our own worker, which
 claims it in the record. So at most one node runs it, and Procrastinate's rows are short-lived.
@@ -16,29 +16,27 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from agentpost.domain import backoff
 from agentpost.engine.base import JobExecutor, Transaction
+from agentpost.engine.queueing import QUEUE, TASK, QueueWriter
 
 if TYPE_CHECKING:
     from procrastinate import App
 
 log = structlog.get_logger(__name__)
 
-QUEUE = "agentpost"
-TASK = "agentpost.run_job"
 ABORT = "abort"
 RUN = "run"
 """Topic of notices: a node and the job it is to claim."""
-WORKER = "worker"
-"""Topic of notices: a node, and whether it runs jobs."""
-WORKER_SECONDS = 1.0
-_SILENT_SECONDS = 3.0
-"""A worker that was not heard for so long gets no jobs from us."""
+ENDS = "ends"
+"""Topic of notices: a node that takes no more jobs. Its heart may beat on for a while."""
+_ENDED_SECONDS = 60.0
+"""So long after it the node is gone, or its beats say that it drains."""
 _CONCURRENCY = 100
 _CONNECTIONS = 3
 BEAT_SECONDS = 5.0
@@ -91,8 +89,8 @@ class ProcrastinateEngine:
     Args:
         url: ``postgresql://…``, with Procrastinate's tables (see `upgrade`).
         node: this process' id, by which its worker is named.
-        notices: carries aborts, jobs for a worker, and which workers there are; started and stopped
-            by others.
+        notices: carries aborts, jobs for a worker, and which workers end; started and stopped by
+            others.
     """
 
     def __init__(self, url: str, node: str, notices: Notices) -> None:
@@ -102,10 +100,14 @@ class ProcrastinateEngine:
         self._task: asyncio.Task[None] | None = None
         self._running: asyncio.Task[None] | None = None
         self._executor: JobExecutor | None = None
-        self._announcing: asyncio.Task[None] | None = None
-        self._heard: dict[str, float] = {}  # when each other worker was, replaced as a whole
+        self._queue = QueueWriter(url)
+        self._live_workers: Callable[[], list[str]] = list
+        self._ended: dict[str, float] = {}  # when each said so, replaced as a whole
         self._given = 0
-        notices.on(WORKER, self._hear_worker)
+        notices.on(ENDS, self._hear_end)
+
+    def ask_for_workers(self, elsewhere: Callable[[], list[str]]) -> None:
+        self._live_workers = elsewhere
 
     def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
         if self._executor is not None:
@@ -117,33 +119,13 @@ class ProcrastinateEngine:
             worker = workers[self._given % len(workers)]
             self._notices.send(tx, RUN, f"{worker} {job_id}")
         else:
-            self._queue(tx, job_id)
+            tx.after(partial(self._queue.put, job_id))
         return None
 
     def workers(self) -> list[str]:
-        """The other nodes that were heard of as workers lately."""
-        since = time.monotonic() - _SILENT_SECONDS
-        return [node for node, at in self._heard.items() if at > since]
-
-    def _queue(self, tx: Transaction, job_id: str) -> None:
-        import psycopg
-        from procrastinate.exceptions import ConnectorException
-
-        task = self._placing.configure_task(TASK, queue=QUEUE, connection=tx.connection)
-        try:
-            task.defer(job_id=job_id)
-        except ConnectorException as error:
-            # The database adapter knows which of the driver's errors are worth another try.
-            if isinstance(error.__cause__, psycopg.Error):
-                raise error.__cause__ from None
-            raise
-
-    @cached_property
-    def _placing(self) -> App:
-        """Defers on connections it is given, and opens none."""
-        from procrastinate import App, SyncPsycopgConnector
-
-        return App(connector=SyncPsycopgConnector())
+        """The other nodes that live and take jobs, as far as is known here."""
+        ended = self._ended
+        return [node for node in self._live_workers() if node not in ended]
 
     def abort(self, tx: Transaction, job_id: str) -> None:
         self._notices.send(tx, ABORT, job_id)
@@ -155,35 +137,27 @@ class ProcrastinateEngine:
         self._notices.on(ABORT, executor.abort)
         self._notices.on(RUN, self._hear_job)
         self._notices.on_reconnect(self._begin_anew)
-        self._announcing = asyncio.create_task(self._announce(), name="announce worker")
         self._task = asyncio.create_task(self._serve(executor), name="procrastinate")
 
     async def stop(self) -> None:
         if self._executor is not None:
             self._executor = None
-            self._notices.post(WORKER, f"{self._node} ends")
-        for task in (self._announcing, self._task, self._running):
+            self._notices.post(ENDS, self._node)
+        for task in (self._task, self._running):
             if task is not None:
                 await _end(task)
-        self._announcing = self._task = self._running = None
+        self._task = self._running = None
+        await asyncio.to_thread(self._queue.close)
 
     async def check(self) -> None:
         """Raises `ConnectionError` when jobs should be dispatched to this process and are not."""
         if self._task is not None and (self._running is None or self._running.done()):
             raise ConnectionError("the dispatcher has no connection to the database")
 
-    async def _announce(self) -> None:
-        while True:
-            self._notices.post(WORKER, f"{self._node} runs")
-            await asyncio.sleep(WORKER_SECONDS)
-
-    def _hear_worker(self, subject: str) -> None:
-        node, _, what = subject.partition(" ")
-        others = {other: at for other, at in self._heard.items() if other != node}
-        if what == "runs":
-            others[node] = time.monotonic()
-        since = time.monotonic() - _SILENT_SECONDS
-        self._heard = {other: at for other, at in others.items() if at > since}
+    def _hear_end(self, node: str) -> None:
+        now = time.monotonic()
+        recent = {other: at for other, at in self._ended.items() if at > now - _ENDED_SECONDS}
+        self._ended = {**recent, node: now}
 
     def _hear_job(self, subject: str) -> None:
         node, _, job_id = subject.partition(" ")

@@ -96,6 +96,8 @@ class JobRunner:
 async def _at_most(seconds: float, event: asyncio.Event) -> None:
     """Wait for the event, but no longer."""
     if not event.is_set():
+        await asyncio.sleep(0)  # it is about to be, most often
+    if not event.is_set():
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):  # `wait_for` makes a task
                 await event.wait()

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -41,14 +41,9 @@ class Run:
     in_flight: int = 0
     leaving: bool = False
 
-    @contextmanager
-    def recording(self) -> Iterator[None]:
+    def recording(self) -> AbstractContextManager[None]:
         """Inside, something that is going to be recorded is under way. On the agent loop."""
-        self.in_flight += 1
-        try:
-            yield
-        finally:
-            self.in_flight -= 1
+        return _Recording(self)
 
     @contextmanager
     def idle(self) -> Iterator[None]:
@@ -58,6 +53,19 @@ class Run:
             yield
         finally:
             self.in_flight += 1
+
+
+class _Recording(AbstractContextManager[None]):
+    """See `Run.recording`."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __enter__(self) -> None:
+        self._run.in_flight += 1
+
+    def __exit__(self, *exc: object) -> None:
+        self._run.in_flight -= 1
 
 
 class Runs:

@@ -7,8 +7,7 @@ variable tells the two apart; tasks and `asyncio.to_thread` inherit it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final
@@ -57,29 +56,20 @@ _current: ContextVar[_Frame | None] = ContextVar("agentpost_place", default=None
 
 
 class Scope:
-    """Where the calls of one run come from."""
+    """Where the calls of one run come from. ``open``: how many bodies run in this process."""
 
     def __init__(self) -> None:
-        self._open = 0
+        self.open = 0
 
     def enter(self) -> None:
         """The current task runs the run's own function from here on."""
         _current.set(_Frame(self, None))
         current_step_key.set(None)
 
-    @contextmanager
-    def body(self, *, here: bool) -> Iterator[StepBody]:
+    def body(self, *, here: bool) -> AbstractContextManager[StepBody]:
         """The current task runs a call's body inside; ``here``: it is the author's code, and not in
         a process of its own."""
-        body = StepBody()
-        token = _current.set(_Frame(self, body))
-        self._open += here
-        try:
-            yield body
-        finally:
-            self._open -= here
-            body.over = True
-            _current.reset(token)
+        return _Inside(self, here)
 
     def calling(self, name: str) -> StepBody | None:
         """The body that makes this call, None for the run's own function.
@@ -91,7 +81,7 @@ class Scope:
             return frame.body
         if frame is not None and frame.body is not None:
             raise NotAllowedInStep(f"{name} was called by a step of another job or turn")
-        if self._open:
+        if self.open:
             raise NotAllowedInStep(
                 f"{name} was called from a thread or callback while a step runs, and it cannot be "
                 "told whether it belongs to the step: start threads with asyncio.to_thread, or run "
@@ -106,3 +96,22 @@ class Scope:
             raise NotAllowedInStep(
                 f"{name} cannot be called inside a step, since a step may run twice; {instead}"
             )
+
+
+class _Inside(AbstractContextManager[StepBody]):
+    """See `Scope.body`."""
+
+    def __init__(self, scope: Scope, here: bool) -> None:
+        self._scope = scope
+        self._here = here
+
+    def __enter__(self) -> StepBody:
+        self._body = StepBody()
+        self._token = _current.set(_Frame(self._scope, self._body))
+        self._scope.open += self._here
+        return self._body
+
+    def __exit__(self, *exc: object) -> None:
+        self._scope.open -= self._here
+        self._body.over = True
+        _current.reset(self._token)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ Rebuild = Callable[[Mapping[str, str]], Exception]
 _FILE_READ_SECONDS = 20.0
 TEXT_OF = "agentpost.extraction.reading:text_of"
 _REASON_CHARACTERS_MAX = 500
+_ACCOUNTS_KEPT = 256
 
 
 class InfrastructureError(Exception):
@@ -151,11 +152,11 @@ class Invocation:
     args: tuple[Any, ...]
     key: str
     kwargs: dict[str, Any] = field(default_factory=dict)
+    here: bool = field(init=False)
+    """Whether it runs in this process, on the agent loop."""
 
-    @property
-    def here(self) -> bool:
-        """Whether it runs in this process, on the agent loop."""
-        return inspect.iscoroutinefunction(self.fn)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "here", inspect.iscoroutinefunction(self.fn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,17 +174,26 @@ class Steps:
     rebuild: Rebuild = values.rebuild_error
     """Makes the exception of a recorded error."""
     pause: Callable[[Run, float], Awaitable[object]] = _sleep
+    _of_accounts: dict[str, Steps] = field(default_factory=dict, init=False, compare=False)
 
     def for_account(self, account: str) -> Steps:
         """The same, on that account's share of the worker pool."""
-        blobs = self.blobs.for_account(account)
-        return Steps(self.pool, blobs, account, self.rebuild, self.pause)
+        found = self._of_accounts.get(account)
+        if found is None:
+            blobs = self.blobs.for_account(account)
+            found = Steps(self.pool, blobs, account, self.rebuild, self.pause)
+            if len(self._of_accounts) >= _ACCOUNTS_KEPT:
+                self._of_accounts.clear()
+            self._of_accounts[account] = found
+        return found
 
     async def value(self, call: Invocation, run: Run, timeout: float | None = None) -> str:
         """Run a step's body; its value as recorded JSON."""
         if call.here:
             await run.ready()
-            with _keyed(call.key):
+            with _Keyed(call.key):
+                if timeout is None:
+                    return values.dump(await call.fn(*call.args, **call.kwargs))
                 async with asyncio.timeout(timeout):
                     return values.dump(await call.fn(*call.args, **call.kwargs))
 
@@ -235,7 +245,7 @@ class Steps:
             yield data.encode()
         elif data.here:
             await run.ready()
-            with _keyed(data.key):
+            with _Keyed(data.key):
                 async with asyncio.timeout(timeout):
                     built = await data.fn(*data.args, **data.kwargs)
             yield built.encode() if isinstance(built, str) else built
@@ -315,12 +325,17 @@ def _number(key: str) -> int:
     return int(key.rpartition(":")[2])
 
 
-@contextmanager
-def _keyed(key: str) -> Iterator[None]:
+class _Keyed:
     """Inside: `step_key()` is that key, and lines of the log have the number of the call."""
-    token = current_step_key.set(key)
-    try:
-        with captured(call=_number(key)):
-            yield
-    finally:
-        current_step_key.reset(token)
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._captured = captured(call=_number(key))
+
+    def __enter__(self) -> None:
+        self._token = current_step_key.set(self._key)
+        self._captured.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self._captured.__exit__(None, None, None)
+        current_step_key.reset(self._token)

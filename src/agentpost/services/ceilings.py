@@ -6,7 +6,7 @@ from agentpost.db import ceilings as rows
 from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.credits import Ceiling, Headroom, headroom
-from agentpost.domain.records import AccountRecord
+from agentpost.domain.records import AccountRecord, MessageRecord
 from agentpost.domain.times import DAY
 
 
@@ -16,9 +16,13 @@ def for_job(tx: Tx, account: AccountRecord, job_id: str | None, now: int) -> Hea
     return _headroom(tx, account, found, now)
 
 
-def for_message(tx: Tx, account: AccountRecord, message_id: str, now: int) -> Headroom:
-    """What a job that the message starts now might use; see `for_job`."""
-    return _headroom(tx, account, rows.of_message(tx, message_id), now)
+def for_message(
+    tx: Tx, account: AccountRecord, message: MessageRecord, per_day: int | None, now: int
+) -> Headroom:
+    """What a job that the message starts now might use; see `for_job`. ``per_day``: what its key
+    may use in a day."""
+    found = (message.id, message.key_id, message.max_credits, per_day)
+    return _headroom(tx, account, found, now)
 
 
 def short(needed: int, found: Headroom, now: int) -> s.ShortOfCredits:

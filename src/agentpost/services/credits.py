@@ -17,7 +17,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import credits, ids
 from agentpost.domain import signals as s
 from agentpost.domain.credits import LedgerKind, Wallet, to_credits, to_millionths
-from agentpost.domain.errors import not_found
+from agentpost.domain.errors import Fenced, not_found
 from agentpost.domain.records import AccountRecord, LedgerRecord
 from agentpost.services import record
 from agentpost.services.allowances import running_jobs_max
@@ -42,6 +42,13 @@ def hold(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: int) 
         return False
     _move(tx, account, wallet, [(LedgerKind.HOLD, cost)], purpose, now)
     return True
+
+
+def confirm_held(tx: Tx, ctx: AppContext, job_id: str, cost: int) -> None:
+    """Raises `Fenced` when a crash of the database took the hold back: with ``normal`` durability
+    PostgreSQL may forget its last commits, while the step that they pay for runs."""
+    if ctx.settings.durability == "normal" and accounts.held_for(tx, job_id) < cost:
+        raise Fenced(job_id)
 
 
 def charge_held(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from agentpost.contract.message import FileFacts
 from agentpost.domain import status
 from agentpost.domain.events import Entry, EntryType, EventName, message_event
-from agentpost.domain.job import VIEWS
+from agentpost.domain.job import VIEWS, JobRole
 from agentpost.domain.records import FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.domain.times import seconds
 from agentpost.services.context import AppContext
@@ -42,6 +42,12 @@ def line(entry: Entry | None, files: list[FileRecord], job: JobRecord | None) ->
     if entry.with_files:
         fields["files"] = [FileFacts.of(f) for f in files]
     return Entry(entry.type, fields)
+
+
+def with_started(links: list[JobLink], job: JobRecord) -> list[JobLink]:
+    """The message's jobs with one that it starts, in their order (`db.messages.links`)."""
+    both = [*links, JobLink(job, JobRole.EXECUTION)]
+    return sorted(both, key=lambda link: (link.job.created_at, link.job.id))
 
 
 def said(reply: str | None, question: str | None) -> str | None:

@@ -1,7 +1,7 @@
 """Claim jobs, record their calls, and end, stop or park them.
 
-design: The journal; Ownership; How a job ends; Credits. A runner's writes
-name the epoch at which the job is its own; with an old one nothing changes and `Fenced` is raised.
+A runner's writes name the epoch at which the job is its own; with an old one nothing changes and
+`Fenced` is raised (design: The journal; Ownership; How a job ends; Credits).
 """
 
 from __future__ import annotations
@@ -70,19 +70,19 @@ def claim(tx: Tx, ctx: AppContext, job_id: str, owner: str | None = None) -> Job
     if unlocked is None or unlocked.state not in EXECUTING:
         return None
     confirmed = ctx.lease.now()  # before anything is read that says whose it is
-    accounts.lock_ahead(tx, unlocked.account_id)
+    may_end = _is_stuck(unlocked) and owner not in (None, ctx.node)
+    account = accounts.lock(tx, unlocked.account_id) if may_end else None
     job_rows.lock_ahead(tx, job_id)
     work_rows.get_ahead(tx, unlocked.work_id, unlocked.account_id)
     message = message_rows.get(tx, unlocked.message_id)
-    account = accounts.lock(tx, unlocked.account_id)
     job = job_rows.lock(tx, job_id)
     if job is None or job.state not in EXECUTING or job.node != owner:
         return None
-    if _is_stuck(job) and owner not in (None, ctx.node):
+    if account is not None and _is_stuck(job):
         _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
         return None
-    job = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now, locked=job)
-    return job_tickets.make(tx, job, message, confirmed)
+    claimed = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now, locked=job)
+    return job_tickets.make(tx, claimed, message, confirmed)
 
 
 def _is_stuck(job: JobRecord) -> bool:
@@ -296,30 +296,31 @@ def _ended(
     if job is not None:
         conversations.lock(tx, job.conversation_id)  # before the account, as everywhere
         conversations.set_asking(tx, job.conversation_id, job.message_id)
-    account = accounts.lock(tx, owned.account_id)
-    now = ctx.clock.now()
-    _end(tx, ctx, account, owned.job_id, signal, owned.epoch, state_json, now)
+    accounts.hold(tx, owned.account_id)
+    _end(tx, ctx, None, owned.job_id, signal, owned.epoch, state_json, ctx.clock.now())
 
 
 def _end(
     tx: Tx,
     ctx: AppContext,
-    account: AccountRecord,
+    account: AccountRecord | None,
     job_id: str,
     signal: s.Finished | s.Failed | s.Stopped,
     epoch: int | None,
     state_json: str | None,
     now: int,
 ) -> None:
-    """The job is over: its holds go back and its slot is passed on.
+    """The job is over: its holds go back and its slot is passed on. ``account``: None if not read.
 
-    Passed on first: a message whose queued job takes the slot in this commit never stops
-    processing, and no event may tell of a status that nobody could read.
+    Passed on first: a message whose queued job takes the slot in this commit never stops processing
+    (no event may name a status that nobody could read).
     """
-    job = job_rows.lock(tx, job_id)
-    credits.release_all(tx, account, job_id, now)
-    if job is not None and job.state in EXECUTING:
-        credits.resume_queued(tx, ctx, account, now, slots_freed=1)
+    job, concerns_others = job_rows.lock_ending(tx, job_id)
+    if job is not None and concerns_others:
+        account = account or accounts.lock(tx, job.account_id)
+        credits.release_all(tx, account, job_id, now)
+        if job.state in EXECUTING:
+            credits.resume_queued(tx, ctx, account, now, slots_freed=1)
     record.apply_job(tx, ctx, job_id, signal, now, epoch=epoch, state_json=state_json, locked=job)
 
 
@@ -374,10 +375,11 @@ def _charge_body(
 def _settle_hold(
     tx: Tx, ctx: AppContext, owned: Owned, account: AccountRecord, call: Call, cost: int, now: int
 ) -> None:
-    """The held step ended: its cost is charged, or given back when it raised.
+    """The held step ended: its cost is charged, or given back when it raised. Raises `Fenced`.
 
     The caller has checked that this node still owns the job: else the hold is gone already.
     """
+    credits.confirm_held(tx, ctx, owned.job_id, cost)
     purpose = Purpose(owned.job_id, call.n)
     if call.state == "error":
         credits.release(tx, account, cost, purpose, now)

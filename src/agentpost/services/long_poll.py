@@ -47,22 +47,22 @@ async def until_changed(
     with held(ctx, caller, message_id, hung_up) as wait:
         ctx.handover.watch(message_id)
         try:
-            snapshot = await messages.get(ctx, caller, message_id)
-            if has_seen is not None and not has_seen(snapshot.message.version):
-                return snapshot
-            state_version = snapshot.message.state_version
-            while not snapshot.message.final and snapshot.message.state_version == state_version:
-                left = (until - ctx.clock.passed()) / SECOND
-                if left <= 0 or wait.over:
-                    break
+            found = await messages.get_once_settled(ctx, caller, message_id, has_seen)
+            if isinstance(found, Snapshot):
+                return found
+            version, state_version = found
+            while (left := (until - ctx.clock.passed()) / SECOND) > 0 and not wait.over:
+                if not await wait.wait(left):
+                    continue
+                snapshot = _handed(ctx, message_id, version)
+                snapshot = snapshot or await messages.get(ctx, caller, message_id)
+                if snapshot.message.final or snapshot.message.state_version != state_version:
+                    return snapshot
                 version = snapshot.message.version
-                del snapshot  # a quarter of what a held call takes, and it is not looked at again
-                hinted = await wait.wait(left)
-                handed = _handed(ctx, message_id, version) if hinted else None
-                snapshot = handed or await messages.get(ctx, caller, message_id)
+                del snapshot  # a quarter of what a held call takes; it is not looked at again
+            return await messages.get(ctx, caller, message_id)
         finally:
             ctx.handover.unwatch(message_id)
-    return snapshot
 
 
 def _handed(ctx: AppContext, message_id: str, version: int) -> Snapshot | None:

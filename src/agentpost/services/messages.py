@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentpost.db import history
@@ -41,7 +42,29 @@ async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
     """A message of the key, with all that a client sees; raises ``not_found``."""
 
     def fn(tx: Tx) -> Snapshot:
+        message_rows.snapshot_ahead(tx, message_id)
         message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
+        if message is None:
+            raise not_found("message")
+        return message_rows.snapshot(tx, message)
+
+    if not ids.is_id(ids.MESSAGE, message_id):
+        raise not_found("message")
+    return await ctx.db.read(fn)
+
+
+async def get_once_settled(
+    ctx: AppContext, caller: Caller, message_id: str, has_seen: Callable[[int], bool] | None
+) -> Snapshot | tuple[int, int]:
+    """`get` for who is ready to wait: (version, state_version) of a message that is not final, and
+    of which the caller has seen that version. Most of a message is not read then."""
+
+    def fn(tx: Tx) -> Snapshot | tuple[int, int]:
+        now = ctx.clock.now()
+        state = message_rows.state_of_key(tx, message_id, caller.key_id, now)
+        if state is not None and not state[2] and (has_seen is None or has_seen(state[0])):
+            return state[:2]
+        message = message_rows.get_of_key(tx, message_id, caller.key_id, now)
         if message is None:
             raise not_found("message")
         return message_rows.snapshot(tx, message)
@@ -54,6 +77,7 @@ async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
 @read_transaction
 def current(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
     """The message as last committed, for our own machinery."""
+    message_rows.snapshot_ahead(tx, message_id)
     message = message_rows.get(tx, message_id)
     assert message is not None, "a message that was just accepted is there"
     return message_rows.snapshot(tx, message)

@@ -29,17 +29,13 @@ from agentpost.domain.events import Entry, EntryType
 from agentpost.domain.job import EXECUTING, OPEN_JOBS, VIEWS, JobRole, JobState
 from agentpost.domain.limits import FILE_UNLISTED_KEEP_SECONDS
 from agentpost.domain.message import OPEN_TURNS
-from agentpost.domain.records import (
-    EntryRecord,
-    FileRecord,
-    JobLink,
-    JobRecord,
-    MessageRecord,
-    Snapshot,
-)
+from agentpost.domain.records import EntryRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.domain.times import seconds
 from agentpost.services import derivation, job_changes, lifecycle, outbox
 from agentpost.services.context import AppContext
+
+_Known = tuple[list[JobLink], list[FileRecord] | None]
+"""All jobs of a message, and their files: None where they are to be read."""
 
 
 # --- messages and turns ---------------------------------------------------------------------------
@@ -83,12 +79,14 @@ def apply_turn(
     now: int,
     *,
     is_heard: bool = True,
+    links: list[JobLink] | None = None,
 ) -> None:
     """Fold a signal into a locked message's turn. ``message`` is brought up to date.
 
     Fields that come with the signal but are no state (inputs, deadlines, owner) are set on
     ``message`` by the caller beforehand. ``is_heard`` False: the caller knows that nobody receives
-    or reads the account's events. Raises `RuleBroken`, `Fenced`.
+    or reads the account's events. ``links``: the message's jobs, where the caller knows them, and
+    that neither they nor the message have files. Raises `RuleBroken`, `Fenced`.
     """
     change = transitions.turn(message.turn_state, signal)
     message.turn_state = change.after
@@ -111,10 +109,11 @@ def apply_turn(
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]
     if change.after not in OPEN_TURNS:
         message.turn_inputs_json = None  # read by runs of the turn only, and most of the row
-    is_seen = not isinstance(signal, s.TurnBegun | s.TurnReclaimed)
+    seen = not isinstance(signal, s.TurnBegun | s.TurnReclaimed)
     line = derivation.line(change.entry, files, None)
-    _settle(tx, ctx, message, line, None, now, visible_change=is_seen, is_heard=is_heard)
-    if change.after not in OPEN_TURNS and (message.reply_files or message.jobs):
+    known: _Known | None = None if links is None else (links, [])
+    _settle(tx, ctx, message, line, None, now, visible_change=seen, is_heard=is_heard, known=known)
+    if change.after not in OPEN_TURNS and links is None and (message.reply_files or message.jobs):
         _release_unlisted_files(tx, now, message.id)
     if line is None or not isinstance(signal, s.TurnReplied):  # what was replied, the entry says
         _keep(tx, message.id, signal, now)
@@ -155,9 +154,10 @@ def create_job(
     message: MessageRecord,
     *,
     is_heard: bool = True,
-) -> None:
-    """A turn starts a job: it runs, waits for credits or is refused. ``is_heard``: see
-    `apply_turn`."""
+    links: list[JobLink] | None = None,
+) -> list[JobLink] | None:
+    """A turn starts a job: it runs, waits for credits or is refused. ``is_heard``, ``links``: see
+    `apply_turn`. The same jobs with the new one, where they are known."""
     now = job.created_at
     change = transitions.job(None, signal)
     job.state = change.after
@@ -175,13 +175,18 @@ def create_job(
             job.reason = signal.reason
             job.settled_at = now
     rows.insert_job(tx, job)
-    rows.link_job(tx, message.id, job.id, JobRole.EXECUTION, now)
+    rows.link_new_job(tx, message.id, job.id, now)
     message.jobs += 1
-    _settle(tx, ctx, message, None, job, now, visible_change=True, files=[], is_heard=is_heard)
+    known: _Known | None = None
+    if links is not None:
+        links = derivation.with_started(links, job)
+        known = links, []
+    _settle(tx, ctx, message, None, job, now, visible_change=True, is_heard=is_heard, known=known)
     if change.event is not None and is_heard:
         outbox.job_changed(tx, ctx, change.event, message, job, now)
     _keep(tx, job.id, signal, now)
     lifecycle.job_created(tx, job)
+    return links
 
 
 def join(tx: Tx, ctx: AppContext, message: MessageRecord, job: JobRecord, now: int) -> None:
@@ -225,9 +230,10 @@ def apply_job(
     rows.update_job(tx, job, state_before, epoch_before)
     if isinstance(signal, s.Finished | s.Failed):
         _save_work(tx, job, state_json, now)
-    _update_messages(tx, ctx, job, change, now)
+    has_unlisted = _update_messages(tx, ctx, job, change, now)
     if change.before in OPEN_JOBS and change.after not in OPEN_JOBS:
-        _release_unlisted_files(tx, now, job.message_id, job.work_id)
+        if has_unlisted:
+            _release_unlisted_files(tx, now, job.message_id, job.work_id)
         tx.after(partial(ctx.counters.jobs_ended.add, job.state.value))
     _keep(tx, job.id, signal, now)
     lifecycle.job_changed(tx, job, state_before, signal, now, again=started_before)
@@ -307,20 +313,32 @@ def _save_work(tx: Tx, job: JobRecord, state_json: str | None, now: int) -> None
 
 def _update_messages(
     tx: Tx, ctx: AppContext, job: JobRecord, change: transitions.Change[JobState], now: int
-) -> None:
-    """Update every message of the job: its log, its status, its events."""
+) -> bool:
+    """Update every message of the job: its log, its status, its events. False: neither the message
+    that started it nor its work has files that were replaced and may be due."""
     before = change.before
     visible_change = before is None or VIEWS[before] != VIEWS[change.after]
     if change.entry is None and not visible_change:
-        return
-    entry, files = change.entry, None
+        return True
+    entry, has_unlisted = change.entry, True
+    listing = message_rows.lock_all_of(tx, job.id, job.work_id)
+    files: list[FileRecord] | None = None if any(each.has_files for each in listing) else []
     if entry is not None:
-        files = job_rows.files(tx, job.id) if entry.with_files else None
+        if entry.with_files and files is None:
+            files = job_rows.files(tx, job.id)
         entry = derivation.line(entry, files or [], job)
-    for message in message_rows.lock_all_of(tx, job.id):
-        _settle(tx, ctx, message, entry, job, now, visible_change=visible_change, files=files)
-        if change.event is not None and message.id == job.message_id:
+    settle = partial(_settle, tx, ctx, visible_change=visible_change)
+    for each in listing:
+        message = each.message
+        known: _Known | None = None
+        if message.id == job.message_id:
+            has_unlisted = each.has_unlisted
+            if message.jobs == 1:
+                known = [JobLink(job, JobRole.EXECUTION)], files
+        settle(message, entry, job, now, is_heard=each.is_heard, known=known)
+        if change.event is not None and message.id == job.message_id and each.is_heard:
             outbox.job_changed(tx, ctx, change.event, message, job, now)
+    return has_unlisted
 
 
 # --- what all of them share -----------------------------------------------------------------------
@@ -334,13 +352,14 @@ def _settle(
     *,
     visible_change: bool,
     work_id: str | None = None,
-    files: list[FileRecord] | None = None,
+    known: _Known | None = None,
     is_heard: bool = True,
 ) -> None:
     """Append the entry, derive the status from the current jobs, write, send, wake.
 
     ``visible_change``: a held read is to answer (status, reply or a job's status may have changed).
-    ``files``: those of ``job``, where the caller knows them. ``is_heard``: see `apply_turn`.
+    ``known``: all jobs of the message, where the caller knows them, and their files, where it does.
+    ``is_heard``: see `apply_turn`.
     """
     version_before = message.version
     if entry is not None:
@@ -349,34 +368,17 @@ def _settle(
         body = dumps(entry.fields)
         line = EntryRecord(message.id, message.seq, entry.type, now, body, work_id, job_id)
         rows.append_entry(tx, line)
-    only = job if job and message.jobs == 1 and job.message_id == message.id else None
-    links = _links(tx, message, only)
+    links, files = known or (message_rows.links(tx, message.id) if message.jobs else [], None)
     event = derivation.derive(ctx, message, links)
     message.version += 1
     if visible_change or event is not None:
         message.state_version += 1
     rows.update_message(tx, message, version_before)
-    snapshot = partial(_snapshot, tx, message, links, files if only else None)
+    snapshot = partial(message_rows.snapshot_of, tx, message, links, files)
     ctx.handover.offer(tx, message.id, snapshot)
     ctx.wakeups.publish(tx, message.id, message.account_id)  # who reads it, and open pages
     if event is not None and is_heard:
         outbox.message_changed(tx, ctx, event, message, snapshot, now)
-
-
-def _links(tx: Tx, message: MessageRecord, only: JobRecord | None) -> list[JobLink]:
-    """The message's jobs. ``only``, as it is now, where it is the only one, as usual."""
-    if only is not None:
-        return [JobLink(only, JobRole.EXECUTION)]
-    return message_rows.links(tx, message.id) if message.jobs else []
-
-
-def _snapshot(
-    tx: Tx, message: MessageRecord, links: list[JobLink], of_jobs: list[FileRecord] | None
-) -> Snapshot:
-    """``of_jobs``: the files of its jobs, where they are known."""
-    has_others = message.reply_files or (message.jobs and of_jobs is None)
-    files = message_rows.files(tx, message.id) if has_others else of_jobs or []
-    return Snapshot(message, links, files, message_rows.queue_position(tx, message))
 
 
 def _release_unlisted_files(tx: Tx, now: int, message_id: str, work_id: str = "") -> None:

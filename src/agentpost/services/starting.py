@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agentpost.agents import Started, values
 from agentpost.clock import new_id
@@ -44,18 +45,21 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
     Raises `Fenced`, and `LookupError` when ``start.work_id`` is no work of the account.
     """
     now, confirmed = ctx.clock.now(), ctx.lease.now()
-    conversation = conversations.lock(tx, ticket.message.conversation_id)
-    account = accounts.lock(tx, ticket.message.account_id)
-    message, _, is_heard = fence_last(tx, ticket)
+    conversations.hold(tx, ticket.message.conversation_id)
+    accounts.hold(tx, ticket.message.account_id)
+    found = message_rows.lock_starting(tx, ticket.known)
+    if found is None:
+        raise _fenced(ticket)
+    message, account = _owned(ticket, found.message), found.account
     slots = running_jobs_max(ctx.settings, account.limits_json)
-    left = ceilings.for_message(tx, account, message.id, now)
+    left = ceilings.for_message(tx, account, message, found.per_day, now)
     reason = admission(
         hosting_fees_due=bool(account.hosting_fees_due),
-        executing=job_rows.count_executing(tx, account.id),
+        executing=found.executing,
         slots=slots,
         available=left.left,
     )
-    work_id, state_json = _work_for(tx, conversation, start, reason, now)
+    work_id, state_json = _work_for(tx, ticket, start, reason, now)
     job = _new_job(ticket, start, work_id, reason, now)
     if reason is Reason.TOO_MANY_RUNNING:
         job.running_json = _running(job_rows.executing(tx, account.id, slots))
@@ -64,7 +68,9 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
         placed = JobTicket(job, 1, {}, said, state_json, confirmed, schema, ticket.returned)
         ctx.handover.offer_job(tx, placed, ctx.node)  # before it is dispatched
     signal = _signal(reason, left, now)
-    record.create_job(tx, ctx, job, signal, message, is_heard=is_heard)
+    links = ticket.links_of(message)
+    links = record.create_job(tx, ctx, job, signal, message, is_heard=found.is_heard, links=links)
+    tx.after(partial(ticket.keep, message, links))
     started = _started(job)
     journal.put(tx, message.id, with_result(call, recorded(started)), now)
     return started
@@ -88,14 +94,23 @@ def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
 def fence_last(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool, bool]:
     """`fence`; whether another turn waits in its conversation, which is locked; and whether anybody
     receives or reads the account's events."""
-    message, waits, is_heard = message_rows.lock_known(tx, ticket.message)
+    message, waits, is_heard = message_rows.lock_known(tx, ticket.known)
+    return _owned(ticket, message), waits, is_heard
+
+
+def _owned(ticket: TurnTicket, message: MessageRecord | None) -> MessageRecord:
+    """The locked message, if its turn is still ours; raises `Fenced`."""
     if (
         message is None
         or message.turn_epoch != ticket.epoch
         or message.turn_state is not TurnState.RUNNING
     ):
-        raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
-    return message, waits, is_heard
+        raise _fenced(ticket)
+    return message
+
+
+def _fenced(ticket: TurnTicket) -> Fenced:
+    return Fenced(f"the turn of {ticket.message.id} is not ours any more")
 
 
 def with_result(call: Call, value: object) -> Call:
@@ -104,39 +119,43 @@ def with_result(call: Call, value: object) -> Call:
 
 
 def _work_for(
-    tx: Tx, conversation: ConversationRecord, start: Start, reason: Reason | None, now: int
+    tx: Tx, ticket: TurnTicket, start: Start, reason: Reason | None, now: int
 ) -> tuple[str, str]:
     """The work the job runs in, and its memory: a given one, a new one, or home for a refused
     start, which runs nothing."""
+    message = ticket.message
     if start.work_id is not None:
-        work = work_rows.lock(tx, start.work_id, conversation.account_id)
+        work = work_rows.lock(tx, start.work_id, message.account_id)
         if work is None:
             raise LookupError(f"there is no work {start.work_id}")
         return work.id, work.state_json
     if reason not in (None, Reason.OUT_OF_CREDITS):
-        return home_of(tx, conversation, now), "{}"
-    conversations.count_work(tx, conversation.id)
-    return _open_work(tx, conversation, start.title, now, home=False), "{}"
+        return home_of(tx, conversations.lock(tx, message.conversation_id), now), "{}"
+    if not ticket.has_works:
+        conversations.count_work(tx, message.conversation_id)
+    account_id, conversation_id = message.account_id, message.conversation_id
+    return _open_work(tx, account_id, conversation_id, start.title, now), "{}"
 
 
 def home_of(tx: Tx, conversation: ConversationRecord, now: int) -> str:
     """The conversation's home work, made when first needed (design: Conversations)."""
     if conversation.home_work_id is None:
         title = conversation.name or "Conversation"
-        conversation.home_work_id = _open_work(tx, conversation, title, now, home=True)
+        account_id, its_id = conversation.account_id, conversation.id
+        conversation.home_work_id = _open_work(tx, account_id, its_id, title, now, home=1)
         conversations.set_home(tx, conversation.id, conversation.home_work_id)
     return conversation.home_work_id
 
 
 def _open_work(
-    tx: Tx, conversation: ConversationRecord, title: str, now: int, *, home: bool
+    tx: Tx, account_id: str, conversation_id: str, title: str, now: int, *, home: int = 0
 ) -> str:
     work = WorkRecord(
         id=new_id(ids.WORK, now),
-        account_id=conversation.account_id,
-        conversation_id=conversation.id,
+        account_id=account_id,
+        conversation_id=conversation_id,
         title=title[:TITLE_CHARACTERS_MAX],
-        home=int(home),
+        home=home,
         created_at=now,
         updated_at=now,
     )

@@ -7,24 +7,50 @@ from dataclasses import dataclass, field
 
 from agentpost.agents import Said
 from agentpost.domain.journal import Call
-from agentpost.domain.records import JobRecord, MessageRecord
+from agentpost.domain.records import JobLink, JobRecord, MessageRecord
 
 
 @dataclass(slots=True)
 class TurnTicket:
     """A turn, with its frozen inputs and recorded calls; ``confirmed``: when it was ours, by the
-    node's lease; ``returned``: its function has."""
+    node's lease; ``returned``: its function has; ``has_works``: the conversation had when it began;
+    ``latest``: the message and its jobs as the last start of a job made them."""
 
     message: MessageRecord
     conversation: str
     calls: dict[int, Call] = field(default_factory=dict)
     confirmed: float = 0.0
     returned: asyncio.Event = field(default_factory=asyncio.Event)
+    has_works: bool = False
+    latest: tuple[MessageRecord, list[JobLink] | None] | None = None
 
     @property
     def epoch(self) -> int:
         """The epoch at which this node owns it."""
         return self.message.turn_epoch
+
+    @property
+    def known(self) -> MessageRecord:
+        """The message as this node last saw it."""
+        return self.message if self.latest is None else self.latest[0]
+
+    def links_of(self, message: MessageRecord) -> list[JobLink] | None:
+        """The jobs of the message, which has no files then; None: both are to be read.
+
+        ``message``: as it was read in this transaction. Whatever a client sees of a message, of its
+        jobs or files changes the message's version. How often a job was called or taken over does
+        not, so that may be older here.
+        """
+        if not message.jobs and not message.reply_files:
+            return []
+        if self.latest is None or self.latest[0].version != message.version:
+            return None
+        return self.latest[1]
+
+    def keep(self, message: MessageRecord, links: list[JobLink] | None) -> None:
+        """What a commit has made of the message; ``links`` as `links_of` gives them. To be called
+        after the commit, on any thread."""
+        self.latest = message, links
 
 
 @dataclass(slots=True)

@@ -22,8 +22,8 @@ def write_transaction(function: _Function[P, T]) -> _UseCase[P, T]:
     """
 
     @wraps(function)
-    async def use_case(ctx: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await ctx.db.write(lambda tx: function(tx, ctx, *args, **kwargs))
+    def use_case(ctx: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        return ctx.db.write(lambda tx: function(tx, ctx, *args, **kwargs))
 
     return use_case
 
@@ -32,7 +32,7 @@ def read_transaction(function: _Function[P, T]) -> _UseCase[P, T]:
     """`write_transaction` on a consistent snapshot; the function must not write."""
 
     @wraps(function)
-    async def use_case(ctx: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await ctx.db.read(lambda tx: function(tx, ctx, *args, **kwargs))
+    def use_case(ctx: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        return ctx.db.read(lambda tx: function(tx, ctx, *args, **kwargs))
 
     return use_case

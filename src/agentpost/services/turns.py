@@ -91,6 +91,7 @@ def _begin(
         return
     message.turn_node = ctx.node
     ticket = TurnTicket(message, conversation.name, calls, ctx.lease.now())
+    ticket.has_works = conversation.works > 0
     tx.after(partial(ctx.turns.run, ctx, ticket))
 
 
@@ -188,7 +189,8 @@ def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None
     replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
     message.answer_format_json = result.answer_format_json
     message.output_json = result.output_json
-    record.apply_turn(tx, ctx, message, replied, now, is_heard=is_heard)
+    links = ticket.links_of(message)
+    record.apply_turn(tx, ctx, message, replied, now, is_heard=is_heard, links=links)
     if result.answer_format_json is not None:
         conversations.set_asking(tx, message.conversation_id, message.id)
     if result.state_json is not None:
