@@ -46,7 +46,7 @@ async def own_commit(at: ManualHarness, _: Path) -> None:
     await at.ctx.db.write(lambda tx: meta.put(tx, "some", "value"))
 
 
-async def foreign_commit(at: ManualHarness, folder: Path) -> None:
+async def external_commit(at: ManualHarness, folder: Path) -> None:
     (path,) = folder.rglob("*.db")
     before = at.ctx.db.changes
     with sqlite3.connect(path) as other:
@@ -63,7 +63,7 @@ async def clock_set_back(at: ManualHarness, _: Path) -> None:
     at.clock.set(-3600)
 
 
-@pytest.mark.parametrize("change", [own_commit, foreign_commit, time, clock_set_back])
+@pytest.mark.parametrize("change", [own_commit, external_commit, time, clock_set_back])
 async def test_a_look_rests_until(
     at: ManualHarness, tmp_path: Path, change: Callable[[ManualHarness, Path], Awaitable[None]]
 ) -> None:
