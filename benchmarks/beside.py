@@ -30,9 +30,11 @@ class Beside:
         """Beside the load."""
         return percentile(self.loaded.get(name, []), 0.99) * 1000
 
-    def ratio(self, name: str) -> float:
-        """The 99th percentile beside the load, as a multiple of the quiet one."""
-        return self.p99_ms(name) / (percentile(self.quiet.get(name, []), 0.99) * 1000)
+    def ratio(self, name: str, share: float = 0.99) -> float:
+        """The time that ``share`` of the calls kept within beside the load, as a multiple of the
+        quiet one."""
+        quiet, loaded = (taken.get(name, []) for taken in (self.quiet, self.loaded))
+        return percentile(loaded, share) / percentile(quiet, share)
 
     @contextlib.asynccontextmanager
     async def asking(

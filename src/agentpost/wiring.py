@@ -127,4 +127,10 @@ def _application(ctx: AppContext, adapters: Adapters, is_ready: Callable[[], boo
     if not is_worker:
         groups = [PageRoutes(ctx), DoorRoutes(shared), api]
     observe = metrics.observe if metrics else None
-    return Application(groups, no_request=api.no_request, no_room=api.no_room, observe=observe)
+    return Application(
+        groups,
+        no_request=api.no_request,
+        no_room=api.no_room,
+        account_of=api.account_of,
+        observe=observe,
+    )

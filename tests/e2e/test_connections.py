@@ -47,9 +47,10 @@ def test_more_than_may_wait_to_be_accepted_are_turned_away(
 ) -> None:
     at_once = {"agentpost.http.arrivals.BURST_SECONDS": 0.0}
     server = start_server(connections_waiting_max=WAITING, metrics_token="m", constants=at_once)
-    unfinished = head("POST", "/v1/messages", "Content-Length: 9999") + b"{"
+    unfinished = head("POST", "/v1/messages", "Content-Length: 9999", key="svc_key_wrong") + b"{"
     wrong_key = head("GET", "/v1/me", key="svc_key_wrong")
-    requests = [unfinished, head("GET", "/readyz"), *[wrong_key] * 2, *[head("GET", "/v1/me")] * 6]
+    known = head("GET", "/v1/me")
+    requests = [unfinished, head("GET", "/readyz"), *[wrong_key] * 9, known, *[wrong_key] * 2]
     with ThreadPoolExecutor(1) as pool, connect(server) as kept, ExitStack() as open_:
         held = pool.submit(callers(server).post, [["gate", "g"], ["reply", "ok"]])
         server.await_gate("g")
@@ -64,8 +65,8 @@ def test_more_than_may_wait_to_be_accepted_are_turned_away(
             kept.sendall(head("GET", "/v1/me"))
         answers = [answer_on(line) for line in lines]
         statuses = [answer.status for answer in answers]
-        refused = len(requests) - WAITING - 2  # one is let in while others wait, one only asks
-        assert statuses == [503, 200, *[503] * (refused - 1), *[200] * (WAITING + 1)]
+        refused = 10
+        assert statuses == [503, 200, *[503] * (refused - 1), 200, *[401] * (WAITING // 2)]
         for answer in answers[:1] + answers[2 : 1 + refused]:
             assert answer.body["error"] == "unavailable"
             assert answer.body["request_id"] == answer.headers["request-id"]

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from agentpost.clock import ManualClock
 from agentpost.http import arrivals
 from agentpost.http.arrivals import BURST_SECONDS, Arrivals
+from agentpost.services.intake import Intake
 
 MOST = 10
 
@@ -26,7 +27,10 @@ def refuses(monkeypatch: pytest.MonkeyPatch, clock: ManualClock) -> Callable[[in
     made = Arrivals(
         socket.socket(),
         MOST,
-        is_full=lambda: False,
+        1,
+        intake=Intake(clock, 1_000),
+        are_busy=lambda: False,
+        account_of=lambda _: None,
         no_room=lambda _seconds, _id: Response(),
         count=lambda: None,
         clock=clock,
@@ -35,7 +39,7 @@ def refuses(monkeypatch: pytest.MonkeyPatch, clock: ManualClock) -> Callable[[in
     def ask(waiting: int) -> bool:
         nonlocal queue
         queue = waiting
-        return made.refuses()
+        return made.looks()
 
     return ask
 

@@ -97,6 +97,7 @@ class ApiRoutes:
     ) -> None:
         ctx = api.ctx
         self._clock = ctx.clock
+        self.account_of = api.keys.account_of
         self._docs_url = f"{ctx.settings.public_url}/docs/errors"
         with_state = partial(pipeline.with_state, ctx.clock)
         with_errors = partial(pipeline.with_errors, self._render)

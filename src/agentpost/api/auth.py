@@ -53,6 +53,12 @@ class Keys:
             state_of(request.scope).caller = key.caller  # its account sees it in the request log
             raise not_from_here(found)
 
+    def account_of(self, secret: str) -> str | None:
+        """The account of a key that was looked up not long ago, whether or not it is live still;
+        for what decides nothing but whose requests wait."""
+        found = self._known.get(secret)
+        return found[1].caller.account_id if found else None
+
     def forget(self) -> None:
         """Keys may have changed."""
         self._known = {}

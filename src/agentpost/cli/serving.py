@@ -30,7 +30,7 @@ from agentpost.cli.welcome import welcome
 from agentpost.clock import SystemClock
 from agentpost.db.session import DatabaseBusy
 from agentpost.domain.errors import StoreUnavailable
-from agentpost.http.arrivals import Arrivals, TurnedAway
+from agentpost.http.arrivals import Arrivals
 from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
 from agentpost.http.dated_state import DatedState
@@ -51,6 +51,11 @@ _LEAVE_SECONDS = 2.0
 does not answer. Nothing waits for their results any more, but the interpreter would."""
 _ECHO_SECONDS = 0.5
 """One Ctrl-C may reach us twice: from the terminal, and from the program that started us."""
+_TURNED_AWAY_PART = 16
+_TURNED_AWAY_MIN = 64
+_TURNED_AWAY_MAX = 1_024
+"""Connections that are turned away and still open: a sixteenth of all others, within these bounds.
+They take of the files that are kept."""
 _FILES_KEPT_MIN = 128
 _FILES_KEPT_MAX = 2_000
 """Of the open files the process may have, those for all that is no connection of a client: a
@@ -280,17 +285,17 @@ def _protocols(
     arrivals = Arrivals(
         listening,
         server.ctx.settings.connections_waiting_max,
-        is_full=lambda: server.ctx.intake.is_full or connections.are_busy,
+        min(max(connections_max // _TURNED_AWAY_PART, _TURNED_AWAY_MIN), _TURNED_AWAY_MAX),
+        intake=server.ctx.intake,
+        are_busy=lambda: connections.are_busy,
+        account_of=server.app.account_of,
         no_room=server.app.no_room,
         count=partial(counters.connections_refused.add, ""),
         clock=clock,
     )
 
     def made(*args: Any, **named: Any) -> asyncio.Protocol:
-        admit = partial(Connection, *args, **named, connections=connections)
-        if arrivals.refuses():
-            return TurnedAway(arrivals, admit)
-        return admit()
+        return arrivals.protocol(partial(Connection, *args, **named, connections=connections))
 
     return made
 

@@ -20,8 +20,8 @@ W = TypeVar("W")
 class FairQueue(Generic[W]):
     """``slots`` places (at least one) and the waiters for them.
 
-    The queue of an account is not bounded: every waiter belongs to a turn or job of the account,
-    and those are limited where they are accepted.
+    The queue of an account is not bounded: every waiter belongs to a turn, job or message of the
+    account, and those are limited where they are accepted.
     """
 
     def __init__(self, slots: int) -> None:
@@ -30,6 +30,13 @@ class FairQueue(Generic[W]):
         self._held: Counter[str] = Counter()
         # In round-robin order: an account moves to the end when it gets a place or gives one back.
         self._waiting: dict[str, deque[W]] = {}
+
+    def take(self, account: str) -> bool:
+        """Give the account a place at once; False when it has to wait, as when anybody waits."""
+        if self._waiting or not self._may_take(account):
+            return False
+        self._give(account)
+        return True
 
     def add(self, account: str, waiter: W) -> None:
         """Queue a waiter; `grant_next` says when it has a place."""
@@ -54,8 +61,7 @@ class FairQueue(Generic[W]):
         waiter = waiters.popleft()
         if waiters:
             self._waiting[account] = waiters
-        self._free -= 1
-        self._held[account] += 1
+        self._give(account)
         return account, waiter
 
     def held(self, account: str) -> int:
@@ -71,6 +77,10 @@ class FairQueue(Generic[W]):
             del self._held[account]
         if account in self._waiting:
             self._waiting[account] = self._waiting.pop(account)
+
+    def _give(self, account: str) -> None:
+        self._free -= 1
+        self._held[account] += 1
 
     def _may_take(self, account: str) -> bool:
         return self._free > (1 if self._held[account] else 0)

@@ -97,6 +97,7 @@ class Application:
             `http.connection`.
         no_room: the response on a connection that is turned away, given the seconds after which its
             client may come back and the request's id; see `http.arrivals`.
+        account_of: the account of a key, if it is known without looking it up.
         observe: measures each request.
     """
 
@@ -106,12 +107,14 @@ class Application:
         *,
         no_request: Callable[[str], Response],
         no_room: Callable[[int, str], Response],
+        account_of: Callable[[str], str | None] = lambda _: None,
         observe: Observe | None = None,
     ) -> None:
         self._groups = groups
         self._observe = observe
         self.no_request = no_request
         self.no_room = no_room
+        self.account_of = account_of
         self._exact: dict[str, _Methods] = {}
         self._patterns: list[tuple[re.Pattern[str], _Methods]] = []
         for route in (route for group in groups for route in group.routes):

@@ -2,17 +2,20 @@
 
 Reading a request, finding its key and refusing it then takes several times as long as answering the
 first bytes with 503, and what has waited to be accepted for seconds is of no use to its client. So
-this is decided when a connection is accepted. Connections that are open already are not concerned,
-nor is anything that is held on them.
+this is decided with the first bytes of a connection: they show whose key it is, and an account of
+which little arrives is let in. Connections that are open already are not concerned, nor is anything
+that is held on them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import struct
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 import structlog
@@ -21,7 +24,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from agentpost.clock import Clock, new_id
 from agentpost.domain import ids
+from agentpost.domain.recent_arrivals import RecentArrivals
 from agentpost.domain.times import MINUTE, seconds
+from agentpost.services.intake import Intake
 
 if TYPE_CHECKING:
     from agentpost.http.connection import Connection
@@ -30,8 +35,6 @@ log = structlog.get_logger(__name__)
 
 PATIENCE_SECONDS: Final = 5.0
 """For the first bytes of a connection that is turned away."""
-OPEN_MAX: Final = 64
-"""Open at once, besides all other connections: each is an open file."""
 LINGER_SECONDS: Final = 1.0
 """How long the rest of its request is thrown away: closing at once could cost it the answer."""
 _PROBES: Final = (b"GET /healthz ", b"GET /readyz ", b"HEAD /healthz ", b"HEAD /readyz ")
@@ -39,6 +42,14 @@ _PROBES: Final = (b"GET /healthz ", b"GET /readyz ", b"HEAD /healthz ", b"HEAD /
 BURST_SECONDS: Final = 3.0
 """How long more may wait than should before any is turned away: what came in a burst, or while the
 server stood still, can be served. For as long they must have been fewer until the next burst is."""
+_AT_ONCE: Final = 32
+"""Connections that are answered between two turns of the loop: this takes two milliseconds, for
+which everything else waits."""
+_FIRST_BYTES: Final = 4_096
+"""Of a connection that is answered so; one that sends more is left to the loop."""
+_MESSAGE: Final = b"POST /v1/messages "
+_BEARER: Final = b"uthorization: Bearer "
+"""As clients spell it. Who spells it otherwise counts as somebody unknown here, and here only."""
 _FULL_SHARE: Final = 0.75
 """Of the kernel's queue: what does not fit into it is never answered."""
 _RETRY_SECONDS: Final = 1
@@ -92,8 +103,11 @@ class Arrivals:
     Args:
         listening: where they come from.
         most: how many may wait there for longer than `BURST_SECONDS`.
-        is_full: whether nothing more can be taken in, whoever it is from; asked
-            for each connection.
+        open_max: how many that are turned away may be open at once, besides all other
+            connections: each is an open file.
+        intake: the messages that wait to be stored.
+        are_busy: whether all connections there may be are in use.
+        account_of: the account of a key, if it is known without looking it up.
         no_room: the answer to one that is turned away, given the seconds after which its client may
             come back, and the id of the request.
         count: called for each that is turned away.
@@ -103,39 +117,119 @@ class Arrivals:
         self,
         listening: socket.socket,
         most: int,
+        open_max: int,
         *,
-        is_full: Callable[[], bool],
+        intake: Intake,
+        are_busy: Callable[[], bool],
+        account_of: Callable[[str], str | None],
         no_room: Callable[[int, str], Response],
         count: Callable[[], None],
         clock: Clock,
     ) -> None:
         self._listening = listening
         self._most = most
-        self._is_full = is_full
+        self._open_max = open_max
+        self._intake = intake
+        self._are_busy = are_busy
+        self._is_crowded = False
+        self._account_of = account_of
         self._no_room = no_room
         self._answers: dict[int, bytes] = {}
         self._any_id = new_id(ids.REQUEST, clock.now())  # in these answers; all are as long
         self._count = count
         self._clock = clock
         self._crowd = _Crowd()
+        self._recent = RecentArrivals()
+        self._clearing = False
+        self._starting: set[asyncio.Task[object]] = set()
         self._open: dict[TurnedAway, None] = {}  # longest first
         self._refused = 0
         self._reported_at: int | None = None
 
-    def refuses(self) -> bool:
-        """Whether the connection that was accepted just now is turned away."""
-        if self._is_full():
-            return True
+    def protocol(self, admit: Callable[[], Connection]) -> asyncio.Protocol:
+        """The protocol of the connection that was accepted just now: what ``admit`` makes, or one
+        that looks at its first bytes before that."""
+        if not self.looks():
+            return admit()
+        if not self._clearing:
+            self._clearing = True
+            asyncio.get_running_loop().call_soon(self._clear, admit, self._is_crowded)
+        return TurnedAway(self, admit, in_crowd=self._is_crowded)
+
+    def looks(self) -> bool:
+        """Whether the first bytes of the connection that was accepted just now decide about it."""
         queue = waiting(self._listening)
-        if queue is None:
+        is_there = queue is not None and queue[0] > min(self._most, queue[1] * _FULL_SHARE)
+        self._is_crowded = self._crowd.stays(is_there, self._clock.passed())
+        return self._is_crowded or self._is_full() or self._intake.is_filling
+
+    def lets_in(self, data: bytes, in_crowd: bool) -> bool:
+        """Whether a connection that is looked at is served, as its first bytes are: it asks whether
+        the server lives, or little of its account arrives, if it came ``in_crowd``, or waits."""
+        if data.startswith(_PROBES):
+            return True
+        account = self._account_of(_key(data))
+        self._recent.add(account)
+        if self._is_full() or self._is_overrun():
             return False
-        is_crowded = queue[0] > min(self._most, queue[1] * _FULL_SHARE)
-        return self._crowd.stays(is_crowded, self._clock.passed())
+        if in_crowd:
+            return self._recent.are_few(account)
+        return not (data.startswith(_MESSAGE) and account and self._intake.has_many(account))
+
+    def _is_full(self) -> bool:
+        return self._intake.is_full or self._are_busy()
+
+    def _is_overrun(self) -> bool:
+        queue = waiting(self._listening)
+        return queue is not None and queue[0] > queue[1] * _FULL_SHARE
+
+    def _clear(self, admit: Callable[[], Connection], in_crowd: bool) -> None:
+        """Look at those that wait to be accepted, when too many do until half as many are left: the
+        loop takes twice as long to accept one and to read what it sent."""
+        self._clearing = False
+        queue = waiting(self._listening)
+        many = _AT_ONCE
+        if queue is not None:
+            many = min(many, queue[0] - (self._most // 2 if in_crowd else 0))
+        for _ in range(many):
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:  # none waits any more, or no file can be opened
+                return
+            self._answer(connection, admit, in_crowd)
+
+    def _answer(
+        self, connection: socket.socket, admit: Callable[[], Connection], in_crowd: bool
+    ) -> None:
+        """Turn it away at once if its request is there; if not, or if it is let in, the loop takes
+        it."""
+        data = b""
+        try:
+            data = connection.recv(_FIRST_BYTES, socket.MSG_DONTWAIT)
+            is_over = not data
+        except BlockingIOError:
+            is_over = False
+        except OSError:
+            is_over = True
+        let_in = bool(data) and self.lets_in(data, in_crowd)
+        if _is_whole(data) and not let_in:
+            with contextlib.suppress(OSError):
+                connection.send(self.turn_away(), socket.MSG_DONTWAIT)
+            is_over = True
+        if is_over:
+            connection.close()
+            return
+        connection.setblocking(False)
+        made = partial(TurnedAway, self, admit, data, in_crowd=in_crowd, let_in=let_in)
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(loop.connect_accepted_socket(made, connection))
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
 
     def opened(self, connection: TurnedAway) -> None:
         """One that is turned away; one too many closes the one that is open longest."""
         self._open[connection] = None
-        if len(self._open) > OPEN_MAX:
+        if len(self._open) > self._open_max:
             oldest = next(iter(self._open))
             self.closed(oldest)
             oldest.end()
@@ -163,12 +257,27 @@ class Arrivals:
 
 
 class TurnedAway(asyncio.Protocol):
-    """A connection whose first request is answered with 503 and not read. One that asks whether the
-    server lives is given to the protocol that ``admit`` makes."""
+    """A connection whose first request is answered with 503 and not read. One that is let in all
+    the same is given to the protocol that ``admit`` makes.
 
-    def __init__(self, arrivals: Arrivals, admit: Callable[[], Connection]) -> None:
+    ``in_crowd``: it came while too many waited. ``data``: what came of it already, and ``let_in``
+    what was decided then.
+    """
+
+    def __init__(
+        self,
+        arrivals: Arrivals,
+        admit: Callable[[], Connection],
+        data: bytes = b"",
+        *,
+        in_crowd: bool,
+        let_in: bool = False,
+    ) -> None:
         self._arrivals = arrivals
         self._admit = admit
+        self._data = data
+        self._in_crowd = in_crowd
+        self._let_in = let_in
         self._answered = False
         self._transport: asyncio.Transport
         self._ending: asyncio.TimerHandle
@@ -178,20 +287,26 @@ class TurnedAway(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self._ending = loop.call_later(PATIENCE_SECONDS, transport.close)
         self._arrivals.opened(self)
+        if self._data:
+            self._begin(self._data, self._let_in)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._ending.cancel()
         self._arrivals.closed(self)
 
     def end(self) -> None:
-        """Close it: others need its place."""
+        """Close it: others need its place. It may have its answer before its request."""
+        if not self._answered:
+            self._transport.write(self._arrivals.turn_away())
         self._transport.close()
 
     def data_received(self, data: bytes) -> None:
-        if self._answered:
-            return
+        if not self._answered:
+            self._begin(data, self._arrivals.lets_in(data, self._in_crowd))
+
+    def _begin(self, data: bytes, let_in: bool) -> None:
         self._ending.cancel()
-        if data.startswith(_PROBES):
+        if let_in:
             self._arrivals.closed(self)
             admitted = self._admit()
             self._transport.set_protocol(admitted)
@@ -212,6 +327,12 @@ def _bytes(response: Response) -> bytes:
     lines = [b"%b: %b\r\n" % header for header in response.raw_headers]
     head = b"".join((STATUS_LINE[response.status_code], *lines, b"\r\n"))
     return head + bytes(response.body)
+
+
+def _key(data: bytes) -> str:
+    """The key in a request's head; empty without one."""
+    head = data.partition(b"\r\n\r\n")[0]
+    return head.partition(_BEARER)[2].partition(b"\r\n")[0].decode("latin-1")
 
 
 def _is_whole(data: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Waiting for a place in the worker pool (who gets one: `agentpost.domain.fair_queue`)."""
+"""Waiting for a place that accounts share (who gets one: `agentpost.domain.fair_queue`)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,17 @@ class FairSemaphore:
     @asynccontextmanager
     async def slot(self, account: str) -> AsyncIterator[None]:
         """Wait for a place and hold it inside. A waiter that is cancelled leaves the queue."""
+        await self.acquire(account)
+        try:
+            yield
+        finally:
+            self.release(account)
+
+    async def acquire(self, account: str) -> None:
+        """Wait for a place, which `release` gives back. A waiter that is cancelled leaves the
+        queue."""
+        if self._queue.take(account):
+            return
         waiter = asyncio.get_running_loop().create_future()
         self._queue.add(account, waiter)
         self._admit()
@@ -31,14 +42,11 @@ class FairSemaphore:
             if waiter.cancelled():
                 self._queue.remove(account, waiter)
             else:  # it was given the place and cancelled before it could use it
-                self._give_back(account)
+                self.release(account)
             raise
-        try:
-            yield
-        finally:
-            self._give_back(account)
 
-    def _give_back(self, account: str) -> None:
+    def release(self, account: str) -> None:
+        """The account gives a place back."""
         self._queue.give_back(account)
         self._admit()
 

@@ -1,72 +1,101 @@
-"""New messages that wait to be stored: so many at once, and no account all of them."""
+"""New messages that wait to be stored: so many at once, no account all of them, and each account in
+turn (design: More than can be served)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final
 
 import structlog
 
 from agentpost.clock import Clock
-from agentpost.domain.errors import Overloaded
+from agentpost.domain import room
+from agentpost.domain.errors import Overloaded, RateLimited
 from agentpost.domain.times import MINUTE
+from agentpost.processes.slots import FairSemaphore
 
 log = structlog.get_logger(__name__)
 
-_SHARE: Final = 0.75
-"""How much of the room one account may take."""
+STORED_AT_ONCE: Final = 16
+"""How many are handed to the database at once. The writer takes what it has in the order in which
+it came, so everybody else's writes wait for no more than these and what follows from them. They are
+enough to share the cost of a commit."""
 _RETRY_SECONDS: Final = 1
 _SPREAD_SECONDS: Final = 3
 """By how much `Retry-After` differs, or all would come back at once."""
 
 
 class Intake:
-    """Counts messages from their arrival until their commit. For the event loop that takes them.
-
-    The writer takes what waits in the order in which it came, so this is also what bounds how long
-    everybody else's writes wait (design: More than can be served).
-    """
+    """Counts messages from their arrival until their commit, and says which is stored next. For the
+    event loop that takes them."""
 
     def __init__(self, clock: Clock, most: int) -> None:
         self._clock = clock
         self._most = most
-        self._waiting: Counter[str] = Counter()
+        self._total = 0
+        self._of_account: Counter[str] = Counter()
+        self._storing = FairSemaphore(STORED_AT_ONCE)
         self._refused = 0
         self._reported_at: int | None = None
 
     @property
     def is_full(self) -> bool:
         """Whether as many messages wait as may, so that no account may send another one."""
-        return self._waiting.total() >= self._most
+        return self._total >= self._most
+
+    @property
+    def is_filling(self) -> bool:
+        """Whether so many wait that `has_many` may hold for an account."""
+        return room.has_many(self._most, self._total, self._total)
+
+    def has_many(self, account_id: str) -> bool:
+        """Whether the account has so many waiting that new connections should bring no more of
+        them. What `check` allows beyond is for connections that are open."""
+        return room.has_many(self._most, self._total, self._of_account[account_id])
 
     def check(self, account_id: str) -> None:
-        """Raise `Overloaded` when as many wait as may, of all accounts or of this one.
+        """Raise `Overloaded` when as many wait as may, `RateLimited` when the account has its share
+        of them.
 
         Asked before anything is read of a message, since reading costs more than refusing.
         """
-        waiting = self._waiting.total()
-        if waiting < self._most and self._waiting[account_id] < max(1, self._most * _SHARE):
+        found = room.room(self._most, self._total, self._of_account[account_id])
+        if found is room.Room.FREE:
             return
+        self._report()
+        seconds = _RETRY_SECONDS + int(self._clock.chance() * _SPREAD_SECONDS)
+        if found is room.Room.SHARE_TAKEN:
+            text = "This account's messages arrive faster than they can be taken; send it again"
+            raise RateLimited(f"{text} soon.", seconds)
+        raise Overloaded("More messages arrive than can be taken; send it again soon.", seconds)
+
+    @asynccontextmanager
+    async def place(self, account_id: str, *, refusing: bool) -> AsyncIterator[None]:
+        """Wait until it is the account's turn, for a message that is stored inside; with
+        ``refusing`` raises as `check`, since others may have come after that was asked."""
+        if refusing:
+            self.check(account_id)
+        self._total += 1
+        self._of_account[account_id] += 1
+        try:
+            await self._storing.acquire(account_id)
+            try:
+                yield
+            finally:
+                self._storing.release(account_id)
+        finally:
+            self._total -= 1
+            self._of_account[account_id] -= 1
+            if not self._of_account[account_id]:
+                del self._of_account[account_id]
+
+    def _report(self) -> None:
         self._refused += 1
         now = self._clock.passed()
         if self._reported_at is None or now - self._reported_at >= MINUTE:
-            log.warning("messages_refused", waiting=waiting, most=self._most, refused=self._refused)
+            log.warning(
+                "messages_refused", waiting=self._total, most=self._most, refused=self._refused
+            )
             self._reported_at, self._refused = now, 0
-        seconds = _RETRY_SECONDS + int(self._clock.chance() * _SPREAD_SECONDS)
-        raise Overloaded("More messages arrive than can be taken; send it again soon.", seconds)
-
-    @contextmanager
-    def counted(self, account_id: str, *, refusing: bool) -> Iterator[None]:
-        """A message of the account waits while the context lasts; with ``refusing`` raises as
-        `check`, since others may have come after that was asked."""
-        if refusing:
-            self.check(account_id)
-        self._waiting[account_id] += 1
-        try:
-            yield
-        finally:
-            self._waiting[account_id] -= 1
-            if not self._waiting[account_id]:
-                del self._waiting[account_id]

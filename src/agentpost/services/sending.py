@@ -217,8 +217,8 @@ async def accept(
     ``message_id`` is fresh, so the caller can listen for it before it exists.
 
     Raises `Refusal`: ``idempotency_conflict``, ``not_found`` (webhook endpoint, ``answer_to``),
-    ``upload_not_ready``, ``too_large`` (uploads), ``invalid_request`` (``answer``), and
-    `Overloaded`. A refused message attaches nothing.
+    ``upload_not_ready``, ``too_large`` (uploads), ``invalid_request`` (``answer``),
+    `RateLimited` and `Overloaded`, see `Intake.check`. A refused message attaches nothing.
     """
 
     request = lifecycle.request_id()  # here: the transaction may run on another thread
@@ -271,7 +271,7 @@ async def accept(
 
     while True:
         try:
-            with ctx.intake.counted(caller.account_id, refusing=not new.scheduled):
+            async with ctx.intake.place(caller.account_id, refusing=not new.scheduled):
                 done = await ctx.db.write(fn)
         except _KeyTaken:
             continue  # another call with the key committed in between: the next try finds it
