@@ -119,23 +119,40 @@ class Throughput:
     cpu: float
 
 
-async def throughput(server: Server, events: int) -> Throughput:
-    """Replay ``events`` events to `ENDPOINTS` receivers that answer at once."""
-    async with Load(server) as load, receiving() as sink:
-        paths = [await _endpoint(load, sink.url(f"good-{n}")) for n in range(ENDPOINTS)]
-        sample = await load.closed_loop(CLIENTS, "hi", for_runs(events))
-        if sample.errors:
-            raise LoadError(f"{len(sample.errors)} messages failed; first: {sample.errors[0]}")
-        sent = sample.runs * ENDPOINTS
+async def throughput(
+    server: Server, events: int, accounts: int = 1, endpoints: int = ENDPOINTS
+) -> Throughput:
+    """Replay ``events`` events of as many accounts, each to its own so many receivers that answer
+    at once."""
+    servers = [server] if accounts == 1 else await server.others(accounts)
+    async with AsyncExitStack() as opened:
+        loads = [await opened.enter_async_context(Load(each)) for each in servers]
+        sink = await opened.enter_async_context(receiving())
+        paths = [
+            (load, await _endpoint(load, sink.url(f"good-{m}-{n}")))
+            for m, load in enumerate(loads)
+            for n in range(endpoints)
+        ]
+        going = for_runs(events)
+        clients = max(CLIENTS // accounts, 1)
+        samples = [each.closed_loop(clients, "hi", going) for each in loads]
+        sent = 0
+        for sample in await asyncio.gather(*samples):
+            if sample.errors:
+                raise LoadError(f"{len(sample.errors)} messages failed; first: {sample.errors[0]}")
+            sent += sample.runs * endpoints
         await sink.until(sent)
         await server.settle()
         before, began = server.usage().cpu, time.perf_counter()
-        for path in paths:
-            await load.write(f"{path}/replay", {"since": BEGINNING})
+        await asyncio.gather(*(_replay(load, path) for load, path in paths))
         await sink.until(2 * sent)
         seconds = time.perf_counter() - began
         await server.settle()
         return Throughput(sent, seconds, server.usage().cpu - before)
+
+
+async def _replay(load: Load, path: str) -> None:
+    await load.write(f"{path}/replay", {"since": BEGINNING})
 
 
 async def beside_a_hanging_one(server: Server, backlog: int) -> list[float]:

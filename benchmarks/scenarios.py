@@ -147,7 +147,15 @@ async def waits(server: Server, sizes: Sizes) -> Figures:
 
 async def webhooks(server: Server, sizes: Sizes) -> Figures:
     """Deliveries to receivers that answer at once, each attempt on record."""
-    measured = await deliveries.throughput(server, sizes.events)
+    return _delivered(await deliveries.throughput(server, sizes.events))
+
+
+async def webhooks_1000(server: Server, sizes: Sizes) -> Figures:
+    """The same to a thousand receivers: ten of each of a hundred accounts."""
+    return _delivered(await deliveries.throughput(server, sizes.events, 100, 10))
+
+
+def _delivered(measured: deliveries.Throughput) -> Figures:
     return {
         "per_s": measured.count / measured.seconds,
         "cpu_ms_per_delivery": measured.cpu / measured.count * 1000,
@@ -195,6 +203,7 @@ SCENARIOS = (
     Scenario("memory", memory, repeats=False),
     Scenario("waits", waits, repeats=False),
     Scenario("webhooks", webhooks, floor=False),
+    Scenario("webhooks-1000", webhooks_1000, floor=False),
     Scenario("isolation", isolation, repeats=False, floor=False),
     Scenario("isolation-slow", isolation_slow, repeats=False, floor=False),
 )

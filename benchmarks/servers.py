@@ -76,11 +76,19 @@ class Server:
         lifted = [word for limit in limits for word in (f"--{limit}", UNLIMITED)]
         await self._command("limits", "set", email, *lifted)
 
+    async def others(self, count: int) -> list[Server]:
+        """The same server with the keys of so many new accounts; raises `ServerFailed`."""
+        program = (sys.executable, "-m", "benchmarks.accounts")
+        keys = json.loads(await self._output(*program, str(count)))
+        return [replace(self, key=key) for key in keys]
+
     async def _command(self, *args: str) -> bytes:
+        return await self._output(command(PRODUCT)[0], *args, "--json")
+
+    async def _output(self, *args: str) -> bytes:
         process = await asyncio.create_subprocess_exec(
-            command(PRODUCT)[0],
             *args,
-            "--json",
+            cwd=ROOT,
             env={
                 **os.environ,
                 "AGENTPOST_DATA_DIR": str(self.folder / "data"),
@@ -90,7 +98,7 @@ class Server:
         )
         out, _ = await process.communicate()
         if process.returncode:
-            raise ServerFailed(f"agentpost {args[0]} {args[1]} failed")
+            raise ServerFailed(f"{' '.join(args)} failed")
         return out
 
     async def settle(self) -> None:

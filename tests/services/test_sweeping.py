@@ -25,7 +25,7 @@ class Rows:
         self.broken = broken
         self.tried: list[str] = []
 
-    def find(self, _: Tx, limit: int) -> list[str]:
+    def find(self, _: Tx, __: int, limit: int) -> list[str]:
         return self.due[:limit]
 
     async def do(self, row: str) -> None:

@@ -15,7 +15,7 @@ from tests.simulation.running import first_broken, report, schema_of, silent
 HISTORIES = 2_000
 """More take minutes: `make simulate` plays as many as it is asked to."""
 CHUNK = 125
-RARELY_MET = {"forget_the_epoch": 200, "try_a_start_once": 125, "keep_a_hold": 350}
+RARELY_MET = {"forget_the_epoch": 600, "try_a_start_once": 125, "keep_a_hold": 350}
 """Mistakes that no history meets before that one."""
 
 

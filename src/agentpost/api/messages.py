@@ -90,7 +90,7 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A message; with `wait` held until its status, reply or a job's status changes."""
     message_id = request.path_params["message_id"]
     wait = int_param(request, WAIT)
-    has = if_none_match(request.headers)
+    has = if_none_match(headers(request, b"if-none-match"))
     if wait > 0:
         await admission.wait(api.ctx, caller)
     if wait == 0:

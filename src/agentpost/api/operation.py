@@ -120,16 +120,16 @@ def respond(shape: Shape, status: int = 200, headers: dict[str, str] | None = No
 def watch_hang_up(request: Request) -> HungUp:
     """Cancels a held wait as soon as the client is gone, so its place is free within a second."""
 
-    def watch(wait: Wait) -> None:
-        state = state_of(request.scope)
-        if state.peer is not None and state.peer.has_sent_all:
-            state.peer.watch(wait.cancel)
-            state.at_end.append(partial(state.peer.unwatch, wait.cancel))
-        else:
-            task = asyncio.get_running_loop().create_task(_gone(request, wait))
-            state.at_end.append(task.cancel)
+    return partial(_watch, request)
 
-    return watch
+
+def _watch(request: Request, wait: Wait) -> None:
+    state = state_of(request.scope)
+    if state.peer is not None and state.peer.has_sent_all:
+        state.peer.watch(wait.cancel)
+    else:
+        task = asyncio.get_running_loop().create_task(_gone(request, wait))
+        state.at_end.append(task.cancel)
 
 
 async def _gone(request: Request, wait: Wait) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
@@ -26,7 +27,9 @@ def optional_int_param(request: Request, query: Query) -> int | None:
     """The parameter's value, None when absent; raises ``invalid_request``."""
     if not request.scope["query_string"]:
         return None
-    given = request.query_params.getlist(query.name)
+    # Not `request.query_params`: the request keeps them for as long as the call is held.
+    text = request.scope["query_string"].decode("latin-1")
+    given = [v for name, v in parse_qsl(text, keep_blank_values=True) if name == query.name]
     if not given:
         return None
     if len(given) > 1:

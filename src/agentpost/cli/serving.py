@@ -33,6 +33,7 @@ from agentpost.domain.errors import StoreUnavailable
 from agentpost.http.arrivals import Arrivals
 from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
+from agentpost.http.dated_state import DatedState
 from agentpost.observability import logging
 from agentpost.processes import output
 from agentpost.server import Server, start
@@ -77,12 +78,19 @@ class _Uvicorn(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, server: Server, given: Mapping[str, Any]) -> None:
         super().__init__(config)
+        self._dated = self.server_state = DatedState(config, SystemClock())
         self._agentpost = server
         self._given = given
         self._loop = asyncio.get_running_loop()
         self._asked_at: float | None = None
         self._drains = False
+        self._asked = asyncio.Event()
         self._hurried = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """Until asked to stop. uvicorn's own looks ten times a second whether it is, which would be
+        most of what a server without work does."""
+        await self._asked.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if not self._drains:
@@ -95,9 +103,8 @@ class _Uvicorn(uvicorn.Server):
         await self._close_after_answers()
         await self._agentpost.begin_drain()
         while time.monotonic() < until and not self._hurried.is_set():
-            await self.on_tick(0)  # the Date of answers
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(1.0, until - time.monotonic())):
+                async with asyncio.timeout(until - time.monotonic()):
                     await self._hurried.wait()
         self.config.timeout_graceful_shutdown = None  # the time begins when the drain has ended
         closing = asyncio.create_task(super().shutdown(sockets))
@@ -114,7 +121,7 @@ class _Uvicorn(uvicorn.Server):
         """From now on each answer ends its connection, so that clients come back to another
         server."""
         self.config.encoded_headers = [*self.config.encoded_headers, _CLOSE]
-        await self.on_tick(0)
+        self._dated.forget()
         for connection in self.server_state.connections:
             cast("Connection", connection).end_with_answer()
 
@@ -144,6 +151,7 @@ class _Uvicorn(uvicorn.Server):
             self._asked_at = now
             self._drains = sig == signal.SIGTERM
             super().handle_exit(sig, frame)
+            self._loop.call_soon_threadsafe(self._asked.set)
         elif sig == signal.SIGTERM:
             self._loop.call_soon_threadsafe(self._hurried.set)
         elif now - self._asked_at > _ECHO_SECONDS:

@@ -67,7 +67,7 @@ class SqliteDatabase:
         *,
         durability: str = "full",
         on_external_commit: Callable[[], None] | None = None,
-        external_check_seconds: float = 0.25,
+        external_check_seconds: float = 0.5,
     ) -> None:
         self._path = path
         self._file = DatabaseFile(path)

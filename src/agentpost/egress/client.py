@@ -23,6 +23,7 @@ import time
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urljoin
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 
 _REDIRECTS_MAX = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_URLS_KEPT = 512
+"""A webhook is sent to the same addresses again and again."""
 _VISIBLE_ASCII = "".join(map(chr, range(0x21, 0x7F)))
 _CONTENT_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,100}/[a-z0-9][a-z0-9!#$&^_.+-]{0,100}")
 _COARSE_CLOCK_SECONDS = 0.02
@@ -116,6 +119,8 @@ class Egress:
         self._lookup = lookup
         self._connecting = asyncio.Lock()
         self._connections: Connections | None = None
+        # What a URL says does not change, nor do the lists; what is refused is judged anew.
+        self._admitted = lru_cache(_URLS_KEPT)(self._judged)
 
     def check_url(self, url: str) -> None:
         """Raise `BadUrl` unless webhooks may be sent there, as far as can be told without DNS:
@@ -135,14 +140,15 @@ class Egress:
         status, snippet, error, answered = None, "", None, ""
         try:
             target = self._admitted(url, WEBHOOK_URL_CHARACTERS_MAX, WEBHOOK_PORTS)
-            async with (
-                asyncio.timeout(seconds + _COARSE_CLOCK_SECONDS),
-                self._read_response("POST", target, headers, body) as response,
-            ):
-                from agentpost.egress.bodies import read_snippet
+            async with asyncio.timeout(seconds + _COARSE_CLOCK_SECONDS):
+                response = await (await self._connected()).send("POST", target, headers, body)
+                try:
+                    from agentpost.egress.bodies import read_snippet
 
-                status, answered = response.status, _header_lines(response.headers)
-                snippet = await read_snippet(response)
+                    status, answered = response.status, _header_lines(response.headers)
+                    snippet = await read_snippet(response)
+                finally:
+                    response.close()  # as in `_read_response`
         except BadUrl as refused:
             error = str(refused)
         except TimeoutError:
@@ -212,7 +218,8 @@ class Egress:
         if self._connections is not None:
             await self._connections.aclose()
 
-    def _admitted(self, text: str, characters_max: int, ports: Collection[int] | None) -> Url:
+    def _judged(self, text: str, characters_max: int, ports: frozenset[int] | None) -> Url:
+        """The URL, if it is admitted as far as can be told without DNS; raises `BadUrl`."""
         url = parse_url(text, characters_max=characters_max)
         if url.ip is None:
             denied = self._deny.has_host(url.host)
@@ -224,7 +231,7 @@ class Egress:
             raise BadUrl(DENIED)
         if not listed:
             if self._ports:
-                ports = self._ports if ports is None else self._ports & set(ports)
+                ports = self._ports if ports is None else self._ports & ports
             require_public(url, ports=ports)
             # The connector asks no resolver about an address, so it must be judged here.
             if url.ip is not None and not is_public(url.ip):

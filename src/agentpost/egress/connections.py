@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
-from types import SimpleNamespace
+from functools import lru_cache
 
 import aiohttp
 import yarl
@@ -16,9 +16,13 @@ import yarl
 from agentpost import __version__
 from agentpost.domain.urls import DEFAULT_PORTS, Url
 from agentpost.egress.addresses import AllowList
+from agentpost.egress.answers import reused
 from agentpost.egress.denied import DenyList
 from agentpost.egress.errors import explain
 from agentpost.egress.resolver import CheckedResolver, Lookup, SystemLookup, open_session
+
+_URLS_KEPT = 512
+"""A webhook is sent to the same addresses again and again."""
 
 
 class Connections:
@@ -29,10 +33,8 @@ class Connections:
     ) -> None:
         """``lookup``: None for the system's name service."""
         self._system_lookup = SystemLookup()
-        trace = aiohttp.TraceConfig()
-        trace.on_connection_reuseconn.append(_note_reuse)
         resolver = CheckedResolver(allow, deny, lookup or self._system_lookup)
-        self._session = open_session(resolver, tls, trace)
+        self._session = open_session(resolver, tls)
         self._loop = asyncio.get_running_loop()
 
     async def send(
@@ -47,19 +49,18 @@ class Connections:
             **headers,
         }
         while True:
-            connection = SimpleNamespace(reused=False)
+            reused.set(False)
             try:
                 return await self._session.request(
                     method,
-                    _request_url(url),
+                    _request_url(url.scheme, url.host, url.port, url.path, url.query),
                     data=body,
                     headers=sent_headers,
                     allow_redirects=False,
-                    trace_request_ctx=connection,
                 )
             except (aiohttp.ClientError, OSError) as error:
                 hung_up = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
-                if not (hung_up and connection.reused):
+                if not (hung_up and reused.get()):
                     raise explain(error) from error
 
     async def aclose(self) -> None:
@@ -68,23 +69,14 @@ class Connections:
         self._system_lookup.close()
 
 
-async def _note_reuse(
-    _session: aiohttp.ClientSession,
-    context: SimpleNamespace,
-    _params: aiohttp.TraceConnectionReuseconnParams,
-) -> None:
-    context.trace_request_ctx.reused = True
-
-
-def _request_url(url: Url) -> yarl.URL:
+@lru_cache(_URLS_KEPT)
+def _request_url(scheme: str, host: str, port: int, path: str, query: str) -> yarl.URL:
     """Built from the checked parts and marked as encoded: nothing reads the text a second time."""
-    port = None if url.port == DEFAULT_PORTS[url.scheme] else url.port
-    host = f"[{url.host}]" if ":" in url.host else url.host  # as it stands in a URL
     return yarl.URL.build(
-        scheme=url.scheme,
-        host=host,
-        port=port,
-        path=url.path,
-        query_string=url.query,
+        scheme=scheme,
+        host=f"[{host}]" if ":" in host else host,  # as it stands in a URL
+        port=None if port == DEFAULT_PORTS[scheme] else port,
+        path=path,
+        query_string=query,
         encoded=True,
     )

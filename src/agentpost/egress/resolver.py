@@ -110,9 +110,7 @@ class CheckedResolver(AbstractResolver):
         """Nothing to release; the lookup belongs to whoever made it."""
 
 
-def open_session(
-    resolver: CheckedResolver, tls: ssl.SSLContext, trace: aiohttp.TraceConfig
-) -> aiohttp.ClientSession:
+def open_session(resolver: CheckedResolver, tls: ssl.SSLContext) -> aiohttp.ClientSession:
     """A session that takes nothing from the environment and remembers nothing: no proxies, no
     netrc, no cookies, no cached names, no own time limits (callers set one over everything)."""
     connector = aiohttp.TCPConnector(
@@ -132,5 +130,4 @@ def open_session(
         auto_decompress=False,
         trust_env=False,
         response_class=GuardedResponse,
-        trace_configs=[trace],
     )

@@ -7,6 +7,7 @@ does not name the file is never met.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
@@ -69,10 +70,9 @@ class KnownVersions:
         return self.any or version in self.versions
 
 
-def if_none_match(headers: Headers) -> KnownVersions | None:
-    """The versions of a message that `If-None-Match` names; None when the header is missing or
-    cannot be read."""
-    given = headers.getlist("if-none-match")
+def if_none_match(given: Sequence[str]) -> KnownVersions | None:
+    """The versions of a message that the `If-None-Match` headers name; None when there is none, or
+    they cannot be read."""
     if not given:
         return None
     header = ",".join(given).strip()[:_TAGS_CHARACTERS_MAX]

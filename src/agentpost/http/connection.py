@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,6 +28,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from uvicorn.server import ServerState
 
 from agentpost.http.connections import Connections
+from agentpost.http.light import LightEvent, LightFlow
 from agentpost.http.request_state import PEER
 
 if TYPE_CHECKING:
@@ -57,6 +59,10 @@ _OF_THE_CONNECTION = (b"connection", b"transfer-encoding")
 _HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
 
 
+_NOTHING_WAITS: deque[Any] = cast("deque[Any]", ())
+"""What waits on most connections: of a queue for it, each would have 760 bytes."""
+
+
 class _NoRequest(Exception):
     """A callback of the parser: what was parsed is nothing we answer; the text says why."""
 
@@ -76,9 +82,6 @@ class _Peer:
 
     def watch(self, hung_up: Callable[[], None]) -> None:
         self._connection.watch(hung_up)
-
-    def unwatch(self, hung_up: Callable[[], None]) -> None:
-        self._connection.unwatch(hung_up)
 
     def answer(self, response: Response) -> bool:
         cycle, head = self._cycle, [STATUS_LINE[response.status_code]]
@@ -113,8 +116,20 @@ class _Peer:
 class Connection(HttpToolsProtocol):
     """uvicorn's protocol for an `Application`, to be given as ``http`` to its Config.
 
-    ``connections``: those it is one of.
+    ``connections``: those it is one of. The slots are uvicorn's attributes and ours: with so many,
+    a dictionary for them is over 1.5 KiB.
     """
+
+    parser: Any
+    __slots__ = (
+        *("access_log", "access_logger", "app", "app_state", "asgi_version", "client", "config"),
+        *("connections", "cycle", "expect_100_continue", "flow", "headers", "limit_concurrency"),
+        *("logger", "loop", "parser", "pipeline", "root_path", "scheme", "scope", "server"),
+        *("server_state", "tasks", "timeout_keep_alive", "timeout_keep_alive_task", "transport"),
+        *("url", "ws_protocol_class", "_all", "_answerer", "_arriving", "_before"),
+        *("_bytes_outside_bodies", "_head_timer", "_lost", "_piece_bytes", "_problem", "_refused"),
+        "_watching",
+    )
 
     def __init__(
         self,
@@ -136,11 +151,13 @@ class Connection(HttpToolsProtocol):
         self._before: RequestResponseCycle | None = None
         self._head_timer: asyncio.TimerHandle | None = None
         self._lost = False
-        self._watching: set[Callable[[], None]] = set()
+        self._watching: tuple[Callable[[], None], ...] = ()
+        self.pipeline = _NOTHING_WAITS
 
     # --- bytes ------------------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = LightFlow(transport)
         self._watch_the_head()
         self._all.opened(self, self.client[0] if self.client else "")
 
@@ -149,20 +166,18 @@ class Connection(HttpToolsProtocol):
         self._all.closed(self)
         super().connection_lost(exc)
         self._lost = True
-        for hung_up in tuple(self._watching):
+        for hung_up in self._watching:
             hung_up()
 
     def watch(self, hung_up: Callable[[], None]) -> None:
         """See `Peer.watch`."""
-        self._watching.add(hung_up)
+        self._watching = (*self._watching, hung_up)
         if self._lost:
             hung_up()
-        else:
-            self.flow.resume_reading()  # a request behind this one may have paused it
-
-    def unwatch(self, hung_up: Callable[[], None]) -> None:
-        """See `Peer.unwatch`."""
-        self._watching.discard(hung_up)
+            return
+        self.flow.resume_reading()  # a request behind this one may have paused it
+        if not self._arriving:  # nothing of a next request was parsed: it may begin with a new one
+            self.parser = None
 
     def end_with_answer(self) -> None:
         """What is being answered gets the server's headers of now, which say that the connection
@@ -176,6 +191,9 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._refused:
             return
+        if self.parser is None:
+            self.parser = httptools.HttpRequestParser(self)
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
         self._unset_keepalive_if_required()
         self._piece_bytes = len(data)
         self._bytes_outside_bodies += len(data)
@@ -240,7 +258,10 @@ class Connection(HttpToolsProtocol):
         if self.parser.should_upgrade():
             return  # begins anew in `_feed`
         self._before = self.cycle
+        if self.cycle is not None and not self.cycle.response_complete and not self.pipeline:
+            self.pipeline = deque()
         super().on_headers_complete()
+        self.cycle.message_event = LightEvent()  # its task has not begun yet
         self.scope[PEER] = _Peer(self, self.cycle)  # type: ignore[literal-required]
         self._all.busy(self)
         self.headers = []  # the scope keeps the list it has: trailers go into this one
@@ -270,6 +291,7 @@ class Connection(HttpToolsProtocol):
         return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
     def on_response_complete(self) -> None:
+        self._watching = ()
         super().on_response_complete()
         if self.cycle is None or self.cycle.response_complete:
             self._all.idle(self)

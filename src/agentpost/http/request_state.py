@@ -32,12 +32,9 @@ class Peer(Protocol):
         ...
 
     def watch(self, hung_up: Callable[[], None]) -> None:
-        """Call this once the connection is lost, at once if it is. The request has to be here:
-        while a body that nobody reads keeps the connection from being read, so does its end."""
-        ...
-
-    def unwatch(self, hung_up: Callable[[], None]) -> None:
-        """The call that watched is over."""
+        """Call this once the connection is lost before the request is answered, at once if it is.
+        The request has to be here: while a body that nobody reads keeps the connection from being
+        read, so does its end."""
         ...
 
     def answer(self, response: Response) -> bool:

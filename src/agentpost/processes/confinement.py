@@ -9,6 +9,7 @@ import fcntl
 import io
 import os
 import resource
+import select
 import signal
 import socket
 import sys
@@ -37,7 +38,7 @@ def die_with(parent: int) -> None:
     """End this process when the parent is gone, however it went and whatever runs here.
 
     On Linux the kernel does it at once, even while C code holds the interpreter. It acts on the
-    end of the *thread* that started the worker, which is the agent loop's. The thread covers
+    end of the *thread* that started the worker, which is the agent loop's. The thread here covers
     other systems.
     """
     if sys.platform == "linux":
@@ -46,6 +47,7 @@ def die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
     def watch() -> None:
+        _wait_for_end(parent)
         while os.getppid() == parent:
             time.sleep(_PARENT_CHECK_SECONDS)
         if os.getpgrp() == os.getpid():
@@ -55,6 +57,19 @@ def die_with(parent: int) -> None:
     if os.getppid() != parent:  # it died before the kernel was told
         os._exit(1)
     threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+
+
+def _wait_for_end(parent: int) -> None:
+    """Wait until a process has ended, where the system can tell of it; else return at once: a look
+    every half second costs an idle worker all the CPU time that it uses."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            ended = select.poll()
+            descriptor = os.pidfd_open(parent)
+            ended.register(descriptor, select.POLLIN)
+            if os.getppid() == parent:  # else the descriptor may be of another process
+                ended.poll()
+            os.close(descriptor)
 
 
 def limit_memory(limit: int | None) -> None:

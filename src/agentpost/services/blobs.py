@@ -58,7 +58,7 @@ async def sweep(ctx: AppContext) -> None:
     no other; `services.doctor` tells about it. While a backup is made, nothing is deleted
     (`services.blob_hold`)."""
     now = ctx.clock.now()
-    if not await ctx.db.read(lambda tx: rows.any_due(tx, now)):
+    if not await ctx.resting.due("sweep_blobs", _any_due):
         return
     gone = [b for b in await ctx.db.write(partial(_claim, now)) if await _delete(ctx, b)]
     if gone:
@@ -69,6 +69,10 @@ async def tidy(ctx: AppContext) -> None:
     """Remove what never became a blob."""
     await ctx.storage.tidy()
     await ctx.incoming.tidy()
+
+
+def _any_due(tx: Tx, at: int) -> list[bool]:
+    return [True] if rows.any_due(tx, at) else []
 
 
 def _claim(now: int, tx: Tx) -> list[str]:

@@ -24,6 +24,7 @@ from agentpost.services.open_streams import OpenStreams
 from agentpost.services.passwords import Passwords
 from agentpost.services.provider_cache import ProviderCache
 from agentpost.services.requests import RequestLog
+from agentpost.services.resting import Resting
 from agentpost.services.tickets import TurnTicket
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
@@ -79,7 +80,8 @@ class AppContext:
     microseconds this one has seen no beat of it (`cluster.heartbeat`). ``unavailable``: the API is
     switched off (see `services.maintenance`). ``handover``: messages from commits to the POST
     calls that wait. ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it
-    failed on (`services.sweeping`). ``streams``: the open event streams. ``intake``: the messages
+    failed on (`services.sweeping`). ``resting``: the looks that need not be
+    repeated. ``streams``: the open event streams. ``intake``: the messages
     that wait to be stored. ``counters``: totals for `/metrics`. ``scanner``: of files that clients
     bring; None: they are not scanned.
     """
@@ -121,6 +123,8 @@ class AppContext:
     scanner: Scanner | None = None
     counters: Counters = field(default_factory=Counters)
     intake: Intake = field(init=False)
+    resting: Resting = field(init=False)
 
     def __post_init__(self) -> None:
         self.intake = Intake(self.clock, self.settings.messages_arriving_max)
+        self.resting = Resting(self.db, self.clock)

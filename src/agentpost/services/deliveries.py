@@ -88,8 +88,7 @@ def _body(
 # --- claiming and recording -----------------------------------------------------------------------
 async def due_endpoints(ctx: AppContext) -> list[str]:
     """Endpoints with due deliveries that no node has claimed."""
-    now = ctx.clock.now()
-    return await ctx.db.read(lambda tx: rows.due_endpoints(tx, now))
+    return await ctx.resting.due("due_endpoints", rows.due_endpoints)
 
 
 @write_transaction
@@ -204,7 +203,7 @@ def _log(tx: Tx, recorded: Sequence[Attempted]) -> None:
 # --- turning off ----------------------------------------------------------------------------------
 async def turn_off_failing(ctx: AppContext) -> None:
     """Endpoints whose time is up between two attempts (spec: Webhook events 8)."""
-    before = ctx.clock.now() - seconds(ctx.settings.webhook_disable_seconds)
+    disable = seconds(ctx.settings.webhook_disable_seconds)
 
     async def turn_off(endpoint_id: str) -> None:
         await ctx.db.write(partial(_turn_off, ctx, endpoint_id))
@@ -212,7 +211,7 @@ async def turn_off_failing(ctx: AppContext) -> None:
     await sweep(
         ctx,
         "turn_off_failing",
-        lambda tx, limit: endpoint_rows.failing_since_before(tx, before, limit),
+        lambda tx, at, limit: endpoint_rows.failing_since_before(tx, at - disable, limit),
         turn_off,
     )
 

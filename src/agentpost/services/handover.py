@@ -7,8 +7,7 @@ over, as after a commit of another node, they do read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -49,17 +48,17 @@ class Handover:
         return found
 
     # --- to the reads of a message that are held --------------------------------------------------
-    @contextmanager
-    def watching(self, message_id: str) -> Iterator[None]:
-        """Inside, `newer` knows what commits make of the message. For the API's loop alone."""
-        watch = self._watched.setdefault(message_id, _Watch())
-        watch.reads += 1
-        try:
-            yield
-        finally:
-            watch.reads -= 1
-            if not watch.reads:
-                del self._watched[message_id]
+    def watch(self, message_id: str) -> None:
+        """Until `unwatch`, `newer` knows what commits make of the message. For the API's loop
+        alone."""
+        self._watched.setdefault(message_id, _Watch()).reads += 1
+
+    def unwatch(self, message_id: str) -> None:
+        """A call that watched has ended."""
+        watch = self._watched[message_id]
+        watch.reads -= 1
+        if not watch.reads:
+            del self._watched[message_id]
 
     def newer(self, message_id: str, version: int) -> Snapshot | None:
         """What the last commit of this process made of the message, if it was after that version.

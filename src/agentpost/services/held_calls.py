@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from agentpost.domain.errors import KeyEnded
 from agentpost.wakeups.base import Wait
 
 
@@ -17,27 +13,22 @@ class HeldCalls:
         self._ended: set[Wait] = set()
         self._staying: set[Wait] = set()
 
-    @contextmanager
-    def track(self, holder: str, wait: Wait, *, stays: bool = False) -> Iterator[None]:
-        """A call of that holder waits while the context lasts; ``stays``: `answer_waiting` leaves
-        it.
-
-        Raises `KeyEnded` when the context is left although `end` was called meanwhile.
-        """
-        waits = self._waits.setdefault(holder, set())
-        waits.add(wait)
+    def enter(self, holder: str, wait: Wait, *, stays: bool = False) -> None:
+        """A call of that holder waits until `leave`; ``stays``: `answer_waiting` leaves it."""
+        self._waits.setdefault(holder, set()).add(wait)
         if stays:
             self._staying.add(wait)
-        try:
-            yield
-            if wait in self._ended:
-                raise KeyEnded
-        finally:
-            self._ended.discard(wait)
-            self._staying.discard(wait)
-            waits.discard(wait)
-            if not waits:
-                self._waits.pop(holder, None)
+
+    def leave(self, holder: str, wait: Wait) -> bool:
+        """The call waits no more; whether `end` was called meanwhile."""
+        ended = wait in self._ended
+        self._ended.discard(wait)
+        self._staying.discard(wait)
+        waits = self._waits[holder]
+        waits.discard(wait)
+        if not waits:
+            del self._waits[holder]
+        return ended
 
     def holders(self) -> list[str]:
         """Whose calls are held."""

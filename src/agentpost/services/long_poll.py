@@ -6,14 +6,13 @@ for lost hints: it asks the database about every id that somebody waits for.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.errors import ErrorCode, PollInProgress, Refusal, not_found
+from agentpost.domain.errors import ErrorCode, KeyEnded, PollInProgress, Refusal, not_found
 from agentpost.domain.limits import (
     EVENTS_PAGE_ENTRIES,
     EVENTS_WAIT_SECONDS_MIN,
@@ -45,21 +44,25 @@ async def until_changed(
     Raises ``not_found`` and `KeyEnded`.
     """
     until = ctx.clock.passed() + seconds(wait_seconds)
-    with held(ctx, caller, message_id, hung_up) as wait, ctx.handover.watching(message_id):
-        found = await messages.get_once_settled(ctx, caller, message_id, has_seen)
-        if isinstance(found, Snapshot):
-            return found
-        version, state_version = found
-        while (left := (until - ctx.clock.passed()) / SECOND) > 0 and not wait.over:
-            if not await wait.wait(left):
-                continue
-            snapshot = _handed(ctx, message_id, version)
-            snapshot = snapshot or await messages.get(ctx, caller, message_id)
-            if snapshot.message.final or snapshot.message.state_version != state_version:
-                return snapshot
-            version = snapshot.message.version
-            del snapshot  # a quarter of what a held call takes, and it is not looked at again
-        return await messages.get(ctx, caller, message_id)
+    with held(ctx, caller, message_id, hung_up) as wait:
+        ctx.handover.watch(message_id)
+        try:
+            found = await messages.get_once_settled(ctx, caller, message_id, has_seen)
+            if isinstance(found, Snapshot):
+                return found
+            version, state_version = found
+            while (left := (until - ctx.clock.passed()) / SECOND) > 0 and not wait.over:
+                if not await wait.wait(left):
+                    continue
+                snapshot = _handed(ctx, message_id, version)
+                snapshot = snapshot or await messages.get(ctx, caller, message_id)
+                if snapshot.message.final or snapshot.message.state_version != state_version:
+                    return snapshot
+                version = snapshot.message.version
+                del snapshot  # a quarter of what a held call takes; it is not looked at again
+            return await messages.get(ctx, caller, message_id)
+        finally:
+            ctx.handover.unwatch(message_id)
 
 
 def _handed(ctx: AppContext, message_id: str, version: int) -> Snapshot | None:
@@ -71,26 +74,52 @@ def _handed(ctx: AppContext, message_id: str, version: int) -> Snapshot | None:
     return newer if newer is not None and newer.message.expires_at > ctx.clock.now() else None
 
 
-@contextmanager
-def held(
-    ctx: AppContext,
-    caller: Caller,
-    subject: str,
-    hung_up: HungUp,
-    *,
-    texts: bool = False,
-    place: Wait | None = None,
-    stays: bool = False,
-) -> Iterator[Wait]:
+class held:  # noqa: N801 (it is used like a function)
     """Listen for a message or account in a call that ends with its client and with its key.
 
-    ``place`` is one that the caller has entered and will leave; ``stays``: see `HeldCalls.track`.
-    Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
+    A context. ``place`` is one that the caller has entered and will leave; ``stays``: see
+    `HeldCalls.enter`. Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
     """
-    listening = ctx.wakeups.listen(subject, texts=texts) if place is None else nullcontext(place)
-    with listening as wait, ctx.held_calls.track(caller.holds, wait, stays=stays):
-        hung_up(wait)
-        yield wait
+
+    __slots__ = ("_calls", "_holder", "_hung_up", "_owns", "_stays", "_wait")
+
+    def __init__(
+        self,
+        ctx: AppContext,
+        caller: Caller,
+        subject: str,
+        hung_up: HungUp,
+        *,
+        texts: bool = False,
+        place: Wait | None = None,
+        stays: bool = False,
+    ) -> None:
+        self._calls = ctx.held_calls
+        self._holder = caller.holds
+        self._hung_up = hung_up
+        self._stays = stays
+        self._owns = place is None
+        self._wait = ctx.wakeups.listen(subject, texts=texts) if place is None else place
+
+    def __enter__(self) -> Wait:
+        if self._owns:
+            self._wait.__enter__()
+        self._calls.enter(self._holder, self._wait, stays=self._stays)
+        try:
+            self._hung_up(self._wait)
+        except BaseException:
+            self._leave()
+            raise
+        return self._wait
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._leave() and kind is None:
+            raise KeyEnded
+
+    def _leave(self) -> bool:
+        if self._owns:
+            self._wait.__exit__()
+        return self._calls.leave(self._holder, self._wait)
 
 
 # --- the event log --------------------------------------------------------------------------------

@@ -213,7 +213,11 @@ async def deleted_works(ctx: AppContext) -> None:
     async def delete(work_id: str) -> None:
         await ctx.db.write(partial(_delete_from_work, ctx, work_id))
 
-    await sweep(ctx, "deleted_works", rows.deleted_works, delete, chunk=_WORKS_PER_SWEEP)
+    await sweep(ctx, "deleted_works", _deleted_works, delete, chunk=_WORKS_PER_SWEEP)
+
+
+def _deleted_works(tx: Tx, _: int, limit: int) -> list[str]:
+    return rows.deleted_works(tx, limit)
 
 
 async def delete_work(ctx: AppContext, work_id: str) -> None:

@@ -172,15 +172,11 @@ async def run_due(ctx: AppContext) -> None:
     """Send what is due."""
     if ctx.turns is None or ctx.unavailable:
         return  # a node that takes no messages; nobody sends while the API is switched off
-    now = ctx.clock.now()
-
-    def find(tx: Tx, limit: int) -> list[str]:
-        return rows.due(tx, now, limit)
 
     async def run(schedule_id: str) -> None:
         await _run(ctx, schedule_id)
 
-    await sweep(ctx, "run_schedules", find, run)
+    await sweep(ctx, "run_schedules", rows.due, run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ FAILURES_MAX = 10
 async def sweep(
     ctx: AppContext,
     name: str,
-    find: Callable[[Tx, int], list[T]],
+    find: Callable[[Tx, int, int], list[T]],
     do: Callable[[T], Awaitable[object]],
     *,
     key: Callable[[T], str] = str,
@@ -38,13 +38,15 @@ async def sweep(
 
     Args:
         name: of the sweep, for the log and to tell what was put off.
-        find: the first so many of what is due; is asked for more by as many as are put off.
+        find: the first so many of what is due at a time (see `Resting.due`); is asked for more by
+            as many as are put off.
         key: tells the found ones apart.
         chunk: how many to do at most.
     """
     put_off = ctx.put_off.setdefault(name, {})
     limit = chunk + len(put_off)
-    found = {key(one): one for one in await ctx.db.read(lambda tx: find(tx, limit))}
+    due = await ctx.resting.due(name, lambda tx, at: find(tx, at, limit))
+    found = {key(one): one for one in due}
     for gone in put_off.keys() - found.keys():
         del put_off[gone]
     failures = 0

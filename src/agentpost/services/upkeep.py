@@ -6,7 +6,6 @@ at any time (design: Deadlines).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -29,9 +28,8 @@ async def expire_waiting_turns(ctx: AppContext) -> None:
     """Messages that waited too long for their turn end ``agent_busy`` (spec: Reasons
     agent_busy).
     """
-    now = ctx.clock.now()
-    find = partial(_of, message_rows.busy_due, now)
-    await sweep(ctx, "expire_waiting_turns", find, partial(turns.expire_wait, ctx))
+    expire = partial(turns.expire_wait, ctx)
+    await sweep(ctx, "expire_waiting_turns", message_rows.busy_due, expire)
 
 
 async def abandon_turns(ctx: AppContext) -> None:
@@ -42,22 +40,19 @@ async def abandon_turns(ctx: AppContext) -> None:
     if ctx.turns is None:
         return
     grace = ctx.settings.turn_limit_seconds + ctx.settings.sweep_seconds
-    before = ctx.clock.now() - seconds(grace)
-    find = partial(_of, message_rows.begun_before, before)
+
+    def find(tx: Tx, at: int, limit: int) -> list[str]:
+        return message_rows.begun_before(tx, at - seconds(grace), limit)
+
     await sweep(ctx, "abandon_turns", find, partial(turns.abandon, ctx))
 
 
 async def expire_jobs(ctx: AppContext) -> None:
     """Queued work that waited too long, running work that did not report back."""
-    now = ctx.clock.now()
     queued = partial(_expired, ctx, JobState.QUEUED)
-    await sweep(ctx, "expire_queued", partial(_of, job_rows.queue_due, now), queued)
+    await sweep(ctx, "expire_queued", job_rows.queue_due, queued)
     running = partial(_expired, ctx, JobState.RUNNING)
-    await sweep(ctx, "expire_running", partial(_of, job_rows.watch_due, now), running)
-
-
-def _of(rows: Callable[[Tx, int, int], list[str]], at: int, tx: Tx, limit: int) -> list[str]:
-    return rows(tx, at, limit)
+    await sweep(ctx, "expire_running", job_rows.watch_due, running)
 
 
 async def _expired(ctx: AppContext, state: JobState, job_id: str) -> None:
@@ -91,7 +86,7 @@ async def resume_queued(ctx: AppContext) -> None:
 
         await ctx.db.write(fn)
 
-    await sweep(ctx, "resume_queued", lambda tx, _: job_rows.accounts_with_queued(tx), resume)
+    await sweep(ctx, "resume_queued", lambda tx, *_: job_rows.accounts_with_queued(tx), resume)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,4 +117,4 @@ def left_behind(tx: Tx, ctx: AppContext, dead: set[str]) -> LeftBehind:
 
 async def unowned_jobs(ctx: AppContext) -> list[str]:
     """Jobs that should run and have no owner, e.g. resumed by a command."""
-    return await ctx.db.read(lambda tx: job_rows.unowned(tx, CHUNK))
+    return await ctx.resting.due("unowned_jobs", lambda tx, _: job_rows.unowned(tx, CHUNK))

@@ -271,7 +271,6 @@ async def sweep(ctx: AppContext) -> None:
     """Delete uploads no message took in time, and leftovers of all others (spec: Limits
     unattached-upload).
     """
-    before = ctx.clock.now() - seconds(_SWEEP_GRACE_SECONDS)
 
     async def sweep_one(old: UploadRecord) -> None:
         await ctx.db.write(partial(forget, ctx, old))
@@ -279,7 +278,7 @@ async def sweep(ctx: AppContext) -> None:
     await sweeping.sweep(
         ctx,
         "sweep_uploads",
-        lambda tx, limit: rows.due(tx, before, limit),
+        lambda tx, at, limit: rows.due(tx, at - seconds(_SWEEP_GRACE_SECONDS), limit),
         sweep_one,
         key=lambda old: old.id,
     )

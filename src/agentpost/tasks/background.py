@@ -38,6 +38,8 @@ log = structlog.get_logger(__name__)
 _BEAT_SECONDS = 0.25
 """Tasks run at multiples of it, so that those of one period run together: a wake-up of each thread
 serves all of them."""
+_EARLY_SECONDS = 0.01
+"""A loop's timers may be early by its clock's resolution."""
 _CHECK_SECONDS = 2.0
 """Between two checks of whether a store works."""
 _CHECK_REMOTE_SECONDS = 10.0
@@ -49,7 +51,8 @@ class Task:
     """A function run again and again; at most ``seconds`` between the end of one run and the next.
 
     ``takes_work``: it begins turns or jobs here, so a node that drains runs it no more. ``hinted``:
-    a hint at that runs it at once (`Wakeups.listen`).
+    a hint at that runs it at once (`Wakeups.listen`). ``external``: so does a commit of another
+    process, where that can be seen.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Task:
     seconds: float
     takes_work: bool = False
     hinted: str | None = None
+    external: bool = False
 
 
 class Background:
@@ -78,14 +82,15 @@ class Background:
     ) -> None:
         sweep = ctx.settings.sweep_seconds
         self._ctx = ctx
-        self._job_runner = job_runner
         self._loops: list[asyncio.Task[None]] = []
         self._taking: list[asyncio.Task[None]] = []
-        self._wake = asyncio.Event()
+        self._beats = _Beats()
+        self._commits = 0  # of other processes
+        self._pausing: dict[str, asyncio.Future[None]] = {}  # the tasks that such a commit runs
         self._failing: dict[str, str] = {}  # task -> the fault it has had since it last went well
         self._tasks = [
-            Task("recheck_waits", long_poll.Recheck(ctx).run, 1.0),
-            Task("end_held_calls", lambda: accounts.end_held_calls(ctx), 0.5),
+            Task("recheck_waits", long_poll.Recheck(ctx).run, 1.0, external=True),
+            Task("end_held_calls", lambda: accounts.end_held_calls(ctx), 0.5, external=True),
             Task("expire_waiting_turns", lambda: upkeep.expire_waiting_turns(ctx), sweep),
             Task("abandon_turns", lambda: upkeep.abandon_turns(ctx), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(ctx), sweep),
@@ -98,11 +103,14 @@ class Background:
             Task("encrypt_secrets", endpoint_secrets.PlainSecrets(ctx).encrypt, 60.0),
             Task("watch_nodes", nodes.watch, WATCH_SECONDS, takes_work=True, hinted=NODES),
             Task("compare_runs", reconciler.reconcile, RECONCILE_SECONDS),
-            Task("look_at_maintenance", maintenance.Look(ctx).run, 0.5),
+            Task("look_at_maintenance", maintenance.Look(ctx).run, 0.5, external=True),
             Task("write_request_log", ctx.requests.flush, requests.FLUSH_SECONDS),
             Task("purge", Purge(ctx).run, sweep),
             Task("delete_accounts", lambda: account_deletion.sweep(ctx), sweep),
         ]
+        if job_runner is not None:
+            pick_up = partial(self._pick_up, job_runner)
+            self._tasks.append(Task("pick_up_jobs", pick_up, sweep, takes_work=True, external=True))
         if smtp is not None:
             self._tasks.append(Task("send_mail", lambda: mail.send_due(ctx, smtp), sweep))
             self._tasks.append(Task("send_links", lambda: user_mail.send_due(ctx, smtp), sweep))
@@ -114,12 +122,10 @@ class Background:
     def start(self) -> None:
         """Begin; each task has its own loop, so a slow one holds up no other."""
         loop = asyncio.get_running_loop()
-        self._ctx.external_commit.add(partial(loop.call_soon_threadsafe, self._wake.set))
+        self._ctx.external_commit.add(partial(loop.call_soon_threadsafe, self._external_commit))
         for task in self._tasks:
             loops = self._taking if task.takes_work else self._loops
             loops.append(asyncio.create_task(self._forever(task)))
-        if self._job_runner is not None:
-            self._taking.append(asyncio.create_task(self._pick_up(self._job_runner)))
 
     async def take_no_work(self) -> None:
         """End the loops that begin work here; the others run on."""
@@ -132,30 +138,28 @@ class Background:
     async def _forever(self, task: Task) -> None:
         if task.hinted is None:
             while True:
+                commits = self._commits
                 await self._once(task.name, task.run)
-                await asyncio.sleep(_until_beat(task.seconds))
+                if not task.external:
+                    await self._beats.pause(task.seconds)
+                elif commits == self._commits:
+                    self._pausing[task.name] = self._beats.pause(task.seconds)
+                    await self._pausing[task.name]
         with self._ctx.wakeups.listen(task.hinted) as wait:
             while not wait.over:
                 await self._once(task.name, task.run)
-                await wait.wait(_until_beat(task.seconds))
+                await wait.wait(_beat_within(task.seconds) - asyncio.get_running_loop().time())
+
+    def _external_commit(self) -> None:
+        self._commits += 1
+        for pause in self._pausing.values():
+            if not pause.done():
+                pause.set_result(None)
 
     async def _pick_up(self, job_runner: JobRunner) -> None:
-        """Start jobs without an owner: at once after a commit of another process, else with every
-        sweep."""
-
-        async def run_unowned() -> None:
-            for job_id in await upkeep.unowned_jobs(self._ctx):
-                job_runner.run(job_id, None)
-
-        while True:
-            await self._once("pick_up_jobs", run_unowned)
-            try:
-                # Not wait_for: before Python 3.12 it may swallow the cancellation that ends us.
-                async with asyncio.timeout(_until_beat(self._ctx.settings.sweep_seconds)):
-                    await self._wake.wait()
-            except TimeoutError:
-                continue
-            self._wake.clear()
+        """Start jobs without an owner."""
+        for job_id in await upkeep.unowned_jobs(self._ctx):
+            job_runner.run(job_id, None)
 
     async def _once(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         counters = self._ctx.counters
@@ -172,12 +176,35 @@ class Background:
             self._failing.pop(name, None)
 
 
-def _until_beat(seconds: float) -> float:
-    """The seconds to the last beat within so many; all of them if those are less than two beats."""
+def _beat_within(seconds: float) -> float:
+    """The time of the last beat within so many; the end of them if those are less than two
+    beats."""
+    at = asyncio.get_running_loop().time() + seconds
     if seconds < 2 * _BEAT_SECONDS:
-        return seconds
-    now = asyncio.get_running_loop().time()
-    return (now + seconds) // _BEAT_SECONDS * _BEAT_SECONDS - now
+        return at
+    return (at + _EARLY_SECONDS) // _BEAT_SECONDS * _BEAT_SECONDS
+
+
+class _Beats:
+    """The moments at which pauses end: one timer ends all pauses of a beat."""
+
+    def __init__(self) -> None:
+        self._pauses: dict[float, list[asyncio.Future[None]]] = {}
+
+    def pause(self, seconds: float) -> asyncio.Future[None]:
+        """Done at `_beat_within` so many seconds."""
+        loop, at = asyncio.get_running_loop(), _beat_within(seconds)
+        if at not in self._pauses:
+            self._pauses[at] = []
+            loop.call_at(at, self._end, at)
+        pause: asyncio.Future[None] = loop.create_future()
+        self._pauses[at].append(pause)
+        return pause
+
+    def _end(self, at: float) -> None:
+        for pause in self._pauses.pop(at):
+            if not pause.done():
+                pause.set_result(None)
 
 
 async def _end(loops: Sequence[asyncio.Task[None]]) -> None:

@@ -15,6 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Coroutine
+from types import FrameType
 from typing import Any, Final, TypeAlias, TypeVar, TypeVarTuple, Unpack
 
 import structlog
@@ -24,7 +25,9 @@ Ts = TypeVarTuple("Ts")
 _AnyCoroutine: TypeAlias = Coroutine[Any, Any, object]
 
 _STALL_SECONDS: Final = 1.0
-"""A loop that has not ticked for so long is reported as stalled."""
+"""A loop that has not answered for so long is reported as stalled."""
+
+_RUN_ONCE: Final = asyncio.BaseEventLoop._run_once.__code__  # type: ignore[attr-defined]
 
 log = structlog.get_logger(__name__)
 
@@ -226,19 +229,22 @@ class AgentLoop:
 
 
 class _Watchdog:
-    """A timer on the loop sets the time of the last tick; a thread looks whether it is old."""
+    """A thread that looks where the loop's thread is, and asks a loop that does something for an
+    answer. One that waits for something to do is left alone: an answer would wake it, and each look
+    at rest wakes only this thread."""
 
     def __init__(self, stall_seconds: float) -> None:
         self._stall = stall_seconds
-        self._period = stall_seconds / 2  # each look wakes a thread and the loop, also at rest
-        self._ticked = 0.0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._asked: float | None = None  # unanswered since then
+        self._answered = 0.0
+        self._stalled_at: float | None = None
         self._thread_id = 0
         self._stopped = threading.Event()
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Called on the loop's own thread."""
-        self._thread_id = threading.get_ident()
-        self._tick(loop)
+        self._loop, self._thread_id = loop, threading.get_ident()
         threading.Thread(target=self._watch, name="agent-loop-watchdog", daemon=True).start()
 
     def stop(self) -> None:
@@ -246,24 +252,46 @@ class _Watchdog:
 
     def stack(self) -> str:
         """Where the loop's thread is right now."""
-        frame = sys._current_frames().get(self._thread_id)
+        frame = self._frame()
         return "".join(traceback.format_stack(frame)) if frame is not None else ""
 
-    def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._ticked = time.monotonic()
-        loop.call_later(self._period, self._tick, loop)
+    def _frame(self) -> FrameType | None:
+        return sys._current_frames().get(self._thread_id)
 
     def _watch(self) -> None:
-        stalled_at: float | None = None
-        while not self._stopped.wait(self._period):
-            ticked = self._ticked
-            if stalled_at is None and time.monotonic() - ticked > self._stall:
-                stalled_at = ticked
-                silent = round(time.monotonic() - ticked, 1)
-                log.warning("agent_loop_stalled", seconds=silent, stack=self.stack())
-            elif stalled_at is not None and ticked != stalled_at:
-                log.info("agent_loop_recovered", seconds=round(ticked - stalled_at, 1))
-                stalled_at = None
+        assert self._loop is not None
+        while not self._stopped.wait(self._stall if self._asked is None else self._stall / 2):
+            if self._asked is not None:
+                self._judge(self._asked)
+            elif not _waits(self._frame()):
+                self._asked = time.monotonic()
+                with contextlib.suppress(RuntimeError):  # closed: the next wait ends
+                    self._loop.call_soon_threadsafe(self._answer)
+
+    def _answer(self) -> None:
+        self._answered = time.monotonic()
+
+    def _judge(self, asked: float) -> None:
+        """Log that the loop has not answered for too long, and, later, that it has."""
+        if self._answered >= asked:
+            if self._stalled_at is not None:
+                log.info("agent_loop_recovered", seconds=round(self._answered - asked, 1))
+            self._asked = self._stalled_at = None
+        elif self._stalled_at is None and time.monotonic() - asked >= self._stall:
+            self._stalled_at = asked
+            silent = round(time.monotonic() - asked, 1)
+            log.warning("agent_loop_stalled", seconds=silent, stack=self.stack())
+
+
+def _waits(frame: FrameType | None) -> bool:
+    """Whether that is the place of a loop that waits for something to do: uvloop does it below our
+    call of it, asyncio in its selector."""
+    if frame is None:
+        return False
+    if frame.f_code is AgentLoop._main.__code__:
+        return True
+    back = frame.f_back
+    return back is not None and back.f_code is _RUN_ONCE and frame.f_code.co_name == "select"
 
 
 async def _logged(factory: Callable[[], _AnyCoroutine]) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 
 from agentpost.wakeups.base import Transaction
 
+_TOGETHER_SECONDS = 0.05
+"""Waits whose time is over within it end together, with the last of them."""
 _TEXTS_KEPT = 100
 """Texts that a place keeps until they are taken; further ones are lost."""
 
@@ -17,12 +21,12 @@ _TEXTS_KEPT = 100
 class MemoryWait:
     """See `Wait`."""
 
-    __slots__ = ("_future", "_hinted", "_hub", "_loop", "_over", "_subject", "_texts")
+    __slots__ = ("_future", "_hinted", "_hub", "_over", "_subject", "_texts", "loop")
 
     def __init__(self, hub: MemoryWakeups, subject: str, texts: bool) -> None:
         self._hub = hub
         self._subject = subject
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._future: asyncio.Future[bool] | None = None
         self._hinted = False
         self._over = False
@@ -41,12 +45,12 @@ class MemoryWait:
             return True
         if self.over or self._texts or seconds <= 0:
             return False
-        self._future = self._loop.create_future()
-        timer = self._loop.call_later(seconds, self._end, False)
+        self._future = self.loop.create_future()
+        number = self._hub.end_after(seconds, self)
         try:
             return await self._future or self._hinted  # a hint may come just after the time is over
         finally:
-            timer.cancel()
+            self._hub.ended(number, self)
             self._future = None
             self._hinted = False
 
@@ -66,16 +70,20 @@ class MemoryWait:
 
     def fire(self) -> None:
         """A hint, from any thread."""
-        self._loop.call_soon_threadsafe(self._hint)
+        self.loop.call_soon_threadsafe(self._hint)
 
     def tell(self, text: str) -> None:
         """A text, from any thread; who does not listen to texts is not woken."""
         if self._texts is not None:
-            self._loop.call_soon_threadsafe(self._take, text)
+            self.loop.call_soon_threadsafe(self._take, text)
+
+    def time_is_over(self) -> None:
+        """Of the call that waits, on its loop."""
+        self._end(False)
 
     def shut(self) -> None:
         """The door closes, from any thread."""
-        self._loop.call_soon_threadsafe(self._end, False)
+        self.loop.call_soon_threadsafe(self._end, False)
 
     def cancel(self) -> None:
         self._over = True
@@ -95,6 +103,15 @@ class MemoryWait:
             self._future.set_result(hinted)
 
 
+@dataclass(slots=True)
+class _End:
+    """A moment at which waits of an event loop end. They share a timer, since one for each would
+    take two thirds of a KiB."""
+
+    timer: asyncio.TimerHandle
+    waits: set[MemoryWait] = field(default_factory=set)
+
+
 class MemoryWakeups:
     """See `Wakeups`."""
 
@@ -103,6 +120,7 @@ class MemoryWakeups:
         self._lock = threading.Lock()
         self._closing = False
         self._held: set[str] = set()
+        self._ends: dict[tuple[asyncio.AbstractEventLoop, int], _End] = {}
 
     @property
     def closing(self) -> bool:
@@ -159,6 +177,31 @@ class MemoryWakeups:
 
     async def stop(self) -> None:
         """Nothing is connected."""
+
+    def end_after(self, seconds: float, wait: MemoryWait) -> int:
+        """Shut a wait of this loop after so many seconds, or up to `_TOGETHER_SECONDS` later,
+        unless it has `ended` before, which is to be called with the number that is returned."""
+        loop = wait.loop
+        number = math.ceil((loop.time() + seconds) / _TOGETHER_SECONDS)
+        end = self._ends.get((loop, number))
+        if end is None:
+            timer = loop.call_at(number * _TOGETHER_SECONDS, self._end, loop, number)
+            end = self._ends[loop, number] = _End(timer)
+        end.waits.add(wait)
+        return number
+
+    def ended(self, number: int, wait: MemoryWait) -> None:
+        """See `end_after`."""
+        end = self._ends.get((wait.loop, number))
+        if end is not None:
+            end.waits.discard(wait)
+            if not end.waits:
+                end.timer.cancel()
+                del self._ends[wait.loop, number]
+
+    def _end(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
+        for wait in self._ends.pop((loop, number)).waits:
+            wait.time_is_over()
 
     def add(self, subject: str, wait: MemoryWait) -> None:
         """A listener comes."""
