@@ -29,11 +29,14 @@ class Storing:
         await asyncio.sleep(0)
 
     async def _store(self, account: str) -> None:
-        async with self.intake.place(account, refusing=True):
+        await self.intake.enter(account, refusing=True)
+        try:
             self.begun.append(account)
             committed = asyncio.Event()
             self._commits.append(committed)
             await committed.wait()
+        finally:
+            self.intake.leave(account)
 
     async def commit(self) -> None:
         """What is being stored is committed together, and what comes next begins."""

@@ -11,7 +11,7 @@ With a single place nothing can be kept free: accounts take turns, call by call.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from typing import Generic, TypeVar
 
 W = TypeVar("W")
@@ -27,7 +27,7 @@ class FairQueue(Generic[W]):
     def __init__(self, slots: int) -> None:
         assert slots > 0
         self._free = slots
-        self._held: Counter[str] = Counter()
+        self._held: dict[str, int] = {}
         # In round-robin order: an account moves to the end when it gets a place or gives one back.
         self._waiting: dict[str, deque[W]] = {}
 
@@ -59,7 +59,7 @@ class FairQueue(Generic[W]):
         """Give the next place to a waiter: its account and itself. None when no place is free or
         none of those who wait may have it."""
         allowed = (account for account in self._waiting if self._may_take(account))
-        account = min(allowed, key=self._held.__getitem__, default=None)  # the first of equals
+        account = min(allowed, key=self.held, default=None)  # the first of equals
         if account is None:
             return None
         waiters = self._waiting.pop(account)
@@ -71,11 +71,11 @@ class FairQueue(Generic[W]):
 
     def held(self, account: str) -> int:
         """How many places the account holds."""
-        return self._held[account]
+        return self._held.get(account, 0)
 
     def give_back(self, account: str) -> None:
         """A place that `grant_next` gave to the account is free again."""
-        assert self._held[account] > 0
+        assert self.held(account) > 0
         self._free += 1
         self._held[account] -= 1
         if not self._held[account]:
@@ -85,7 +85,7 @@ class FairQueue(Generic[W]):
 
     def _give(self, account: str) -> None:
         self._free -= 1
-        self._held[account] += 1
+        self._held[account] = self.held(account) + 1
 
     def _may_take(self, account: str) -> bool:
-        return self._free > (1 if self._held[account] else 0)
+        return self._free > (1 if account in self._held else 0)

@@ -3,9 +3,6 @@ turn (design: More than can be served)."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Final
 
 import structlog
@@ -36,7 +33,7 @@ class Intake:
         self._clock = clock
         self._most = most
         self._total = 0
-        self._of_account: Counter[str] = Counter()
+        self._of_account: dict[str, int] = {}
         self._storing = FairSemaphore(STORED_AT_ONCE)
         self._refused = 0
         self._reported_at: int | None = None
@@ -54,14 +51,14 @@ class Intake:
     def has_many(self, account_id: str) -> bool:
         """Whether the account has so many waiting that new connections should bring no more of
         them. What `check` allows beyond is for connections that are open."""
-        return room.has_many(self._most, self._total, self._of_account[account_id])
+        return room.has_many(self._most, self._total, self._of_account.get(account_id, 0))
 
     def check(self, account_id: str) -> None:
         """Raise `Overloaded` when as many wait as may, or when the account has its share of them.
 
         Asked before anything is read of a message, since reading costs more than refusing.
         """
-        found = room.room(self._most, self._total, self._of_account[account_id])
+        found = room.room(self._most, self._total, self._of_account.get(account_id, 0))
         if found is room.Room.FREE:
             return
         self._report()
@@ -71,25 +68,30 @@ class Intake:
             raise Overloaded(f"{text} soon.", seconds)
         raise Overloaded("More messages arrive than can be taken; send it again soon.", seconds)
 
-    @asynccontextmanager
-    async def place(self, account_id: str, *, refusing: bool) -> AsyncIterator[None]:
-        """Wait until it is the account's turn, for a message that is stored inside; with
-        ``refusing`` raises as `check`, since others may have come after that was asked."""
+    async def enter(self, account_id: str, *, refusing: bool) -> None:
+        """Wait until it is the account's turn to have a message stored; `leave` follows, whatever
+        becomes of it. With ``refusing`` raises as `check`, since others may have come after that
+        was asked."""
         if refusing:
             self.check(account_id)
         self._total += 1
-        self._of_account[account_id] += 1
+        self._of_account[account_id] = self._of_account.get(account_id, 0) + 1
         try:
             await self._storing.acquire(account_id)
-            try:
-                yield
-            finally:
-                self._storing.release(account_id)
-        finally:
-            self._total -= 1
-            self._of_account[account_id] -= 1
-            if not self._of_account[account_id]:
-                del self._of_account[account_id]
+        except BaseException:
+            self._forget(account_id)
+            raise
+
+    def leave(self, account_id: str) -> None:
+        """A message of the account is stored, or will not be."""
+        self._storing.release(account_id)
+        self._forget(account_id)
+
+    def _forget(self, account_id: str) -> None:
+        self._total -= 1
+        self._of_account[account_id] -= 1
+        if not self._of_account[account_id]:
+            del self._of_account[account_id]
 
     def _report(self) -> None:
         self._refused += 1

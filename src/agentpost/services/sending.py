@@ -8,8 +8,10 @@ repeats another by its idempotency key gets that one's message instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from agentpost.clock import new_id
 from agentpost.db import accounts, conversations, endpoints
@@ -50,6 +52,8 @@ from agentpost.services.messages import Caller
 from agentpost.services.new_messages import NewMessage as NewMessage  # noqa: PLC0414 - see `admit`
 from agentpost.services.new_messages import conversation_of, message_of, window_of
 from agentpost.services.post_window import until_turn_ends
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,14 +275,22 @@ async def accept(
 
     while True:
         try:
-            async with ctx.intake.place(caller.account_id, refusing=not new.scheduled):
-                done = await ctx.db.write(fn)
+            done = await _write(ctx, caller.account_id, fn, refusing=not new.scheduled)
         except _KeyTaken:
             continue  # another call with the key committed in between: the next try finds it
         if isinstance(done, Accepted):
             return done
         assert done.asking_message_id is not None
         said = await answering.heard(ctx, done.asking_message_id, done.id, new.text)
+
+
+async def _write(ctx: AppContext, account_id: str, fn: Callable[[Tx], T], *, refusing: bool) -> T:
+    """`Database.write` for a message, when it is the account's turn; see `Intake.enter`."""
+    await ctx.intake.enter(account_id, refusing=refusing)
+    try:
+        return await ctx.db.write(fn)
+    finally:
+        ctx.intake.leave(account_id)
 
 
 class _KeyTaken(Exception):
