@@ -231,6 +231,7 @@ async def test_a_lost_connection_while_placing_is_made_good(
             tx.one("SELECT 1")
             scaled.cut("agentpost")
         pair[0].engine.dispatch(tx, "job_a", 1)
+        tx.one("SELECT 1")  # meets the break: of a COMMIT that was sent, nobody would know
 
     await pair[0].db.write(fn)
     assert len(tries) == 2
