@@ -19,8 +19,15 @@ from structlog.testing import capture_logs
 from agentpost.db import sqlite, sqlite_group
 from agentpost.db.session import Tx
 from agentpost.db.sqlite import SqliteDatabase
+from agentpost.db.sqlite_group import SqliteTx
 from agentpost.domain.errors import StoreUnavailable
 from tests.waiting import PATIENCE
+
+
+def connection_of(tx: Tx) -> sqlite3.Connection:
+    assert isinstance(tx, SqliteTx)
+    return tx.connection
+
 
 INSERT = "INSERT INTO samples (body) VALUES (?)"
 
@@ -74,7 +81,7 @@ async def test_a_connection_that_cannot_take_back_is_replaced(
     db: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def close_it(tx: Tx) -> None:
-        tx.connection.close()  # whatever is done with it from here on raises
+        connection_of(tx).close()  # whatever is done with it from here on raises
 
     with pytest.raises(sqlite3.ProgrammingError):
         await db.write(close_it)
@@ -117,7 +124,7 @@ async def test_commits_missed_by_a_broken_connection_are_looked_for(tmp_path: Pa
     db = SqliteDatabase(tmp_path / "a.db", on_external_commit=seen.set, external_check_seconds=0.01)
     db.open()
     with pytest.raises(sqlite3.ProgrammingError):
-        await db.write(lambda tx: tx.connection.close())
+        await db.write(lambda tx: connection_of(tx).close())
     assert await asyncio.to_thread(seen.wait, PATIENCE)
     await asyncio.to_thread(db.close)
 
@@ -203,7 +210,7 @@ async def test_a_reader_that_broke_reads_again(db: SqliteDatabase) -> None:
     await db.write(put())
 
     def break_it(tx: Tx) -> None:
-        tx.connection.close()
+        connection_of(tx).close()
 
     for _ in range(2 * sqlite.READERS):  # every reader in turn
         with pytest.raises(sqlite3.ProgrammingError):

@@ -32,11 +32,6 @@ class TracedTx:
         self.after = tx.after
         self.values: set[str] = set()
 
-    @property
-    def connection(self) -> Any:
-        """See `Tx.connection`."""
-        return self._tx.connection
-
     def run(self, sql: str, params: Params = ()) -> None:
         """See `Tx.run`."""
         self._keep(params)

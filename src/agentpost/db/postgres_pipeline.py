@@ -289,13 +289,6 @@ class PostgresTx:
         self.callbacks: list[Callable[[], None]] = []
         self.has_written = False
 
-    @property
-    def connection(self) -> Any:
-        """See `Tx.connection`."""
-        self.has_written = True
-        self._pipeline.leave()
-        return self._pipeline.connection
-
     def execute(self, sql: str, params: Params = ()) -> int:
         """See `Tx.execute`."""
         self.has_written = True

@@ -23,11 +23,6 @@ Row = tuple[Any, ...]
 class Tx(Protocol):
     """One transaction."""
 
-    @property
-    def connection(self) -> Any:
-        """The driver's own connection, for an adapter that must take part in the commit."""
-        ...
-
     def execute(self, sql: str, params: Params = ()) -> int:
         """Run a statement; the number of rows it changed."""
         ...

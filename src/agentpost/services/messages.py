@@ -43,10 +43,7 @@ async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
 
     def fn(tx: Tx) -> Snapshot:
         message_rows.snapshot_ahead(tx, message_id)
-        message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
-        if message is None:
-            raise not_found("message")
-        return message_rows.snapshot(tx, message)
+        return _of_key(tx, caller, message_id, ctx.clock.now())
 
     if not ids.is_id(ids.MESSAGE, message_id):
         raise not_found("message")
@@ -64,14 +61,18 @@ async def get_once_settled(
         state = message_rows.state_of_key(tx, message_id, caller.key_id, now)
         if state is not None and not state[2] and (has_seen is None or has_seen(state[0])):
             return state[:2]
-        message = message_rows.get_of_key(tx, message_id, caller.key_id, now)
-        if message is None:
-            raise not_found("message")
-        return message_rows.snapshot(tx, message)
+        return _of_key(tx, caller, message_id, now)
 
     if not ids.is_id(ids.MESSAGE, message_id):
         raise not_found("message")
     return await ctx.db.read(fn)
+
+
+def _of_key(tx: Tx, caller: Caller, message_id: str, now: int) -> Snapshot:
+    message = message_rows.get_of_key(tx, message_id, caller.key_id, now)
+    if message is None:
+        raise not_found("message")
+    return message_rows.snapshot(tx, message)
 
 
 @read_transaction
