@@ -257,6 +257,9 @@ def test_postgresql_that_was_stopped(
         own.start()
         await_ready(server)
         eventually(lambda: send(caller).status_code == 201, NOTICED_SECONDS)
+        eventually(lambda: lines(server, "database_reachable"), NOTICED_SECONDS)
+        assert lines(server, "database_unreachable")
+        assert not [line for line in server.log_lines() if '"psycopg.pool"' in line]
         server.stop()
     finally:
         own.stop()

@@ -103,10 +103,12 @@ class PostgresDatabase:
 
     def open(self) -> None:
         """See `Database.open`."""
+        from agentpost.db import postgres_outage
         from agentpost.db.postgres_group import GroupWriter
         from agentpost.db.postgres_pipeline import PipelinedConnection
         from agentpost.db.postgres_pool import WarmPool
 
+        postgres_outage.watch()
         # One more than the threads: `read_now` borrows one on its caller's thread.
         self._pool = WarmPool(
             self._url,
@@ -165,10 +167,13 @@ class PostgresDatabase:
         return self._run(fn, BEGIN_READ, time.monotonic() + _WAIT_SECONDS)
 
     def _configure(self, connection: PipelinedConnection) -> None:
+        from agentpost.db.postgres_outage import OUTAGE
+
         connection.prepare_threshold = None  # what is prepared, the pipeline knows
         commit = "on" if self._durability == "full" else "off"
         connection.execute(f"SET synchronous_commit = {commit}".encode())
         connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS:.0f}s'".encode())
+        OUTAGE.connected()
 
     def _write_singly(self, item: Write) -> None:
         """Run a write in a transaction of its own, on another thread, and resolve it."""

@@ -31,6 +31,7 @@ from agentpost.delivery.concurrency import (
 )
 from agentpost.delivery.sender import Sender
 from agentpost.domain.endpoints import Attempted, Claimed
+from agentpost.domain.errors import reason_of
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_ATTEMPTS_MAX
 from agentpost.egress.client import Egress, PostResult
 from agentpost.services import deliveries
@@ -164,11 +165,16 @@ class Deliveries:
 
     async def _sweep(self) -> None:
         """Retries fall due, claims of dead nodes run out, a wake-up may have been lost."""
+        failing = ""
         while True:
             try:
                 await self._find_due()
-            except Exception:
-                log.exception("webhook_sweep_failed")
+                failing = ""
+            except Exception as error:
+                reason = reason_of(error)
+                if reason != failing:  # logged once for as long as it is the same
+                    log.exception("webhook_sweep_failed")
+                failing = reason
             await asyncio.sleep(self._ctx.settings.sweep_seconds)
 
     async def _find_due(self) -> None:

@@ -48,6 +48,8 @@ _STOP_SECONDS = 2.0
 _STOP_TRIES = 2
 _RETRY_SECONDS_MIN = 0.1
 _RETRY_SECONDS_MAX = 5.0
+_LINE_SECONDS = 60.0
+"""How long an interruption is not logged again."""
 _SCHEMA_LOCK = 7_301_994_652
 
 
@@ -173,14 +175,17 @@ class ProcrastinateEngine:
     async def _serve(self, executor: JobExecutor) -> None:
         """Keep a Procrastinate worker running."""
         tries = 0
+        said_at = -_LINE_SECONDS
         while True:
             began = asyncio.get_running_loop().time()
             self._running = asyncio.create_task(self._work(executor))
             await asyncio.wait({self._running})  # its end is not ours
             error = None if self._running.cancelled() else self._running.exception()
-            if error is not None:
+            now = asyncio.get_running_loop().time()
+            if error is not None and now - said_at >= _LINE_SECONDS:
                 log.warning("dispatch_interrupted", error=str(error.__cause__ or error).strip())
-            if asyncio.get_running_loop().time() - began > _RETRY_SECONDS_MAX:
+                said_at = now
+            if now - began > _RETRY_SECONDS_MAX:
                 tries = 0
             await asyncio.sleep(backoff.pause(tries, _RETRY_SECONDS_MIN, _RETRY_SECONDS_MAX))
             tries += 1
