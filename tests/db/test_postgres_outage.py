@@ -4,8 +4,11 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from structlog.testing import capture_logs
+import structlog
+from structlog.testing import LogCapture
+from structlog.typing import EventDict
 
+from agentpost.db import postgres_outage
 from agentpost.db.postgres_outage import Outage, PoolRecords
 
 POOL = logging.getLogger("psycopg.pool")
@@ -13,6 +16,14 @@ POOL = logging.getLogger("psycopg.pool")
 
 class Seconds:
     now = 1000.0
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> list[EventDict]:
+    """What is logged."""
+    capture = LogCapture()
+    monkeypatch.setattr(postgres_outage, "log", structlog.wrap_logger(None, processors=[capture]))
+    return capture.entries
 
 
 @pytest.fixture
@@ -30,15 +41,16 @@ def try_to_connect(times: int) -> None:
         POOL.warning("reconnection attempt in pool %r failed after %s sec", "pool-1", 4.0)
 
 
-def test_an_outage_is_a_line_a_minute(outage: Outage, caplog: pytest.LogCaptureFixture) -> None:
-    with capture_logs() as lines:
-        POOL.warning("discarding broken connection: %s", "connection")
-        for seconds in (0, 30, 31, 30, 59):
-            Seconds.now += seconds
-            try_to_connect(20)
-        Seconds.now += 5
-        outage.connected()
-        outage.connected()
+def test_an_outage_is_a_line_a_minute(
+    outage: Outage, lines: list[EventDict], caplog: pytest.LogCaptureFixture
+) -> None:
+    POOL.warning("discarding broken connection: %s", "connection")
+    for seconds in (0, 30, 31, 30, 59):
+        Seconds.now += seconds
+        try_to_connect(20)
+    Seconds.now += 5
+    outage.connected()
+    outage.connected()
     assert lines == [
         line("warning", "unreachable", 0, 1, error="refused"),
         line("warning", "unreachable", 61, 41, error="refused"),
@@ -48,13 +60,13 @@ def test_an_outage_is_a_line_a_minute(outage: Outage, caplog: pytest.LogCaptureF
     assert not caplog.records, "the library's own lines"
 
 
-def test_one_that_begins_within_a_minute_of_the_last_line_is_only_counted(outage: Outage) -> None:
-    with capture_logs() as lines:
-        for _ in range(10):
-            try_to_connect(3)
-            outage.connected()
-            Seconds.now += 10
+def test_one_that_begins_within_a_minute_of_the_last_line_is_only_counted(
+    outage: Outage, lines: list[EventDict]
+) -> None:
+    for _ in range(10):
+        try_to_connect(3)
         outage.connected()
+        Seconds.now += 10
     assert [it["event"] for it in lines] == [
         *("database_unreachable", "database_reachable"),
         *("database_unreachable", "database_reachable"),

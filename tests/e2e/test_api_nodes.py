@@ -1,16 +1,21 @@
-"""Two API nodes on one database answer as one: limits, idempotency, keys, the switch."""
+"""Two API nodes on one database answer as one: limits, idempotency, keys, the switch. What does not
+fit the other one, each says of itself."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
+from tests import forked
 from tests.conformance.test_ratelimit import redis_url
 from tests.e2e.caller import Caller
 from tests.e2e.server import ACCOUNT, AgentServer
+from tests.forked import SetClock
 from tests.servers import Postgres
 from tests.waiting import PATIENCE, PROMPT, eventually, holds_after
 
@@ -21,11 +26,14 @@ NodesMaker = Callable[..., list[Caller]]
 
 
 @contextmanager
-def started(home: Path, **settings: object) -> Iterator[list[Caller]]:
-    """Two API nodes with these settings, which name their database; a caller for each."""
+def started(home: Path, clocks: Path | None = None, **settings: object) -> Iterator[list[Caller]]:
+    """Two API nodes with these settings, which name their database; a caller for each. ``clocks``:
+    where each has the file of its `SetClock`, named after it."""
     with ExitStack() as ends:
         callers: list[Caller] = []
         for name in ("one", "two"):
+            if clocks is not None:
+                settings["clock"] = SetClock(clocks / f"{name}.clock").file
             node = AgentServer(home / name, role="api", **settings).start()
             ends.callback(node.stop)
             callers.append(Caller(node))
@@ -54,9 +62,14 @@ def two_nodes(
     postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[Caller]]:
     """Callers of two API nodes without limits."""
+    home = tmp_path_factory.mktemp("nodes")
+    often = {
+        "agentpost.cluster.heartbeat._COMPARED_BEATS": 1,
+        "agentpost.cluster.heartbeat.BEAT_SECONDS": 0.1,
+    }
     with (
         postgres.database(postgres.schema()) as url,
-        started(tmp_path_factory.mktemp("nodes"), database_url=url) as callers,
+        started(home, database_url=url, clocks=home, constants=often) as callers,
     ):
         yield callers
 
@@ -124,3 +137,45 @@ def test_a_key_revoked_on_one_node_is_refused_by_the_other(two_nodes: list[Calle
     eventually(lambda: codes() == {503}, PROMPT)
     one.server.command("maintenance", "off")
     eventually(lambda: codes() == {200}, PROMPT)
+
+
+def test_a_node_with_a_wrong_clock_says_so(two_nodes: list[Caller]) -> None:
+    """Here by which it would end the other's turns (a turn has two minutes)."""
+    one, two = (caller.server for caller in two_nodes)
+    assert two.clock is not None
+    clock = SetClock(two.clock)
+
+    def degraded() -> object:
+        return httpx2.get(f"{two.url}/readyz", timeout=PATIENCE).json().get("degraded")
+
+    clock.set(200.0)
+    try:
+        eventually(lambda: degraded() == ["clock"], PATIENCE)
+        ahead = [node["clock_ahead_seconds"] for node in one.command("nodes")]
+        assert [seconds > 190 for seconds in ahead] == [False, True]
+        found = [each for each in findings(one) if each["state"] == "clock"]
+        assert len(found) == 1
+        assert "seconds ahead of the database's" in found[0]["problem"]
+        said = [line for line in two.log_lines() if '"store_degraded"' in line]
+        assert "ahead of the database's" in said[0]
+        assert not [line for line in one.log_lines() if '"clock"' in line]
+    finally:
+        clock.set(0.0)
+    eventually(lambda: degraded() is None, PATIENCE)
+
+
+def test_several_nodes_without_an_address_in_common_say_so(two_nodes: list[Caller]) -> None:
+    for caller in two_nodes:
+        warned = [
+            line for line in caller.server.log_lines() if "AGENTPOST_BASE_URL is not set" in line
+        ]
+        assert len(warned) == 1
+        assert caller.server.url in warned[0]
+    assert "base_url" in {each["id"] for each in findings(two_nodes[0].server)}
+
+
+def findings(server: AgentServer) -> list[dict[str, str]]:
+    """What the doctor finds beside the server."""
+    done = forked.run(["doctor", "--json"], env=server._environment(), cwd=server.home)
+    found: list[dict[str, str]] = json.loads(done.stdout)["findings"]
+    return found

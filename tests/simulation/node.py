@@ -136,6 +136,10 @@ class _BeatLine:
         """See `DedicatedConnection.write`."""
         return self._world.write_now(fn)
 
+    def time(self) -> int | None:
+        """See `DedicatedConnection.time`: the nodes and the database have one clock."""
+        return None
+
     def close(self) -> None:
         """See `DedicatedConnection.close`."""
 

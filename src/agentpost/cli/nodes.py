@@ -20,7 +20,7 @@ EXAMPLES: Final = {
 }
 _COLUMNS = (
     *("id", "host", "pid", "role", "version", "state", "since", "last_beat"),
-    *("turns", "jobs", "held_calls"),
+    *("turns", "jobs", "held_calls", "clock_ahead_seconds"),
 )
 
 
@@ -33,7 +33,8 @@ def nodes(as_json: AsJson = False) -> None:
     """List the server processes: since when each runs, its version, its last beat, what it runs.
 
     A draining one takes no more work. A silent one is taken for dead after three seconds; then it
-    leaves the list.
+    leaves the list. A clock that is more than five seconds ahead of the database's, or behind it,
+    has to be set.
     """
     from agentpost.services import nodes as services
 
@@ -56,9 +57,10 @@ def nodes(as_json: AsJson = False) -> None:
 
 def _shape(line: NodeLine, state: str, alone: bool) -> dict[str, Any]:
     """``alone``: with SQLite nobody watches, so a node beats once, when it starts."""
-    from agentpost.domain.times import iso
+    from agentpost.domain.times import SECOND, iso
 
     node = line.record
+    ahead = None if node.clock_ahead is None else round(node.clock_ahead / SECOND, 1)
     return {
         "id": node.id,
         "host": node.host,
@@ -72,4 +74,5 @@ def _shape(line: NodeLine, state: str, alone: bool) -> dict[str, Any]:
         "turns": line.turns,
         "jobs": line.jobs,
         "held_calls": None if alone else node.held_calls,
+        "clock_ahead_seconds": ahead,
     }

@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
+from typing import Final
 
 import structlog
 
@@ -25,6 +26,8 @@ BEAT_SECONDS = 1.0
 DEAD_SECONDS = 3.0
 _STOP_SECONDS = 2.0
 _FIRST_TRIES = 5
+_COMPARED_BEATS: Final = 10
+"""After so many beats the clock is compared with the database's again."""
 _WORKER = "worker"
 """The role of nodes that answer no callers."""
 _WORKING = frozenset({_WORKER, "all"})
@@ -46,6 +49,7 @@ class Heartbeat:
         self._beats = beats
         self._lease = lease
         self._seen: dict[str, _Seen] = {}
+        self._until_compared = 0  # beats
         self._is_known = False  # whether the last look went well
         self._looked = 0.0
         self._stopped = threading.Event()
@@ -81,6 +85,14 @@ class Heartbeat:
         """For how many microseconds each other node has been silent."""
         return {node: seconds(it.silent) for node, it in self._seen.items()}
 
+    def clock_ahead(self) -> int | None:
+        """See `Beats.clock_ahead`."""
+        return self._beats.clock_ahead
+
+    def living(self) -> int:
+        """How many other nodes live, as far as is known here."""
+        return sum(it.silent < DEAD_SECONDS for it in self._seen.values())
+
     def readers_elsewhere(self) -> bool:
         """Whether another node lives that answers callers, or may live: that is not known before
         the first look, and after one that failed."""
@@ -115,6 +127,10 @@ class Heartbeat:
                 beating = True
 
     def _beat(self) -> None:
+        if self._until_compared == 0:
+            self._beats.compare_clocks()
+            self._until_compared = _COMPARED_BEATS
+        self._until_compared -= 1
         sent = self._lease.now()
         beats = self._beats.beat()
         self._lease.renew(sent)

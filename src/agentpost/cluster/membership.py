@@ -10,7 +10,7 @@ import structlog
 
 from agentpost.cluster.heartbeat import Heartbeat
 from agentpost.runtime.job_runner import JobRunner
-from agentpost.services import nodes, turns, upkeep
+from agentpost.services import health_state, node_faults, nodes, turns, upkeep
 from agentpost.services.context import AppContext
 
 log = structlog.get_logger(__name__)
@@ -32,6 +32,7 @@ class Nodes:
         self._job_runner = job_runner
         self._heart = heart
         self._gone: set[str] = set()
+        self._address_is_said = False
         self._left_open = False  # by the last look, for a node that is alone
 
     async def enter(self) -> None:
@@ -41,6 +42,7 @@ class Nodes:
         else:
             self._gone = set(await nodes.beat(self._ctx)) - {self._ctx.node}
         await nodes.describe(self._ctx, platform.node(), os.getpid())
+        self._look_at_itself()
         log.info("node_joined", node=self._ctx.node, role=self._ctx.settings.role)
 
     async def recover_open(self) -> None:
@@ -65,12 +67,28 @@ class Nodes:
             if self._left_open:
                 await self._recover_open(set())
             return
+        self._look_at_itself()
         dead: set[str] = set()
         for node, beat in self._heart.dead().items():
             if await nodes.forget(self._ctx, node, beat):
                 log.warning("node_dead", node=node)
                 dead.add(node)
         await self._recover_open(dead)
+
+    def _look_at_itself(self) -> None:
+        """Say what is wrong with this node among the others, once for as long as it lasts."""
+        if self._heart is None:
+            return
+        ahead = self._heart.clock_ahead()
+        problem = node_faults.clock_problem(ahead)
+        if problem is not None:
+            self._ctx.health.failed(health_state.CLOCK, problem)
+        elif ahead is not None:
+            self._ctx.health.works(health_state.CLOCK)
+        problem = node_faults.address_problem(self._ctx.settings, self._heart.living())
+        if problem is not None and not self._address_is_said:
+            self._address_is_said = True
+            log.warning("settings_warning", warning=problem)
 
     async def _recover_open(self, dead: set[str]) -> None:
         left = await upkeep.left_behind(self._ctx, dead)

@@ -8,14 +8,14 @@ from typing import Final
 from agentpost import __version__
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.domain.records import NodeRecord
+from agentpost.domain.node_records import NodeRecord
 
 NODES: Final = Mapper(NodeRecord, "nodes")
 _BEAT = (
-    "INSERT INTO nodes (id, started_at, beat, beat_at, version, held_calls)"
-    " VALUES (?, ?, 1, ?, ?, ?)"
+    "INSERT INTO nodes (id, started_at, beat, beat_at, version, held_calls, clock_ahead)"
+    " VALUES (?, ?, 1, ?, ?, ?, ?)"
     " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1, beat_at = excluded.beat_at,"
-    " held_calls = excluded.held_calls"
+    " held_calls = excluded.held_calls, clock_ahead = excluded.clock_ahead"
 )
 _CONFIRM = (
     "INSERT INTO nodes (id, started_at, beat, beat_at, version) VALUES (?, ?, 1, ?, ?)"
@@ -39,10 +39,12 @@ class Beat:
     is_draining: bool
 
 
-def beat(tx: Tx, node: str, now: int, held_calls: int = 0) -> dict[str, Beat]:
+def beat(
+    tx: Tx, node: str, now: int, held_calls: int = 0, clock_ahead: int | None = None
+) -> dict[str, Beat]:
     """One more beat of a node, which runs this version and holds so many calls; every node's
-    beat."""
-    tx.run(_BEAT, (node, now, now, __version__, held_calls))
+    beat. ``clock_ahead``: see `NodeRecord`."""
+    tx.run(_BEAT, (node, now, now, __version__, held_calls, clock_ahead))
     return {row[0]: Beat(row[1], row[2], row[3] is not None) for row in tx.all(_BEATS)}
 
 

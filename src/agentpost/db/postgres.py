@@ -32,6 +32,7 @@ log = structlog.get_logger(__name__)
 
 BEGIN: Final = "BEGIN"
 BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_TIME: Final = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint"
 _CONNECTIONS = 10
 _OPEN_SECONDS = 30
 _KWARGS: Final[dict[str, Any]] = {"application_name": "agentpost", "autocommit": True}
@@ -291,6 +292,11 @@ class PostgresDedicatedConnection:
             self.close()
             raise
         return result
+
+    def time(self) -> int | None:
+        """See `DedicatedConnection.time`."""
+        row = self.write(lambda tx: tx.one(_TIME))
+        return None if row is None else int(row[0])
 
     def close(self) -> None:
         """See `DedicatedConnection.close`."""

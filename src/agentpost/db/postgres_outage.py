@@ -63,8 +63,6 @@ class Outage:
 
     def connected(self) -> None:
         """A connection was made; logged when it was logged that none could be."""
-        if self._since is None:
-            return
         with self._lock:
             if self._since is None:
                 return

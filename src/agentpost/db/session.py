@@ -109,6 +109,11 @@ class DedicatedConnection(Protocol):
         the next call begins another one. Nothing can follow its commit."""
         ...
 
+    def time(self) -> int | None:
+        """The database's own clock, in microseconds since 1970 UTC; None where that is this
+        machine's. Blocks and raises as `write` does."""
+        ...
+
     def close(self) -> None:
         """Disconnect; safe on another thread."""
         ...

@@ -26,14 +26,14 @@ from agentpost.db.columns import (
     text_column,
     time_column,
 )
-from agentpost.domain import records, user_records, webhook_records
+from agentpost.domain import node_records, records, user_records, webhook_records
 from agentpost.domain.schedules import ScheduleRecord
 
 metadata = MetaData()
 
 meta = Table("meta", metadata, Column("name", Text, primary_key=True), text_column("value"))
 
-nodes = Table("nodes", metadata, *columns_of(records.NodeRecord))
+nodes = Table("nodes", metadata, *columns_of(node_records.NodeRecord))
 schema_support = Table("schema_support", metadata, id_column("serves_from"))
 accounts = Table(
     "accounts", metadata, *columns_of(records.AccountRecord), UniqueConstraint("email")

@@ -2,7 +2,8 @@
 
 It reports overdue rows of every sweep: turns, jobs, expired messages, bytes, uploads, deleted
 works, endpoints that only fail, mail. Secrets that no key of this server decrypts are named too,
-a place for steps where no worker process comes up, and a malware scanner that fails.
+a place for steps where no worker process comes up, a malware scanner that fails, and nodes whose
+clock or address does not fit the others'.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from agentpost.services import (
     health,
     health_state,
     missing_runs,
+    node_faults,
     scanning,
     step_places,
     storage_audit,
@@ -103,6 +105,7 @@ async def _neglected(ctx: AppContext) -> list[Finding]:
         found = rows.neglected(tx, ctx.clock.now(), **limits, mail_is_sent=mail_is_sent)
         neglected = [Finding(*row) for row in found]
         missing = [Finding(*row, _MISSING) for row in missing_runs.still_missing(tx)]
-        return [*neglected, *missing]
+        nodes = [Finding(*row) for row in node_faults.found(tx, ctx)]
+        return [*neglected, *missing, *nodes]
 
     return await ctx.db.read(fn)

@@ -17,9 +17,11 @@ ENGINE: Final = "engine"
 REDIS: Final = "redis"
 NOTICES: Final = "notices"
 SCANNER: Final = "scanner"
-OPTIONAL: Final = frozenset({REDIS, NOTICES, SCANNER})
+CLOCK: Final = "clock"
+OPTIONAL: Final = frozenset({REDIS, NOTICES, SCANNER, CLOCK})
 """Parts without which all else works, only slower or less exactly; without the scanner files are
-refused, and messages without files are not."""
+refused, and messages without files are not. The clock is this machine's, where it is not the
+database's (`services.node_faults`)."""
 PROBLEMS: Final = {
     DATABASE: "The database cannot be written to or read from.",
     BLOBS: "Files cannot be stored or read.",

@@ -12,9 +12,9 @@ from agentpost.db import nodes as rows
 from agentpost.db import operating
 from agentpost.db.nodes import Beat as Beat  # noqa: PLC0414 - see `Beats.beat`
 from agentpost.db.session import DedicatedConnection, Tx
-from agentpost.domain.records import NodeRecord
+from agentpost.domain.node_records import NodeRecord
 from agentpost.domain.times import seconds
-from agentpost.services import missing_runs, record
+from agentpost.services import missing_runs, node_faults, record
 from agentpost.services.context import NODES, AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
 
@@ -25,7 +25,12 @@ SILENT_SECONDS = 3.0
 
 class Beats:
     """Beats of one node on a line of its own; for one thread. ``node`` is whose; ``held_calls``:
-    how many calls it holds now."""
+    how many calls it holds now.
+
+    Attributes:
+        clock_ahead: how many microseconds its clock was ahead of the database's when they were
+            compared last, at least; None where there is nothing to compare, or not yet.
+    """
 
     def __init__(
         self,
@@ -38,11 +43,19 @@ class Beats:
         self._connection = connection
         self._clock = clock
         self._held_calls = held_calls
+        self.clock_ahead: int | None = None
 
     def beat(self) -> dict[str, Beat]:
         """Beat once; every node's beat as it is now. Blocks; raises what the database raises."""
-        held = self._held_calls()
-        return self._connection.write(lambda tx: rows.beat(tx, self.node, self._clock.now(), held))
+        held, ahead, now = self._held_calls(), self.clock_ahead, self._clock.now
+        return self._connection.write(lambda tx: rows.beat(tx, self.node, now(), held, ahead))
+
+    def compare_clocks(self) -> None:
+        """Compare this node's clock with the database's. Blocks; raises what the database does."""
+        before = self._clock.now()
+        there = self._connection.time()
+        if there is not None:
+            self.clock_ahead = node_faults.clock_ahead_of(there, before, self._clock.now())
 
     def close(self) -> None:
         """Disconnect."""
@@ -59,6 +72,11 @@ class NodeLine:
     turns: int
     is_here: bool
     silent: int | None
+
+    @property
+    def clock_problem(self) -> str | None:
+        """See `node_faults.clock_problem`."""
+        return node_faults.clock_problem(self.record.clock_ahead)
 
 
 @read_transaction
@@ -94,7 +112,8 @@ def state_of(node: NodeRecord, now: int, served: bool | None) -> str:
         return "ended"
     if node.beat_at is None:
         return "unknown"
-    if served is None and now - node.beat_at > seconds(SILENT_SECONDS):
+    beat_at = node.beat_at - (node.clock_ahead or 0)
+    if served is None and now - beat_at > seconds(SILENT_SECONDS):
         return "silent"
     return "running" if node.draining_at is None else "draining"
 

@@ -16,7 +16,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.job import JobState
 from agentpost.domain.times import seconds
-from agentpost.services import credits, record, turns
+from agentpost.services import credits, health_state, record, turns
 from agentpost.services.context import AppContext
 from agentpost.services.sweeping import sweep
 from agentpost.services.transactions import read_transaction
@@ -35,9 +35,10 @@ async def expire_waiting_turns(ctx: AppContext) -> None:
 async def abandon_turns(ctx: AppContext) -> None:
     """End turns over their limit, one sweep later than the runner, which cancels its agent first.
 
-    Left to processes that run turns: the next of the conversation begins in the same commit.
+    Left to processes that run turns: the next of the conversation begins in the same commit. And to
+    those whose clock is right: the times were written by others (design: Clocks of nodes).
     """
-    if ctx.turns is None:
+    if ctx.turns is None or health_state.CLOCK in ctx.health.degraded():
         return
     grace = ctx.settings.turn_limit_seconds + ctx.settings.sweep_seconds
 
