@@ -33,6 +33,10 @@ class Server:
     def on(self, route: str, *bodies: Any, status: int = 200) -> None:
         self._answers[route] += [(body, status) for body in bodies]
 
+    def forget(self) -> None:
+        """Nothing is scripted any more."""
+        self._answers.clear()
+
     async def handle(self, request: Request) -> Response:
         body = await request.body()
         route = f"{request.method} {request.url.path}"

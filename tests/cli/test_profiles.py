@@ -10,6 +10,7 @@ from agentpost.cli import profiles
 from agentpost.cli.connection import resolve
 from tests.cli.scripted import Server, run, server
 from tests.client.scripted import KEY
+from tests.servers import free_port
 
 __all__ = ["server"]
 ACCOUNT = {"user_id": "usr_1", "name": "Ann", "email": "a@b.c", "credits": 9}
@@ -53,16 +54,61 @@ def test_login_refused_keeps_nothing(server: Server) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["login"], "give --url and --key-stdin"),
-        (["login", "--key-stdin"], "give --url"),
+        (["login"], "give the address and --key-stdin"),
+        (["login", "--key-stdin"], "give the address"),
         (["login", "--profile", "a b", "--url", "x", "--key-stdin"], "the name of a profile"),
         (["login", "--key", "svc_key_x"], "No such option: --key"),
+        (["login", "a:1", "--url", "b:1", "--key-stdin"], "give one address, not a:1 and b:1"),
+        (["login", "ftp://a", "--key-stdin"], "'ftp://a' is not the address of a server"),
+        (["login", "http://a b", "--key-stdin"], "such as http://127.0.0.1:8080"),
     ],
 )
 def test_login_called_wrongly(arguments: list[str], text: str) -> None:
     result = run(*arguments, stdin="k")
     assert result.exit_code == 2
     assert text in result.stderr
+
+
+def test_login_takes_an_address_without_a_scheme(alone: Server) -> None:
+    address = alone.url.removeprefix("http://")
+    result = run("login", address, "--key-stdin", stdin=KEY)
+    assert result.exit_code == 0, result.output
+    assert profiles.load().by_name["default"].url == alone.url
+    assert [key for _, key, _ in alone.asked] == ["Bearer none", f"Bearer {KEY}"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "text"),
+    [
+        ("", b"<html>", 404, "is no agentpost server (it answered 404)"),
+        ("", {"hello": 1}, 200, "is no agentpost server (its answer is not one of this API)"),
+        (
+            "/dashboard",
+            {"error": "not_found", "message": "No."},
+            404,
+            "without its path /dashboard",
+        ),
+    ],
+)
+def test_a_key_is_not_sent_to_what_is_no_agentpost(
+    alone: Server, path: str, body: object, status: int, text: str
+) -> None:
+    alone.forget()
+    alone.on(f"GET {path}/v1/me", body, status=status)
+    result = run("login", f"{alone.url}{path}", "--key-stdin", stdin=KEY)
+    assert result.exit_code in (2, 7)
+    assert text in result.stderr
+    assert {key for _, key, _ in alone.asked} == {"Bearer none"}
+    assert not profiles.path().exists()
+
+
+def test_an_address_that_speaks_otherwise_is_named(alone: Server) -> None:
+    result = run("login", alone.url.replace("http:", "https:"), "--key-stdin", stdin=KEY)
+    assert result.exit_code == 7
+    assert f"does not speak TLS there: try {alone.url}" in result.stderr
+    result = run("login", f"127.0.0.1:{free_port()}", "--key-stdin", stdin=KEY)
+    assert result.exit_code == 7
+    assert "is the server running?" in result.stderr
 
 
 def test_profiles_are_listed_used_and_removed(alone: Server) -> None:

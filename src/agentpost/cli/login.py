@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from agentpost.cli import exits, profiles
+from agentpost.cli import exits, profiles, reaching
 from agentpost.cli.commands import group
 from agentpost.cli.errors import fail, say
 from agentpost.cli.options import AsJson, ProfileName
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 EXAMPLES: Final = {
     "login": """
         agentpost login
-        agentpost login --profile work --url https://agents.example.com
-        agentpost login --url http://127.0.0.1:8080 --key-stdin < key.txt
+        agentpost login https://agents.example.com --profile work
+        agentpost login http://127.0.0.1:8080 --key-stdin < key.txt
     """,
     "logout": """
         agentpost logout
@@ -39,7 +39,6 @@ EXAMPLES: Final = {
         agentpost profiles use work
     """,
 }
-_LOCAL_URL: Final = "http://127.0.0.1:8080"
 _LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -54,9 +53,10 @@ def attach(app: typer.Typer) -> None:
 
 
 def login(
-    url: Annotated[
-        str | None, typer.Option(help="Address of the server; asked for when not given.")
+    address: Annotated[
+        str | None, typer.Argument(help="Address of the server; asked for when not given.")
     ] = None,
+    url: Annotated[str | None, typer.Option(help="The same as ADDRESS.")] = None,
     key_stdin: Annotated[
         bool, typer.Option("--key-stdin", help="Read the key from standard input.")
     ] = False,
@@ -65,20 +65,25 @@ def login(
 ) -> None:
     """Store the address and key of a server, and use it from now on.
 
-    The key is tried first. It is kept in ~/.config/agentpost/config.toml, readable by you alone.
+    The address is tried before the key is asked for, and the key before it is kept: it is kept in ~/.config/agentpost/config.toml, readable by you alone.
     """
     name = _checked(profile or os.environ.get(profiles.VARIABLE) or profiles.DEFAULT)
     stored = _load()
     known = stored.by_name.get(name)
     asked = sys.stdin.isatty()
-    if not (asked or (url and key_stdin)):
-        fail("there is no terminal to ask on: give --url and --key-stdin", exits.USAGE)
-    if url is None:
+    if address and url and address != url:
+        fail(f"give one address, not {address} and {url}", exits.USAGE)
+    address = address or url
+    if not (asked or (address and key_stdin)):
+        fail("there is no terminal to ask on: give the address and --key-stdin", exits.USAGE)
+    if address is None:
         if key_stdin:
-            fail("with --key-stdin give --url too", exits.USAGE)
-        url = typer.prompt("Server address", default=known.url if known else _LOCAL_URL, err=True)
+            fail("with --key-stdin give the address too", exits.USAGE)
+        default = known.url if known else reaching.EXAMPLE
+        address = typer.prompt("Server address", default=default, err=True)
+    reached = reaching.reach(address.strip())
     key = sys.stdin.read() if key_stdin else typer.prompt("API key", hide_input=True, err=True)
-    server, account = _tried(url, key.strip(), name)
+    server, account = _tried(reached, key.strip(), name)
     _save(stored.with_profile(name, profiles.Profile(server.url, server.key)))
     if as_json:
         print_json({"profile": name, "url": server.url, "account": account.raw})
@@ -149,7 +154,7 @@ def _tried(url: str, key: str, name: str) -> tuple[Server, Account]:
     from agentpost_client.config import resolve_config
 
     with errors_told(None, exits.USAGE):
-        config = resolve_config(url if "://" in url else f"http://{url}", key, {})
+        config = resolve_config(url, key, {})
     server = Server(config.url, config.key, name)
     with errors_told(server), Client(config.url, config.key, on_retry=say_retry) as client:
         return server, client.me()
