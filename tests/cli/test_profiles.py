@@ -86,7 +86,7 @@ def test_login_takes_an_address_without_a_scheme(alone: Server) -> None:
             "/dashboard",
             {"error": "not_found", "message": "No."},
             404,
-            "without its path /dashboard",
+            "without its path",
         ),
     ],
 )
@@ -96,7 +96,7 @@ def test_a_key_is_not_sent_to_what_is_no_agentpost(
     alone.forget()
     alone.on(f"GET {path}/v1/me", body, status=status)
     result = run("login", f"{alone.url}{path}", "--key-stdin", stdin=KEY)
-    assert result.exit_code in (2, 7)
+    assert result.exit_code == 2
     assert text in result.stderr
     assert {key for _, key, _ in alone.asked} == {"Bearer none"}
     assert not profiles.path().exists()

@@ -65,7 +65,8 @@ def login(
 ) -> None:
     """Store the address and key of a server, and use it from now on.
 
-    The address is tried before the key is asked for, and the key before it is kept: it is kept in ~/.config/agentpost/config.toml, readable by you alone.
+    The address is tried before the key is asked for, and the key before both are kept: in
+    ~/.config/agentpost/config.toml, readable by you alone.
     """
     name = _checked(profile or os.environ.get(profiles.VARIABLE) or profiles.DEFAULT)
     stored = _load()

@@ -22,17 +22,15 @@ def reach(address: str) -> str:
     """The address as it is kept, with its scheme; ends the command unless a server of this API
     answers there. Nobody's key is sent."""
     from agentpost.cli.connection import say_retry
-    from agentpost_client import AgentpostError, ApiError, Client, ConfigError
+    from agentpost_client import AgentpostError, ApiError, BadAnswer, Client, ConfigError
     from agentpost_client.config import resolve_config
 
     full = address if "://" in address else f"http://{address}"
     try:
         url = resolve_config(full, _NO_KEY, {}).url
     except ConfigError:
-        text = (
-            "is not the address of a server: give http:// or https://, a host and a port, such as"
-        )
-        _end(f"{address!r} {text} {EXAMPLE}", exits.USAGE)
+        text = "is not the address of a server: give http:// or https://, a host and a port"
+        _end(f"{address!r} {text}, such as {EXAMPLE}", exits.USAGE)
     try:
         with Client(url, _NO_KEY, max_retries=_RETRIES, on_retry=say_retry) as client:
             client.me()
@@ -40,17 +38,17 @@ def reach(address: str) -> str:
         if not error.code.startswith("http_") and error.code != "not_found":
             return url
         _end(_no_agentpost(url, f"it answered {error.status}"), exits.USAGE)
+    except BadAnswer:
+        _end(_no_agentpost(url, "its answer is not one of this API"), exits.USAGE)
     except AgentpostError as error:
         _end(_away(url, error), exits.NO_ANSWER)
     return url
 
 
 def _away(url: str, error: AgentpostError) -> str:
-    from agentpost_client import BadAnswer, ConnectionFailed, RequestTimeout
+    from agentpost_client import ConnectionFailed, RequestTimeout
 
     text = str(error).rstrip(".")
-    if isinstance(error, BadAnswer):
-        return _no_agentpost(url, "its answer is not one of this API")
     if isinstance(error, RequestTimeout) or not isinstance(error, ConnectionFailed):
         return f"{text} → is the address right, and may this machine reach it?"
     if "CERTIFICATE_VERIFY_FAILED" in text:
@@ -62,7 +60,7 @@ def _away(url: str, error: AgentpostError) -> str:
         return f"{text} → the server does not speak TLS there: try http{url.removeprefix('https')}"
     if url.startswith("http:") and "cannot connect" not in text:
         return f"{text} → does the server speak TLS there? Then try https{url.removeprefix('http')}"
-    return f"{text} → is the server running? {_PRINTED}; `agentpost serve` starts one here"
+    return f"{text} → is the server running? `agentpost serve` starts one and prints its address"
 
 
 def _no_agentpost(url: str, what: str) -> str:
