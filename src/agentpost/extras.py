@@ -57,7 +57,7 @@ class MissingExtra(ValueError):
     def __init__(self, extra: str, why: str, missing: str) -> None:
         super().__init__(
             f"{why}, and packages for that are not installed ({missing})."
-            f" Install them: pip install 'agentpost[{extra}]'"
+            f" Install them: pip install 'agentpost[{extra}]', or in a clone: make setup"
         )
 
 

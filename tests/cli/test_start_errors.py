@@ -84,7 +84,7 @@ def test_a_missing_extra_is_one_line_with_its_installation(
     assert len(lines) == 1
     assert lines[0].startswith(f"agentpost: {wanted}")
     assert f"({module})" in lines[0]
-    assert lines[0].endswith(f"Install them: pip install 'agentpost[{installed}]'")
+    assert lines[0].endswith(f"pip install 'agentpost[{installed}]', or in a clone: make setup")
     assert "hush" not in ended.stderr
 
 

@@ -52,7 +52,7 @@ def nodes(
 
         def start(**settings: object) -> list[Caller]:
             url = fresh_postgres(postgres.schema())
-            return ends.enter_context(started(tmp_path, **{"database_url": url, **settings}))
+            return ends.enter_context(started(tmp_path, None, database_url=url, **settings))
 
         yield start
 

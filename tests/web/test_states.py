@@ -7,13 +7,21 @@ from typing import Any
 
 import pytest
 
+from agentpost.contract.shape import dumps
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain.job import VIEWS, JobState, JobStatus, Reason
 from agentpost.domain.limits import RECOVER_REQUESTS_MAX
 from agentpost.domain.message import TURN_FAILURE_TEXTS, TurnFailure, TurnState
+from agentpost.domain.signals import Failed
 from agentpost.services import accounts
-from agentpost.services.explaining import EXPLANATIONS, RECOVERED_OFTEN, TURN_STOPPED, Explanation
+from agentpost.services.explaining import (
+    EXPLANATIONS,
+    LASTING_FAILURE,
+    RECOVERED_OFTEN,
+    TURN_STOPPED,
+    Explanation,
+)
 from tests.web.site import Site
 
 REFUSALS = (Reason.TOO_MANY_RUNNING, Reason.HOSTING_FEES, Reason.OUT_OF_CREDITS)
@@ -82,6 +90,21 @@ def test_every_state_of_a_job(site: Site, state: JobState, reason: Reason | None
         assert ("/recover" in page) is (state in RECOVERABLE)
         if reason is not None:
             assert has(page, EXPLANATIONS[reason])
+
+
+def test_what_cannot_succeed_is_not_tried_again(site: Site) -> None:
+    work_id = messaged(site, JobState.FAILED, Reason.EXECUTION_FAILED)
+    keep = (
+        "INSERT INTO signals (owner, id, at, name, body_json)"
+        " SELECT id, 'sig_1', 1, 'Failed', ? FROM jobs WHERE work_id = ?"
+    )
+    body = dumps(Failed("scan.pdf is damaged.", is_lasting=True))
+    site.write(lambda tx: tx.execute(keep, (body, work_id)))
+    with site.browser() as browser:
+        chat = browser.get(f"/chat/{work_id}").text
+    assert 'value="Try again"' not in chat
+    assert "data-again" in chat, "it can be changed and sent"
+    assert has(chat, LASTING_FAILURE)
 
 
 def test_each_failed_job_offers_to_try_it_again_until_that_was_done(site: Site) -> None:

@@ -3,6 +3,7 @@
 from agentpost.agents.answers import Answer, OutputInvalid
 from agentpost.agents.base import (
     AgentFn,
+    CannotSucceed,
     Job,
     JobFailed,
     JobFn,
@@ -26,6 +27,7 @@ __all__ = [
     "AgentFn",
     "Answer",
     "Backoff",
+    "CannotSucceed",
     "File",
     "Job",
     "JobFailed",

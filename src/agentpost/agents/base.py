@@ -30,6 +30,11 @@ class JobFailed(Exception):
     """Raised by a job to end as failed; its text is shown to the user, so write it for them."""
 
 
+class CannotSucceed(JobFailed):
+    """Raised instead of `JobFailed` when the same request would fail again, such as for a file that
+    nobody can read: chats then offer to change the request instead of trying it again."""
+
+
 class StorageFull(JobFailed):
     """Raised by `write` when the account's storage has no room for the file; a job that does not
     catch it ends as failed."""

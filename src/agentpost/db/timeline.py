@@ -36,6 +36,7 @@ _LONGEST = (
     " n LIMIT ?"
 )
 _HAS_SIGNAL = "SELECT 1 FROM signals WHERE owner = ? AND name IN (?, ?) LIMIT 1"
+_FAILURE = "SELECT body_json FROM signals WHERE owner = ? AND name = 'Failed' LIMIT 1"
 _REPLY = "SELECT body_json FROM entries WHERE message_id = ? AND type = 'agent_reply' LIMIT 1"
 _COUNTS = (
     "SELECT COUNT(*) FROM signals WHERE owner = ?",
@@ -55,6 +56,12 @@ def signals(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
 def has_signal(tx: Tx, owner: str, name: str, other: str = "") -> bool:
     """Whether a signal of one of these names is kept of the message or job."""
     return tx.one(_HAS_SIGNAL, (owner, name, other or name)) is not None
+
+
+def failure(tx: Tx, job_id: str) -> str | None:
+    """JSON of the signal with which the job failed, while that is kept."""
+    row = tx.one(_FAILURE, (job_id,))
+    return None if row is None else str(row[0])
 
 
 def reply(tx: Tx, message_id: str) -> str | None:

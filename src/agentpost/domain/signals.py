@@ -124,10 +124,12 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The job's function raised; ``cause`` is for the operator."""
+    """The job's function raised; ``cause`` is for the operator. ``is_lasting``: the same request
+    would fail again."""
 
     text: str
     cause: str | None = None
+    is_lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

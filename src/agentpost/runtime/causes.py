@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 
 import agentpost
-from agentpost.agents import JobFailed, registry
+from agentpost.agents import CannotSucceed, JobFailed, registry, values
 from agentpost.clock import new_id
 from agentpost.domain import ids, job
 
@@ -17,6 +17,7 @@ log = structlog.get_logger(__name__)
 
 _CHARACTERS_MAX: Final = 500
 _CAUSE: Final = "_agentpost_cause"
+_CANNOT_SUCCEED: Final = f"{CannotSucceed.__module__}:{CannotSucceed.__qualname__}"
 _OURS: Final = Path(agentpost.__file__).parent
 
 
@@ -26,6 +27,11 @@ def unexpected(error: BaseException, now: int) -> JobFailed:
     log_id = new_id(ids.REQUEST, now)
     log.error("job_failed", log_id=log_id, exc_info=error)
     return JobFailed(f"{job.GENERIC_FAILURE} (log id {log_id})")
+
+
+def is_lasting(error: JobFailed) -> bool:
+    """Whether the author said that the same request would fail again, wherever it was raised."""
+    return _CANNOT_SUCCEED in values.class_names(error)
 
 
 def remember_cause(error: BaseException, cause: str) -> None:

@@ -31,7 +31,7 @@ from agentpost.domain.paths import check_path
 from agentpost.domain.text import agent_text
 from agentpost.runtime import outputs, traced, typed
 from agentpost.runtime.bodies import check_body, name_of, step_name
-from agentpost.runtime.causes import cause_of, unexpected
+from agentpost.runtime.causes import cause_of, is_lasting, unexpected
 from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
@@ -81,7 +81,7 @@ async def _run(
     with run.recording():
         if isinstance(ended, JobFailed):
             text = agent_text(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
-            failing = partial(jobs.fail, ctx, made.owned, text, journal.cause)
+            failing = partial(jobs.fail, ctx, made.owned, text, journal.cause, is_lasting(ended))
             await retry_until_recorded(failing, made.id)
         elif ended is not None:
             await retry_until_recorded(partial(jobs.finish, ctx, made.owned, *ended), made.id)

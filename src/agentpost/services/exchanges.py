@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from agentpost.db import accounts, chats, history, users
+from agentpost.db import accounts, chats, history, timeline, users
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import works as work_rows
@@ -19,7 +19,13 @@ from agentpost.domain.job import VIEWS, JobKind, JobRole, JobState, JobStatus
 from agentpost.domain.message import OPEN_TURNS, TurnState
 from agentpost.domain.records import AttachmentRecord, FileRecord, JobRecord, MessageRecord
 from agentpost.services import shown_files
-from agentpost.services.explaining import Explanation, explain, explain_turn, is_recoverable
+from agentpost.services.explaining import (
+    LASTING_FAILURE,
+    Explanation,
+    explain,
+    explain_turn,
+    is_recoverable,
+)
 from agentpost.services.overview import WorkState
 from agentpost.services.shown_files import Arranged
 
@@ -31,7 +37,7 @@ _UNNAMED_KEY: Final = "an API key"
 @dataclass(frozen=True, slots=True)
 class JobCard:
     """A job as a person sees it. ``gone``: its work was deleted; ``is_superseded``: its work has a
-    newer job. Times in microseconds."""
+    newer job; ``is_lasting``: the same request would fail again. Times in microseconds."""
 
     job: JobRecord
     state: WorkState
@@ -43,6 +49,7 @@ class JobCard:
     files: Arranged
     explanation: Explanation | None
     credits: float
+    is_lasting: bool
 
     @property
     def can_recover(self) -> bool:
@@ -51,18 +58,19 @@ class JobCard:
 
     @property
     def can_try_again(self) -> bool:
-        """Whether it began and came to no result, and nothing was made in its place since."""
+        """Whether it began and came to no result, may come to one, and nothing was made in its
+        place since."""
         ended = self.state in (WorkState.STOPPED, WorkState.FAILED)
         began = self.job.state is not JobState.REFUSED
-        return ended and began and not (self.gone or self.is_superseded)
+        return ended and began and not (self.gone or self.is_superseded or self.is_lasting)
 
     @property
     def can_be_sent_again(self) -> bool:
-        """Whether it never began, or nothing is known of its end: only its message can be sent
-        again."""
+        """Whether it never began, cannot succeed as it is, or nothing is known of its end: only its
+        message can be sent again."""
         refused = self.job.state is JobState.REFUSED
         unknown = self.state is WorkState.EXPIRED and not self.can_recover
-        return (refused or unknown) and not (self.gone or self.is_superseded)
+        return (refused or unknown or self.is_lasting) and not (self.gone or self.is_superseded)
 
     @property
     def is_open(self) -> bool:
@@ -156,6 +164,7 @@ def _card(
     is_latest: bool,
 ) -> JobCard:
     gone = job.kind is not JobKind.REFUSAL and (work_rows.get(tx, job.work_id, account_id) is None)
+    lasting = _failed_for_good(tx, job)
     return JobCard(
         job=job,
         state=(
@@ -169,9 +178,17 @@ def _card(
         is_superseded=job.kind is not JobKind.REFUSAL and job_rows.has_later(tx, job),
         steps=steps.get(job.id, []),
         files=Arranged([], []) if gone else files,
-        explanation=explain(job),
+        explanation=LASTING_FAILURE if lasting else explain(job),
         credits=to_credits(job.credits_used),
+        is_lasting=lasting,
     )
+
+
+def _failed_for_good(tx: Tx, job: JobRecord) -> bool:
+    if job.state is not JobState.FAILED:
+        return False
+    body = timeline.failure(tx, job.id)
+    return body is not None and bool(json.loads(body).get("is_lasting"))
 
 
 _JOB_STATES: Final = {

@@ -73,6 +73,13 @@ RECOVERED_OFTEN: Final = Explanation(
 )
 
 
+LASTING_FAILURE: Final = Explanation(
+    "It could not be finished.",
+    "As it is, it would fail the same way again. Change the message or the file, then send it.",
+)
+"""Of a job whose agent says so."""
+
+
 def explain(job: JobRecord) -> Explanation | None:
     """What became of a job and what to do; None where nothing is wrong."""
     reason = VIEWS[job.state].reason or job.reason

@@ -279,10 +279,12 @@ async def finish(
     await _ended(ctx, owned, s.Finished(text, question, answer_format), state_json)
 
 
-async def fail(ctx: AppContext, owned: Owned, text: str, cause: str | None = None) -> None:
-    """The job's function raised; ``text`` is shown to the user, ``cause`` to the operator. Raises
-    `Fenced`."""
-    await _ended(ctx, owned, s.Failed(text, cause), None)
+async def fail(
+    ctx: AppContext, owned: Owned, text: str, cause: str | None = None, is_lasting: bool = False
+) -> None:
+    """The job's function raised; ``text`` is shown to the user, ``cause`` to the operator.
+    ``is_lasting``: see `signals.Failed`. Raises `Fenced`."""
+    await _ended(ctx, owned, s.Failed(text, cause, is_lasting), None)
 
 
 @write_transaction

@@ -34,6 +34,11 @@ SIDE = ".side"
 """The same on every page."""
 SIGNED_OUT = {"/login", "/login/{token}"}
 """Whoever is signed in sees the dashboard at the first; the second is there for strangers."""
+TABLETS = (768, 1024)
+TOO_WIDE = """[document.documentElement, ...document.querySelectorAll(".table")]
+  .filter(each => each.scrollWidth > each.clientWidth).map(each => each.outerHTML.slice(0, 60))
+  .join()"""
+"""Code may scroll in its own box."""
 CHANGED = ("color-contrast", "scrollable-region-focusable", "aria-hidden-focus")
 """What may differ between a wide page in the light and a narrow one in the dark."""
 
@@ -118,9 +123,10 @@ def wrong(page: Page, without: str | None) -> Iterator[str]:
     page.set_viewport_size(PHONE)
     page.emulate_media(color_scheme="dark")
     yield from (f", narrow and dark: {each}" for each in axe(page, *CHANGED, without=without))
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    if wide > PHONE["width"]:
-        yield f" is {wide} wide on a phone"
+    for width in (PHONE["width"], *TABLETS):
+        page.set_viewport_size({"width": width, "height": PHONE["height"]})
+        if wide := page.evaluate(TOO_WIDE):
+            yield f" scrolls sideways at {width}: {wide}"
 
 
 def test_a_list_is_filtered_and_paged_by_keyboard(

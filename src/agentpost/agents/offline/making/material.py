@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentpost.agents.base import File, JobFailed
+from agentpost.agents.base import CannotSucceed, File
 from agentpost.agents.offline.data.model import Table
 from agentpost.agents.offline.documents.model import Document
 from agentpost.agents.offline.frame import Frame
@@ -87,7 +87,9 @@ def gathered(
     story, tables, left = _tables(others, frame, used, skipped, also)
     papers = _papers(left, frame, used, skipped, pasted=not any(not t.file for t in tables))
     if not (images or tables or papers):
-        raise JobFailed("; ".join(skipped) + "." if skipped else "There is nothing to work with.")
+        raise CannotSucceed(
+            "; ".join(skipped) + "." if skipped else "There is nothing to work with."
+        )
     return Material(story, tables, papers, tuple(images), tuple(used), tuple(skipped))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from agentpost.agents import File, Job, JobFailed, Unreadable
+from agentpost.agents import CannotSucceed, File, Job, JobFailed, Unreadable
 from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.documents import language as tongues
 from agentpost.agents.offline.documents.reading import read, read_text
@@ -71,14 +71,14 @@ def compare(files: Sequence[File], frame_json: Any) -> Any:
         except Unreadable as error:
             skipped.append(str(error))
     if not documents:
-        raise JobFailed(f"{'; '.join(skipped)}." if skipped else str(said["none"]))
+        raise CannotSucceed(f"{'; '.join(skipped)}." if skipped else str(said["none"]))
     codes = [
         tongues.detect(" ".join(b.text for b in document.blocks[:400]), frame.language)
         for document in documents
     ]
     wanted = list(frame.style.sections) or matrix.criteria(documents, codes)
     if not wanted:
-        raise JobFailed(" ".join([str(said["few"]), *(f"{one}." for one in skipped)]))
+        raise CannotSucceed(" ".join([str(said["few"]), *(f"{one}." for one in skipped)]))
     found = matrix.rows(documents, codes, wanted)
     names = [document.name or document.title for document in documents]
     differences = [

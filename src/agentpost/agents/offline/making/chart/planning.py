@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentpost.agents.base import File, JobFailed
+from agentpost.agents.base import CannotSucceed, File, JobFailed
 from agentpost.agents.offline.data.model import Cell, Kind, Result, Role, Table
 from agentpost.agents.offline.frame import Frame, Query, from_json
 from agentpost.agents.offline.making import queries
@@ -47,7 +47,7 @@ def plan(files: Sequence[File], frame: dict[str, Any]) -> Any:
     wanted = from_json(frame)
     with opened(files, wanted.text, wanted.language) as dataset:
         if not dataset.tables:
-            raise JobFailed("; ".join(dataset.skipped) or "There is no table to draw.")
+            raise CannotSucceed("; ".join(dataset.skipped) or "There is no table to draw.")
         asked = wanted.queries or queries.chosen(dataset.tables, 1)
         planned = [_planned(dataset, query, wanted) for query in asked[:MOST_CHARTS]]
         skipped = list(dataset.skipped)

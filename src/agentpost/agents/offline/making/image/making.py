@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from agentpost.agents.base import File, Job, JobFailed
+from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
 from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import from_json, to_json
 from agentpost.agents.offline.making import material
@@ -107,17 +107,17 @@ def planned(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
     if wish.kind in ("poster", "card"):
         words = poster.said(asked) or poster.of_story(files, asked)
         if words is None:
-            raise JobFailed(texts["say"])
+            raise CannotSucceed(texts["say"])
         size = poster.size_for(wish.kind, wish.edit.size, wish.edit.aspect)  # type: ignore[arg-type]
         form = wish.edit.form or "png"
         sources = tuple(number for number, _ in pictures[:1])
         one = Planned(sources, words.title, wish.kind, form, size)
         return _json(Plan(wish, (one,), words, used or _names(files), tuple(skipped)))
     if not pictures:
-        raise JobFailed("; ".join(skipped) + "." if skipped else texts["none"])
+        raise CannotSucceed("; ".join(skipped) + "." if skipped else texts["none"])
     if wish.kind == "collage":
         if len(pictures) < 2:
-            raise JobFailed(" ".join([texts["two"], *(f"{reason}." for reason in skipped)]))
+            raise CannotSucceed(" ".join([texts["two"], *(f"{reason}." for reason in skipped)]))
         return _json(_collage(wish, pictures, files, used, tuple(skipped)))
     _check_edit(wish, texts)
     made = tuple(_edited(wish.edit, files[number], number, size) for number, size in pictures)
@@ -201,7 +201,7 @@ def write(plan: dict[str, Any], number: int, files: Sequence[File], frame: dict[
         image = editing.edited(given[0].local, given[0].name, made.wish.edit)
         return editing.encoded(image, one.form)
     except Unreadable as error:
-        raise JobFailed(f"{error}.") from error
+        raise CannotSucceed(f"{error}.") from error
 
 
 def check(file: File, size: Sequence[int]) -> list[int]:

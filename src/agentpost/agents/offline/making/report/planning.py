@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentpost.agents.base import File, JobFailed
+from agentpost.agents.base import CannotSucceed, File
 from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import Frame, Query, from_json
 from agentpost.agents.offline.making import queries
@@ -57,7 +57,7 @@ def plan(files: Sequence[File], frame: dict[str, Any]) -> Any:
     drawings: list[Drawing] = []
     read = _read(files, wanted, drawings, texts)
     if read.story is None and not read.documents:
-        raise JobFailed("; ".join(read.skipped) or "There is nothing to report on.")
+        raise CannotSucceed("; ".join(read.skipped) or "There is nothing to report on.")
     leading = figures.lead(read.story) if read.story is not None else ()
     title, subtitle = _titles(read, wanted, texts)
     sections = _sections(read, wanted, drawings, {title, *leading}, texts)

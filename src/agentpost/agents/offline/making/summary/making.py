@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from agentpost.agents import File, Job, JobFailed, Unreadable
+from agentpost.agents import CannotSucceed, File, Job, JobFailed, Unreadable
 from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.documents import language as tongues
 from agentpost.agents.offline.documents.model import Document
@@ -103,7 +103,7 @@ def summarise(files: Sequence[File], frame_json: Any, count: int) -> Any:
             skipped.append(str(error))
     parts = [part for part in parts if part.lines]
     if not parts:
-        raise JobFailed(f"{'; '.join(skipped)}." if skipped else str(texts["none"]))
+        raise CannotSucceed(f"{'; '.join(skipped)}." if skipped else str(texts["none"]))
     named = parts[0].name or str(texts["heading"])
     title = frame.style.title or str(texts["title"]).format(name=named)
     if not parts[0].name and not frame.style.title:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from agentpost.agents.base import File, Job, JobFailed
+from agentpost.agents.base import CannotSucceed, File, Job
 from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import to_json
 from agentpost.agents.offline.making.deck.slides import Outline
@@ -70,7 +70,7 @@ def write(plan: dict[str, Any], files: Sequence[File]) -> bytes:
                 frames = shown.frames(planned, outline, [file.local for file in files])
             encoding.encode(frames, path, planned.size, still=planned.kind is Kind.SLIDES)
         except Unreadable as error:
-            raise JobFailed(f"{error}.") from error
+            raise CannotSucceed(f"{error}.") from error
         # Before it is stored, and with that charged for.
         encoding.checked(path, planned.size, planned.duration)
         return path.read_bytes()

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from agentpost.agents import File, Job, JobFailed, Unreadable
+from agentpost.agents import CannotSucceed, File, Job, JobFailed, Unreadable
 from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.documents.model import Block
 from agentpost.agents.offline.documents.reading import read, read_text
@@ -76,11 +76,11 @@ def arrange(files: Sequence[File], frame_json: Any, today: str) -> Any:
         except Unreadable as error:
             skipped.append(str(error))
     if not blocks:
-        raise JobFailed(f"{'; '.join(skipped)}." if skipped else str(said["nothing"]))
+        raise CannotSucceed(f"{'; '.join(skipped)}." if skipped else str(said["nothing"]))
     kind = next((key for key in KINDS if frame.style.options.get(key)), "letter")
     text = KINDS[kind](blocks, frame.style.title or "", frame.language, today)
     if not text.entries:
-        raise JobFailed(" ".join([str(said["nothing"]), *(f"{one}." for one in skipped)]))
+        raise CannotSucceed(" ".join([str(said["nothing"]), *(f"{one}." for one in skipped)]))
     made = Written(
         text,
         str(said["made"]).format(
