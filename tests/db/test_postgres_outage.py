@@ -1,7 +1,6 @@
 """A server that is away is a few lines of the log, however often the pools try to connect."""
 
 import logging
-from collections.abc import Iterator
 
 import pytest
 import structlog
@@ -22,17 +21,18 @@ class Seconds:
 def lines(monkeypatch: pytest.MonkeyPatch) -> list[EventDict]:
     """What is logged."""
     capture = LogCapture()
-    monkeypatch.setattr(postgres_outage, "log", structlog.wrap_logger(None, processors=[capture]))
+    kind = structlog.make_filtering_bound_logger("debug")
+    made = structlog.wrap_logger(None, processors=[capture], wrapper_class=kind)
+    monkeypatch.setattr(postgres_outage, "log", made)
     return capture.entries
 
 
 @pytest.fixture
-def outage() -> Iterator[Outage]:
+def outage(monkeypatch: pytest.MonkeyPatch) -> Outage:
     made = Outage(lambda: Seconds.now)
-    records = PoolRecords(made)
-    POOL.addFilter(records)
-    yield made
-    POOL.removeFilter(records)
+    # A database that this process has opened has a filter of its own there.
+    monkeypatch.setattr(POOL, "filters", [PoolRecords(made)])
+    return made
 
 
 def try_to_connect(times: int) -> None:
