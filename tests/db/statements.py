@@ -30,6 +30,7 @@ UNREADABLE = {
     "uploads.lock": "finds rows by so many ids",
     "conversations.names": "finds rows by so many ids",
     "messages.of_idempotency_keys": "finds rows by so many keys",
+    "ownership.owned": "read where it is called",
     "filtered.newest": "read below, for each table",
     "filtered.counts": "read below, for each table",
     "filtered._nth": "read below",
@@ -66,7 +67,6 @@ COMPLETED = {
         "SELECT event_id, n, at FROM attempts WHERE event_id IN (?, ?) AND endpoint_id = ?"
         " ORDER BY event_id, n"
     ),
-    "messages._VERSIONS": "SELECT id, state_version, version FROM messages WHERE id IN (?, ?)",
     "accounts.ended_holders": (
         "SELECT id FROM keys WHERE id IN (?, ?) AND revoked_at IS NULL"
         " UNION ALL SELECT digest FROM keys WHERE digest IN (?, ?) AND revoked_at IS NULL"
