@@ -19,7 +19,6 @@ from math import inf
 
 import structlog
 
-from agentpost.db.ownership import Differences
 from agentpost.domain import backoff
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.runs import Run, Runs
@@ -71,8 +70,9 @@ class RunReconciler:
         found = await missing_runs.differences(self._ctx, running)
         missing: list[str] = []
         for name, kind in self._kinds.items():
-            kind.end_orphans(found[name])
-            missing += await kind.find_missing(found[name].not_run)
+            not_owned, not_run = found[name].not_owned, found[name].not_run
+            kind.end_orphans(not_owned, not_run)
+            missing += await kind.find_missing(not_run)
         if missing != self._reported:  # for the doctor, who sees only the record
             await missing_runs.report_missing(
                 self._ctx, missing
@@ -134,14 +134,14 @@ class _Kind:
         self._leaving = leaving
         return epochs
 
-    def end_orphans(self, found: Differences) -> None:
+    def end_orphans(self, not_owned: dict[str, int], not_run: dict[str, int]) -> None:
         """End runs at an epoch that this node no longer owns, including a run that is over but does
         not return, for example because the author's code swallowed the exception that parked it.
-        ``found`` is compared with what `running` returned last."""
+        Both are differences from what `running` returned last."""
         for run, epoch in self._leaving:
-            if found.not_run.get(run.owner) != epoch:
+            if not_run.get(run.owner) != epoch:
                 self._end_orphan(run, epoch)
-        for owner, epoch in found.not_owned.items():
+        for owner, epoch in not_owned.items():
             for run in self.runs.of(owner):
                 if run.epoch is not None and run.epoch <= epoch:
                     self._end_orphan(run, run.epoch)
