@@ -228,6 +228,8 @@ async def test_a_file_that_cannot_be_opened_is_reported_at_once(tmp_path: Path) 
 async def test_nothing_counts_as_stored_in_a_file_that_is_not_there_any_more(
     db: SqliteDatabase, tmp_path: Path
 ) -> None:
+    db._external_check_seconds = PATIENCE  # else it looks while the files are moved one by one
+    await db.write(put())  # whoever waited for less has looked
     after: list[str] = []
 
     def insert(tx: Tx) -> None:
