@@ -145,6 +145,9 @@ class Query(msgspec.Struct, frozen=True, omit_defaults=True):
     ends: bool = False
     """Compare only the first and the last whole period on the time axis, or the one that the
     filters name with the one before it; without a grain, in the longest fitting periods."""
+    along: str | None = None
+    """The column whose first and last entry are compared in a table without dates, as its month
+    names: `Column.sequence`."""
 
 
 class Style(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -9,7 +9,7 @@ import msgspec
 
 from agentpost.agents import File
 from agentpost.agents.offline.answer import Answer, Outcome
-from agentpost.agents.offline.data import wording
+from agentpost.agents.offline.data import sequences, wording
 from agentpost.agents.offline.data.comparing import Comparison
 from agentpost.agents.offline.data.computed import Columns
 from agentpost.agents.offline.data.dataset import Dataset, opened
@@ -94,13 +94,19 @@ class _Answer:
         elif not result.rows or (
             all(row[-1] is None for row in result.rows) and not _against_before(query)
         ):
-            text = str(self._words["no_value"]).format(result.reading)
+            text = self._without_value(query, result)
         else:
             text = self._stated(query, result)
         kept = tuple(note for note in result.notes if note != self._said)
         result = msgspec.structs.replace(result, notes=kept)
         source = str(self._words["reading"]).format(result.reading, self._table.name)
         return f"{text}\n{source}", result
+
+    def _without_value(self, query: Query, result: Result) -> str:
+        timed = query.time is not None or sequences.axis(query, self._columns) is not None
+        if query.measures[0].derived is Derived.GROWTH and not timed:
+            return str(self._words["no_order"])
+        return str(self._words["no_value"]).format(result.reading)
 
     def _stated(self, query: Query, result: Result) -> str:
         derived = query.measures[0].derived

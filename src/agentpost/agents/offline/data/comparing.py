@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from agentpost.agents.offline.data import wording
+from agentpost.agents.offline.data import sequences, wording
 from agentpost.agents.offline.data.computed import Columns
 from agentpost.agents.offline.data.dataset import Dataset
 from agentpost.agents.offline.data.model import Cell, Result, Table
@@ -37,6 +37,8 @@ class Comparison:
 
     def of(self, query: Query, result: Result) -> str | None:
         """The text for each measure; None when the query does not compare two of anything."""
+        if query.time is None and sequences.axis(query, self._columns) is not None:
+            return None
         texts = []
         for at, measure in enumerate(query.measures):
             one = msgspec.structs.replace(query, measures=(measure,))
@@ -52,8 +54,8 @@ class Comparison:
         both = self._data.run(msgspec.structs.replace(query, measures=(plain, measure), order=None))
         if query.time is None:
             return self._two_groups(query, both, plain, result)
-        at = len(query.groups)
-        periods = sorted({str(row[at]) for row in both.rows})
+        len(query.groups)
+        periods = self._periods(query, both.rows)
         if len(periods) > 2:
             return None
         if len(periods) < 2:
@@ -74,10 +76,17 @@ class Comparison:
             )
         )  # fmt: skip
 
+    def _periods(self, query: Query, rows: Sequence[tuple[Cell, ...]]) -> list[Cell]:
+        """The periods of a result, the earliest first."""
+        assert query.time is not None
+        places = dict(self._columns[query.time].sequence)
+        found = {row[len(query.groups)] for row in rows}
+        return sorted(found, key=lambda one: (places.get(sequences.key_of(one), 0), str(one)))
+
     def _groups(self, query: Query, rows: Sequence[tuple[Cell, ...]], plain: Measure) -> str:
         """Each group's two values and their change."""
         at = len(query.groups)
-        first, last = sorted({row[at] for row in rows}, key=str)
+        first, last = self._periods(query, rows)
         held: dict[tuple[Cell, ...], dict[Cell, Cell]] = {}
         for row in rows:
             held.setdefault(row[:at], {})[row[at]] = row[at + 1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentpost.agents.offline.data import casts, cells, delimited, layout, limits, parted
+from agentpost.agents.offline.data import casts, cells, delimited, layout, limits, parted, sequences
 from agentpost.agents.offline.data.cells import Format
 from agentpost.agents.offline.data.columns import described
 from agentpost.agents.offline.data.delimited import Grid
@@ -245,7 +245,7 @@ class _Loader:
             self._say_bad(name, form)
         found = [column for column in columns if column is not None]
         fields = {name: f"k{at}" for (at, name, _), c in zip(kept, columns, strict=True) if c}
-        return found, fields
+        return sequences.found(*read, found, fields), fields
 
     def _mapped(self, source: str, mapped: dict[str, str]) -> str:
         """The relation with what the cells of these columns mean; each join holds megabytes too."""

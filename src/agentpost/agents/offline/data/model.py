@@ -51,7 +51,11 @@ class Column(msgspec.Struct, frozen=True, omit_defaults=True):
     """The smallest value; of dates, ISO 8601."""
     last: str | float | None = None
     grain: Grain | None = None
-    """Of dates: how exact they are (hours when they have a time of day)."""
+    """Of dates: how exact they are (hours when they have a time of day). Of month names, weekdays
+    and quarters: which of them the entries are."""
+    sequence: tuple[tuple[str, int], ...] = ()
+    """Of entries that follow each other without a date, as month names: each in lower case with
+    its place from 0, in their order; empty where the order is not known."""
 
 
 class Table(msgspec.Struct, frozen=True, omit_defaults=True):

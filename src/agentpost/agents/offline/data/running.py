@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentpost.agents import JobFailed
-from agentpost.agents.offline.data import limits, wording
+from agentpost.agents.offline.data import limits, sequences, wording
 from agentpost.agents.offline.data import words as words_of_tables
 from agentpost.agents.offline.data.coverage import TOLERANCE, coverage
 from agentpost.agents.offline.data.ends import resolved
 from agentpost.agents.offline.data.loading import Loaded
-from agentpost.agents.offline.data.model import Cell, Kind, Result
+from agentpost.agents.offline.data.model import Cell, Column, Kind, Result
 from agentpost.agents.offline.data.sql import Compiler, averaged, axes
 from agentpost.agents.offline.frame import (
     Aggregate,
@@ -43,14 +43,18 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     compiler = Compiler(loaded)
     if not query.measures:
         query = msgspec.structs.replace(query, measures=(Measure(None, Aggregate.COUNT),))
+    asked = query
+    ordered = sequences.axis(query, compiler.columns)
+    if ordered is not None:
+        query = _along(db, loaded, compiler, query, ordered)
     left_out: list[tuple[date, Grain]] = []
     ends = query.ends and query.time is not None
-    if ends:
+    if ends and ordered is None:
         query, left_out = resolved(db, loaded, compiler, query)
     where = compiler.where(query.filters)
     counted = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)[0]
     clock = False
-    if query.time is not None:
+    if query.time is not None and ordered is None:
         query, clock = _with_grain(db, compiler, loaded, query)
     clause = compiler.compile(query, clock=clock)
     rows = db.execute(clause.sql, clause.values).fetchall()
@@ -69,13 +73,16 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     if ends and made:
         last = max(row[keys - 1] for row in made)
         made = [row for row in made if row[keys - 1] == last]
-    made = _sorted(made, query, keys)
+    made = _sorted(made, query, keys, compiler.columns)
     partial = () if ends else _partial(db, loaded, compiler, query)
     made, judged = _comparable(made, query, keys, partial)
     text = str(words["in_part" if len(judged) < len(partial) else "partial"])
     notes += [text.format(dates.period(day.isoformat(), query.grain, language)) for day in partial]
     made = _differences(made, query, keys)
     made, ties = _cut(made, query, keys)
+    if ordered is not None:
+        made = _named(made, compiler.column(ordered), keys - 1, asked)
+        query = msgspec.structs.replace(query, ends=False) if asked.along else asked
     if ties:
         notes.append(words["ties"].format(count=ties))
     if len(made) > limits.ROWS_RETURNED:
@@ -90,6 +97,33 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     )  # fmt: skip
     reading = wording.reading(loaded.table, result, language)
     return msgspec.structs.replace(result, reading=reading)
+
+
+def _along(
+    db: DuckDBPyConnection, loaded: Loaded, compiler: Compiler, query: Query, name: str
+) -> Query:
+    """The query over the entries of a sequence as its time axis."""
+    where = compiler.where(query.filters)
+    place = compiler.bucket(msgspec.structs.replace(query, time=name), False)
+    rows = db.execute(
+        f"select distinct {place} from {loaded.relation} where {where.sql}", where.values
+    ).fetchall()
+    filled = [int(row[0]) for row in rows if row[0] is not None]
+    return sequences.laid(query, name, compiler.column(name), filled)
+
+
+def _named(
+    rows: list[tuple[Any, ...]], column: Column, at: int, asked: Query
+) -> list[tuple[Any, ...]]:
+    """The rows with the entries of a sequence instead of their places, in the order of the groups
+    that were asked for."""
+    to = at if asked.along or asked.time else asked.groups.index(column.name)
+    made = []
+    for row in rows:
+        cells = [*row[:at], *row[at + 1 :]]
+        cells.insert(to, sequences.label(column, row[at]))
+        made.append(tuple(cells))
+    return made
 
 
 def _one(db: DuckDBPyConnection, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -144,7 +178,9 @@ def header(query: Query) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _sorted(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[tuple[Any, ...]]:
+def _sorted(
+    rows: list[tuple[Any, ...]], query: Query, keys: int, columns: Mapping[str, Column]
+) -> list[tuple[Any, ...]]:
     """The rows in their order: as asked, else by time, else the largest first."""
     if not keys:
         return rows
@@ -160,14 +196,35 @@ def _sorted(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[tuple[
             totals[row[:groups]] = totals.get(row[:groups], 0.0) + size
         place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
         return sorted(by_key, key=lambda row: (place[row[:groups]], _order(row[groups])))
-    if query.order is None and groups == 1 and keys == 1:
-        places = words_of_tables.calendar(str(row[0]) for row in by_key)
+    if query.order is None and query.time is None:
+        ordered = [i for i, name in enumerate(query.groups) if columns[name].sequence]
+        if ordered:
+            return _followed(by_key, ordered[0], columns[query.groups[ordered[0]]], keys)
+        places = words_of_tables.calendar(str(row[0]) for row in by_key) if keys == 1 else {}
         if places:
             return sorted(by_key, key=lambda row: places[str(row[0]).lower().rstrip(".")])
     order = query.order or Order()
     have = [row for row in by_key if row[keys] is not None]
     have.sort(key=lambda row: _order(row[keys]), reverse=order.descending)
     return have + [row for row in by_key if row[keys] is None]
+
+
+def _followed(
+    rows: list[tuple[Any, ...]], at: int, column: Column, keys: int
+) -> list[tuple[Any, ...]]:
+    """The rows along a sequence, of the other groups the largest first."""
+    places = dict(column.sequence)
+    others = [(*row[:at], *row[at + 1 : keys]) for row in rows]
+    totals: dict[tuple[Any, ...], float] = {}
+    for row, other in zip(rows, others, strict=True):
+        value = row[keys] if isinstance(row[keys], (int, float)) else 0.0
+        totals[other] = totals.get(other, 0.0) + value
+    place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
+    found = sorted(
+        zip(others, rows, strict=True),
+        key=lambda one: (place[one[0]], places[sequences.key_of(one[1][at])]),
+    )
+    return [row for _, row in found]
 
 
 def _partial(
@@ -232,6 +289,8 @@ def _differences(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[t
                 cells[place] = None
             elif derived is Derived.DIFFERENCE:
                 cells[place] = mine - base
+            elif len(said) < 2:
+                cells[place] = None  # no group comes after another
             else:
                 cells[place] = 100 * (mine - base) / abs(base) if base else None
         made.append(tuple(cells))
@@ -244,7 +303,10 @@ def _cut(rows: list[tuple[Any, ...]], query: Query, keys: int) -> tuple[list[tup
     if query.order is None or query.order.count is None or not keys:
         return rows, 0
     count = max(1, query.order.count)
-    rows = [row for row in rows if row[keys] is not None] or rows
+    have = [row for row in rows if row[keys] is not None]
+    if not have:
+        return rows[:count], 0
+    rows = have
     if len(rows) <= count:
         return rows, 0
     last = rows[count - 1][keys]

@@ -16,6 +16,7 @@ from typing import Any
 
 from agentpost.agents import JobFailed
 from agentpost.agents.offline.data import computed
+from agentpost.agents.offline.data.casts import literals
 from agentpost.agents.offline.data.loading import Loaded, quoted
 from agentpost.agents.offline.data.model import Column, Kind
 from agentpost.agents.offline.frame import (
@@ -61,12 +62,12 @@ class Compiler:
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
-        self._columns = computed.Columns(loaded.table)
+        self.columns = computed.Columns(loaded.table)
 
     def column(self, name: str) -> Column:
         """The column of this name."""
         try:
-            return self._columns[name]
+            return self.columns[name]
         except KeyError:
             table = self._loaded.table.name
             raise JobFailed(f"{table} has no column “{name}”.") from None
@@ -74,7 +75,7 @@ class Compiler:
     def field(self, name: str) -> str:
         """The database's name for a column."""
         self.column(name)
-        return computed.value(name, self._columns, self._loaded.fields)
+        return computed.value(name, self.columns, self._loaded.fields)
 
     def where(self, filters: Sequence[Filter]) -> Clause:
         """The condition for the rows that count."""
@@ -112,6 +113,10 @@ class Compiler:
         """The period of a row on the time axis."""
         assert query.time is not None
         name, grain = self.field(query.time), query.grain
+        if sequence := self.column(query.time).sequence:
+            entry = f"lower(cast({name} as varchar))"
+            known = " ".join(f"when {literals([one])} then {place}" for one, place in sequence)
+            return f"cast(case {entry} {known} end as double)"
         if grain is Grain.WEEKDAY or (grain is Grain.HOUR and not clock):
             return f"cast({_PARTS[grain].format(name)} as double)"
         if grain is None:
@@ -132,7 +137,7 @@ class Compiler:
             return f"{how}({name})"
         if column.kind is not Kind.NUMBER:
             raise JobFailed(f"“{column.label}” holds no numbers, so it has no {how}.")
-        ratio = computed.quotient(measure.column, self._columns, self._loaded.fields)
+        ratio = computed.quotient(measure.column, self.columns, self._loaded.fields)
         if ratio and how in (Aggregate.SUM, Aggregate.MEAN):
             return ratio
         if how is Aggregate.SUM:
@@ -206,7 +211,7 @@ class Compiler:
             case Derived.SHARE if groups or timed:
                 return Clause(f"100 * {value} / nullif(sum({value}) over ({by_time}), 0)")
             case Derived.SHARE:
-                base = self.where(share_base(query, self._columns))
+                base = self.where(share_base(query, self.columns))
                 return Clause(
                     f"100 * {value} / nullif((select {self.aggregate(measure)} from"
                     f" {self._loaded.relation} where {base.sql}), 0)",
@@ -225,6 +230,8 @@ class Compiler:
                 if measure.derived is Derived.DIFFERENCE:
                     return Clause(f"{value} - {before}")
                 return Clause(f"100 * ({value} - {before}) / nullif(abs({before}), 0)")
+            case Derived.GROWTH if not groups:
+                return Clause("cast(null as double)")  # there is nothing before
             case _:
                 return Clause(value)  # between groups: computed from the result
 
@@ -236,6 +243,8 @@ class Compiler:
             for f in query.filters
         )
         step = _STEPS.get(query.grain) if query.grain and not listed else None
+        if query.time and self.column(query.time).sequence and not listed:
+            step = "1"
         if step is None:
             return f"lag({value}) over {over}"
         return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"

@@ -96,6 +96,8 @@ class Draft:
     unclear: list[str] = field(default_factory=list)
     """What was said that no query can say: "revenue per order"."""
     ends: bool = False
+    along: str | None = None
+    """The sequence whose first and last entry are compared."""
     each_row: bool = False
     """Whether each row is a group of its own, as in "the largest orders"."""
     flipped: bool = False
@@ -111,6 +113,13 @@ class Draft:
     def dates(self) -> list[Column]:
         """Date columns, the first as the axis."""
         return [c for c in self.names.table.columns if c.kind is Kind.DATE]
+
+    @property
+    def sequences(self) -> list[Column]:
+        """In a table without dates, the columns whose entries follow each other, as month names;
+        the one of the most entries first."""
+        known = [c for c in self.names.table.columns if c.sequence and not self.dates]
+        return sorted(known, key=lambda c: -c.distinct)
 
     def numeric(self, segment: Segment) -> str | None:
         """The number column that a segment names and nothing has used."""
@@ -161,9 +170,14 @@ class Draft:
             self.groups.append(column)
 
     def set_grain(self, grain: Grain) -> bool:
-        """Make the date column the axis; False when the table has none."""
+        """Make the date column the axis; without dates, group by the column of such entries, as
+        month names. False when the table has neither."""
         if not self.dates:
-            return False
+            meant = Grain.WEEKDAY if grain is Grain.DAY else grain
+            named = [c.name for c in self.names.table.columns if c.grain is meant]
+            for name in named:
+                self.add_group(name)
+            return bool(named)
         self.time = self.time or self.dates[0].name
         self.grain = grain
         self.named.add("time")
@@ -185,6 +199,7 @@ class Draft:
             having=tuple(self.having),
             order=self.order,
             ends=self.ends,
+            along=self.along,
         )
 
     def unused(self) -> tuple[str, ...]:

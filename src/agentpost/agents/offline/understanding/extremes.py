@@ -24,6 +24,9 @@ def extreme(draft: Draft) -> Best | None:
         key = segment.key("extreme")
         if segment.used or key is None or segment.values or segment.literal:
             continue
+        if at and found[at - 1].has("question", "how") and any(s.has("derived") for s in found):
+            segment.used = True  # "wie stark ist … gewachsen" asks how much
+            continue
         direction, _, concept = key.partition("_")
         count = _number_near(found, at)
         segment.used = True

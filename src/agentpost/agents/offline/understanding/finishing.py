@@ -84,6 +84,8 @@ def finish(
             default(draft)
     if trend and not draft.time and draft.dates and not (best and draft.groups):
         draft.time = draft.dates[0].name
+    if trend and draft.asked and not draft.time and derived is None and not best:
+        derived = _developed(draft)
     derived = _nested(draft, derived)
     if derived is not None:
         _apply(draft, derived, values, best)
@@ -148,12 +150,36 @@ def _apply(draft: Draft, derived: Derived, values: dict[str, Filter], best: Best
         draft.time = draft.dates[0].name
         draft.ends = draft.asked and derived is Derived.GROWTH and bool(draft.groups or not best)
         draft.grain = None if draft.ends else _growth_grain(draft)
+    if derived in (Derived.GROWTH, Derived.CUMULATIVE):
+        _follow(draft, derived, best)
     if draft.asked and derived in (Derived.GROWTH, Derived.DIFFERENCE) and _one_period(draft):
         draft.ends = True
     if derived is Derived.DIFFERENCE and not draft.groups and not draft.time:
         return
     amount = derived is Derived.GROWTH and any(s.has("direction", "amount") for s in draft.found)
     draft.derive(Derived.DIFFERENCE if amount else derived)
+
+
+def _developed(draft: Draft) -> Derived | None:
+    """In a table without dates, a development is shown along its month names or the like; without
+    any, it is a growth that cannot be known."""
+    ordered = [column.name for column in draft.sequences]
+    if not ordered:
+        return Derived.GROWTH
+    if not set(ordered) & set(draft.groups):
+        draft.groups.append(ordered[0])
+    return None
+
+
+def _follow(draft: Draft, derived: Derived, best: Best | None) -> None:
+    """In a table without dates, a growth is along its month names or the like."""
+    ordered = [column.name for column in draft.sequences]
+    if draft.time or not ordered or set(ordered) & set(draft.groups):
+        return
+    if draft.asked and derived is Derived.GROWTH and (draft.groups or not best):
+        draft.along = ordered[0]
+    else:
+        draft.groups.insert(0, ordered[0])
 
 
 def _one_period(draft: Draft) -> bool:

@@ -79,7 +79,10 @@ def _side_by_side(query: Query) -> Query:
     )
     # The only best one is no picture, nor is one value of a comparison.
     order = None if query.order is not None and query.order.count == 1 else query.order
-    return msgspec.structs.replace(query, measures=measures, ends=False, order=order)
+    groups = (query.along, *query.groups) if query.along else query.groups
+    return msgspec.structs.replace(
+        query, measures=measures, groups=groups, ends=False, along=None, order=order
+    )
 
 
 def _style(old: Style, new: Style, reading: Reading) -> Style:
@@ -152,7 +155,7 @@ def _query(old: Query, new: Query, reading: Reading) -> Query:
 
 def _compared_like(old: Query, measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
     """As in "and orders?" after a growth from the first to the last period: theirs."""
-    if not old.ends or any(m.derived for m in measures):
+    if not (old.ends or old.along) or any(m.derived for m in measures):
         return measures
     return tuple(Measure(m.column, m.aggregate, old.measures[0].derived) for m in measures)
 
@@ -166,10 +169,10 @@ def _aggregated(old: Query, reading: Reading) -> tuple[Measure, ...]:
 
 
 def _axes(old: Query, new: Query, *, adds: bool) -> dict[str, object]:
-    if old.ends and new.groups and not new.time:
+    if (old.ends or old.along) and new.groups and not (new.time or old.along in new.groups):
         kept = old.groups if adds else ()
         return {"groups": (*kept, *(group for group in new.groups if group not in kept))}
-    return {**_placed(old, new, adds=adds), "ends": new.ends}
+    return {**_placed(old, new, adds=adds), "ends": new.ends, "along": new.along}
 
 
 def _placed(old: Query, new: Query, *, adds: bool) -> dict[str, object]:
