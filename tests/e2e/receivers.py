@@ -1,6 +1,7 @@
 """Webhook receivers on this machine: they keep what they got and behave as told."""
 
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -62,6 +63,11 @@ class Receiver:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A sender that was killed cuts its connections; anything else is shown."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 @contextmanager
