@@ -16,6 +16,12 @@ Serve = Callable[..., Any]
 
 
 @pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """The loop that a server's webhooks have."""
+    return "asyncio", {"use_uvloop": True}
+
+
+@pytest.fixture
 async def egress() -> AsyncIterator[MakeEgress]:
     """Makes guarded ways out with these allow-list entries."""
     made: list[Egress] = []

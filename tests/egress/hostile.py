@@ -38,6 +38,7 @@ class Server:
     port: int = 0
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
+    open: int = 0
 
     def url(self, path: str = "/") -> str:
         return f"http://127.0.0.1:{self.port}{path}"
@@ -58,6 +59,7 @@ async def serving(
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server.connections += 1
+        server.open += 1
         conversations.append(asyncio.create_task(talk(reader, writer)))
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -71,6 +73,7 @@ async def serving(
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
+            server.open -= 1
             writer.close()
 
     listening = await asyncio.start_server(connected, host, 0, ssl=tls)

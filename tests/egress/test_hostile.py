@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.egress import resolver
-from agentpost.egress.answers import GuardedReader
+from agentpost.egress import names
+from agentpost.egress.post_connection import PostConnection
 from tests.egress.calls import NOT_FOUND_OR_PRIVATE, Names, post
 from tests.egress.certificates import make_authority
 from tests.egress.conftest import MakeEgress, Serve
@@ -39,6 +39,22 @@ DRIP = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 NOTHING_AND_MORE = b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 INTERIM = [b"", DRIP, CONTINUE, CONTINUE + DRIP * 7]
+
+
+class Silent(asyncio.Transport):
+    """Takes everything and sends it nowhere."""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """See `asyncio.Transport`."""
+
+    def abort(self) -> None:
+        """See `asyncio.Transport`."""
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def is_closing(self) -> bool:
+        return False
 
 
 # --- answers that are none ------------------------------------------------------------------------
@@ -156,30 +172,21 @@ async def test_a_status_counts_wherever_its_segments_end(before: bytes, end_of_l
     answer = (before + NOTHING_AND_MORE).replace(b"\r\n", end_of_line)
     cuts = [[answer[:at], answer[at:]] for at in range(1, len(answer))]
     for pieces in [*cuts, [answer], [bytes([byte]) for byte in answer]]:
-        reader = GuardedReader(asyncio.get_running_loop())
-        reader.set_response_params()
+        connection = PostConnection(asyncio.get_running_loop())
+        connection.connection_made(Silent())
+        ended = connection.exchange(b"", PATIENCE)
         for piece in pieces:
-            reader.data_received(piece)
-        codes = [(await reader.read())[0].code for _ in range(before.count(b"HTTP/") + 1)]
-        assert codes[-1] == 204, pieces
+            connection.data_received(piece)
+        assert ended.done(), pieces
+        assert (connection.status, connection.failure) == (204, ""), pieces
 
 
-async def test_a_reader_begins_anew_with_each_request() -> None:
-    reader = GuardedReader(asyncio.get_running_loop())
-    for _ in range(3):
-        reader.set_response_params()
-        assert not reader.answered
-        for piece in (DRIP + NOTHING_AND_MORE[:30], NOTHING_AND_MORE[30:]):
-            reader.data_received(piece)
-        assert [(await reader.read())[0].code for _ in range(2)] == [103, 204]
-
-
+@pytest.mark.parametrize("behind", [OK + b"Content-Length: 6\r\n\r\nforged", b" and more", b"HTT"])
 async def test_bytes_after_an_answer_are_not_taken_for_the_next(
-    egress: MakeEgress, serve: Serve
+    egress: MakeEgress, serve: Serve, behind: bytes
 ) -> None:
     async def two_at_once(request: Request, writer: asyncio.StreamWriter) -> None:
-        await replies(b"no", "500 No")(request, writer)
-        await replies(b"forged")(request, writer)
+        writer.write(b"HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno" + behind)
 
     server = await serve(two_at_once)
     client = egress(server.entry)
@@ -322,8 +329,8 @@ async def test_a_silent_name_server_takes_one_thread(
             answered.wait(PATIENCE)
         return ["127.0.0.1"]
 
-    monkeypatch.setattr(resolver, "_getaddrinfo", getaddrinfo)
-    monkeypatch.setattr(resolver, "_LOOKUP_THREADS", 2)
+    monkeypatch.setattr(names, "_getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(names, "_LOOKUP_THREADS", 2)
     async with serving(replies()) as server:
         client = egress("silent.test", f"quick.test:{server.port}")
         waiting = [post(client, "http://silent.test/", seconds=0.3) for _ in range(20)]
@@ -337,9 +344,9 @@ async def test_a_silent_name_server_takes_one_thread(
 def test_a_silent_name_server_does_not_hold_up_the_end() -> None:
     script = (
         "import asyncio, time\n"
-        "from agentpost.egress import resolver\n"
+        "from agentpost.egress import names\n"
         "from agentpost.egress.client import Egress\n"
-        "resolver._getaddrinfo = lambda host: time.sleep(600)\n"
+        "names._getaddrinfo = lambda host: time.sleep(600)\n"
         "async def main():\n"
         "    way = Egress()\n"
         "    print((await way.post('https://a.test/', b'', {}, seconds=0.1)).error)\n"

@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from agentpost.egress import posting
 from tests.egress.calls import post
 from tests.egress.conftest import MakeEgress, Serve
 from tests.egress.hostile import ENDLESS, OK, bomb, drips, floods, replies, says, serving
@@ -51,6 +52,58 @@ async def test_connections_are_kept(egress: MakeEgress, serve: Serve) -> None:
         assert (await post(client, server.url())).status == 200
     assert server.connections == 1
     assert all("cookie" not in request.headers for request in server.requests)
+
+
+async def test_connections_nobody_uses_are_closed(
+    egress: MakeEgress, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them, also those that were given back while the first one was waited for."""
+    monkeypatch.setattr(posting, "KEEPALIVE_SECONDS", 0.05)
+    server = await serve(replies())
+    client = egress(server.entry)
+    for _ in range(2):
+        await asyncio.gather(post(client, server.url()), post(client, server.url()))
+        async with asyncio.timeout(PATIENCE):
+            while server.open:  # noqa: ASYNC110 - the server counts, it announces nothing
+                await asyncio.sleep(0.01)
+    assert server.connections == 4
+
+
+async def test_a_request_that_was_answered_half_sent_is_the_last_of_its_connection(
+    egress: MakeEgress,
+) -> None:
+    """What is left of it would be taken for the beginning of the next. The answer comes as soon as
+    the connection is there, as from a server that is overloaded."""
+    connections: list[asyncio.Transport] = []
+
+    class Hasty(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            connection = cast("asyncio.Transport", transport)
+            connection.pause_reading()
+            connection.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+            connections.append(connection)
+
+    loop = asyncio.get_running_loop()
+    async with await loop.create_server(Hasty, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        client = egress(f"127.0.0.1:{port}")
+        for _ in range(2):
+            result = await client.post(
+                f"http://127.0.0.1:{port}/", b"x" * 20_000_000, {}, seconds=30
+            )
+            assert (result.status, result.error) == (413, None)
+        for connection in connections:
+            connection.abort()
+    assert len(connections) == 2
+
+
+async def test_a_header_with_a_line_break_is_refused(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(replies())
+    client = egress(server.entry)
+    for value in ("a\r\nX-Forged: b", "a\nb", "a\rb"):
+        with pytest.raises(ValueError, match="line break"):
+            await client.post(server.url(), b"", {"webhook-id": value}, seconds=30)
+    assert server.connections == 0
 
 
 async def test_connection_closed_while_idle_is_no_failure(egress: MakeEgress, serve: Serve) -> None:

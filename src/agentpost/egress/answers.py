@@ -1,11 +1,9 @@
-"""Work around two aiohttp behaviours with servers that break the protocol: it is too patient, or
-loses what counts."""
+"""Work around aiohttp's patience with servers that break the protocol, and learn whether an answer
+had begun when a connection broke."""
 
 from __future__ import annotations
 
-import re
 from contextvars import ContextVar
-from http import HTTPStatus
 from typing import Any
 
 import aiohttp
@@ -17,7 +15,6 @@ from aiohttp.http import HttpProcessingError, RawResponseMessage
 # Common servers send none or one ("100 Continue", "103 Early Hints").
 _INTERIM_ANSWERS_MAX = 8
 _HEADS_MAX = _INTERIM_ANSWERS_MAX + 1
-_HEAD_END = re.compile(rb"\n\r?\n")  # the parser takes bare line feeds, too
 
 reused: ContextVar[bool] = ContextVar("reused", default=False)
 """Whether the connection that this task's request was given had carried one before. Not by
@@ -30,44 +27,19 @@ class GuardedReader(ResponseHandler):
     answered = False
     _requests = 0
     _heads_to_read = 0
-    _heads_to_feed = 0
-    _head_rest = b""  # what may be the beginning of the end of a head
 
     def set_response_params(self, **params: Any) -> None:
         """See `ResponseHandler`; called for each request."""
         self.answered = False
         reused.set(self._requests > 0)
         self._requests += 1
-        self._heads_to_read = self._heads_to_feed = _HEADS_MAX
-        self._head_rest = b""
+        self._heads_to_read = _HEADS_MAX
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
-        """Feed each head by itself, up to the final one: when what follows it is garbage, as after
-        a 204 with a body, the parser would throw the status away with it (spec: Webhook events 6).
-        """
+        """See `ResponseHandler`."""
         self.answered = True
-        while self._heads_to_feed and (end := self._end_of_head(data)):
-            self._heads_to_feed -= 1
-            super().data_received(data[:end])
-            data = data[end:]
-            if not data:
-                return
         super().data_received(data)
-
-    def _end_of_head(self, data: bytes) -> int:
-        """Where in ``data`` the head ends that is being read; 0 when further on."""
-        seen = self._head_rest + data
-        found = _HEAD_END.search(seen)
-        before, self._head_rest = len(self._head_rest), b"" if found else seen[-2:]
-        return found.end() - before if found else 0
-
-    def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """See `ResponseHandler`; called for each head that was read to its end."""
-        code = data[0].code
-        if not 100 <= code <= 199 or code == HTTPStatus.SWITCHING_PROTOCOLS:
-            self._heads_to_feed = 0
-        super().feed_data(data, size)
 
     async def read(self) -> tuple[RawResponseMessage, StreamReader]:
         """The next answer. Interim ones (1xx) are read over: the client itself would do so for as

@@ -10,32 +10,10 @@ from pathlib import Path
 
 import aiohttp
 
-from agentpost.domain.text import displayable
 from agentpost.egress.errors import FetchFailed, FetchTooLarge, explain
 
-_SNIPPET_BYTES = 1_024
-# The status decides over a delivery; its body is a courtesy that is not waited for long.
-_SNIPPET_SECONDS = 1.0
 _PIECE_BYTES = 256 * 1_024
 _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
-
-
-async def read_snippet(response: aiohttp.ClientResponse) -> str:
-    """The first `_SNIPPET_BYTES` of an answer as text that can be shown; what came within
-    `_SNIPPET_SECONDS`, or until it broke off. A packed body is not unpacked: empty."""
-    if _encoding(response) != "identity":
-        return ""
-    read = bytearray()
-    try:
-        async with asyncio.timeout(_SNIPPET_SECONDS):
-            while len(read) < _SNIPPET_BYTES:
-                piece = await response.content.read(_SNIPPET_BYTES - len(read))
-                if not piece:
-                    break
-                read += piece
-    except (TimeoutError, aiohttp.ClientError):
-        pass
-    return displayable(read.decode(errors="replace"), "\N{REPLACEMENT CHARACTER}")
 
 
 async def save_body(response: aiohttp.ClientResponse, into: Path, bytes_max: int) -> int:

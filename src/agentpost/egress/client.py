@@ -29,11 +29,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urljoin
 
 from agentpost.domain.filenames import safe_file_name
-from agentpost.domain.limits import (
-    WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX,
-    WEBHOOK_URL_CHARACTERS_MAX,
-)
-from agentpost.domain.text import UNSTORABLE
+from agentpost.domain.limits import WEBHOOK_URL_CHARACTERS_MAX
 from agentpost.domain.urls import (
     FETCH_URL_CHARACTERS_MAX,
     WEBHOOK_PORTS,
@@ -46,13 +42,14 @@ from agentpost.egress.addresses import AllowList, is_public
 from agentpost.egress.denied import DenyList
 from agentpost.egress.disposition import given_name
 from agentpost.egress.errors import DENIED, EgressError, EgressRefused, FetchFailed
+from agentpost.egress.names import CheckedNames, Lookup, SystemLookup
+from agentpost.egress.posting import PostAnswer, Poster
 
 if TYPE_CHECKING:
     import aiohttp
 
     from agentpost.egress.bodies import Streamed
     from agentpost.egress.connections import Connections
-    from agentpost.egress.resolver import Lookup
 
 _REDIRECTS_MAX = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -116,8 +113,10 @@ class Egress:
         self._deny = deny or DenyList()
         self._ports = frozenset(ports)
         self._tls = tls_context(ca_file) if ca_file else None
-        self._lookup = lookup
+        self._system_lookup = SystemLookup()
+        self._names = CheckedNames(self._allow, self._deny, lookup or self._system_lookup)
         self._connecting = asyncio.Lock()
+        self._poster: Poster | None = None
         self._connections: Connections | None = None
         # What a URL says does not change, nor do the lists; what is refused is judged anew.
         self._admitted = lru_cache(_URLS_KEPT)(self._judged)
@@ -137,26 +136,17 @@ class Egress:
         begun; so the receiver may in rare cases see it twice (spec: Webhook events 7).
         """
         started = time.monotonic()
-        status, snippet, error, answered = None, "", None, ""
+        answer, error = PostAnswer(None, "", ""), None
         try:
             target = self._admitted(url, WEBHOOK_URL_CHARACTERS_MAX, WEBHOOK_PORTS)
-            async with asyncio.timeout(seconds + _COARSE_CLOCK_SECONDS):
-                response = await (await self._connected()).send("POST", target, headers, body)
-                try:
-                    from agentpost.egress.bodies import read_snippet
-
-                    status, answered = response.status, _header_lines(response.headers)
-                    snippet = await read_snippet(response)
-                finally:
-                    response.close()  # as in `_read_response`
-        except BadUrl as refused:
-            error = str(refused)
-        except TimeoutError:
-            error = f"no answer within {seconds:g} seconds" if status is None else None
-        except EgressError as failure:
+            poster = self._poster_here()
+            answer = await poster.post(target, headers, body, seconds + _COARSE_CLOCK_SECONDS)
+        except (BadUrl, EgressError) as failure:
             error = str(failure)
+        except TimeoutError:
+            error = f"no answer within {seconds:g} seconds"
         ms = round((time.monotonic() - started) * 1_000)
-        return PostResult(status, ms, snippet, error, answered)
+        return PostResult(answer.status, ms, answer.snippet, error, answer.headers)
 
     async def fetch(self, url: str, *, max_bytes: int, seconds: float, into: Path) -> Fetched:
         """Download an https URL of any port to the new file ``into``.
@@ -166,7 +156,7 @@ class Egress:
         written; there is no file then. spec: InlineFile; design: The way out.
         """
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds + _COARSE_CLOCK_SECONDS):
                 return await self._follow(url, max_bytes, into)
         except TimeoutError as error:
             raise FetchFailed(f"it did not arrive within {seconds:g} seconds") from error
@@ -188,7 +178,7 @@ class Egress:
         try:
             target = self._admitted(url, FETCH_URL_CHARACTERS_MAX, None)
             async with (
-                asyncio.timeout(seconds),
+                asyncio.timeout(seconds + _COARSE_CLOCK_SECONDS),
                 self._read_response(method, target, headers, body) as response,
             ):
                 return Answer(response.status, await read_body(response, max_bytes))
@@ -215,8 +205,11 @@ class Egress:
 
     async def aclose(self) -> None:
         """Close idle connections and stop looking up names."""
+        if self._poster is not None:
+            self._poster.close()
         if self._connections is not None:
             await self._connections.aclose()
+        self._system_lookup.close()
 
     def _judged(self, text: str, characters_max: int, ports: frozenset[int] | None) -> Url:
         """The URL, if it is admitted as far as can be told without DNS; raises `BadUrl`."""
@@ -267,14 +260,27 @@ class Egress:
         finally:
             response.close()  # read to its end, it has given its connection back before
 
+    def _poster_here(self) -> Poster:
+        """What sends webhooks, on the event loop that first asked for it; raises `RuntimeError`."""
+        if self._poster is None:
+            self._poster = Poster(self._names, self._trusted)
+        self._poster.check_loop()
+        return self._poster
+
+    async def _trusted(self) -> ssl.SSLContext:
+        """What certificates have to prove. The first call reads the authorities in a thread, which
+        takes long enough to hold up an event loop."""
+        if self._tls is None:
+            self._tls = await asyncio.to_thread(tls_context, None)
+        return self._tls
+
     async def _connected(self) -> Connections:
-        """What sends the requests. The first call imports it and reads the certificate authorities,
-        in a thread: both take long enough to hold up an event loop."""
+        """What sends all other requests. The first call imports it in a thread, as `_trusted`."""
         if self._connections is None:
             async with self._connecting:
                 if self._connections is None:
-                    make, tls = await asyncio.to_thread(_imported, self._tls)
-                    self._connections = make(self._allow, self._deny, tls, self._lookup)
+                    make = await asyncio.to_thread(_imported)
+                    self._connections = make(self._names, await self._trusted())
         return self._connections
 
 
@@ -288,10 +294,10 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
-def _imported(tls: ssl.SSLContext | None) -> tuple[type[Connections], ssl.SSLContext]:
+def _imported() -> type[Connections]:
     from agentpost.egress.connections import Connections
 
-    return Connections, tls or tls_context(None)
+    return Connections
 
 
 def _redirected(base: str, location: str) -> str:
@@ -311,10 +317,3 @@ def _file_name(response: aiohttp.ClientResponse, url: Url) -> str:
 def _content_type(response: aiohttp.ClientResponse) -> str:
     claimed = response.content_type.lower()
     return claimed if _CONTENT_TYPE.fullmatch(claimed) else "application/octet-stream"
-
-
-def _header_lines(headers: Mapping[str, str]) -> str:
-    """Headers as text that any database can store; cookies are the receiver's secrets."""
-    lines = [f"{name}: {value}" for name, value in headers.items() if name.lower() != "set-cookie"]
-    text = "\n".join(lines)[:WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX]
-    return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -15,26 +15,20 @@ import yarl
 
 from agentpost import __version__
 from agentpost.domain.urls import DEFAULT_PORTS, Url
-from agentpost.egress.addresses import AllowList
 from agentpost.egress.answers import reused
-from agentpost.egress.denied import DenyList
 from agentpost.egress.errors import explain
-from agentpost.egress.resolver import CheckedResolver, Lookup, SystemLookup, open_session
+from agentpost.egress.names import CheckedNames
+from agentpost.egress.resolver import CheckedResolver, open_session
 
 _URLS_KEPT = 512
-"""A webhook is sent to the same addresses again and again."""
+"""Models and tool servers are called again and again."""
 
 
 class Connections:
     """Sends requests on the event loop it is made on; close it there with `aclose`."""
 
-    def __init__(
-        self, allow: AllowList, deny: DenyList, tls: ssl.SSLContext, lookup: Lookup | None
-    ) -> None:
-        """``lookup``: None for the system's name service."""
-        self._system_lookup = SystemLookup()
-        resolver = CheckedResolver(allow, deny, lookup or self._system_lookup)
-        self._session = open_session(resolver, tls)
+    def __init__(self, names: CheckedNames, tls: ssl.SSLContext) -> None:
+        self._session = open_session(CheckedResolver(names), tls)
         self._loop = asyncio.get_running_loop()
 
     async def send(
@@ -64,9 +58,8 @@ class Connections:
                     raise explain(error) from error
 
     async def aclose(self) -> None:
-        """Close idle connections and stop looking up names."""
+        """Close idle connections."""
         await self._session.close()
-        self._system_lookup.close()
 
 
 @lru_cache(_URLS_KEPT)

@@ -7,7 +7,7 @@ leads inside read the same, or the texts would tell which names exist inside.
 from __future__ import annotations
 
 DENIED = "the operator of this server does not allow its host"
-_NOT_PUBLIC = "its host was not found or is not public"
+NOT_PUBLIC = "its host was not found or is not public"
 
 
 class AddressRefused(OSError):
@@ -45,7 +45,7 @@ def explain(error: BaseException) -> EgressError:
         if isinstance(error.os_error, AddressDenied):
             return EgressRefused(DENIED)
         refused = isinstance(error.os_error, AddressRefused)
-        return EgressRefused(_NOT_PUBLIC) if refused else FetchFailed(_NOT_PUBLIC)
+        return EgressRefused(NOT_PUBLIC) if refused else FetchFailed(NOT_PUBLIC)
     return FetchFailed(_text(error))
 
 

@@ -1,99 +1,29 @@
-"""How `Egress` turns a host name into connections: look up once, check every address, dial those.
-
-The connector asks `CheckedResolver` at the moment it dials and connects to exactly what it answers,
-so a name that changes its address between a check and a connection (DNS rebinding) gains nothing.
-"""
+"""How aiohttp gets its connections: names are answered by `CheckedNames`, nothing is remembered."""
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from ipaddress import ip_address
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from agentpost.egress.addresses import AllowList, is_public
 from agentpost.egress.answers import GuardedReader, GuardedResponse
-from agentpost.egress.denied import DenyList
-from agentpost.egress.errors import AddressDenied, AddressRefused
-from agentpost.threads.daemon import DaemonThreadExecutor
-
-Lookup = Callable[[str], Awaitable[Sequence[str]]]
-"""Name to IP addresses in text form; raises `OSError` when there are none."""
-
-# Below the 5 s after which common servers hang up, so that we rarely write to a closed connection.
-_KEEPALIVE_SECONDS = 4.0
-# Enough that hosts whose name server is silent do not keep the others waiting for a thread: each
-# holds one, for as long as the system's resolver has patience.
-_LOOKUP_THREADS = 512
-
-
-class SystemLookup:
-    """The operating system's resolver, in threads of its own: a name server that does not answer
-    must not hold up whoever else uses the event loop's threads, nor the end of the process. Who
-    asks for a name while it is being looked up waits for the same answer."""
-
-    def __init__(self) -> None:
-        self._running: dict[str, asyncio.Task[list[str]]] = {}
-        self._threads = DaemonThreadExecutor("egress-lookup", _LOOKUP_THREADS)
-
-    async def __call__(self, host: str) -> Sequence[str]:
-        """See `Lookup`."""
-        running = self._running.get(host)
-        if running is None:
-            running = self._running[host] = asyncio.create_task(
-                self._threads.run(_getaddrinfo, host)
-            )
-            running.add_done_callback(lambda task: self._looked_up(host, task))
-        found = await asyncio.shield(running)  # who gives up does not give up for the others
-        return list(dict.fromkeys(found))
-
-    def _looked_up(self, host: str, task: asyncio.Task[list[str]]) -> None:
-        self._running.pop(host)
-        if not task.cancelled():
-            task.exception()  # seen, also when everybody who asked has given up
-
-    def close(self) -> None:
-        """Questions on their way are not waited for."""
-        for running in list(self._running.values()):
-            running.cancel()
-
-
-def _getaddrinfo(host: str) -> list[str]:
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-    return [str(sockaddr[0]) for *_, sockaddr in found]
+from agentpost.egress.dialing import KEEPALIVE_SECONDS
+from agentpost.egress.names import CheckedNames
 
 
 class CheckedResolver(AbstractResolver):
-    """Answers with the addresses of a name if *all* of them may be called.
+    """Asked by the connector at the moment it dials; it connects to exactly what is answered."""
 
-    One bad address among good ones refuses the name: no honest name mixes them.
-    """
-
-    def __init__(self, allow: AllowList, deny: DenyList, lookup: Lookup) -> None:
-        self._allow = allow
-        self._deny = deny
-        self._lookup = lookup
+    def __init__(self, names: CheckedNames) -> None:
+        self._names = names
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The addresses to dial; raises `AddressRefused`, or `OSError` for an unknown name."""
-        found = [ip_address(text) for text in await self._lookup(host)]
-        if not found:
-            raise OSError("the name has no address")
-        if not self._allow.has_host(host, port):
-            for address in found:
-                if not is_public(address) and not self._allow.has_address(address, port):
-                    raise AddressRefused
-        for address in found:
-            if self._deny.has_address(address):
-                # Of an address inside nothing is said, not even that it is denied.
-                raise AddressDenied if is_public(address) else AddressRefused
+        """The addresses to dial; raises as `CheckedNames.addresses`."""
         return [
             ResolveResult(
                 hostname=host,
@@ -103,7 +33,7 @@ class CheckedResolver(AbstractResolver):
                 proto=0,
                 flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
             )
-            for address in found
+            for address in await self._names.addresses(host, port)
         ]
 
     async def close(self) -> None:
@@ -119,7 +49,7 @@ def open_session(resolver: CheckedResolver, tls: ssl.SSLContext) -> aiohttp.Clie
         ssl=tls,
         # Unlimited: slow hosts must not make others wait. Callers bound what they have in flight.
         limit=0,
-        keepalive_timeout=_KEEPALIVE_SECONDS,
+        keepalive_timeout=KEEPALIVE_SECONDS,
     )
     # The one place where aiohttp has no public way; tests/egress/test_hostile.py would notice.
     connector._factory = partial(GuardedReader, loop=connector._loop)  # type: ignore[assignment]

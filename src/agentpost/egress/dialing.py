@@ -1,0 +1,73 @@
+"""A connection to where a URL leads: the addresses of its name are checked and then dialed."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import aiohappyeyeballs
+from aiohappyeyeballs import AddrInfoType
+
+from agentpost.domain.urls import Url
+from agentpost.egress.errors import (
+    DENIED,
+    NOT_PUBLIC,
+    AddressDenied,
+    AddressRefused,
+    EgressRefused,
+    FetchFailed,
+)
+from agentpost.egress.names import CheckedNames
+
+P = TypeVar("P", bound=asyncio.BaseProtocol)
+
+KEEPALIVE_SECONDS = 4.0
+"""How long a connection is kept without a request: below the 5 s after which common servers hang
+up, so that we rarely write to a closed one."""
+_NEXT_ADDRESS_SECONDS = 0.25
+"""When the next address is tried beside one that does not answer (RFC 8305, section 5)."""
+
+
+async def dial(
+    url: Url, names: CheckedNames, tls: ssl.SSLContext | None, protocol: Callable[[], P]
+) -> P:
+    """Connect, with TLS if ``tls`` is given; has no deadline of its own. Raises `EgressRefused`,
+    `FetchFailed`."""
+    addresses = [url.ip] if url.ip is not None else await _looked_up(url, names)
+    found: list[AddrInfoType] = []
+    for address in addresses:
+        found += _numeric(str(address), url.port)
+    try:
+        sock = await aiohappyeyeballs.start_connection(
+            found, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS, interleave=1
+        )
+        host = url.host if tls else None
+        loop = asyncio.get_running_loop()
+        _, made = await loop.create_connection(protocol, sock=sock, ssl=tls, server_hostname=host)
+    except ssl.SSLCertVerificationError as error:
+        raise FetchFailed("its TLS certificate is not valid") from error
+    except ssl.SSLError as error:
+        raise FetchFailed("no TLS connection could be made") from error
+    except OSError as error:
+        raise FetchFailed("no connection could be made") from error
+    return made
+
+
+async def _looked_up(url: Url, names: CheckedNames) -> Sequence[object]:
+    try:
+        return await names.addresses(url.host, url.port)
+    except AddressDenied as error:
+        raise EgressRefused(DENIED) from error
+    except AddressRefused as error:
+        raise EgressRefused(NOT_PUBLIC) from error
+    except OSError as error:
+        raise FetchFailed(NOT_PUBLIC) from error
+
+
+def _numeric(address: str, port: int) -> Sequence[AddrInfoType]:
+    """The form in which sockets take an address; asks nobody."""
+    flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+    return socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=flags)

@@ -1,0 +1,187 @@
+"""A connection that webhooks go out on: a request, the status it was answered with, and the
+beginning of the answer's body (spec: Webhook events 6).
+
+Receivers are not trusted to keep to HTTP. The status counts as soon as its head is complete,
+however the body goes on; a head has an end, and few interim answers (1xx) stand before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import cast
+
+import httptools
+
+_SNIPPET_BYTES = 1_024
+_SNIPPET_SECONDS = 1.0
+"""The status decides over a delivery; its body is a courtesy that is not waited for long."""
+_HEAD_BYTES_MAX = 65_536
+"""Of everything before a body."""
+_INTERIM_ANSWERS_MAX = 8
+"""Common servers send none or one ("100 Continue", "103 Early Hints")."""
+_VERSIONS = ("1.1", "1.0")
+
+NOT_HTTP = "its answer is not valid HTTP"
+BROKE_OFF = "its answer broke off"
+HUNG_UP = "it closed the connection without an answer"
+
+
+class PostConnection(asyncio.Protocol):
+    """Carries one request after the other.
+
+    Attributes:
+        status, headers, body: of the answer to the last request; ``status`` is None when it had
+            none, and then ``failure`` says why, or is "" when the deadline came first.
+        answered: something came since the last request was sent.
+        reusable: the request was sent and the answer read to its end, and nothing came behind it.
+        idle_since: when it was last given back, by the loop's clock.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._parser: httptools.HttpResponseParser | None = None
+        self._transport: asyncio.Transport | None = None
+        self._ended: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._interim = self._head_bytes = 0
+        self._is_over = False
+        self._early: bytes | None = b""
+        self.status: int | None = None
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.body = b""
+        self.failure = ""
+        self.answered = self.reusable = False
+        self.idle_since = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a request may be sent on it."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    def exchange(self, request: bytes, seconds: float) -> asyncio.Future[None]:
+        """Send a whole request; done when there is an answer, a failure, or ``seconds`` are over.
+        Call `abort` when it is not waited for."""
+        self.status, self.headers, self.body, self.failure = None, [], b"", ""
+        self.answered = self.reusable = self._is_over = False
+        self._interim = self._head_bytes = 0
+        ended = self._ended = self._loop.create_future()
+        if self._transport is not None:
+            self._timer = self._loop.call_later(seconds, self._end)
+            self._transport.write(request)
+        early, self._early = self._early, None
+        if early:
+            self.data_received(early)
+        if self._transport is None:  # it was closed before
+            self.connection_lost(None)
+        return ended
+
+    def abort(self) -> None:
+        """Close at once; what was not sent yet is dropped."""
+        self._end()
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- what the transport calls -----------------------------------------------------------------
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See `asyncio.Protocol`."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._parser = httptools.HttpResponseParser(self)
+        # Some receivers end lines with a bare line feed. Nothing else comes on the connection that
+        # could be taken for a second answer.
+        self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See `asyncio.Protocol`. An answer without a length ends so."""
+        self._transport = None
+        self._end(BROKE_OFF if self.answered else HUNG_UP)
+        if not self._early:
+            self._parser = None  # which refers back
+
+    def data_received(self, data: bytes) -> None:
+        """See `asyncio.Protocol`."""
+        if self._ended is None or self._parser is None:
+            self._unasked(data)
+            return
+        self.answered = True
+        self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self.reusable = False
+            self._end()  # the answer was 101, which is no success
+        except httptools.HttpParserError:
+            self.reusable = False
+            self._end(NOT_HTTP)
+        if self.status is None:
+            if self._interim > _INTERIM_ANSWERS_MAX or self._head_bytes > _HEAD_BYTES_MAX:
+                self._end(NOT_HTTP)
+        elif self._is_over or len(self.body) >= _SNIPPET_BYTES:
+            self._end()
+        elif self._ended is not None:
+            self._await_body()
+
+    def _unasked(self, data: bytes) -> None:
+        """Before the first request, who refuses everybody may answer; later nothing may come."""
+        if self._early is not None and len(self._early) <= _HEAD_BYTES_MAX:
+            self._early += data
+        else:
+            self.abort()
+
+    # --- what the parser calls --------------------------------------------------------------------
+    def on_message_begin(self) -> None:
+        """Another head: behind interim answers, or where nothing was asked for."""
+        if self._is_over:
+            self.reusable = False
+        elif self.status is None:
+            self.headers = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One line of a head, or of what follows a body in chunks."""
+        if self.status is None:
+            self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """The end of a head."""
+        if self.status is not None or self._parser is None or self._interim > _INTERIM_ANSWERS_MAX:
+            return
+        code = self._parser.get_status_code()
+        if 100 <= code <= 199 and code != HTTPStatus.SWITCHING_PROTOCOLS:
+            self._interim += 1
+        elif code >= 100 and self._parser.get_http_version() in _VERSIONS:
+            self.status = code
+        else:
+            self._interim = _INTERIM_ANSWERS_MAX + 1  # no answer can follow
+
+    def on_body(self, data: bytes) -> None:
+        """A part of a body."""
+        if not self._is_over and len(self.body) < _SNIPPET_BYTES:
+            self.body += data[: _SNIPPET_BYTES - len(self.body)]
+
+    def on_message_complete(self) -> None:
+        """The end of an answer, or of an interim one."""
+        if self.status is not None and not self._is_over and self._parser is not None:
+            self._is_over = True
+            unsent = self._transport.get_write_buffer_size() if self._transport else 1
+            self.reusable = self._parser.should_keep_alive() and not unsent
+
+    # --- the end ----------------------------------------------------------------------------------
+    def _await_body(self) -> None:
+        """From the first look at the body on, it has a moment of its own."""
+        timer = self._timer
+        if timer is not None and timer.when() > self._loop.time() + _SNIPPET_SECONDS:
+            timer.cancel()
+            self._timer = self._loop.call_later(_SNIPPET_SECONDS, self._end)
+
+    def _end(self, failure: str = "") -> None:
+        """Tell whoever waits, once. A failure counts only for an answer that has no status."""
+        ended, self._ended = self._ended, None
+        if ended is None:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self.status is None:
+            self.failure = failure
+        if not ended.done():  # cancelled
+            ended.set_result(None)
