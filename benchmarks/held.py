@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.load import Load, LoadError
+from benchmarks.processes import waited
 from benchmarks.servers import Server
 
 WAIT_SECONDS = 45
@@ -31,6 +33,10 @@ class Wakes:
     """From the job's ``settled_at`` to the answer in the client's hands, commit included."""
     after_release: list[float]
     """From sending the message that releases the job, its own turn included."""
+    server_waited: float
+    load_waited: float
+    """The share of the time of all wakes in which the server's threads, or the load's, waited for a
+    core."""
 
 
 class HeldWait:
@@ -88,14 +94,19 @@ async def measure(server: Server, waits: int, wakes: int) -> Wakes:
             # The client's own collector must not be what is measured.
             gc.collect()
             gc.freeze()
+            began, pids = time.monotonic(), (server.pid, os.getpid())
+            idle = [waited(pid) for pid in pids]
             woken = [await wake(load, held[number], number) for number in range(wakes)]
+            took = time.monotonic() - began
+            shares = [(waited(pid) - so_far) / took for pid, so_far in zip(pids, idle, strict=True)]
             early = sum(1 for wait in held[wakes:] if wait.answer is None or wait.answer.done())
             if early:
                 raise LoadError(f"{early} waits were answered though nothing had changed")
         finally:
             gc.unfreeze()
             await asyncio.gather(*(wait.close() for wait in held))
-    return Wakes(per_wait, [first for first, _ in woken], [second for _, second in woken])
+    after_settled, after_release = zip(*woken, strict=True)
+    return Wakes(per_wait, list(after_settled), list(after_release), *shares)
 
 
 async def waiting_messages(load: Load, count: int) -> list[str]:

@@ -1,4 +1,5 @@
-"""CPU seconds and resident memory of a process with its children, from /proc or else from `ps`."""
+"""CPU seconds and resident memory of a process with its children, from /proc or else from `ps`;
+and how long it waited for a core."""
 
 from __future__ import annotations
 
@@ -39,6 +40,18 @@ def tree_usage(pid: int) -> Usage:
     return Usage(
         sum(processes[member].cpu for member in tree), sum(processes[member].rss for member in tree)
     )
+
+
+def waited(pid: int) -> float:
+    """Seconds in which threads of this process could have run and got no core, so far; 0 where the
+    system does not say."""
+    total = 0
+    for thread in (PROC / str(pid) / "task").glob("*/schedstat"):
+        try:
+            total += int(thread.read_text().split()[1])  # time on a core, waiting for one, slices
+        except OSError:  # it ended while we looked
+            continue
+    return total / 1e9
 
 
 def _from_proc() -> dict[int, _Process]:

@@ -141,6 +141,8 @@ async def waits(server: Server, sizes: Sizes) -> Figures:
         "wake_p99_ms": percentile(measured.after_settled, 0.99) * 1000,
         "release_p50_ms": percentile(measured.after_release, 0.50) * 1000,
         "release_p99_ms": percentile(measured.after_release, 0.99) * 1000,
+        "server_waited": measured.server_waited,
+        "load_waited": measured.load_waited,
         "took_s": time.monotonic() - began,
     }
 

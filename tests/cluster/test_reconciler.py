@@ -1,13 +1,14 @@
 """What a node owns is run there, and nothing else is (design: Comparing rows and runs)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from agentpost.agents import Job, Turn
+from agentpost.db.ownership import Differences
 from agentpost.db.session import Tx
 from agentpost.services import doctor, health, missing_runs, works
 from agentpost.services.context import AppContext
@@ -348,13 +349,15 @@ async def test_a_look_that_can_find_nothing_new_reads_nothing(
     message_id = await here.send()
     await eventually_async(lambda: Script.seen == ["first", "second"])
     reads: list[None] = []
-    real = missing_runs.owned_here
+    real = missing_runs.differences
 
-    async def owned_here(ctx: AppContext) -> dict[str, dict[str, int]]:
+    async def differences(
+        ctx: AppContext, running: Mapping[str, Callable[[], dict[str, int]]]
+    ) -> dict[str, Differences]:
         reads.append(None)
-        return await real(ctx)
+        return await real(ctx, running)
 
-    monkeypatch.setattr(missing_runs, "owned_here", owned_here)
+    monkeypatch.setattr(missing_runs, "differences", differences)
     for _ in range(3):
         await here.reconciler.reconcile()
         await health.check_database(here.ctx)  # which takes back what it writes

@@ -22,7 +22,6 @@ UNREADABLE = {
     "retention._some_of": "read where it is called",
     "retention._oldest": "read where it is called",
     "retention._expired": "read where it is called",
-    "accounts.ended_holders": "finds rows by so many ids",
     "account_deletion._some": "read where it is called",
     "account_export._paged": "read below",
     "account_export._of_events": "finds rows of so many events",
@@ -30,6 +29,7 @@ UNREADABLE = {
     "uploads.lock": "finds rows by so many ids",
     "conversations.names": "finds rows by so many ids",
     "messages.of_idempotency_keys": "finds rows by so many keys",
+    "ownership.owned": "read where it is called",
     "filtered.newest": "read below, for each table",
     "filtered.counts": "read below, for each table",
     "filtered._nth": "read below",
@@ -65,12 +65,6 @@ COMPLETED = {
     "attempts.of_deliveries": (
         "SELECT event_id, n, at FROM attempts WHERE event_id IN (?, ?) AND endpoint_id = ?"
         " ORDER BY event_id, n"
-    ),
-    "messages._VERSIONS": "SELECT id, state_version, version FROM messages WHERE id IN (?, ?)",
-    "accounts.ended_holders": (
-        "SELECT id FROM keys WHERE id IN (?, ?) AND revoked_at IS NULL"
-        " UNION ALL SELECT digest FROM keys WHERE digest IN (?, ?) AND revoked_at IS NULL"
-        " UNION ALL SELECT old_digest FROM keys WHERE old_digest IN (?, ?) AND old_until > ?"
     ),
     "messages.of_idempotency_keys": (
         "SELECT id FROM messages WHERE key_id = ? AND expires_at > ? AND idempotency_key IN (?, ?)"

@@ -88,7 +88,7 @@ def walks(steps: list[str]) -> list[str]:
     found = []
     for step in steps:
         match = TABLE.match(step)
-        if match is None or match[1] in ("CONSTANT", "found"):
+        if match is None or match[1] in ("CONSTANT", "found") or " VIRTUAL TABLE " in step:
             continue
         table = match[1] if match[1] in metadata.tables else ALIASES[match[1]]
         if table not in SMALL and match[2] not in OPEN_ONLY:

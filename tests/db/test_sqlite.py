@@ -21,7 +21,7 @@ from agentpost.db.session import Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.db.sqlite_group import SqliteTx
 from agentpost.domain.errors import StoreUnavailable
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, eventually_async
 
 
 def connection_of(tx: Tx) -> sqlite3.Connection:
@@ -228,6 +228,8 @@ async def test_a_file_that_cannot_be_opened_is_reported_at_once(tmp_path: Path) 
 async def test_nothing_counts_as_stored_in_a_file_that_is_not_there_any_more(
     db: SqliteDatabase, tmp_path: Path
 ) -> None:
+    db._external_check_seconds = PATIENCE  # else it looks while the files are moved one by one
+    await db.write(put())  # whoever waited for less has looked
     after: list[str] = []
 
     def insert(tx: Tx) -> None:
@@ -290,3 +292,31 @@ async def test_time_in_the_queue_counts_when_another_program_has_the_lock(
             "The database was locked by another program for 1 seconds."
         }
     assert await db.write(put()) == 1
+
+
+async def test_the_log_is_copied_when_nobody_waits(
+    db: SqliteDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by the commit that makes it long, for which somebody waits."""
+    monkeypatch.setattr(sqlite, "_CHECKPOINT_ROWS", 3)
+    path = tmp_path / "a.db"
+    answered: list[int] = []
+
+    def long_log(tx: Tx) -> None:
+        for _ in range(3):
+            tx.execute(INSERT, ("x" * 2_000_000,))
+        tx.after(lambda: answered.append(path.stat().st_size))
+
+    before = path.stat().st_size
+    await db.write(long_log)
+    assert answered == [before]
+    await eventually_async(lambda: path.stat().st_size > 6_000_000)
+    assert await count(db) == 3
+
+
+async def test_a_log_is_copied_though_somebody_always_waits(
+    db: SqliteDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqliteDatabase, "_copy_log", lambda _: None)
+    await db.write(put("x" * 20_000_000))
+    assert (tmp_path / "a.db").stat().st_size > 20_000_000

@@ -64,9 +64,7 @@ async def test_another_process_commit_wakes_who_waits(at: ManualHarness) -> None
     recheck = long_poll.Recheck(at.ctx)
     for message_id in (first, second):
         with at.ctx.wakeups.listen(message_id) as wait:
-            await external_commit(
-                at, f"UPDATE messages SET state_version = 99 WHERE id = '{message_id}'"
-            )
+            await external_commit(at, f"UPDATE messages SET version = 99 WHERE id = '{message_id}'")
             await recheck.run()
             assert await wait.wait(PATIENCE)
             await external_commit(at, "UPDATE accounts SET name = name || '.'")
@@ -95,7 +93,7 @@ async def test_a_look_that_fails_is_made_up_for(
         raise sqlite3.OperationalError("disk I/O error")
 
     with at.ctx.wakeups.listen(message_id) as wait:
-        await external_commit(at, "UPDATE messages SET state_version = 99")
+        await external_commit(at, "UPDATE messages SET version = 99")
         with monkeypatch.context() as patched:
             patched.setattr(at.ctx.db, "read", failing)
             with pytest.raises(sqlite3.OperationalError):

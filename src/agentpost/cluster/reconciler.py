@@ -55,37 +55,31 @@ class RunReconciler:
 
             self._kinds["jobs"] = _Kind(job_runner.runs, reclaim)
         self._reported: list[str] = []
-        self._last_clean: tuple[int | None, list[tuple[Run, int | None, bool]]] | None = None
+        self._last_clean: tuple[int | None, list[object]] | None = None
         self._skipped = 0
 
     async def reconcile(self) -> None:
         """Check once. Nothing is read when neither the database nor the runs can have changed since
         a check without findings."""
-        changes = self._ctx.db.changes
-        runs = [(run, run.epoch, run.over) for k in self._kinds.values() for run in k.runs.open()]
-        if (
-            changes is not None
-            and self._last_clean == (changes, runs)
-            and self._skipped < _SKIPS_MAX
-        ):
+        now = (self._ctx.db.changes, [kind.runs.state for kind in self._kinds.values()])
+        if now[0] is not None and self._last_clean == now and self._skipped < _SKIPS_MAX:
             self._skipped += 1
             return
         self._last_clean, self._skipped = None, 0
-        # Before the record is read: what runs by then was committed, so the record must have it.
-        running = {name: kind.running() for name, kind in self._kinds.items()}
-        owned = await missing_runs.owned_here(self._ctx)
+        running = {name: kind.running for name, kind in self._kinds.items()}
+        found = await missing_runs.differences(self._ctx, running)
         missing: list[str] = []
         for name, kind in self._kinds.items():
-            rows = owned[name]
-            kind.end_orphans(running[name], rows)
-            missing += await kind.find_missing(rows)
+            not_owned, not_run = found[name].not_owned, found[name].not_run
+            kind.end_orphans(not_owned, not_run)
+            missing += await kind.find_missing(not_run)
         if missing != self._reported:  # for the doctor, who sees only the record
             await missing_runs.report_missing(
                 self._ctx, missing
             )  # may fail as all the rest does; told next time
             self._reported = missing
         if not any(kind.any_missing for kind in self._kinds.values()):
-            self._last_clean = (changes, runs)
+            self._last_clean = now
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +87,11 @@ class _Reclaimed:
     times: int
     epoch: int
     at: float
+
+    @property
+    def is_recent(self) -> bool:
+        """Whether it counts still."""
+        return time.monotonic() - self.at <= _CALM_SECONDS
 
 
 class _Kind:
@@ -103,39 +102,66 @@ class _Kind:
         self._reclaim = reclaim
         self._misses: dict[tuple[str, int], int] = {}
         self._reclaimed: dict[str, _Reclaimed] = {}
+        self._leaving: list[tuple[Run, int]] = []
 
     @property
     def any_missing(self) -> bool:
         """Whether the last check found anything missing, even for the first time."""
         return bool(self._misses)
 
-    def running(self) -> list[tuple[Run, int]]:
-        """The current runs and their epochs, without those being claimed."""
-        return [(run, run.epoch) for run in self.runs.open() if run.epoch is not None]
+    def running(self) -> dict[str, int]:
+        """The newest epoch of each owner that runs here, without what is being claimed or over."""
+        epochs: dict[str, int] = {}
+        leaving: list[tuple[Run, int]] = []
+        runs, doubled = self.runs.open(), False
+        for run in runs:
+            epoch = run.epoch
+            if epoch is None:
+                continue
+            if run.over:
+                leaving.append((run, epoch))
+                continue
+            newest = epochs.get(run.owner)
+            doubled = doubled or newest is not None
+            if newest is None or newest < epoch:
+                epochs[run.owner] = epoch
+        if doubled:  # the older ones are about to end
+            leaving += [
+                (run, run.epoch)
+                for run in runs
+                if run.epoch is not None and run.epoch < epochs.get(run.owner, -1)
+            ]
+        self._leaving = leaving
+        return epochs
 
-    def end_orphans(self, running: list[tuple[Run, int]], rows: dict[str, int]) -> None:
+    def end_orphans(self, not_owned: dict[str, int], not_run: dict[str, int]) -> None:
         """End runs at an epoch that this node no longer owns, including a run that is over but does
-        not return, for example because the author's code swallowed the exception that parked it."""
-        for run, epoch in running:
-            if not run.cancelled and rows.get(run.owner) != epoch:
-                log.info("run_not_owned", owner=run.owner, epoch=epoch)
-                self.runs.end(run)
+        not return, for example because the author's code swallowed the exception that parked it.
+        Both are differences from what `running` returned last."""
+        for run, epoch in self._leaving:
+            if not_run.get(run.owner) != epoch:
+                self._end_orphan(run, epoch)
+        for owner, epoch in not_owned.items():
+            for run in self.runs.of(owner):
+                if run.epoch is not None and run.epoch <= epoch:
+                    self._end_orphan(run, run.epoch)
+
+    def _end_orphan(self, run: Run, epoch: int) -> None:
+        if not run.cancelled:
+            log.info("run_not_owned", owner=run.owner, epoch=epoch)
+            self.runs.end(run)
 
     async def find_missing(self, rows: dict[str, int]) -> list[str]:
-        """Reclaim rows that were missing long enough; return everything that still does not run."""
-        newest: dict[str, float] = {}
-        for run in self.runs.open():
-            if not run.over:  # what is being claimed, or was since the record was read, is newer
-                epoch = inf if run.epoch is None else run.epoch
-                newest[run.owner] = max(epoch, newest.get(run.owner, epoch))
+        """Reclaim rows without a run that were missing long enough; return everything that still
+        does not run."""
         missing = {
             (owner, epoch): self._misses.get((owner, epoch), 0) + 1
             for owner, epoch in rows.items()
-            if newest.get(owner, -1) < epoch
+            if self._newest(owner) < epoch
         }
         self._misses = missing
         self._reclaimed = {
-            owner: self._reclaimed[owner] for owner in rows if owner in self._reclaimed
+            owner: before for owner, before in self._reclaimed.items() if before.is_recent
         }
         for (owner, at), misses in missing.items():
             if self.runs.closed:
@@ -144,10 +170,19 @@ class _Kind:
                 await self._run_again(owner, at)
         return sorted(owner for (owner, _), misses in missing.items() if misses >= _MISSES_MIN)
 
+    def _newest(self, owner: str) -> float:
+        """The newest epoch at which it runs; what is being claimed, or was since the record was
+        read, is newer than any row. -1: it does not run."""
+        newest = -1.0
+        for run in self.runs.of(owner):
+            if not run.over:
+                newest = max(newest, inf if run.epoch is None else run.epoch)
+        return newest
+
     def _times(self, owner: str, epoch: int) -> int:
         """How often it was run again lately, and lost again. A claim that failed counts not."""
         before = self._reclaimed.get(owner)
-        if before is None or time.monotonic() - before.at > _CALM_SECONDS:
+        if before is None or not before.is_recent:
             return 0
         return before.times + (epoch != before.epoch)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentpost.db import as_json
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.domain.credits import Wallet
@@ -24,6 +25,13 @@ _SAVE_SECRETS = KEYS.update_sql(("digest", "hint", "old_digest", "old_hint", "ol
 _LIVE = (
     "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
     " AND EXISTS (SELECT 1 FROM accounts a WHERE a.id = keys.account_id AND a.disabled_at IS NULL)"
+)
+_ENDED = (
+    "SELECT held.key FROM json_each(?) AS held"
+    f" WHERE NOT EXISTS (SELECT 1 FROM keys WHERE keys.id = held.key AND {_LIVE})"
+    f" AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.digest = held.key AND {_LIVE})"
+    f" AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.old_digest = held.key AND {_LIVE}"
+    " AND old_until > ?)"
 )
 _CHARGED = f"SELECT COALESCE(SUM(amount), 0) {_OF_JOB} AND kind = 'charge'"
 
@@ -157,18 +165,10 @@ def save_networks(tx: Tx, key_id: str, networks: str | None) -> None:
 def ended_holders(tx: Tx, holders: list[str], now: int) -> list[str]:
     """Those of the ids and digests of secrets whose key is revoked, expired, gone, or of an account
     that is disabled, and secrets that a rotation has ended."""
-    live: set[str] = set()
-    for start in range(0, len(holders), 500):
-        chunk = holders[start : start + 500]
-        found = f"IN ({', '.join('?' * len(chunk))})"
-        sql = (
-            f"SELECT id FROM keys WHERE id {found} AND {_LIVE}"
-            f" UNION ALL SELECT digest FROM keys WHERE digest {found} AND {_LIVE}"
-            f" UNION ALL SELECT old_digest FROM keys WHERE old_digest {found} AND {_LIVE}"
-            " AND old_until > ?"
-        )
-        live.update(row[0] for row in tx.all(sql, (*(*chunk, now) * 3, now)))
-    return [holder for holder in holders if holder not in live]
+    ended: set[str] = set()
+    for piece in as_json.pieces(dict.fromkeys(holders, 0)):
+        ended.update(row[0] for row in tx.all(_ENDED, (piece, now, now, now, now)))
+    return [holder for holder in holders if holder in ended] if ended else []
 
 
 def revoke_key(tx: Tx, key_id: str, now: int, account_id: str | None = None) -> bool:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from agentpost.db import as_json
 from agentpost.db.messages import FILES, JOBS
+from agentpost.db.ownership import owned
 from agentpost.db.session import Tx
 from agentpost.domain.job import JobState
 from agentpost.domain.records import FileRecord, JobRecord
@@ -35,7 +39,14 @@ _UNOWNED = (
     "SELECT id FROM jobs WHERE state IN ('running', 'overdue') AND node IS NULL ORDER BY id LIMIT ?"
 )
 _ANYWHERE = "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue')"
+_LEFT = (
+    "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue')"
+    " AND (node IS NULL OR node NOT IN (SELECT alive.key FROM json_each(?) AS alive))"
+)
 _EXECUTING_ON = "SELECT id, epoch FROM jobs WHERE state IN ('running', 'overdue') AND node = ?"
+OWNED: Final = owned(
+    "jobs", node="node", epoch="epoch", executing="state IN ('running', 'overdue')"
+)
 _WITH_QUEUED = (
     "SELECT DISTINCT j.account_id FROM jobs j JOIN accounts a ON a.id = j.account_id"
     " WHERE j.state = 'queued' AND a.balance > a.held AND a.hosting_fees_due = 0"
@@ -131,6 +142,11 @@ def unowned(tx: Tx, limit: int) -> list[str]:
 def executing_anywhere(tx: Tx) -> list[tuple[str, str | None]]:
     """(job id, node) of every job that holds a slot."""
     return [(row[0], row[1]) for row in tx.all(_ANYWHERE)]
+
+
+def left_by(tx: Tx, alive: set[str]) -> list[tuple[str, str | None]]:
+    """(job id, node) of every job that holds a slot, but those of these nodes."""
+    return [(row[0], row[1]) for row in tx.all(_LEFT, (as_json.names(alive),))]
 
 
 def executing_on(tx: Tx, node: str) -> dict[str, int]:

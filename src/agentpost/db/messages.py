@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
+from agentpost.db import as_json
 from agentpost.db.accounts import ACCOUNTS
 from agentpost.db.filtered import Conditions, counts
 from agentpost.db.filtered import newest as newest_that_fit
 from agentpost.db.mapper import Mapper
+from agentpost.db.ownership import owned
 from agentpost.db.session import Row, Tx
 from agentpost.domain import ids
 from agentpost.domain.job import JobRole, Reason
@@ -79,7 +83,13 @@ _QUEUE_POSITION = (
     " AND (turn_wait_deadline < ? OR (turn_wait_deadline = ? AND id <= ?))"
 )
 _RUNNING = "SELECT id, turn_node FROM messages WHERE turn_state = 'running'"
-_RUNNING_ON = "SELECT id, turn_epoch FROM messages WHERE turn_state = 'running' AND turn_node = ?"
+_LEFT = (
+    f"{_RUNNING} AND (turn_node IS NULL"
+    " OR turn_node NOT IN (SELECT alive.key FROM json_each(?) AS alive))"
+)
+OWNED: Final = owned(
+    "messages", node="turn_node", epoch="turn_epoch", executing="turn_state = 'running'"
+)
 _BUSY_DUE = (
     "SELECT id FROM messages WHERE turn_state = 'waiting'"
     " AND turn_wait_deadline <= ? AND turn_wait_deadline + COALESCE(queue_patience, 0) <= ?"
@@ -101,7 +111,11 @@ _NEWEST = (
     " key_id, user_id FROM messages WHERE account_id = ? AND expires_at > ?"
     " ORDER BY id DESC LIMIT ?"
 )
-_VERSIONS = "SELECT id, state_version, version FROM messages WHERE id IN ({})"
+_OTHER_VERSIONS = (
+    "SELECT found.key, found.version FROM (SELECT seen.key, seen.value,"
+    " (SELECT m.version FROM messages m WHERE m.id = seen.key) AS version"
+    f" FROM json_each(?) AS seen) AS found WHERE found.version <> {as_json.NUMBER.format('found')}"
+)
 
 _LINKS = (
     f"SELECT {', '.join('j.' + name for name in JOBS.columns)}, l.role"
@@ -245,9 +259,9 @@ def running_turns(tx: Tx) -> list[tuple[str, str | None]]:
     return [(row[0], row[1]) for row in tx.all(_RUNNING)]
 
 
-def turns_of(tx: Tx, node: str) -> dict[str, int]:
-    """The epochs of the turns that a node runs, by message id."""
-    return {row[0]: row[1] for row in tx.all(_RUNNING_ON, (node,))}
+def turns_left_by(tx: Tx, alive: set[str]) -> list[tuple[str, str | None]]:
+    """(message id, node) of the turns that run, but those of these nodes."""
+    return [(row[0], row[1]) for row in tx.all(_LEFT, (as_json.names(alive),))]
 
 
 def busy_due(tx: Tx, now: int, limit: int) -> list[str]:
@@ -363,14 +377,10 @@ def snapshot_of(
     return Snapshot(message, its_jobs, shown, queue_position(tx, message))
 
 
-def versions(tx: Tx, message_ids: list[str]) -> dict[str, tuple[int, int]]:
-    """(state_version, version) of many messages, for the re-check of held reads."""
-    found: dict[str, tuple[int, int]] = {}
-    for start in range(0, len(message_ids), 500):
-        chunk = message_ids[start : start + 500]
-        sql = _VERSIONS.format(", ".join("?" * len(chunk)))
-        found.update({row[0]: (row[1], row[2]) for row in tx.all(sql, chunk)})
-    return found
+def other_versions(tx: Tx, seen: Mapping[str, int]) -> dict[str, int]:
+    """The versions of those messages that have another one than was seen, by id."""
+    pieces = as_json.pieces(seen)
+    return {row[0]: row[1] for piece in pieces for row in tx.all(_OTHER_VERSIONS, (piece,))}
 
 
 def entries_after(tx: Tx, message_id: str, seq: int, limit: int) -> list[EntryRecord]:

@@ -27,6 +27,11 @@ _CAREFUL_SECONDS = 1.0
 """How long functions run in savepoints after one has failed: whoever makes them fail on purpose
 makes others run again once in that time, and no more."""
 READERS = 2
+_CHECKPOINT_ROWS = 400
+"""After so many changed rows the writer copies the log into the database when nobody waits for it:
+about a thousand pages, after which SQLite by itself would do it inside of a commit."""
+_LOG_PAGES_MAX = 4_000
+"""A commit that makes the log this long copies it nevertheless: somebody waited all the time."""
 
 
 def connect(path: Path, *, durability: str = "full") -> sqlite3.Connection:
@@ -43,6 +48,7 @@ def connect(path: Path, *, durability: str = "full") -> sqlite3.Connection:
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA temp_store=MEMORY")
     connection.execute("PRAGMA cache_size=-2000")
+    connection.execute(f"PRAGMA wal_autocheckpoint={_LOG_PAGES_MAX}")
     return connection
 
 
@@ -87,6 +93,7 @@ class SqliteDatabase:
         self._careful_until = 0.0  # functions run in savepoints
         self._external_commits = 0
         self._own_changes = 0
+        self._copied_rows = 0  # of the writer's connection, by `total_changes`
 
     @property
     def external_commits(self) -> int | None:
@@ -192,12 +199,14 @@ class SqliteDatabase:
             if now - checked >= self._external_check_seconds:
                 checked = now
                 self._check_external_commits()
+            self._copy_log()
         self._drop_connection()
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
             self._file.check()  # connecting would make a file where there is none
             self._connection = connect(self._path, durability=self._durability)
+            self._copied_rows = 0
             self._file.opened()
         return self._connection
 
@@ -206,6 +215,17 @@ class SqliteDatabase:
         self._seen_version = None  # versions of two connections cannot be compared
         self._file.closed()
         _close(connection)
+
+    def _copy_log(self) -> None:
+        """Copy the log into the database, which takes milliseconds, when it is time and nobody
+        waits: done by a commit, whoever waits for that waits for the copy as well."""
+        connection = self._connection
+        if connection is None or not self._queue.empty():
+            return
+        with contextlib.suppress(sqlite3.Error):  # as in a commit: the log has everything
+            if connection.total_changes - self._copied_rows >= _CHECKPOINT_ROWS:
+                self._copied_rows = connection.total_changes
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def _check_external_commits(self) -> None:
         try:

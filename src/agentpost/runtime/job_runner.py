@@ -77,7 +77,7 @@ class JobRunner:
             return
         if ticket is None:
             return
-        run.epoch = ticket.epoch
+        run.claimed(ticket.epoch)
         self.runs.cancel(run.owner, before=ticket.epoch)  # fenced by our claim
         try:
             if ticket.turn is not None:

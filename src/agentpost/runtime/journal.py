@@ -330,7 +330,7 @@ class Journal:
         if self.stopped is None:
             log.info("run_stopped", owner=self._run.owner, cause=cause.value)
             self.stopped = cause
-        self._run.over = True
+        self._run.give_up()
         raise RunStopped(self.stopped)
 
     def replay(self, call: Call) -> Any:

@@ -19,6 +19,10 @@ STOPPED = "stopped"
 _LOOK_SECONDS = 0.02
 
 
+def _nobody_asks() -> None:
+    """Of a run that nobody has submitted."""
+
+
 @dataclass(slots=True, eq=False)
 class Run:
     """One run of a turn or job.
@@ -28,6 +32,7 @@ class Run:
     ``calls``: how many recorded calls its function has made; ``diverged``: how they differ from the
     recorded ones. ``in_flight``: how many of its calls, its end included, are not recorded yet;
     ``leaving``: it begins no more of them (design: Shutdown). Both belong to the agent loop.
+    ``on_change``: called when ``epoch`` or ``over`` has changed, on any thread.
     """
 
     owner: str
@@ -40,6 +45,17 @@ class Run:
     diverged: str | None = None
     in_flight: int = 0
     leaving: bool = False
+    on_change: Callable[[], None] = _nobody_asks
+
+    def claimed(self, epoch: int) -> None:
+        """Its owner is this node's at that epoch."""
+        self.epoch = epoch
+        self.on_change()
+
+    def give_up(self) -> None:
+        """From now on it is ``over``."""
+        self.over = True
+        self.on_change()
 
     def recording(self) -> AbstractContextManager[None]:
         """Inside, something that is going to be recorded is under way. On the agent loop."""
@@ -77,6 +93,7 @@ class Runs:
         self._lock = threading.Lock()
         self._closed = False
         self._held: asyncio.Event | None = None
+        self._state = object()
         self.on_diverged: Callable[[Run], None] | None = None
         """Called with a run that made other calls than were recorded, when it has ended."""
 
@@ -84,7 +101,7 @@ class Runs:
         self, owner: str, epoch: int | None, work: Callable[[Run], Coroutine[Any, Any, None]]
     ) -> None:
         """Run it; after `stop` the next owner runs it, after `hold` it begins with `release`."""
-        run = Run(owner, epoch)
+        run = Run(owner, epoch, on_change=self._changed)
         with self._lock:
             if self._closed:
                 return
@@ -93,6 +110,12 @@ class Runs:
             # What it ends with waits for this lock, so it cannot be forgotten before it is known.
             run.submitted = self._loop.submit(partial(work, run), partial(self._forget, run))
             self._open.setdefault(owner, []).append(run)
+        self._changed()
+
+    @property
+    def state(self) -> object:
+        """Another object after every change of what runs here, its epochs and what is over."""
+        return self._state
 
     @property
     def closed(self) -> bool:
@@ -142,20 +165,25 @@ class Runs:
         with self._lock:
             return [run for runs in self._open.values() for run in runs]
 
+    def of(self, owner: str) -> list[Run]:
+        """The runs of one owner: more than one while an older one leaves."""
+        with self._lock:
+            return list(self._open.get(owner, ()))
+
     def claiming(self, owner: str) -> bool:
         """Whether somebody here is about to claim it already."""
-        return any(run.epoch is None for run in self._of(owner))
+        return any(run.epoch is None for run in self.of(owner))
 
     def cancel(self, owner: str, *, before: int | None = None) -> None:
         """End what runs of it, or only what runs at an epoch from before that one."""
-        for run in self._of(owner):
+        for run in self.of(owner):
             if before is None or (run.epoch is not None and run.epoch < before):
                 self.end(run, STOPPED if before is None else None)
 
     def end(self, run: Run, why: str | None = None) -> None:
         """Cancel one run: once, so that what it does to clean up is not cut as well. ``why`` is the
         argument of its `asyncio.CancelledError`."""
-        run.over = True
+        run.give_up()
         if not run.cancelled:
             run.cancelled = True
             assert run.submitted is not None, "it is set before the run is known to anybody"
@@ -176,14 +204,13 @@ class Runs:
             self._closed = True
         left = [run.submitted for run in self.open() if run.submitted is not None]
         for run in self.open():
-            run.over = True
+            run.give_up()
         for submitted in left:
             submitted.cancel()
         await _ended(left, seconds)
 
-    def _of(self, owner: str) -> list[Run]:
-        with self._lock:
-            return list(self._open.get(owner, ()))
+    def _changed(self) -> None:
+        self._state = object()
 
     def _forget(self, run: Run) -> None:
         with self._lock:
@@ -193,6 +220,7 @@ class Runs:
             runs.remove(run)
             if not runs:
                 del self._open[run.owner]
+        self._changed()
         if run.diverged is not None and self.on_diverged is not None:
             self.on_diverged(run)
 

@@ -6,7 +6,7 @@ for lost hints: it asks the database about every id that somebody waits for.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agentpost.db import messages as message_rows
@@ -25,6 +25,8 @@ from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 from agentpost.wakeups.base import Wait
 
+_UNSEEN = -1
+"""A version that no message has."""
 HungUp = Callable[[Wait], None]
 """Registers a held wait, to be cancelled when the client hangs up."""
 
@@ -234,7 +236,8 @@ def cursor_at(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> str
 
 
 class Recheck:
-    """Makes up for lost hints: reads the version of every awaited message in one query.
+    """Makes up for lost hints: asks which of the awaited messages have another version than the
+    last look has seen.
 
     Where commits of other processes are visible, it runs only after one of those: commits of this
     process send a hint.
@@ -242,7 +245,7 @@ class Recheck:
 
     def __init__(self, ctx: AppContext) -> None:
         self._ctx = ctx
-        self._seen: dict[str, tuple[int, int]] = {}
+        self._seen: dict[str, int] = {}
         self._external_commits = ctx.db.external_commits
 
     async def run(self) -> None:
@@ -251,22 +254,35 @@ class Recheck:
         commits = ctx.db.external_commits
         if commits is not None and commits == self._external_commits:
             return
-        subjects = ctx.wakeups.waited_for()
+        found, seen = _Found([], [], {}), self._seen
+        if subjects := ctx.wakeups.waited_for():
+            found = await ctx.db.read(lambda tx: _changed(tx, subjects, seen))
         if commits is not None:  # else notices tell, and reconnecting does
-            for account_id in (i for i in subjects if i.startswith(ids.ACCOUNT)):
+            for account_id in found.accounts:
                 ctx.wakeups.hint(account_id)
-        waited_for = [i for i in subjects if i.startswith(ids.MESSAGE)]
-        if not waited_for:
-            self._seen, self._external_commits = {}, commits
-            return
-        versions = await ctx.db.read(lambda tx: message_rows.versions(tx, waited_for))
-        for message_id, version in versions.items():
+        for message_id in found.messages:
             # Looks that are far apart have not seen most of what is waited for now.
-            unseen = None if commits is not None else version
-            if self._seen.get(message_id, unseen) != version:
+            if commits is not None or message_id in seen:
                 ctx.handover.discard(message_id)
                 ctx.wakeups.hint(message_id)
-        self._seen, self._external_commits = versions, commits  # not before: the look may fail
+        self._seen, self._external_commits = found.seen, commits  # not before: the look may fail
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """``messages``: those with another version than was seen; ``seen``: all versions now."""
+
+    accounts: list[str]
+    messages: list[str]
+    seen: dict[str, int]
+
+
+def _changed(tx: Tx, subjects: list[str], seen: Mapping[str, int]) -> _Found:
+    """On the database's thread: there may be thousands of them."""
+    accounts = [i for i in subjects if i.startswith(ids.ACCOUNT)]
+    versions = {i: seen.get(i, _UNSEEN) for i in subjects if i.startswith(ids.MESSAGE)}
+    changed = message_rows.other_versions(tx, versions)
+    return _Found(accounts, list(changed), versions | changed)
 
 
 def _position(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import meta
+from agentpost.db.ownership import Differences
 from agentpost.db.session import Tx
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction
@@ -15,13 +17,21 @@ _PREFIX = "missing:"
 """One value of `db.meta` for each node: what it last reported."""
 
 
+_OWNED = {"turns": message_rows.OWNED, "jobs": job_rows.OWNED}
+
+
 @read_transaction
-def owned_here(tx: Tx, ctx: AppContext) -> dict[str, dict[str, int]]:
-    """The ``turns`` and ``jobs`` that this node should be running: their epochs by id."""
-    return {
-        "turns": message_rows.turns_of(tx, ctx.node),
-        "jobs": job_rows.executing_on(tx, ctx.node),
-    }
+def differences(
+    tx: Tx, ctx: AppContext, running: Mapping[str, Callable[[], dict[str, int]]]
+) -> dict[str, Differences]:
+    """How what runs here differs from what this node owns, for ``turns`` and ``jobs``.
+
+    ``running``: what tells their epochs by id. It is called on the database's thread, because there
+    may be thousands, and before anything is read: what runs by then was committed, so the record
+    must have it.
+    """
+    epochs = {name: epochs_of() for name, epochs_of in running.items()}
+    return {name: _OWNED[name].differences(tx, ctx.node, of) for name, of in epochs.items()}
 
 
 async def report_missing(ctx: AppContext, missing: list[str]) -> None:

@@ -32,6 +32,8 @@ log = structlog.get_logger(__name__)
 FLUSH_SECONDS = 0.5
 QUEUE_MAX = 20_000
 _BATCH = 64
+_MADE_AT_ONCE = 8
+"""So many rows take a quarter of a millisecond, 64 of them two, for which held calls would wait."""
 STRANGERS_PER_FLUSH = 50
 """Requests without a known key that are kept between two writes: anybody can send those."""
 
@@ -271,13 +273,15 @@ class RequestLog:
     async def _records(
         self, batch: list[RequestLogEntry], *, on_thread: bool
     ) -> list[RequestRecord]:
-        """Their rows; made on a thread when bodies are long: one takes up to some milliseconds, for
-        which no request shall wait."""
-
-        def made() -> list[RequestRecord]:
-            return [self._record(entry) for entry in batch]
-
-        return await asyncio.to_thread(made) if on_thread else made()
+        """Their rows, made in turns with other work of the loop; on a thread when bodies are long:
+        one takes up to some milliseconds, for which no request shall wait."""
+        if on_thread:
+            return await asyncio.to_thread(lambda: [self._record(entry) for entry in batch])
+        made: list[RequestRecord] = []
+        for start in range(0, len(batch), _MADE_AT_ONCE):
+            made += [self._record(entry) for entry in batch[start : start + _MADE_AT_ONCE]]
+            await asyncio.sleep(0)
+        return made
 
     def _record(self, a: RequestLogEntry) -> RequestRecord:
         known, body = a.account_id is not None, self._redaction.body

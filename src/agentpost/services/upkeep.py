@@ -105,14 +105,9 @@ def left_behind(tx: Tx, ctx: AppContext, dead: set[str]) -> LeftBehind:
     Rows of this node are never included, even when another node removed it from the table.
     """
     alive = (nodes.all_(tx) - dead) | {ctx.node}
-    open_turns = [
-        (message_id, node)
-        for message_id, node in message_rows.running_turns(tx)
-        if node not in alive
-    ]
+    open_turns = message_rows.turns_left_by(tx, alive)
     orphans = [(message_id, None) for message_id in message_rows.waiting_for_nobody(tx)]
-    jobs = [(j, node) for j, node in job_rows.executing_anywhere(tx) if node not in alive]
-    return LeftBehind([*open_turns, *orphans], jobs)
+    return LeftBehind([*open_turns, *orphans], job_rows.left_by(tx, alive))
 
 
 async def unowned_jobs(ctx: AppContext) -> list[str]:
