@@ -8,9 +8,9 @@ READY := .venv/.ready
 SERVES := .venv/.serves
 # Arguments of serve, test and bench: make serve ARGS="--port 9000"
 ARGS ?=
-# Test processes: one more than processors, since tests wait for what they started much of the time;
-# each further one collects all tests, which takes half a minute.
-WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+# Test processes: three more than processors, since tests wait for what they started half of the time;
+# each further one takes a quarter of a minute of CPU to collect all tests.
+WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 3))
 
 # Prints the interpreter's own path; prints nothing and fails in one that is too old.
 NEW_ENOUGH := import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)

@@ -1,5 +1,6 @@
 """How long an API key that was looked up is remembered (design: Keys and ids)."""
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -23,22 +24,70 @@ class Live:
         return True
 
 
+class Found:
+    """A clock, and the keys that are looked up, of which each look-up takes a turn of the loop."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock = ManualClock()
+        self.is_there = True
+        self.look_ups = 0
+        monkeypatch.setattr(accounts, "find_key", self._find_key)
+        ctx = SimpleNamespace(clock=self.clock, external_commit=Subscribers[[]]())
+        self.keys: Any = Keys(cast("AppContext", ctx))
+
+    async def _find_key(self, ctx: Any, secret: str) -> Live | None:
+        self.look_ups += 1
+        found = Live() if self.is_there else None
+        await asyncio.sleep(0)
+        return found
+
+    async def call(self) -> Any:
+        header = (b"authorization", b"Bearer svc_key_x")
+        return await self.keys.caller(Request({"type": "http", "headers": [header]}))
+
+    async def renewed(self) -> None:
+        while self.keys._renewing:  # noqa: ASYNC110 - its own look-up
+            await asyncio.sleep(0)
+
+
 @pytest.mark.parametrize("seconds", [1.0, 3_600.0, -0.5, -3_600.0])
 async def test_a_key_is_looked_up_again_once_the_clock_has_moved(
     seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock, found = ManualClock(), [Live()]
-
-    async def find_key(ctx: Any, secret: str) -> Live | None:
-        return found[0] if found else None
-
-    monkeypatch.setattr(accounts, "find_key", find_key)
-    ctx = SimpleNamespace(clock=clock, external_commit=Subscribers[[]]())
-    keys: Any = Keys(cast("AppContext", ctx))
-    request = Request({"type": "http", "headers": [(b"authorization", b"Bearer svc_key_x")]})
-    assert await keys.caller(request) == "the caller"
-    found.clear()  # revoked
-    assert await keys.caller(request) == "the caller", "remembered"
-    clock.advance(seconds)
+    found = Found(monkeypatch)
+    assert await found.call() == "the caller"
+    found.is_there = False  # revoked
+    assert await found.call() == "the caller", "remembered"
+    found.clock.advance(seconds)
     with pytest.raises(Refusal, match="not valid"):
-        await keys.caller(request)
+        await found.call()
+
+
+async def test_a_key_in_use_is_looked_up_before_anybody_has_to_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = Found(monkeypatch)
+    for _ in range(5):
+        await asyncio.gather(*(found.call() for _ in range(3)))
+        await found.renewed()
+        found.clock.advance(0.6)
+    assert found.look_ups == 3 + 4, "the first calls wait, and then it is one for all"
+    found.is_there = False
+    assert await found.call() == "the caller", "still of the last look-up"
+    await found.renewed()
+    with pytest.raises(Refusal, match="not valid"):
+        await found.call()
+
+
+async def test_a_look_up_from_before_a_change_is_not_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = Found(monkeypatch)
+    await found.call()
+    found.clock.advance(0.6)
+    await found.call()
+    found.keys.forget()
+    found.is_there = False
+    await found.renewed()
+    with pytest.raises(Refusal, match="not valid"):
+        await found.call()

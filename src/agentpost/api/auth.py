@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.requests import Request
 
 from agentpost.domain import networks
@@ -16,6 +18,9 @@ from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 
 _CACHE_SECONDS = 1
+_RENEWED_FROM = SECOND // 2
+"""A key that is used in the last half of its second is looked up again meanwhile. Else each call of
+a busy server that comes before the look-up has ended makes one of its own, and waits for it."""
 _CACHE_KEYS_MAX = 10_000
 _KEY_CHARACTERS_MAX = 200
 
@@ -26,6 +31,7 @@ class Keys:
     def __init__(self, ctx: AppContext) -> None:
         self._ctx = ctx
         self._known: dict[str, tuple[int, KnownKey]] = {}
+        self._renewing: dict[str, asyncio.Task[KnownKey]] = {}
         ctx.external_commit.add(self.forget)
 
     async def caller(self, request: Request) -> Caller:
@@ -39,8 +45,11 @@ class Keys:
             raise Refusal(ErrorCode.UNAUTHORIZED, "Send an API key: Authorization: Bearer <key>.")
         now = self._ctx.clock.now()
         until, key = self._known.get(secret, (0, None))
-        if key is None or not now < until <= now + _CACHE_SECONDS * SECOND:  # clocks are set back
+        left = until - now
+        if key is None or not 0 < left <= _CACHE_SECONDS * SECOND:  # clocks are set back
             key = await self._look_up(secret, now)
+        elif left <= _RENEWED_FROM and secret not in self._renewing:
+            self._renew(secret, now)
         if not key.is_live(now):
             raise key_not_valid()
         if key.networks:
@@ -64,13 +73,25 @@ class Keys:
         self._known = {}
 
     async def _look_up(self, secret: str, now: int) -> KnownKey:
+        known = self._known  # another one by the time it is found, if keys may have changed
         key = await accounts.find_key(self._ctx, secret)
         if key is None:
+            known.pop(secret, None)
             raise key_not_valid()
-        if len(self._known) >= _CACHE_KEYS_MAX:
-            self._known = {}
-        self._known[secret] = (now + _CACHE_SECONDS * SECOND, key)
+        if len(known) >= _CACHE_KEYS_MAX:
+            known.clear()
+        known[secret] = (now + _CACHE_SECONDS * SECOND, key)
         return key
+
+    def _renew(self, secret: str, now: int) -> None:
+        def renewed(task: asyncio.Task[KnownKey]) -> None:
+            del self._renewing[secret]
+            if not task.cancelled():
+                task.exception()  # whoever calls next finds the same out
+
+        task = asyncio.create_task(self._look_up(secret, now))
+        self._renewing[secret] = task
+        task.add_done_callback(renewed)
 
 
 def _bearer(given: list[str]) -> str | None:
