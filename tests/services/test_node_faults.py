@@ -2,6 +2,7 @@
 
 import pytest
 
+from agentpost.domain.node_records import NodeRecord
 from agentpost.domain.times import SECOND
 from agentpost.services.node_faults import address_problem, clock_ahead_of, clock_problem
 from agentpost.settings import load_settings
@@ -42,3 +43,21 @@ def test_an_address_is_missed_only_beside_others() -> None:
     assert address_problem(alone, 0) is None
     assert address_problem(named, 3) is None
     assert "http://127.0.0.1:8081" in str(address_problem(alone, 1))
+
+
+@pytest.mark.parametrize(
+    ("beat_at", "ahead", "silent"),
+    [
+        (97 * SECOND, None, False),
+        (97 * SECOND - 1, None, True),
+        (103 * SECOND, 6 * SECOND, False),
+        (103 * SECOND, 7 * SECOND, True),
+        (None, None, False),
+    ],
+)
+def test_a_node_that_is_gone_has_no_faults(
+    beat_at: int | None, ahead: int | None, silent: bool
+) -> None:
+    """Its beats are by its own clock."""
+    node = NodeRecord("node_1", 0, 1, beat_at=beat_at, clock_ahead=ahead)
+    assert node.is_silent(100 * SECOND) is silent

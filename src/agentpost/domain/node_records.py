@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from agentpost.domain.records import Time
+from agentpost.domain.times import seconds
+
+SILENT_SECONDS: Final = 3.0
+"""Without a beat for so long, a node counts as silent."""
 
 
 @dataclass(slots=True)
@@ -22,3 +27,10 @@ class NodeRecord:
     version: str | None = None
     held_calls: int | None = None  # at its last beat
     clock_ahead: Time | None = None  # of the database's clock; negative: behind
+
+    def is_silent(self, now: int) -> bool:
+        """Whether it has not beaten lately at ``now``, by the database's clock; False for one that
+        does not say when it beats."""
+        if self.beat_at is None:
+            return False
+        return now - (self.beat_at - (self.clock_ahead or 0)) > seconds(SILENT_SECONDS)

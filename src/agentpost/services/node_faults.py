@@ -58,10 +58,11 @@ def address_problem(settings: Settings, others: int) -> str | None:
 
 
 def found(tx: Tx, ctx: AppContext) -> list[tuple[str, str, str]]:
-    """The faults of all nodes as findings of the doctor: id, state and problem."""
+    """The faults of all nodes that live as findings of the doctor: id, state and problem."""
     if not ctx.settings.database_url.get_secret_value():
         return []
-    nodes = rows.list_all(tx)
+    now = ctx.clock.now()
+    nodes = [node for node in rows.list_all(tx) if not node.is_silent(now)]
     texts = [(node.id, "clock", clock_problem(node.clock_ahead)) for node in nodes]
     texts.append(("base_url", "not set", address_problem(ctx.settings, len(nodes) - 1)))
     return [(name, state, text) for name, state, text in texts if text is not None]

@@ -13,14 +13,11 @@ from agentpost.db import operating
 from agentpost.db.nodes import Beat as Beat  # noqa: PLC0414 - see `Beats.beat`
 from agentpost.db.session import DedicatedConnection, Tx
 from agentpost.domain.node_records import NodeRecord
-from agentpost.domain.times import seconds
 from agentpost.services import missing_runs, node_faults, record
 from agentpost.services.context import NODES, AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
 
 log = structlog.get_logger(__name__)
-SILENT_SECONDS = 3.0
-"""Without a beat for so long, a node is shown as silent."""
 
 
 class Beats:
@@ -112,8 +109,7 @@ def state_of(node: NodeRecord, now: int, served: bool | None) -> str:
         return "ended"
     if node.beat_at is None:
         return "unknown"
-    beat_at = node.beat_at - (node.clock_ahead or 0)
-    if served is None and now - beat_at > seconds(SILENT_SECONDS):
+    if served is None and node.is_silent(now):
         return "silent"
     return "running" if node.draining_at is None else "draining"
 

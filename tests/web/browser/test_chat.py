@@ -90,6 +90,7 @@ def test_an_update_that_could_not_be_shown_is_sent_again(
         page = context.new_page()
         page.goto(f"{server.url}/chat")
         say(page, "in a chat")
+        page.wait_for_url("**/chat/*")  # the list of chats may show the answer before
         expect(page.get_by_text("You said: in a chat")).to_be_visible()
         page.evaluate(
             """() => {
