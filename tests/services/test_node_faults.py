@@ -41,6 +41,7 @@ def test_a_clock_is_named_with_its_difference(ahead: int | None, text: str | Non
 def test_an_address_is_missed_only_beside_others() -> None:
     alone, named = load_settings(port=8081), load_settings(base_url="https://a.example.com")
     assert address_problem(alone, 0) is None
+    assert address_problem(alone, -1) is None, "nor when no node lives"
     assert address_problem(named, 3) is None
     assert "http://127.0.0.1:8081" in str(address_problem(alone, 1))
 

@@ -48,7 +48,7 @@ def clock_problem(ahead: int | None) -> str | None:
 
 def address_problem(settings: Settings, others: int) -> str | None:
     """What to say of a node without a `base_url` beside so many others; None when all is well."""
-    if settings.base_url or others == 0:
+    if settings.base_url or others < 1:
         return None
     return (
         f"several nodes run and {ADDRESS} is not set, so links that this one makes lead to"
