@@ -37,6 +37,7 @@ def say(page: Page, *operations: object) -> None:
     box = page.get_by_label("Message", exact=True)
     box.fill(json.dumps(operations) if not isinstance(operations[0], str) else operations[0])
     box.press("Enter")
+    page.wait_for_url("**/chat/*")  # of a new chat; the list of chats may show the answer before
 
 
 def job(page: Page, title: str) -> Locator:
@@ -90,7 +91,6 @@ def test_an_update_that_could_not_be_shown_is_sent_again(
         page = context.new_page()
         page.goto(f"{server.url}/chat")
         say(page, "in a chat")
-        page.wait_for_url("**/chat/*")  # the list of chats may show the answer before
         expect(page.get_by_text("You said: in a chat")).to_be_visible()
         page.evaluate(
             """() => {

@@ -161,6 +161,7 @@ def test_a_long_text_is_seen_and_whole_and_what_was_sent_does_not_come_back(page
     assert box.evaluate("box => box.clientHeight") > 4 * low
     box.fill("short")
     box.press("Enter")
+    page.wait_for_url("**/chat/*")  # the list of chats may show the answer before
     expect(page.get_by_text("You said: short")).to_be_visible()
     page.go_back()
     expect(box).to_have_value("")

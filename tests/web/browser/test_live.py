@@ -35,6 +35,7 @@ def say(page: Page, *operations: object) -> None:
     box = page.get_by_label("Message", exact=True)
     box.fill(json.dumps(operations))
     box.press("Enter")
+    page.wait_for_url("**/chat/*")  # of a new chat; the list of chats may show the answer before
 
 
 def test_a_server_restarts_under_an_open_chat(server: AgentServer, browser: Browser) -> None:
