@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from functools import cache
 
 OK = b"HTTP/1.1 200 OK\r\n"
+DRIP = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+NOTHING_AND_MORE = b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+INTERIM = [b"", DRIP, CONTINUE, CONTINUE + DRIP * 7]
 ENDLESS = OK + b"Content-Type: text/plain\r\n\r\n"
 Answer = Callable[["Request", asyncio.StreamWriter], Awaitable[None]]
 

@@ -15,11 +15,14 @@ from pathlib import Path
 import pytest
 
 from agentpost.egress import names
-from agentpost.egress.post_connection import PostConnection
 from tests.egress.calls import NOT_FOUND_OR_PRIVATE, Names, post
 from tests.egress.certificates import make_authority
 from tests.egress.conftest import MakeEgress, Serve
 from tests.egress.hostile import (
+    CONTINUE,
+    DRIP,
+    INTERIM,
+    NOTHING_AND_MORE,
     OK,
     Request,
     drips,
@@ -35,26 +38,6 @@ from tests.waiting import PATIENCE, PROMPT
 NOT_HTTP = "its answer is not valid HTTP"
 BROKE_OFF = "its answer broke off"
 HUNG_UP = "it closed the connection without an answer"
-DRIP = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
-NOTHING_AND_MORE = b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello"
-CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-INTERIM = [b"", DRIP, CONTINUE, CONTINUE + DRIP * 7]
-
-
-class Silent(asyncio.Transport):
-    """Takes everything and sends it nowhere."""
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        """See `asyncio.Transport`."""
-
-    def abort(self) -> None:
-        """See `asyncio.Transport`."""
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def is_closing(self) -> bool:
-        return False
 
 
 # --- answers that are none ------------------------------------------------------------------------
@@ -124,6 +107,7 @@ async def test_switching_protocols_is_no_success(egress: MakeEgress, serve: Serv
         (b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello", ""),
         (b"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", ""),
         (OK + b"Content-Length: 100\r\n\r\nhalf", "half"),
+        (OK + b"X: a\x01b\r\n\r\nok", "ok"),
         (OK + b"Content-Length: 4\r\n\r\nfour and more", "four"),
         (OK + b"Content-Length: 99999999999999999\r\n\r\na", "a"),
         (OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\nzz\r\ngarbage", "ok"),
@@ -164,21 +148,6 @@ async def test_a_status_counts_however_it_arrives(
         server = await serve(says_in_pieces(pieces))
         result = await post(egress(server.entry), server.url())
         assert (result.status, result.error) == (204, None), pieces
-
-
-@pytest.mark.parametrize("end_of_line", [b"\r\n", b"\n"])
-@pytest.mark.parametrize("before", INTERIM)
-async def test_a_status_counts_wherever_its_segments_end(before: bytes, end_of_line: bytes) -> None:
-    answer = (before + NOTHING_AND_MORE).replace(b"\r\n", end_of_line)
-    cuts = [[answer[:at], answer[at:]] for at in range(1, len(answer))]
-    for pieces in [*cuts, [answer], [bytes([byte]) for byte in answer]]:
-        connection = PostConnection(asyncio.get_running_loop())
-        connection.connection_made(Silent())
-        ended = connection.exchange(b"", PATIENCE)
-        for piece in pieces:
-            connection.data_received(piece)
-        assert ended.done(), pieces
-        assert (connection.status, connection.failure) == (204, ""), pieces
 
 
 @pytest.mark.parametrize("behind", [OK + b"Content-Length: 6\r\n\r\nforged", b" and more", b"HTT"])
@@ -255,6 +224,27 @@ async def test_a_kept_connection_that_breaks(
     result = await post(client, server.url())
     assert (result.status, result.error) == ((200, None) if sent_anew else (None, BROKE_OFF))
     assert len(server.requests) == 2 + sent_anew
+
+
+async def test_a_receiver_that_fails_on_a_request_gets_it_twice(
+    egress: MakeEgress, serve: Serve
+) -> None:
+    """However many connections to it are kept."""
+    fails = asyncio.Event()
+
+    async def answer(request: Request, writer: asyncio.StreamWriter) -> None:
+        if fails.is_set():
+            writer.close()
+        else:
+            await replies()(request, writer)
+
+    server = await serve(answer)
+    client = egress(server.entry)
+    await asyncio.gather(*(post(client, server.url()) for _ in range(5)))
+    before = len(server.requests)
+    fails.set()
+    assert (await post(client, server.url())).error == HUNG_UP
+    assert len(server.requests) == before + 2
 
 
 # --- TLS ------------------------------------------------------------------------------------------

@@ -2,12 +2,14 @@
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from agentpost.egress import posting
-from tests.egress.calls import post
+from tests.egress.calls import Names, post
+from tests.egress.certificates import make_authority
 from tests.egress.conftest import MakeEgress, Serve
 from tests.egress.hostile import ENDLESS, OK, bomb, drips, floods, replies, says, serving
 from tests.waiting import PATIENCE, PROMPT
@@ -69,8 +71,9 @@ async def test_connections_nobody_uses_are_closed(
     assert server.connections == 4
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
 async def test_a_request_that_was_answered_half_sent_is_the_last_of_its_connection(
-    egress: MakeEgress,
+    egress: MakeEgress, tmp_path: Path, scheme: str
 ) -> None:
     """What is left of it would be taken for the beginning of the next. The answer comes as soon as
     the connection is there, as from a server that is overloaded."""
@@ -83,13 +86,16 @@ async def test_a_request_that_was_answered_half_sent_is_the_last_of_its_connecti
             connection.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
             connections.append(connection)
 
+    authority = make_authority(tmp_path, "hasty.test")
+    tls = authority.server_context if scheme == "https" else None
     loop = asyncio.get_running_loop()
-    async with await loop.create_server(Hasty, "127.0.0.1", 0) as listening:
+    async with await loop.create_server(Hasty, "127.0.0.1", 0, ssl=tls) as listening:
         port = listening.sockets[0].getsockname()[1]
-        client = egress(f"127.0.0.1:{port}")
+        names = Names(["127.0.0.1"])
+        client = egress(f"hasty.test:{port}", ca_file=authority.ca_file, lookup=names)
         for _ in range(2):
             result = await client.post(
-                f"http://127.0.0.1:{port}/", b"x" * 20_000_000, {}, seconds=30
+                f"{scheme}://hasty.test:{port}/", b"x" * 20_000_000, {}, seconds=30
             )
             assert (result.status, result.error) == (413, None)
         for connection in connections:

@@ -32,26 +32,43 @@ _NEXT_ADDRESS_SECONDS = 0.25
 
 
 async def dial(
-    url: Url, names: CheckedNames, tls: ssl.SSLContext | None, protocol: Callable[[], P]
+    url: Url,
+    names: CheckedNames,
+    tls: ssl.SSLContext | None,
+    protocol: Callable[[], P],
+    until: float,
 ) -> P:
-    """Connect, with TLS if ``tls`` is given; has no deadline of its own. Raises `EgressRefused`,
-    `FetchFailed`."""
+    """Connect, with TLS if ``tls`` is given.
+
+    Args:
+        until: the deadline by the loop's clock. The caller cancels at it; this looks once more,
+            since the library that races the addresses may swallow that.
+
+    Raises `EgressRefused`, `FetchFailed`, `TimeoutError`.
+    """
     addresses = [url.ip] if url.ip is not None else await _looked_up(url, names)
     found: list[AddrInfoType] = []
     for address in addresses:
         found += _numeric(str(address), url.port)
+    loop = asyncio.get_running_loop()
     try:
         sock = await aiohappyeyeballs.start_connection(
             found, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS, interleave=1
         )
+        if loop.time() >= until:
+            sock.close()
+            raise TimeoutError
         host = url.host if tls else None
-        loop = asyncio.get_running_loop()
         _, made = await loop.create_connection(protocol, sock=sock, ssl=tls, server_hostname=host)
     except ssl.SSLCertVerificationError as error:
         raise FetchFailed("its TLS certificate is not valid") from error
     except ssl.SSLError as error:
         raise FetchFailed("no TLS connection could be made") from error
-    except OSError as error:
+    except TimeoutError:
+        if loop.time() >= until:
+            raise
+        raise FetchFailed("no connection could be made") from None  # the system's own patience
+    except (OSError, RuntimeError) as error:  # uvloop may raise the latter for the former
         raise FetchFailed("no connection could be made") from error
     return made
 
@@ -63,7 +80,7 @@ async def _looked_up(url: Url, names: CheckedNames) -> Sequence[object]:
         raise EgressRefused(DENIED) from error
     except AddressRefused as error:
         raise EgressRefused(NOT_PUBLIC) from error
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # the latter when there are no more threads
         raise FetchFailed(NOT_PUBLIC) from error
 
 

@@ -16,8 +16,11 @@ import httptools
 _SNIPPET_BYTES = 1_024
 _SNIPPET_SECONDS = 1.0
 """The status decides over a delivery; its body is a courtesy that is not waited for long."""
-_HEAD_BYTES_MAX = 65_536
-"""Of everything before a body."""
+_ANSWER_BYTES_MAX = 65_536
+"""Of what is read of an answer, which has its status by then."""
+_TLS_REQUEST_BYTES_MAX = 65_536
+"""Of a request over TLS after which the connection is kept: nobody can tell how much of a larger
+one is still to be sent, since TLS hands all on at once to the connection below."""
 _INTERIM_ANSWERS_MAX = 8
 """Common servers send none or one ("100 Continue", "103 Early Hints")."""
 _VERSIONS = ("1.1", "1.0")
@@ -44,8 +47,9 @@ class PostConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._ended: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._interim = self._head_bytes = 0
-        self._is_over = False
+        self._until = 0.0  # the timer's time
+        self._interim = self._read_bytes = self._request_bytes = 0
+        self._is_over = self._is_invalid = self._is_tls = False
         self._early: bytes | None = b""
         self.status: int | None = None
         self.headers: list[tuple[bytes, bytes]] = []
@@ -63,10 +67,12 @@ class PostConnection(asyncio.Protocol):
         """Send a whole request; done when there is an answer, a failure, or ``seconds`` are over.
         Call `abort` when it is not waited for."""
         self.status, self.headers, self.body, self.failure = None, [], b"", ""
-        self.answered = self.reusable = self._is_over = False
-        self._interim = self._head_bytes = 0
+        self.answered = self.reusable = self._is_over = self._is_invalid = False
+        self._interim = self._read_bytes = 0
+        self._request_bytes = len(request)
         ended = self._ended = self._loop.create_future()
         if self._transport is not None:
+            self._until = self._loop.time() + seconds
             self._timer = self._loop.call_later(seconds, self._end)
             self._transport.write(request)
         early, self._early = self._early, None
@@ -86,10 +92,15 @@ class PostConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.Protocol`."""
         self._transport = cast("asyncio.Transport", transport)
+        self._is_tls = transport.get_extra_info("ssl_object") is not None
         self._parser = httptools.HttpResponseParser(self)
-        # Some receivers end lines with a bare line feed. Nothing else comes on the connection that
-        # could be taken for a second answer.
-        self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True)
+        # What receivers get wrong, such as lines that end with a bare line feed. Nothing else
+        # comes on the connection that could be taken for a second answer.
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True,
+            lenient_optional_cr_before_lf=True,
+            lenient_spaces_after_chunk_size=True,
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`. An answer without a length ends so."""
@@ -104,7 +115,7 @@ class PostConnection(asyncio.Protocol):
             self._unasked(data)
             return
         self.answered = True
-        self._head_bytes += len(data)
+        self._read_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -114,16 +125,20 @@ class PostConnection(asyncio.Protocol):
             self.reusable = False
             self._end(NOT_HTTP)
         if self.status is None:
-            if self._interim > _INTERIM_ANSWERS_MAX or self._head_bytes > _HEAD_BYTES_MAX:
+            if self._is_invalid or self._read_bytes > _ANSWER_BYTES_MAX:
                 self._end(NOT_HTTP)
-        elif self._is_over or len(self.body) >= _SNIPPET_BYTES:
+        elif (
+            self._is_over
+            or len(self.body) >= _SNIPPET_BYTES
+            or self._read_bytes > _ANSWER_BYTES_MAX
+        ):
             self._end()
         elif self._ended is not None:
             self._await_body()
 
     def _unasked(self, data: bytes) -> None:
         """Before the first request, who refuses everybody may answer; later nothing may come."""
-        if self._early is not None and len(self._early) <= _HEAD_BYTES_MAX:
+        if self._early is not None and len(self._early) <= _ANSWER_BYTES_MAX:
             self._early += data
         else:
             self.abort()
@@ -140,18 +155,20 @@ class PostConnection(asyncio.Protocol):
         """One line of a head, or of what follows a body in chunks."""
         if self.status is None:
             self.headers.append((name, value))
+            self._is_invalid = self._is_invalid or b"\0" in value
 
     def on_headers_complete(self) -> None:
         """The end of a head."""
-        if self.status is not None or self._parser is None or self._interim > _INTERIM_ANSWERS_MAX:
+        if self.status is not None or self._parser is None or self._is_invalid:
             return
         code = self._parser.get_status_code()
         if 100 <= code <= 199 and code != HTTPStatus.SWITCHING_PROTOCOLS:
             self._interim += 1
+            self._is_invalid = self._interim > _INTERIM_ANSWERS_MAX
         elif code >= 100 and self._parser.get_http_version() in _VERSIONS:
             self.status = code
         else:
-            self._interim = _INTERIM_ANSWERS_MAX + 1  # no answer can follow
+            self._is_invalid = True
 
     def on_body(self, data: bytes) -> None:
         """A part of a body."""
@@ -162,15 +179,20 @@ class PostConnection(asyncio.Protocol):
         """The end of an answer, or of an interim one."""
         if self.status is not None and not self._is_over and self._parser is not None:
             self._is_over = True
-            unsent = self._transport.get_write_buffer_size() if self._transport else 1
-            self.reusable = self._parser.should_keep_alive() and not unsent
+            self.reusable = self._parser.should_keep_alive() and self._is_sent()
+
+    def _is_sent(self) -> bool:
+        if self._is_tls and self._request_bytes > _TLS_REQUEST_BYTES_MAX:
+            return False
+        return self._transport is not None and self._transport.get_write_buffer_size() == 0
 
     # --- the end ----------------------------------------------------------------------------------
     def _await_body(self) -> None:
         """From the first look at the body on, it has a moment of its own."""
-        timer = self._timer
-        if timer is not None and timer.when() > self._loop.time() + _SNIPPET_SECONDS:
-            timer.cancel()
+        soon = self._loop.time() + _SNIPPET_SECONDS
+        if self._timer is not None and self._until > soon:
+            self._timer.cancel()
+            self._until = soon
             self._timer = self._loop.call_later(_SNIPPET_SECONDS, self._end)
 
     def _end(self, failure: str = "") -> None:

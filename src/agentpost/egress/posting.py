@@ -53,11 +53,12 @@ class Poster:
         self._loop = asyncio.get_running_loop()
         self._idle: dict[_Place, list[PostConnection]] = {}
         self._closing: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     async def post(
         self, url: Url, headers: Mapping[str, str], body: bytes, seconds: float
     ) -> PostAnswer:
-        """Send until it meets a connection the other side still holds. No redirect is followed.
+        """Send, and once more when a kept connection was closed meanwhile. No redirect is followed.
 
         Raises `TimeoutError` when there was no status after ``seconds``, `EgressRefused`,
         `FetchFailed`; `ValueError` for a header that is none.
@@ -65,16 +66,18 @@ class Poster:
         until = self._loop.time() + seconds
         request = _head(url, headers, len(body)) + body
         place = (url.scheme, url.host, url.port)
+        was_kept = False
         while True:
-            connection = self._kept(place)
+            # Only one: its receiver may have closed it after it had read the request.
+            connection = None if was_kept else self._kept(place)
             was_kept = connection is not None
             if connection is None:
                 async with asyncio.timeout_at(until):
-                    connection = await self._dialed(url)
+                    connection = await self._dialed(url, until)
             try:
                 await connection.exchange(request, until - self._loop.time())
             finally:
-                if connection.reusable:
+                if connection.reusable and not self._is_closed:
                     self._keep(place, connection)
                 else:
                     connection.abort()
@@ -91,7 +94,8 @@ class Poster:
             raise RuntimeError("an Egress belongs to the event loop that first used it")
 
     def close(self) -> None:
-        """Close the connections that are idle."""
+        """Close the connections that are idle, and those in use when they are not any more."""
+        self._is_closed = True
         if self._closing is not None:
             self._closing.cancel()
             self._closing = None
@@ -100,9 +104,9 @@ class Poster:
                 connection.abort()
         self._idle.clear()
 
-    async def _dialed(self, url: Url) -> PostConnection:
+    async def _dialed(self, url: Url, until: float) -> PostConnection:
         tls = await self._trust() if url.scheme == "https" else None
-        return await dial(url, self._names, tls, lambda: PostConnection(self._loop))
+        return await dial(url, self._names, tls, lambda: PostConnection(self._loop), until)
 
     def _kept(self, place: _Place) -> PostConnection | None:
         """A connection that may still be open: the one used last, which is the likeliest."""
