@@ -117,6 +117,19 @@ def says(raw: bytes) -> Answer:
     return says_in_pieces([raw])
 
 
+def breaks(answered: bytes, first: bytes = b"") -> Answer:
+    """An honest answer with the body ``first``, then on the same connection these bytes and no
+    more."""
+
+    async def answer(request: Request, writer: asyncio.StreamWriter) -> None:
+        if request.number == 1:
+            await replies(first)(request, writer)
+        else:
+            await says(answered)(request, writer)
+
+    return answer
+
+
 def says_in_pieces(pieces: list[bytes]) -> Answer:
     """Each piece in a segment of its own, then hangs up."""
 

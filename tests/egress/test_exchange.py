@@ -1,14 +1,12 @@
 """Requests whose whole answer is wanted, from servers that break the protocol (design: The way
 out)."""
 
-import asyncio
-
 import pytest
 
 from agentpost.egress.client import Answer, Egress
 from agentpost.egress.errors import FetchFailed
 from tests.egress.conftest import MakeEgress, Serve
-from tests.egress.hostile import OK, Request, floods, replies, says
+from tests.egress.hostile import OK, breaks, floods
 
 
 async def exchange(client: Egress, url: str) -> Answer:
@@ -31,14 +29,7 @@ async def test_a_kept_connection_that_breaks(
     egress: MakeEgress, serve: Serve, answered: bytes, sent_anew: bool
 ) -> None:
     """Closed while idle: sent anew at once. But who has begun to answer has got the request."""
-
-    async def breaks(request: Request, writer: asyncio.StreamWriter) -> None:
-        if request.number == 1:
-            await replies(b"whole")(request, writer)
-        else:
-            await says(answered)(request, writer)
-
-    server = await serve(breaks)
+    server = await serve(breaks(answered, b"whole"))
     client = egress(server.entry)
     assert await exchange(client, server.url()) == Answer(200, b"whole")
     if sent_anew:

@@ -25,6 +25,7 @@ from tests.egress.hostile import (
     NOTHING_AND_MORE,
     OK,
     Request,
+    breaks,
     drips,
     floods,
     replies,
@@ -211,14 +212,7 @@ async def test_a_kept_connection_that_breaks(
     egress: MakeEgress, serve: Serve, answered: bytes, sent_anew: bool
 ) -> None:
     """Closed while idle: sent anew at once. But who has begun to answer has got the event."""
-
-    async def breaks(request: Request, writer: asyncio.StreamWriter) -> None:
-        if request.number == 1:
-            await replies()(request, writer)
-        else:
-            await says(answered)(request, writer)
-
-    server = await serve(breaks)
+    server = await serve(breaks(answered))
     client = egress(server.entry)
     await post(client, server.url())
     result = await post(client, server.url())

@@ -12,9 +12,9 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from aiohttp.http import HttpProcessingError, RawResponseMessage
 
-# Common servers send none or one ("100 Continue", "103 Early Hints").
-_INTERIM_ANSWERS_MAX = 8
-_HEADS_MAX = _INTERIM_ANSWERS_MAX + 1
+from agentpost.egress.post_connection import INTERIM_ANSWERS_MAX
+
+_HEADS_MAX = INTERIM_ANSWERS_MAX + 1
 
 reused: ContextVar[bool] = ContextVar("reused", default=False)
 """Whether the connection that this task's request was given had carried one before. Not by

@@ -1,6 +1,6 @@
 """Connections on the way out: requests over aiohttp, which is imported with this module only.
 
-`Egress` imports it for its first request, since a start of the server needs none.
+`Egress` imports it for its first file, model or tool, since a start of the server needs none.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
-from functools import lru_cache
 
 import aiohttp
 import yarl
@@ -19,9 +18,6 @@ from agentpost.egress.answers import reused
 from agentpost.egress.errors import explain
 from agentpost.egress.names import CheckedNames
 from agentpost.egress.resolver import CheckedResolver, open_session
-
-_URLS_KEPT = 512
-"""Models and tool servers are called again and again."""
 
 
 class Connections:
@@ -47,7 +43,7 @@ class Connections:
             try:
                 return await self._session.request(
                     method,
-                    _request_url(url.scheme, url.host, url.port, url.path, url.query),
+                    _request_url(url),
                     data=body,
                     headers=sent_headers,
                     allow_redirects=False,
@@ -62,14 +58,15 @@ class Connections:
         await self._session.close()
 
 
-@lru_cache(_URLS_KEPT)
-def _request_url(scheme: str, host: str, port: int, path: str, query: str) -> yarl.URL:
+def _request_url(url: Url) -> yarl.URL:
     """Built from the checked parts and marked as encoded: nothing reads the text a second time."""
+    port = None if url.port == DEFAULT_PORTS[url.scheme] else url.port
+    host = f"[{url.host}]" if ":" in url.host else url.host  # as it stands in a URL
     return yarl.URL.build(
-        scheme=scheme,
-        host=f"[{host}]" if ":" in host else host,  # as it stands in a URL
-        port=None if port == DEFAULT_PORTS[scheme] else port,
-        path=path,
-        query_string=query,
+        scheme=url.scheme,
+        host=host,
+        port=port,
+        path=url.path,
+        query_string=url.query,
         encoded=True,
     )

@@ -13,7 +13,10 @@ from aiohappyeyeballs import AddrInfoType
 
 from agentpost.domain.urls import Url
 from agentpost.egress.errors import (
+    BAD_CERTIFICATE,
     DENIED,
+    NO_CONNECTION,
+    NO_TLS,
     NOT_PUBLIC,
     AddressDenied,
     AddressRefused,
@@ -61,15 +64,15 @@ async def dial(
         host = url.host if tls else None
         _, made = await loop.create_connection(protocol, sock=sock, ssl=tls, server_hostname=host)
     except ssl.SSLCertVerificationError as error:
-        raise FetchFailed("its TLS certificate is not valid") from error
+        raise FetchFailed(BAD_CERTIFICATE) from error
     except ssl.SSLError as error:
-        raise FetchFailed("no TLS connection could be made") from error
+        raise FetchFailed(NO_TLS) from error
     except TimeoutError:
         if loop.time() >= until:
             raise
-        raise FetchFailed("no connection could be made") from None  # the system's own patience
+        raise FetchFailed(NO_CONNECTION) from None  # the system's own patience
     except (OSError, RuntimeError) as error:  # uvloop may raise the latter for the former
-        raise FetchFailed("no connection could be made") from error
+        raise FetchFailed(NO_CONNECTION) from error
     return made
 
 

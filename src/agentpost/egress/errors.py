@@ -8,6 +8,12 @@ from __future__ import annotations
 
 DENIED = "the operator of this server does not allow its host"
 NOT_PUBLIC = "its host was not found or is not public"
+BAD_CERTIFICATE = "its TLS certificate is not valid"
+NO_TLS = "no TLS connection could be made"
+NO_CONNECTION = "no connection could be made"
+HUNG_UP = "it closed the connection without an answer"
+BROKE_OFF = "its answer broke off"
+NOT_HTTP = "its answer is not valid HTTP"
 
 
 class AddressRefused(OSError):
@@ -55,15 +61,15 @@ def _text(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "it did not answer in time"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return "its TLS certificate is not valid"
+        return BAD_CERTIFICATE
     if isinstance(error, aiohttp.ClientSSLError):
-        return "no TLS connection could be made"
+        return NO_TLS
     if isinstance(error, aiohttp.ClientConnectorError):
-        return "no connection could be made"
+        return NO_CONNECTION
     if isinstance(error, aiohttp.ServerDisconnectedError | OSError):
-        return "it closed the connection without an answer"
+        return HUNG_UP
     if isinstance(error, aiohttp.ClientPayloadError):
-        return "its answer broke off"
+        return BROKE_OFF
     if isinstance(error, aiohttp.ClientResponseError):
-        return "its answer is not valid HTTP"
+        return NOT_HTTP
     return "the request failed"

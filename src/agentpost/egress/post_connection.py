@@ -13,6 +13,8 @@ from typing import cast
 
 import httptools
 
+from agentpost.egress.errors import BROKE_OFF, HUNG_UP, NOT_HTTP
+
 _SNIPPET_BYTES = 1_024
 _SNIPPET_SECONDS = 1.0
 """The status decides over a delivery; its body is a courtesy that is not waited for long."""
@@ -21,13 +23,9 @@ _ANSWER_BYTES_MAX = 65_536
 _TLS_REQUEST_BYTES_MAX = 65_536
 """Of a request over TLS after which the connection is kept: nobody can tell how much of a larger
 one is still to be sent, since TLS hands all on at once to the connection below."""
-_INTERIM_ANSWERS_MAX = 8
+INTERIM_ANSWERS_MAX = 8
 """Common servers send none or one ("100 Continue", "103 Early Hints")."""
 _VERSIONS = ("1.1", "1.0")
-
-NOT_HTTP = "its answer is not valid HTTP"
-BROKE_OFF = "its answer broke off"
-HUNG_UP = "it closed the connection without an answer"
 
 
 class PostConnection(asyncio.Protocol):
@@ -164,7 +162,7 @@ class PostConnection(asyncio.Protocol):
         code = self._parser.get_status_code()
         if 100 <= code <= 199 and code != HTTPStatus.SWITCHING_PROTOCOLS:
             self._interim += 1
-            self._is_invalid = self._interim > _INTERIM_ANSWERS_MAX
+            self._is_invalid = self._interim > INTERIM_ANSWERS_MAX
         elif code >= 100 and self._parser.get_http_version() in _VERSIONS:
             self.status = code
         else:

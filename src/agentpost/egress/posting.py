@@ -1,5 +1,5 @@
 """Webhooks go out here: connections that are kept, a request in one write, and no more of HTTP than
-they need. aiohttp, which fetches files, takes three times the processor time for each.
+they need. aiohttp, which fetches files, takes two and a half times the processor time for each.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from agentpost.domain.limits import WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX
 from agentpost.domain.text import UNSTORABLE, displayable
 from agentpost.domain.urls import DEFAULT_PORTS, Url
 from agentpost.egress.dialing import KEEPALIVE_SECONDS, dial
-from agentpost.egress.errors import FetchFailed
+from agentpost.egress.errors import HUNG_UP, FetchFailed
 from agentpost.egress.names import CheckedNames
-from agentpost.egress.post_connection import HUNG_UP, PostConnection
+from agentpost.egress.post_connection import PostConnection
 
 _URLS_KEPT = 512
 """A webhook is sent to the same addresses again and again."""

@@ -252,9 +252,8 @@ def read_inbox(
     posted = journal.inbox(tx, owned.job_id, after, 100)
     if not posted and not keep_empty:
         return None
-    last = posted[-1][0] if posted else after
     said = [[message_id, text, iso(at)] for _, message_id, text, at in posted]
-    value = values.dump({"last": last, "said": said})
+    value = values.dump({"last": posted[-1][0] if posted else after, "said": said})
     record.count_call(tx, owned.job_id, owned.epoch)
     journal.put(tx, owned.job_id, replace(call, value=value), now)
     return value
