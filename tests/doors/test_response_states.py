@@ -9,9 +9,9 @@ from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.job import Reason
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.records import MessageRecord, Snapshot
-from agentpost.doors.responses.errors import RETRIED, NotInThisApi, code_of, kind_of
-from agentpost.doors.responses.params import message_id_of, response_id_of
-from agentpost.doors.responses.states import error_of, incomplete_of, status_of
+from agentpost.doors.openai.errors import RETRIED, NotInThisApi, code_of, kind_of
+from agentpost.doors.openai.responses.params import message_id_of, response_id_of
+from agentpost.doors.openai.states import error_of, incomplete_of, status_of
 
 MESSAGE = MessageRecord(
     id="msg_" + "0" * 32,

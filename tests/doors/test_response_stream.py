@@ -9,8 +9,8 @@ import pytest
 from agentpost.domain.job import JobRole, JobState
 from agentpost.domain.message import TurnState
 from agentpost.domain.records import JobLink, Snapshot
-from agentpost.doors.responses.shapes import Echo
-from agentpost.doors.responses.stream import ResponseStream
+from agentpost.doors.openai.responses.shapes import Echo
+from agentpost.doors.openai.responses.stream import ResponseStream
 from agentpost.doors.writing import Said, Texts, piece_end, pieces
 from agentpost.services.following import Moment
 from tests.contract.test_shapes import JOB, LINKS

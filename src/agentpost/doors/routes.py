@@ -19,7 +19,7 @@ from agentpost.api.errors import error_response
 from agentpost.api.operation import Api, Handler
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.scopes import Scope
-from agentpost.doors.responses.errors import openai_error
+from agentpost.doors.openai.errors import openai_error
 from agentpost.extras import MissingExtra, require
 from agentpost.http import pipeline
 from agentpost.http.application import Route
@@ -59,7 +59,7 @@ DOORS: Final = {
         (("GET", "/.well-known/agent-card.json"),),
     ),
     "openai": Door(
-        "agentpost.doors.responses.http",
+        "agentpost.doors.openai.responses.http",
         None,
         (
             ("POST", "/openai/v1/responses"),

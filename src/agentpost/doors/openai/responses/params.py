@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from agentpost.domain import ids
 from agentpost.domain.errors import InvalidRequest, Problem
-from agentpost.doors.responses.errors import NotInThisApi
+from agentpost.doors.openai.errors import NotInThisApi
 from agentpost.services.attachments import InlineFile
 
 OWN_MODEL: Final = "agentpost"

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from agentpost.contract.shape import Links
+from agentpost.doors.openai.responses import shapes
+from agentpost.doors.openai.responses.shapes import Echo, Json
 from agentpost.doors.outputs import Output, next_source
-from agentpost.doors.responses import shapes
-from agentpost.doors.responses.shapes import Echo, Json
 from agentpost.doors.writing import Text, Texts, piece_end, read
 from agentpost.services.following import Moment
 

@@ -17,12 +17,12 @@ from agentpost.domain.times import seconds
 from agentpost.doors import drafts
 from agentpost.doors.bodies import read_object
 from agentpost.doors.drafts import Draft
-from agentpost.doors.responses import params, shapes
-from agentpost.doors.responses.errors import code_of
-from agentpost.doors.responses.params import OWN_MODEL, Wanted
-from agentpost.doors.responses.shapes import Echo, Json
-from agentpost.doors.responses.states import TERMINAL
-from agentpost.doors.responses.stream import ResponseStream
+from agentpost.doors.openai.errors import code_of
+from agentpost.doors.openai.responses import params, shapes
+from agentpost.doors.openai.responses.params import OWN_MODEL, Wanted
+from agentpost.doors.openai.responses.shapes import Echo, Json
+from agentpost.doors.openai.responses.stream import ResponseStream
+from agentpost.doors.openai.states import TERMINAL
 from agentpost.http.headers import headers
 from agentpost.services import admission, following, message_lists, works
 from agentpost.services.following import Moment

@@ -15,9 +15,9 @@ from agentpost.domain.credits import to_credits
 from agentpost.domain.job import JobRole
 from agentpost.domain.records import MessageRecord, Snapshot
 from agentpost.domain.times import SECOND
+from agentpost.doors.openai.responses.params import OWN_MODEL, response_id_of
+from agentpost.doors.openai.states import error_of, incomplete_of, status_of
 from agentpost.doors.outputs import Output, outputs, outputs_by_schema
-from agentpost.doors.responses.params import OWN_MODEL, response_id_of
-from agentpost.doors.responses.states import error_of, incomplete_of, status_of
 from agentpost.doors.writing import pieces
 from agentpost.services.following import Moment
 
