@@ -1,1 +1,1 @@
-"""The door of programs written for OpenAI's API; its parts are packages, what they share lies here."""
+"""Parts of the OpenAI API. Each API has a package; what they share stands here."""
