@@ -4,9 +4,7 @@ It needs Node.js 20 with npm, and the npm registry when the compiler is not inst
 """
 
 import json
-import os
 import shutil
-import subprocess
 import tarfile
 from pathlib import Path
 
@@ -16,30 +14,12 @@ from tests.docs.snippets import blocks
 from tests.e2e.fixtures import ServerMaker, new_database, start_server
 from tests.e2e.server import KEY, AgentServer
 from tests.house.tree import DOCS, ROOT
+from tests.node import require_packages, run
 from tests.servers import locked, run_dir
 
 __all__ = ["new_database", "start_server"]
 
 CLIENT = ROOT / "clients" / "typescript"
-INSTALLED = CLIENT / "node_modules" / ".package-lock.json"
-LOCK = CLIENT / "package-lock.json"
-NODE_MAJOR_MIN = 20
-SECONDS_MAX = 240
-
-
-def run(
-    *command: str, folder: Path = CLIENT, **environment: str
-) -> "subprocess.CompletedProcess[str]":
-    """One command, in the client's folder if none is named."""
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS_MAX,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -54,22 +34,12 @@ def built() -> Path:
 
 
 def _build(made: Path) -> None:
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        pytest.skip("Node.js with npm is not installed: the TypeScript client is not tested")
-    version = run(node, "--version").stdout.strip()
-    if int(version.removeprefix("v").partition(".")[0]) < NODE_MAJOR_MIN:
-        pytest.skip(f"Node.js {version} is older than {NODE_MAJOR_MIN}: the client is not tested")
-    if (
-        not INSTALLED.exists()
-        or INSTALLED.stat().st_mtime < (CLIENT / "package-lock.json").stat().st_mtime
-    ):
-        installing = run(npm, "ci", "--no-fund", "--no-audit", "--prefer-offline")
-        if installing.returncode != 0:
-            pytest.skip(f"npm cannot install the compiler: {installing.stderr[-300:]}")
+    node = require_packages(CLIENT)
     if not made.exists():
         shutil.rmtree(CLIENT / "dist", ignore_errors=True)
-        building = run(node, "node_modules/typescript/bin/tsc", "-p", "tsconfig.json")
+        building = run(
+            node, "node_modules/typescript/bin/tsc", "-p", "tsconfig.json", folder=CLIENT
+        )
         assert building.returncode == 0, building.stdout
         made.touch()
 
@@ -84,7 +54,7 @@ def test_it_works_against_a_server(built: Path, server: AgentServer) -> None:
     """The tests in clients/typescript/test, those with a scripted server among them."""
     tests = sorted(str(path) for path in built.glob("*.test.js"))
     assert len(tests) == len(list((CLIENT / "test").glob("*.test.ts")))
-    done = run("node", "--test", *tests, AGENTPOST_URL=server.url, AGENTPOST_KEY=KEY)
+    done = run("node", "--test", *tests, folder=CLIENT, AGENTPOST_URL=server.url, AGENTPOST_KEY=KEY)
     assert done.returncode == 0, done.stdout[-6000:]
 
 
@@ -126,7 +96,7 @@ def project(built: Path) -> Path:
 
 def _write_project(folder: Path) -> None:
     folder.mkdir()
-    packed = run("npm", "pack", "--pack-destination", str(folder))
+    packed = run("npm", "pack", "--pack-destination", str(folder), folder=CLIENT)
     assert packed.returncode == 0, packed.stderr
     modules = folder / "node_modules"
     with tarfile.open(next(folder.glob("*.tgz"))) as tar:
