@@ -77,6 +77,10 @@ def test_a_list_is_filtered(server: AgentServer, callers: CallerMaker) -> None:
     both = {"metadata[order]": odd["order"], "metadata[b]": "2"}
     assert ids(listed(caller, **both)) == [a["id"]]
     assert ids(listed(caller, **{"metadata[ORDER]": odd["order"]})) == []
+    # As clients send it that were generated from the description.
+    assert ids(listed(caller, metadata="b=2")) == [c["id"], a["id"]]
+    assert ids(listed(caller, metadata=[f"order={odd['order']}", "b=2"])) == [a["id"]]
+    assert ids(listed(caller, **{"metadata": "b=2", "metadata[order]": odd["order"]})) == [a["id"]]
     assert ids(listed(caller, created_after=b["created_at"])) == [c["id"], b["id"]]
     assert ids(listed(caller, created_before=b["created_at"])) == [a["id"]]
     for year in ("4253", "9999"):
@@ -110,6 +114,15 @@ def test_a_key_lists_its_own_messages(
         "conversation=%00",
         "metadata[a]=%00",
         "metadata[a]=1&metadata[a]=2",
+        "metadata=a=1&metadata[a]=2",
+        "metadata=a=%00",
+        "metadata=order",
+        "metadata==1042",
+        "metadata=",
+        'metadata={"order": "1042"}',
+        "metadata={order=1042}",
+        "status=",
+        "created_after=",
         "before=a&before=b",
     ],
 )

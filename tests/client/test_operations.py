@@ -36,6 +36,7 @@ SENT: dict[tuple[str, str], Any] = {
     ("getMessage", "If-None-Match"): '"v3"',
     ("listEvents", "types"): "job.failed,job.blocked",
     ("listEvents", "Last-Event-ID"): None,  # of the stream, which `follow` reads
+    ("listMessages", "metadata"): {"order": "1042"},  # as `metadata[order]`, for any label
     ("streamMessage", "cursor"): None,  # the same as Last-Event-ID, which counts more
 }
 """What is sent of those, where it can be said; None: it is not."""

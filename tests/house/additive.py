@@ -7,6 +7,7 @@ and enum values of answers and new error statuses pass: clients ignore what they
 What the description cannot say is not judged: texts, examples, tags and links may change freely.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,11 +21,33 @@ JUDGED = {
     *("additionalProperties", "propertyNames"),
 }
 
+DESCRIBED_SINCE = {
+    r"path \w+_id: pattern None does not fit '\^\w+_\[0-9a-f\]\{32\}\$'": (
+        "an id of another form names nothing: it was a 404, and is"
+    ),
+    r"body\.webhook_endpoint_id: pattern None does not fit .*": (
+        "an id of another form is the id of no endpoint: it was a 404, and is"
+    ),
+    r"body\.message: maxLength None does not fit 20000": "a longer one was `too_long`, and is",
+    r"body\.upload_ids: array does not fit null": (
+        "more than 10 were `too_many`, and are; what is no id of an upload was `upload_not_ready`"
+    ),
+    r"200: deleted: only True": "it is true, and was; only the description lost the constant",
+}
+"""What the last release did without its description saying so: patterns of the lines of `breaking`
+without their first words, and why each breaks nobody. A release empties it."""
+
 
 def breaking(old: Part, new: Part) -> list[str]:
     """One line for each change that could break a client, empty when there is none."""
     comparison = _Comparison(old, new)
     return [*comparison.operations(), *comparison.webhooks()]
+
+
+def described_since(line: str) -> str | None:
+    """Why a line of `breaking` breaks nobody: only the description changed; None when it does."""
+    change = line.partition(": ")[2]
+    return next((why for p, why in DESCRIBED_SINCE.items() if re.fullmatch(p, change)), None)
 
 
 class _Comparison:

@@ -21,7 +21,7 @@ export interface AccountEvent {
   id: string;
   data: unknown;
   /** Only in a sample that was asked for: nothing in it exists. */
-  test?: true;
+  test?: boolean;
   /** When it happened. */
   timestamp: string;
   /** The name of the event. */
@@ -67,14 +67,16 @@ export interface Attempt {
 /** A removed endpoint. */
 export interface DeletedEndpoint {
   id: string;
-  deleted: true;
+  /** Always true. */
+  deleted: boolean;
   object: "webhook_endpoint";
 }
 
 /** A removed schedule. */
 export interface DeletedSchedule {
   id: string;
-  deleted: true;
+  /** Always true. */
+  deleted: boolean;
   object: "schedule";
 }
 
@@ -277,7 +279,7 @@ export interface JobEventData {
 export interface JobWebhookEvent {
   data: JobEventData;
   /** Only in a sample that was asked for: nothing in it exists. */
-  test?: true;
+  test?: boolean;
   /** When it happened. */
   timestamp: string;
   /** The name of the event. */
@@ -438,7 +440,8 @@ export interface Message {
 /** A deleted message. */
 export interface MessageDeleted {
   id: string;
-  deleted: true;
+  /** Always true. */
+  deleted: boolean;
   object: "message";
 }
 
@@ -539,7 +542,7 @@ export interface MessageWebhookEvent {
   /** The message, as a read gives it. */
   data: Message;
   /** Only in a sample that was asked for: nothing in it exists. */
-  test?: true;
+  test?: boolean;
   /** When it happened. */
   timestamp: string;
   /** The name of the event. */
@@ -701,7 +704,7 @@ export interface ScheduleChangeInput {
 
 /** Either `cron` or `at` is needed. */
 export interface ScheduleInput {
-  /** An ISO 8601 time with its offset, for one run only. */
+  /** A time with its offset, for one run only. */
   at?: string | null;
   /** Five fields: minute, hour, day of month, month, day of week. */
   cron?: string | null;
@@ -767,7 +770,7 @@ export interface TestInput {
 export interface TestWebhookEvent {
   data: TestEventData;
   /** Only in a sample that was asked for: nothing in it exists. */
-  test?: true;
+  test?: boolean;
   /** When it happened. */
   timestamp: string;
   /** The name of the event. */
@@ -850,7 +853,8 @@ export interface Work {
 
 /** A deleted work. */
 export interface WorkDeleted {
-  deleted: true;
+  /** Always true. */
+  deleted: boolean;
   object: "work";
   work_id: string;
 }
@@ -953,12 +957,15 @@ export interface Operations {
       status?: "processing" | "needs_input" | "blocked" | "completed" | "partial" | "failed" | "expired";
       /** Only messages of the conversation with this name. */
       conversation?: string;
-      /** Only messages accepted at this ISO 8601 time or later. */
+      /** Only messages accepted at this time or later. */
       created_after?: string;
-      /** Only messages accepted before this ISO 8601 time. */
+      /** Only messages accepted before this time. */
       created_before?: string;
-      /** Only messages with these labels, as in `metadata[order]=1042`. */
-      metadata?: Record<string, string>;
+      /**
+       * Only messages with these labels, each `label=text`, as in `metadata=order=1042`. A label
+       * with a `=` in it is written `metadata[label]=text`, as any label may be.
+       */
+      metadata?: string[];
     };
     body: undefined;
     answer: MessageList;
@@ -1070,9 +1077,9 @@ export interface Operations {
       path?: string;
       /** Only requests refused with this error code. */
       error?: string;
-      /** Only requests that came at this ISO 8601 time or later. */
+      /** Only requests that came at this time or later. */
       created_after?: string;
-      /** Only requests that came before this ISO 8601 time. */
+      /** Only requests that came before this time. */
       created_before?: string;
     };
     body: undefined;

@@ -2,7 +2,15 @@ export type * from "./api.js";
 export type { Attachment } from "./attachments.js";
 export { Agentpost } from "./client.js";
 export * from "./errors.js";
-export type { FollowedEntry, FollowOptions, SendOptions, Sent, Streamed, WaitOptions } from "./messages.js";
+export type {
+  FollowedEntry,
+  FollowOptions,
+  MessageFilter,
+  SendOptions,
+  Sent,
+  Streamed,
+  WaitOptions,
+} from "./messages.js";
 export type { RetryPolicy } from "./retries.js";
 export type { CallOptions, ClientOptions, RetryEvent } from "./transport.js";
 export { VERSION } from "./version.js";

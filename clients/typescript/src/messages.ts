@@ -45,6 +45,12 @@ export interface SendOptions extends CallOptions {
   waitSeconds?: number;
 }
 
+/** Which messages a list gives: those for which all of it holds. */
+export type MessageFilter = Omit<Operations["listMessages"]["query"], "before" | "metadata"> & {
+  /** Labels that the message was sent with. */
+  metadata?: Record<string, string>;
+};
+
 export interface WaitOptions extends CallOptions {
   /** Give up after so long with `WaitTimeoutError`; the message goes on. */
   timeoutMs?: number;
@@ -288,12 +294,17 @@ export class Messages {
   }
 
   /** All messages of this key that fit, newest first; pages are fetched as they are needed. */
-  list(
-    query: Omit<Operations["listMessages"]["query"], "before"> = {},
-    options: CallOptions = {},
-  ): AsyncGenerator<MessageItem, void> {
+  list(query: MessageFilter = {}, options: CallOptions = {}): AsyncGenerator<MessageItem, void> {
+    const { metadata = {}, ...filter } = query;
+    const labels: object = Object.fromEntries(
+      Object.entries(metadata).map(([label, text]) => [`metadata[${label}]`, text]),
+    );
     return items(
-      (before) => this.#transport.call("listMessages", { query: { ...query, ...before }, ...options }),
+      (before) =>
+        this.#transport.call("listMessages", {
+          query: { ...filter, ...labels, ...before },
+          ...options,
+        }),
       (last) => last.id,
     );
   }

@@ -190,9 +190,7 @@ function address(url: string, template: string, path: object, query: object): st
   });
   const asked = new URLSearchParams();
   for (const [name, value] of Object.entries(query) as Array<[string, unknown]>) {
-    if (typeof value === "object" && value !== null) {
-      for (const [key, label] of Object.entries(value)) asked.append(`${name}[${key}]`, String(label));
-    } else if (value !== undefined && value !== null) asked.append(name, String(value));
+    if (value !== undefined && value !== null) asked.append(name, String(value));
   }
   return `${url}${filled}${asked.size > 0 ? `?${asked}` : ""}`;
 }

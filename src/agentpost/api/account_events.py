@@ -119,6 +119,7 @@ OPERATIONS = (
         scope=Scope.READ,
         handler=list_events,
         answer=AccountEventListShape,
+        event=AccountEventShape,
         successes=(Success(200, "Success", media=(JSON, *STREAMED)),),
         errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR),
         queries=(WAIT, LIMIT),

@@ -39,6 +39,9 @@ HEADERS = (
 )
 
 
+TAG = "webhook_events"
+"""Not the tag of the endpoints' operations: generators write one file for each tag, and write the
+events apart from the operations, so one file would replace the other."""
 TRACE = Header(
     TRACEPARENT.name, "The trace context the message came with, if any.", TRACEPARENT.example
 )
@@ -54,7 +57,8 @@ def _event(name: str) -> dict[str, Any]:
     schema = {"$ref": f"#/components/schemas/{shape_of(name).__name__}"}
     return {
         "operationId": f"on{about.title()}{what.title().replace('_', '')}",
-        "tags": ["webhooks"],
+        "tags": [TAG],
+        "x-internal": True,  # so openapi-generator makes no client that calls our receivers
         "summary": name,
         "description": f"{WHEN[name]} {ABOUT}",
         "security": [],

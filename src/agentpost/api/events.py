@@ -135,6 +135,7 @@ OPERATIONS = (
         scope=Scope.READ,
         handler=stream,
         answer=EntryShape,
+        event=EntryShape,
         successes=(Success(200, "Events, until the message is done.", media=STREAMED),),
         errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR, ErrorCode.NOT_FOUND),
         texts=(Text("cursor", "Where to continue: a `cursor` of this message's log."),),

@@ -9,7 +9,14 @@ from starlette.responses import Response
 from agentpost.api.header_docs import ETAG
 from agentpost.api.messages import message_response
 from agentpost.api.operation import Api, Labels, Operation, Query, Success, Text, respond
-from agentpost.api.query import id_param, int_param, labels_param, text_param, time_param
+from agentpost.api.query import (
+    TIME,
+    choice_param,
+    id_param,
+    int_param,
+    labels_param,
+    time_param,
+)
 from agentpost.contract.message import (
     MessageDeletedShape,
     MessageItemShape,
@@ -17,7 +24,7 @@ from agentpost.contract.message import (
     MessageShape,
 )
 from agentpost.domain import limits
-from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
+from agentpost.domain.errors import ErrorCode
 from agentpost.domain.message import MessageStatus
 from agentpost.domain.message_filter import ListFilter
 from agentpost.domain.scopes import Scope
@@ -25,6 +32,11 @@ from agentpost.services import message_lists
 from agentpost.services.messages import Caller
 
 LIMIT = Query("limit", "How many to list.", 1, limits.MESSAGE_LIST_MAX, limits.MESSAGE_LIST_DEFAULT)
+METADATA = Labels(
+    "metadata",
+    "Only messages with these labels, each `label=text`, as in `metadata=order=1042`. A label with"
+    " a `=` in it is written `metadata[label]=text`, as any label may be.",
+)
 
 
 async def listed(api: Api, request: Request, caller: Caller) -> Response:
@@ -51,13 +63,11 @@ async def delete(api: Api, request: Request, caller: Caller) -> Response:
 
 
 def _filter(request: Request) -> ListFilter:
-    status = text_param(request, "status")
-    if status is not None and status not in set(MessageStatus):
-        raise InvalidRequest(Problem("status", f"must be one of {', '.join(MessageStatus)}"))
+    status = choice_param(request, "status", MessageStatus)
     return ListFilter(
         status=MessageStatus(status) if status else None,
         conversation=id_param(request, "conversation"),
-        metadata=labels_param(request, "metadata"),
+        metadata=labels_param(request, METADATA),
         created_after=time_param(request, "created_after"),
         created_before=time_param(request, "created_before"),
     )
@@ -84,12 +94,10 @@ OPERATIONS = (
             Text("before", "Only messages older than the one with this `id`."),
             Text("status", "Only messages with this status.", tuple(MessageStatus)),
             Text("conversation", "Only messages of the conversation with this name."),
-            Text("created_after", "Only messages accepted at this ISO 8601 time or later."),
-            Text("created_before", "Only messages accepted before this ISO 8601 time."),
+            Text("created_after", "Only messages accepted at this time or later.", format=TIME),
+            Text("created_before", "Only messages accepted before this time.", format=TIME),
         ),
-        labels=(
-            Labels("metadata", "Only messages with these labels, as in `metadata[order]=1042`."),
-        ),
+        labels=(METADATA,),
     ),
     Operation(
         id="cancelMessage",

@@ -14,7 +14,8 @@ from agentpost.api.header_docs import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPL
 from agentpost.api.long_texts import LongText
 from agentpost.api.operation import Api, Operation, Query, Success, respond, watch_hang_up
 from agentpost.api.query import int_param, optional_int_param
-from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape, RecoverIn
+from agentpost.contract.bodies import InlineFileIn, MessageIn, RecoverIn
+from agentpost.contract.message import MessageShape
 from agentpost.contract.recovery import RecoveredWorkShape, RecoveryShape
 from agentpost.domain import idempotency, limits, tracing
 from agentpost.domain.credits import to_millionths

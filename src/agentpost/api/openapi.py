@@ -12,9 +12,11 @@ from agentpost.api import event_docs, examples, header_docs
 from agentpost.api.header_docs import Header
 from agentpost.api.links import links
 from agentpost.api.operation import STREAMED, Labels, Operation, Query, Success, Text
+from agentpost.contract.bodies import id_schema
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 from agentpost.contract.shape import Shape, schemas
 from agentpost.contract.webhook_events import EVENTS
+from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode
 
 VERSION = "1.0.0"
@@ -47,20 +49,21 @@ TAGS = {
     "usage": "What an account used.",
     "requests": "What was asked of the API, and what it answered.",
     "webhooks": "Endpoints that receive signed events, and their deliveries.",
+    event_docs.TAG: "The signed events that these endpoints receive.",
 }
-"""The resources, by the first part of their paths."""
+"""The resources, by the first part of their paths, and the events."""
 
 IDS = {
-    "message_id": "The `id` of a message.",
-    "upload_id": "The `upload_id` of an upload.",
-    "work_id": "The `work_id` of a work, as jobs and files have it.",
-    "file_id": "The `file_id` of a file, with its slashes.",
-    "endpoint_id": "The `id` of a webhook endpoint.",
-    "schedule_id": "The `id` of a schedule.",
-    "request_id": "`req_<id>`, as `Request-Id` of the answer has it.",
-    "event_id": "The `id` of a delivery.",
+    "message_id": ("The `id` of a message.", ids.MESSAGE),
+    "upload_id": ("The `upload_id` of an upload.", ids.UPLOAD),
+    "work_id": ("The `work_id` of a work, as jobs and files have it.", None),
+    "file_id": ("The `file_id` of a file, with its slashes.", None),
+    "endpoint_id": ("The `id` of a webhook endpoint.", ids.ENDPOINT),
+    "schedule_id": ("The `id` of a schedule.", ids.SCHEDULE),
+    "request_id": ("`req_<id>`, as `Request-Id` of the answer has it.", ids.REQUEST),
+    "event_id": ("The `id` of a delivery.", None),
 }
-"""What stands in paths."""
+"""What stands in paths: its description, and the prefix of an id that has one form only."""
 KEY = {
     "type": "http",
     "scheme": "bearer",
@@ -128,7 +131,7 @@ def _operation(operation: Operation, operations: Sequence[Operation]) -> dict[st
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
     in_path = [p[1:-1].split(":")[0] for p in operation.path.split("/") if p.startswith("{")]
     return [
-        *(_parameter(name, "path", {"type": "string"}, IDS[name]) for name in in_path),
+        *(_id(name) for name in in_path),
         *(_parameter(q.name, "query", _whole(q), q.description) for q in operation.queries),
         *(_parameter(t.name, "query", _text(t), t.description) for t in operation.texts),
         *(_labels(labels) for labels in operation.labels),
@@ -146,15 +149,21 @@ def _parameter(name: str, where: str, schema: dict[str, Any], description: str) 
     }
 
 
+def _id(name: str) -> dict[str, Any]:
+    description, prefix = IDS[name]
+    schema = {"type": "string"} if prefix is None else id_schema(prefix)
+    return _parameter(name, "path", schema, description)
+
+
 def _header(header: Header) -> dict[str, Any]:
     described = _parameter(header.name, "header", header.schema(), header.description)
     return {**described, "example": header.example}
 
 
 def _labels(labels: Labels) -> dict[str, Any]:
-    schema = {"type": "object", "additionalProperties": {"type": "string"}}
+    schema = {"type": "array", "items": {"type": "string", "pattern": labels.pattern}}
     described = _parameter(labels.name, "query", schema, labels.description)
-    return {**described, "style": "deepObject", "explode": True}
+    return {**described, "style": "form", "explode": True}
 
 
 def _whole(query: Query) -> dict[str, Any]:
@@ -166,6 +175,10 @@ def _text(text: Text) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
     if text.choices:
         schema["enum"] = [str(choice) for choice in text.choices]
+    if text.format:
+        schema["format"] = text.format
+    if text.pattern:
+        schema["pattern"] = text.pattern
     return schema
 
 
@@ -199,28 +212,22 @@ def _success(operation: Operation, success: Success) -> dict[str, Any]:
 
 
 def _content(operation: Operation, success: Success, media: str) -> dict[str, Any]:
-    """A body of one type; of a stream, ``data`` of an event is what the operation answers with."""
+    """A body of one type."""
     if media in STREAMED:
-        return {"schema": _stream_event(operation.answer.__name__)}
+        assert operation.event is not None, f"{operation.id} streams no events"
+        return {"schema": _stream(operation.event)}
     content: dict[str, Any] = {"schema": _ref(operation.answer)}
     shown = examples.of_answer(operation.id, success.status)
     return {**content, "examples": shown} if shown else content
 
 
-def _stream_event(shape: str) -> dict[str, Any]:
-    """One event of a stream."""
-    data = {
-        "type": "string",
-        "contentMediaType": "application/json",
-        "description": f"One line of JSON: see `{shape}`, or `{{}}` when `event` says all.",
-    }
-    text = {"type": "string"}
-    return {
-        "type": "object",
-        "description": "A server-sent event.",
-        "properties": {"id": text, "event": text, "data": data},
-        "required": ["data"],
-    }
+def _stream(event: type[Shape]) -> dict[str, Any]:
+    """A stream is a text: clients that are told of an object parse all of it as JSON."""
+    about = (
+        f"Server-sent events. `data` of each is one line of JSON: see `{event.__name__}`, or `{{}}`"
+        " when `event` says all."
+    )
+    return {"type": "string", "description": about}
 
 
 def _failure(codes: Sequence[ErrorCode]) -> dict[str, Any]:
@@ -241,6 +248,11 @@ def _ref(shape: type[BaseModel | Shape]) -> dict[str, str]:
 def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
     bodies: Any = {(op.body, "validation"): None for op in operations if op.body is not None}
     _, described = models_json_schema(list(bodies), ref_template=_REF)
+    for body in described["$defs"].values():
+        for part in body["properties"].values():
+            # It says nothing. Generators require a field that has a default, or send null for it.
+            if "default" in part and part["default"] is None:
+                del part["default"]
     answers: dict[type[Shape], None] = dict.fromkeys(
         [*(op.answer for op in operations), ErrorShape, *EVENTS.values()]
     )

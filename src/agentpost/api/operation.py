@@ -50,19 +50,33 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A query parameter that is text; with ``choices``, one of these."""
+    """A query parameter that is text.
+
+    Args:
+        choices: if any, it is one of these.
+        format: the format of JSON Schema that the handler checks.
+        pattern: the regular expression that the handler checks.
+    """
 
     name: str
     description: str
     choices: tuple[str, ...] = ()
+    format: str | None = None
+    pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """A query parameter of several labels with a text each: ``name[label]=text``."""
+    """A query parameter of several labels with a text each: ``name=label=text`` for each.
+
+    It is described as a list of texts, because generators send maps in five ways or not at all.
+    ``name[label]=text`` says the same.
+    """
 
     name: str
     description: str
+    pattern: str = "^[^{=][^=]*="
+    """Refuses the maps that some generated clients send as one text: ``{"label": "text"}``."""
 
 
 JSON = "application/json"
@@ -90,8 +104,8 @@ class Operation:
     """The request and responses of one method of a route.
 
     ``scope`` is what a key needs for it, None: any key may. ``summary`` and ``description`` are for
-    who calls the API. ``answer`` is the shape of every success that has a body, ``errors`` are the
-    codes besides those of all operations.
+    who calls the API. ``answer`` is the shape of every success that has a body, ``event`` that of
+    each event when it is streamed. ``errors`` are the codes besides those of all operations.
     """
 
     id: str
@@ -102,6 +116,7 @@ class Operation:
     description: str
     handler: Handler
     answer: type[Shape]
+    event: type[Shape] | None = None
     errors: tuple[ErrorCode, ...] = ()
     body: type[BaseModel] | None = None
     body_required: bool = True

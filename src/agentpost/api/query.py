@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from agentpost.api.operation import Query
+from agentpost.api.operation import Labels, Query
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.times import parse_iso
 
 _INTEGER = re.compile(r"[0-9]{1,15}", re.ASCII)
+TIME = "date-time"
+"""The format of what `time_param` reads: ISO 8601 with its offset."""
 INT_PARAM_MAX = 10**15 - 1
 """The largest number a parameter can have; every JSON reader has it exactly."""
 
@@ -45,34 +48,54 @@ def optional_int_param(request: Request, query: Query) -> int | None:
 
 def text_param(request: Request, name: str) -> str | None:
     """A text parameter, None when absent or empty; raises ``invalid_request``."""
-    given = request.query_params.getlist(name)
-    if len(given) > 1:
+    return checked_param(request, name) or None
+
+
+def checked_param(request: Request, name: str) -> str | None:
+    """A text parameter of which the caller checks the form, None when absent: an empty one is
+    wrong, since the list would not be filtered. Raises ``invalid_request``."""
+    values = request.query_params.getlist(name)
+    if len(values) > 1:
         raise InvalidRequest(Problem(name, "the parameter is given twice"))
-    return given[0] if given and given[0] else None
+    return values[0] if values else None
 
 
-def labels_param(request: Request, name: str) -> tuple[tuple[str, str], ...]:
-    """The labels of ``name[label]=text``, with their texts; raises ``invalid_request``."""
-    found: dict[str, str] = {}
-    for given, value in request.query_params.multi_items():
-        if not given.startswith(f"{name}[") or not given.endswith("]"):
+def choice_param(request: Request, name: str, choices: Iterable[str]) -> str | None:
+    """One of the choices, None when absent; raises ``invalid_request``."""
+    value, words = checked_param(request, name), [str(choice) for choice in choices]
+    if value is not None and value not in words:
+        raise InvalidRequest(Problem(name, f"must be one of {', '.join(words)}"))
+    return value
+
+
+def labels_param(request: Request, labels: Labels) -> tuple[tuple[str, str], ...]:
+    """The labels of a `Labels` parameter, with their texts; raises ``invalid_request``."""
+    name = labels.name
+    texts: dict[str, str] = {}
+    for parameter, value in request.query_params.multi_items():
+        if parameter == name:
+            if not re.match(labels.pattern, value):
+                raise InvalidRequest(Problem(name, f"must be label=text, as in {name}=order=1042"))
+            label, _, text = value.partition("=")
+        elif parameter.startswith(f"{name}[") and parameter.endswith("]"):
+            label, text = parameter[len(name) + 1 : -1], value
+        else:
             continue
-        label = given[len(name) + 1 : -1]
-        if label in found:
-            raise InvalidRequest(Problem(given, "the parameter is given twice"))
-        if "\0" in label + value:
-            raise InvalidRequest(Problem(given, "the text holds U+0000"))
-        found[label] = value
-    return tuple(found.items())
+        if label in texts:
+            raise InvalidRequest(Problem(parameter, f"the label {label} is given twice"))
+        if "\0" in label + text:
+            raise InvalidRequest(Problem(parameter, "the text holds U+0000"))
+        texts[label] = text
+    return tuple(texts.items())
 
 
 def time_param(request: Request, name: str) -> int | None:
-    """A time in microseconds, None when absent or empty; raises ``invalid_request``."""
-    given = text_param(request, name)
-    if given is None:
+    """A time in microseconds, None when absent; raises ``invalid_request``."""
+    text = checked_param(request, name)
+    if text is None:
         return None
     try:
-        return parse_iso(given)
+        return parse_iso(text)
     except ValueError:
         problem = Problem(name, "must be an ISO 8601 time with its offset")
         raise InvalidRequest(problem) from None

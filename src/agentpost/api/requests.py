@@ -7,7 +7,15 @@ from starlette.responses import Response
 
 from agentpost.api.messages import WAIT
 from agentpost.api.operation import Api, Operation, Query, Text, respond, watch_hang_up
-from agentpost.api.query import id_param, int_param, text_param, time_param
+from agentpost.api.query import (
+    TIME,
+    checked_param,
+    choice_param,
+    id_param,
+    int_param,
+    text_param,
+    time_param,
+)
 from agentpost.contract.requests import (
     LoggedRequestDetailsShape,
     LoggedRequestListShape,
@@ -15,7 +23,7 @@ from agentpost.contract.requests import (
 )
 from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
-from agentpost.domain.request_filter import METHODS, RequestFilter, status_range
+from agentpost.domain.request_filter import METHODS, STATUS_PATTERN, RequestFilter, status_range
 from agentpost.domain.scopes import Scope
 from agentpost.services import admission, request_lists
 from agentpost.services.messages import Caller
@@ -64,9 +72,7 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
 
 
 def _filter(request: Request) -> RequestFilter:
-    method, status = text_param(request, "method"), text_param(request, "status")
-    if method is not None and method not in METHODS:
-        raise InvalidRequest(Problem("method", f"must be one of {', '.join(METHODS)}"))
+    method, status = choice_param(request, "method", METHODS), checked_param(request, "status")
     statuses = status_range(status) if status is not None else None
     if status is not None and statuses is None:
         problem = "must be a status such as 404, 4xx for all of its kind, or failed"
@@ -107,11 +113,15 @@ OPERATIONS = (
             Text("cursor", "Only requests that ended since the answer with this `cursor`."),
             Text("key", "Only requests with the key of this id."),
             Text("method", "Only requests with this method.", METHODS),
-            Text("status", "Only this status, as `404`; `4xx`: its kind; `failed`: 400 and above."),
+            Text(
+                "status",
+                "Only this status, as `404`; `4xx`: its kind; `failed`: 400 and above.",
+                pattern=STATUS_PATTERN,
+            ),
             Text("path", "Only requests with this in their path or query, in any case."),
             Text("error", "Only requests refused with this error code."),
-            Text("created_after", "Only requests that came at this ISO 8601 time or later."),
-            Text("created_before", "Only requests that came before this ISO 8601 time."),
+            Text("created_after", "Only requests that came at this time or later.", format=TIME),
+            Text("created_before", "Only requests that came before this time.", format=TIME),
         ),
     ),
     Operation(

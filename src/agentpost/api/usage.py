@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.operation import Api, Operation, Query, Text, respond
-from agentpost.api.query import id_param, int_param, text_param
+from agentpost.api.query import checked_param, choice_param, id_param, int_param
 from agentpost.contract.usage import UsageListShape, UsageShape
 from agentpost.domain import limits
 from agentpost.domain.credits import to_credits
@@ -28,9 +28,7 @@ _EPOCH = date(1970, 1, 1)
 async def listed(api: Api, request: Request, caller: Caller) -> Response:
     """The account's usage, by day, key or conversation."""
     limit, before = int_param(request, LIMIT), id_param(request, "before")
-    group = text_param(request, "group_by") or UsageGroup.DAY.value
-    if group not in set(UsageGroup):
-        raise InvalidRequest(Problem("group_by", f"must be one of {', '.join(UsageGroup)}"))
+    group = choice_param(request, "group_by", UsageGroup) or UsageGroup.DAY.value
     since, until = _range(request, api.ctx.clock.now())
     lines, more = await usage_lists.listed(
         api.ctx,
@@ -71,13 +69,13 @@ def _range(request: Request, now: int) -> tuple[int, int]:
 
 
 def _time(request: Request, name: str) -> int | None:
-    given = text_param(request, name)
-    if given is None:
+    text = checked_param(request, name)
+    if text is None:
         return None
     try:
-        if _DAY.fullmatch(given):
-            return (date.fromisoformat(given) - _EPOCH).days * DAY
-        return parse_iso(given)
+        if _DAY.fullmatch(text):
+            return (date.fromisoformat(text) - _EPOCH).days * DAY
+        return parse_iso(text)
     except ValueError:
         problem = "must be a day such as 2026-01-31, or an ISO 8601 time with its offset"
         raise InvalidRequest(Problem(name, problem)) from None

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from agentpost.api.body import read_json, read_optional_json, validated
 from agentpost.api.operation import CREATED, Api, Operation, Query, Text, respond
-from agentpost.api.query import id_param, int_param, text_param
+from agentpost.api.query import choice_param, id_param, int_param
 from agentpost.contract import webhooks as shapes
 from agentpost.domain import limits
 from agentpost.domain.endpoints import DeliveryStatus
@@ -88,9 +88,7 @@ async def test(api: Api, request: Request, caller: Caller) -> Response:
 async def list_deliveries(api: Api, request: Request, caller: Caller) -> Response:
     """Deliveries, newest first. Go on with `before`, the `id` of the last one."""
     limit, before = int_param(request, LIMIT), id_param(request, "before")
-    status = text_param(request, "status")
-    if status is not None and status not in set(DeliveryStatus):
-        raise InvalidRequest(Problem("status", f"must be one of {', '.join(DeliveryStatus)}"))
+    status = choice_param(request, "status", DeliveryStatus)
     found, more = await deliveries.page(
         api.ctx,
         caller.account_id,

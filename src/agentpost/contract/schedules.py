@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
-from agentpost.contract.message import (
+from agentpost.contract.bodies import (
     RESPONSE_SCHEMA,
+    Conversation,
+    EndpointId,
     MaxCredits,
-    MetadataKey,
-    MetadataValue,
+    MessageText,
+    Metadata,
     Request,
+    TimeIn,
 )
 from agentpost.contract.shape import Shape, Time, about, loads
 from agentpost.domain import limits
@@ -30,17 +33,14 @@ class ScheduledMessageIn(Request):
     """The message that each run sends. Its fields are those of `POST /v1/messages`, but for what
     can be sent once only: uploads, contents of files and answers."""
 
-    message: str = Field(
+    message: MessageText = Field(
         description="What to do, in plain language; up to 20,000 characters, trimmed.",
         json_schema_extra={"pattern": r"\S"},  # a blank one is `empty_message`
     )
     files: Annotated[list[ScheduledFileIn], Field(max_length=limits.INLINE_FILES_MAX)] | None = None
-    conversation: Annotated[str, Field(max_length=limits.CONVERSATION_CHARACTERS_MAX)] | None = None
-    metadata: (
-        Annotated[dict[MetadataKey, MetadataValue], Field(max_length=limits.METADATA_ENTRIES_MAX)]
-        | None
-    ) = None
-    webhook_endpoint_id: str | None = None
+    conversation: Conversation | None = None
+    metadata: Metadata | None = None
+    webhook_endpoint_id: EndpointId | None = None
     busy: Literal["wait", "fail", "queue"] | None = Field(
         default=None, description="As for a message, but `queue` by default: nobody sends it again."
     )
@@ -48,17 +48,25 @@ class ScheduledMessageIn(Request):
     response_schema: dict[str, Any] | None = Field(default=None, description=RESPONSE_SCHEMA)
 
 
+CRON_CHARACTERS_MAX = 200
+Cron = Annotated[
+    str,
+    Field(max_length=CRON_CHARACTERS_MAX),
+    WithJsonSchema(
+        {"type": "string", "maxLength": CRON_CHARACTERS_MAX, "pattern": r"^\s*\S+(\s+\S+){4}\s*$"}
+    ),
+]
+
+
 class ScheduleIn(Request):
     """Either `cron` or `at` is needed."""
 
-    cron: Annotated[str, Field(max_length=200)] | None = Field(
+    cron: Cron | None = Field(
         default=None,
         description="Five fields: minute, hour, day of month, month, day of week.",
         examples=["0 9 * * 1-5"],
     )
-    at: str | None = Field(
-        default=None, description="An ISO 8601 time with its offset, for one run only."
-    )
+    at: TimeIn | None = Field(default=None, description="A time with its offset, for one run only.")
     timezone: str | None = Field(
         default=None, description="IANA name of the time zone of `cron`; UTC by default."
     )

@@ -111,12 +111,16 @@ def _titled(name: str, part: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(part: dict[str, Any], words: Mapping[str, list[str]]) -> dict[str, Any]:
     """A schema with the words of an enumeration where msgspec refers to one, and with their type;
-    a single one as a constant."""
+    a single one as a constant. What is always true is a boolean: generators make an enumeration,
+    of text, of a constant."""
     part = dict(part)
     if part.get("$ref") in words:
         part["enum"] = words[part.pop("$ref")]
+    if part.get("enum") == [True]:
+        del part["enum"]
+        part = {"description": "Always true.", **part, "type": "boolean"}
     if "enum" in part:
-        part["type"] = "boolean" if part["enum"] == [True] else "string"
+        part["type"] = "string"
         if len(part["enum"]) == 1:
             part["const"] = part.pop("enum")[0]
     for inner in ("items", "additionalProperties"):

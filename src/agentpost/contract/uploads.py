@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, WithJsonSchema
 
-from agentpost.contract.message import Request
+from agentpost.contract.bodies import Request
 from agentpost.contract.shape import Shape, Time, about
 from agentpost.domain import limits
 from agentpost.domain.records import UploadRecord

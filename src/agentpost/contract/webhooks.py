@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema
 
-from agentpost.contract.message import Request
-from agentpost.contract.shape import Shape, about, loads
-from agentpost.contract.shape import Time as Moment
+from agentpost.contract.bodies import Request, TimeIn
+from agentpost.contract.shape import Shape, Time, about, loads
 from agentpost.domain import limits
 from agentpost.domain.endpoints import DeliveryStatus, DisabledReason
 from agentpost.domain.events import ALL_EVENTS, EventName
@@ -41,7 +40,6 @@ Description = Annotated[
     str,
     WithJsonSchema({"type": "string", "maxLength": limits.WEBHOOK_DESCRIPTION_CHARACTERS_MAX}),
 ]
-Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
 
 
 # --- bodies ---------------------------------------------------------------------------------------
@@ -89,11 +87,11 @@ class TestIn(Request):
 class ReplayIn(Request):
     """The deliveries to send again."""
 
-    since: Time = Field(
+    since: TimeIn = Field(
         description="Beginning of the time range, ISO 8601 with offset.",
         examples=["2026-01-31T00:00:00Z"],
     )
-    until: Time | None = Field(default=None, description="Its end, exclusive; without it, now.")
+    until: TimeIn | None = Field(default=None, description="Its end, exclusive; without it, now.")
     status: list[Literal["delivered", "failed", "dropped"]] | None = Field(
         default=None, min_length=1, description="Only deliveries that ended so; without it, all."
     )
@@ -112,9 +110,9 @@ class DeliveryShape(Shape):
     last_error: str | None
     last_response: Annotated[str | None, about("The beginning of the receiver's answer.")]
     last_ms: Annotated[int | None, about("How long the last attempt took.")]
-    created_at: Moment
-    delivered_at: Moment | None
-    next_attempt_at: Moment | None
+    created_at: Time
+    delivered_at: Time | None
+    next_attempt_at: Time | None
     message_id: Annotated[str | None, about("null for a test event.")]
 
     @classmethod
@@ -140,7 +138,7 @@ class DeliveryShape(Shape):
 class AttemptShape(Shape):
     """One HTTP request of a delivery."""
 
-    at: Annotated[Moment, about("When it ended.")]
+    at: Annotated[Time, about("When it ended.")]
     status_code: Annotated[int | None, about("null when no answer came.")]
     error: Annotated[str | None, about("Why it failed; null when the receiver took it.")]
     response: Annotated[str, about("The beginning of the receiver's answer.")]
@@ -184,10 +182,10 @@ class EndpointShape(Shape):
     url: str
     events: list[str]
     description: str | None
-    created_at: Moment
-    disabled_at: Moment | None
+    created_at: Time
+    disabled_at: Time | None
     disabled_reason: DisabledReason | None
-    failing_since: Moment | None
+    failing_since: Time | None
 
     @classmethod
     def of(cls, record: EndpointRecord, **more: Any) -> Self:
@@ -243,7 +241,7 @@ class RotatedSecretShape(Shape):
     object: Literal["webhook_endpoint"] = "webhook_endpoint"
     id: str
     secret: str
-    old_secret_until: Annotated[Moment | None, about("Until then the old secret signs as well.")]
+    old_secret_until: Annotated[Time | None, about("Until then the old secret signs as well.")]
 
     @classmethod
     def of(cls, record: EndpointRecord) -> Self:

@@ -52,6 +52,11 @@ def behind(one: str) -> str:
     return one + "0"
 
 
+def pattern(prefix: str) -> str:
+    """What `is_id` takes, as a regular expression of JSON Schema."""
+    return f"^{prefix}{_TAIL.pattern}$"
+
+
 def is_id(prefix: str, text: str) -> bool:
     """Whether the text has the shape of an id of that kind; anything else is a plain 404."""
     return text.startswith(prefix) and _TAIL.fullmatch(text, len(prefix)) is not None

@@ -20,7 +20,9 @@ PERIODS: Final[Mapping[str, int]] = {
 METHODS: Final = ("GET", "POST", "PATCH", "PUT", "DELETE")
 STATUSES: Final = ("2xx", "3xx", "4xx", "5xx", "failed")
 """What can be asked for besides a number; ``failed`` is 400 and above."""
-_STATUS: Final = re.compile(r"([1-5])(\d\d|xx)")
+_STATUS: Final = re.compile(r"([1-5])([0-9]{2}|xx)")
+STATUS_PATTERN: Final = f"^(failed|{_STATUS.pattern})$"
+"""What `status_range` takes."""
 _TEXT_CHARACTERS_MAX: Final = 200
 
 

@@ -138,6 +138,7 @@ class DeletedMessage(Record):
 
     id: str
     deleted: bool = False
+    """Always true."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +147,7 @@ class DeletedSchedule(Record):
 
     id: str
     deleted: bool = False
+    """Always true."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +156,7 @@ class DeletedWebhookEndpoint(Record):
 
     id: str
     deleted: bool = False
+    """Always true."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +165,7 @@ class DeletedWork(Record):
 
     work_id: str
     deleted: bool = False
+    """Always true."""
 
 
 @dataclass(frozen=True, kw_only=True)

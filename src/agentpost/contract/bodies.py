@@ -1,0 +1,129 @@
+"""The bodies of requests: what several have in common, and those about messages (spec: InlineFile;
+createMessage).
+
+They are pydantic's: its sentences are the ``problems`` that callers read.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+from agentpost.domain import ids, limits
+
+
+class Request(BaseModel):
+    """Bodies are strict about types; unknown fields are ignored; null counts as absent."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class InlineFileIn(Request):
+    """A file in the body of a message: by `url` or by `base64`."""
+
+    name: str | None = Field(default=None, description="File name for the agent.")
+    url: str | None = Field(default=None, description="Public https URL; the service fetches it.")
+    base64: str | None = Field(default=None, description="The bytes, in standard base64.")
+    content_type: str | None = Field(default=None, description="MIME type.")
+
+
+def id_schema(prefix: str) -> dict[str, Any]:
+    """The JSON schema of an id. It is only described: what has another form is the id of nothing,
+    and is refused as any unknown id is."""
+    return {"type": "string", "pattern": ids.pattern(prefix)}
+
+
+TimeIn = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+MessageId = Annotated[str, WithJsonSchema(id_schema(ids.MESSAGE))]
+EndpointId = Annotated[str, WithJsonSchema(id_schema(ids.ENDPOINT))]
+MessageText = Annotated[
+    str, WithJsonSchema({"type": "string", "maxLength": limits.MESSAGE_CHARACTERS_MAX})
+]
+"""A longer one is refused as `too_long`."""
+UploadIds = Annotated[
+    list[str],
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": id_schema(ids.UPLOAD),
+            "maxItems": limits.UPLOADS_PER_MESSAGE_MAX,
+        }
+    ),
+]
+"""More are refused as `too_many`."""
+MetadataValue = Annotated[str, Field(max_length=limits.METADATA_VALUE_CHARACTERS_MAX)]
+MetadataKey = Annotated[str, Field(max_length=limits.METADATA_KEY_CHARACTERS_MAX)]
+Metadata = Annotated[
+    dict[MetadataKey, MetadataValue], Field(max_length=limits.METADATA_ENTRIES_MAX)
+]
+Conversation = Annotated[str, Field(max_length=limits.CONVERSATION_CHARACTERS_MAX)]
+MaxCredits = Annotated[float, Field(gt=0, le=1_000_000_000, allow_inf_nan=False)]
+RESPONSE_SCHEMA = (
+    "A JSON Schema (2020-12) of up to 16 KiB that the message's `output` has to fit. Its"
+    " references name parts of itself, and none contains itself."
+)
+
+
+class MessageIn(Request):
+    """At least one of `message`, `files`, `upload_ids` and `answer` is needed."""
+
+    message: MessageText | None = Field(
+        default=None,
+        description="What to do, in plain language; up to 20,000 characters, trimmed.",
+        examples=["Chart revenue by month from the attached CSV"],
+    )
+    files: list[InlineFileIn] | None = Field(
+        default=None,
+        description="Up to 5 are taken, 10 MB each, 25 MB together; the rest become notes.",
+    )
+    upload_ids: UploadIds | None = Field(
+        default=None, description="Finished uploads; up to 10, 1 GB together."
+    )
+    webhook_endpoint_id: EndpointId | None = Field(
+        default=None, description="The endpoint that alone receives this message's events."
+    )
+    conversation: Conversation | None = Field(
+        default=None,
+        description="Names the conversation, e.g. your customer's id; each has its own past.",
+    )
+    metadata: Metadata | None = Field(
+        default=None, description="Up to 16 labels of your own, given back unchanged."
+    )
+    busy: Literal["wait", "fail", "queue"] | None = Field(
+        default=None,
+        description=(
+            "While the conversation has another turn: `wait` for a while, then `agent_busy` (the"
+            " default); `fail` as `agent_busy` at once; `queue`: the call is answered at once with"
+            " `queue_position`, and the turn comes when the conversation is free."
+        ),
+    )
+    max_credits: MaxCredits | None = Field(
+        default=None,
+        description="What the work that this message starts may use; then it is parked.",
+    )
+
+    answer_to: MessageId | None = Field(
+        default=None,
+        description=(
+            "The message whose question this one answers; its conversation is that one's. A"
+            " question is answered once."
+        ),
+    )
+    answer: Any = Field(
+        default=None,
+        description=(
+            "With `answer_to`: the answer, a choice as its text or JSON that fits the schema;"
+            " `message` may be left out then. Up to 20,000 characters as JSON."
+        ),
+    )
+    response_schema: dict[str, Any] | None = Field(default=None, description=RESPONSE_SCHEMA)
+
+
+class RecoverIn(Request):
+    """A recover needs no body; this one may come with it."""
+
+    max_credits: MaxCredits | None = Field(
+        default=None,
+        description="What the message's work may use from now on; parked work continues.",
+    )
