@@ -34,6 +34,10 @@ class Gateway:
         self._silent = False
         self.cut()
 
+    def lead_to(self, target: str | Path) -> None:
+        """Pass new connections on to another; those that are open stay where they are."""
+        self._target = target
+
     def shut(self) -> None:
         """Refuse; what was open ends."""
         self._listening.shutdown(socket.SHUT_RDWR)

@@ -153,6 +153,13 @@ class Postgres:
         log = self.home / "data" / "log"
         self._program("pg_ctl", "--wait", f"--log={log}", "start")
 
+    def follow(self, primary: "Postgres") -> None:
+        """Make this one a hot standby of ``primary``, which runs; then `start` it."""
+        self._make_place()
+        source = primary.home / "socket"
+        self._program("pg_basebackup", "-U", "postgres", "-h", str(source), "-R", "-c", "fast")
+        self._configure()
+
     def stop(self) -> None:
         """End the server at once, as a crash would; harmless when it does not run."""
         pid_file = self.home / "data" / "postmaster.pid"
@@ -170,6 +177,11 @@ class Postgres:
             connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
     def _make(self) -> None:
+        self._make_place()
+        self._program("initdb", "-U", "postgres", "--auth=trust", "-E", "UTF8", "--no-locale", "-N")
+        self._configure()
+
+    def _make_place(self) -> None:
         shutil.rmtree(self.home, ignore_errors=True)
         self.home.mkdir(mode=0o755, parents=True)
         for folder in (self.home / "data", self.home / "socket"):
@@ -178,7 +190,8 @@ class Postgres:
                 shutil.chown(folder, "nobody")
         if os.geteuid() == 0:
             _copy_programs(self.home)
-        self._program("initdb", "-U", "postgres", "--auth=trust", "-E", "UTF8", "--no-locale", "-N")
+
+    def _configure(self) -> None:
         with (self.home / "data" / "postgresql.conf").open("a") as settings:
             settings.write(self.settings.format(socket=self.home / "socket"))
 

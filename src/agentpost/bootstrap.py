@@ -70,14 +70,14 @@ def prepare_folder(settings: Settings) -> Path:
 
 def is_new(settings: Settings) -> bool:
     """Whether there is no database yet where the settings say; PostgreSQL's is always there."""
-    if settings.database_url.get_secret_value():
+    if settings.postgres_url:
         return False
     return not (settings.data_path / DATABASE).exists()
 
 
 def upgrade_database(settings: Settings) -> None:
     """Bring the schema up to date."""
-    url = settings.database_url.get_secret_value()
+    url = settings.postgres_url
     if url:
         from agentpost.db.postgres import check_installed
         from agentpost.engine import procrastinate
@@ -242,7 +242,7 @@ def _scaled(
     settings: Settings, node: str, checks: dict[str, Check]
 ) -> tuple[Database, Wakeups, Engine] | None:
     """PostgreSQL, when a database URL is set."""
-    url = settings.database_url.get_secret_value()
+    url = settings.postgres_url
     if not url:
         return None
     from agentpost.db.postgres import PostgresDatabase
@@ -259,7 +259,7 @@ def _scaled(
 
 def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
     """A heartbeat, where there can be other nodes."""
-    url = settings.database_url.get_secret_value()
+    url = settings.postgres_url
     if not url:
         return None
     from agentpost.db.postgres import PostgresDedicatedConnection
@@ -337,7 +337,7 @@ def restore_target(settings: Settings) -> Target:
     def postgres() -> Database:
         from agentpost.db.postgres import PostgresDatabase
 
-        return PostgresDatabase(settings.database_url.get_secret_value())
+        return PostgresDatabase(settings.postgres_url)
 
     bucket: Storage | None = None
     if settings.storage_url:

@@ -242,6 +242,17 @@ class Settings(BaseSettings):
         return user_data_path("agentpost", appauthor=False)
 
     @property
+    def postgres_url(self) -> str:
+        """``database_url``, or "" without one. libpq connects to a server that takes writes only,
+        unless the URL says which servers it may be (``target_session_attrs``)."""
+        url = self.database_url.get_secret_value()
+        if not url or "target_session_attrs=" in url:
+            return url
+        _, _, rest = url.partition("://")
+        user = rest.partition("/")[0].find("@") + 1  # what stands before may have a "?"
+        return f"{url}{'&' if '?' in rest[user:] else '?'}target_session_attrs=read-write"
+
+    @property
     def public_url(self) -> str:
         """`{base_url}` of the spec, without a trailing slash."""
         host = "localhost" if self.host in ("0.0.0.0", "::", "") else self.host  # noqa: S104

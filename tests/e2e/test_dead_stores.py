@@ -19,12 +19,12 @@ import pytest
 
 from tests import forked
 from tests.conformance.conftest import s3_endpoint, s3_url
-from tests.conformance.test_ratelimit import redis_url
+from tests.conformance.test_ratelimit import redis_url, start_redis
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 from tests.gateway import Gateway
-from tests.servers import Postgres
+from tests.servers import Postgres, free_port
 from tests.waiting import eventually
 
 __all__ = ["redis_url", "s3_endpoint", "s3_url"]
@@ -307,3 +307,40 @@ def test_redis_that_is_gone_is_reported_and_needs_nobody(
     server = start_server(redis_url=url)
     wanted = (200, {"status": "ready", "degraded": ["redis"]})
     eventually(lambda: readiness(server) == wanted, NOTICED_SECONDS, "a word about Redis")
+
+
+def test_redis_that_becomes_a_replica_is_left_for_the_new_one_at_its_address(
+    start_server: ServerMaker, callers: Callers, tmp_path: Path
+) -> None:
+    """Nobody ends the connections that are open, as a proxy before both would not."""
+    ports = free_port(), free_port()
+    old, new = (start_redis(port, tmp_path) for port in ports)
+    try:
+        gateway = Gateway(f"http://127.0.0.1:{ports[0]}")
+        server = start_server(redis_url=f"redis://127.0.0.1:{gateway.port}/0")
+        caller = callers(server)
+        await_ready(server)
+        assert send(caller).status_code == 201
+        say(ports[0], f"REPLICAOF 127.0.0.1 {ports[1]}")
+        degraded = (200, {"status": "ready", "degraded": ["redis"]})
+        eventually(lambda: readiness(server) == degraded, NOTICED_SECONDS, "a word about Redis")
+        assert send(caller).status_code == 201, "each node counts for itself"
+        gateway.lead_to(f"http://127.0.0.1:{ports[1]}")
+        await_ready(server)
+
+        def is_counted() -> bool:
+            say(ports[1], "FLUSHALL")
+            assert send(caller).status_code == 201
+            return not say(ports[1], "DBSIZE").startswith(b":0")
+
+        eventually(is_counted, NOTICED_SECONDS, "a count in the new Redis")
+    finally:
+        for process in (old, new):
+            process.kill()
+            process.wait()
+
+
+def say(port: int, command: str) -> bytes:
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(f"{command}\r\n".encode())
+        return connection.recv(100)

@@ -128,12 +128,14 @@ def upgrade_postgres(url: str) -> None:
     """Bring the database up to date.
 
     Raises `ConnectionError` when it cannot be reached, `ValueError` when the URL cannot be read,
-    and `OSError` as `upgrade_sqlite` does.
+    and `OSError` as `upgrade_sqlite` and `check_database` do.
     """
     import psycopg
 
+    from agentpost.db.postgres_check import check_database
+
     try:
-        connection = psycopg.connect(url, connect_timeout=30)
+        connection = psycopg.connect(url, connect_timeout=30, autocommit=True)
     except psycopg.OperationalError as error:
         raise ConnectionError(f"{_first_line(error)}. Check AGENTPOST_DATABASE_URL.") from None
     except psycopg.ProgrammingError:
@@ -141,6 +143,7 @@ def upgrade_postgres(url: str) -> None:
         raise ValueError("AGENTPOST_DATABASE_URL is not a URL that can be read") from None
     try:
         with connection:
+            check_database(connection, url)
             found = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
             tables = {row[0] for row in connection.execute(_POSTGRES_TABLES.encode())}
             rows, kept = [], None

@@ -19,6 +19,7 @@ from agentpost.db.queued import Write, call, resolve
 from agentpost.db.session import DatabaseClosed, Tx
 from agentpost.domain import backoff
 from agentpost.domain.errors import StoreUnavailable
+from agentpost.domain.sqlstates import ends_session
 from agentpost.extras import POSTGRES_ASKED, MissingExtra, require
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ LOST_SECONDS = (0.05, 0.3)
 
 
 class _ConnectionLost(Exception):
-    """The connection broke before our COMMIT was sent: nothing happened."""
+    """The connection broke, or its server takes no writes, before our COMMIT was sent: nothing
+    happened."""
 
 
 def check_installed() -> None:
@@ -199,8 +201,8 @@ class PostgresDatabase:
 
     def _run(self, fn: Callable[[Tx], T], begin: str, until: float) -> T:
         """Run it until it is committed; a connection that breaks *during* COMMIT is not retried,
-        since its effect is unknown. ``until`` limits the waiting for a connection, in seconds of
-        the monotonic clock."""
+        since its effect is unknown: `StoreUnavailable`. ``until`` limits the waiting for a
+        connection, in seconds of the monotonic clock."""
         from psycopg import errors
         from psycopg_pool import PoolTimeout
 
@@ -226,7 +228,10 @@ class PostgresDatabase:
                     text = "The connection to the database breaks again and again."
                     raise StoreUnavailable(text) from error.__cause__
                 log.warning("connection_lost", error=str(error.__cause__).strip(), tried=tried)
-                self._pool.check()  # a restarted server has broken the idle ones as well
+                if isinstance(error.__cause__, errors.ReadOnlySqlTransaction):
+                    self._pool.renew()  # the idle ones would go on reading from this server
+                else:
+                    self._pool.check()  # a restarted server has broken the idle ones as well
                 time.sleep(backoff.pause(tried - 1, *LOST_SECONDS))
             else:
                 for callback in callbacks:
@@ -237,7 +242,7 @@ class PostgresDatabase:
     def _attempt(
         pool: WarmPool, fn: Callable[[Tx], T], begin: str, until: float
     ) -> tuple[T, list[Callable[[], None]]]:
-        from psycopg import OperationalError
+        from psycopg import Error
 
         from agentpost.db.postgres_pipeline import PostgresTx
 
@@ -253,7 +258,9 @@ class PostgresDatabase:
                 except BaseException:
                     pipeline.rollback()
                     raise
-            except OperationalError as error:
+            except Error as error:
+                if begin is BEGIN and ends_session(error):
+                    connection.close()
                 if connection.closed:
                     raise _ConnectionLost from error
                 raise

@@ -24,6 +24,7 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from agentpost.db.postgres_pipeline import Pipeline, PipelinedConnection, PostgresTx
 from agentpost.db.queued import Write, call, resolve
+from agentpost.domain.sqlstates import ends_session
 
 log = structlog.get_logger(__name__)
 
@@ -109,6 +110,8 @@ class GroupWriter:
                 pipeline.settle()
             except Exception as error:
                 pipeline.rollback()
+                if ends_session(error):
+                    raise
                 if not self._begins_again(group, error):
                     return
             else:
@@ -145,6 +148,8 @@ class GroupWriter:
                     item.error = error
             else:  # a statement that nobody had waited for
                 pipeline.rollback()
+                if ends_session(error):
+                    raise
                 self._each_singly(group)
                 return
         else:

@@ -17,6 +17,7 @@ from psycopg import Connection, OperationalError, errors, pq
 from psycopg.adapt import PyFormat, Transformer
 
 from agentpost.db.session import Params, Row
+from agentpost.domain.errors import StoreUnavailable, reason_of
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGresult
@@ -137,8 +138,16 @@ class Pipeline:
             raise OperationalError("the connection was lost before the commit")
 
     def commit(self) -> None:
-        """Commit, after `settle`; raises as `answer`."""
-        if self._end(COMMIT) != COMMIT:
+        """Commit, after `settle`; raises as `answer`, and `StoreUnavailable` when the connection
+        breaks meanwhile: then the transaction may have been committed."""
+        try:
+            ended = self._end(COMMIT)
+        except OperationalError as error:
+            if not self.connection.closed:
+                raise
+            text = f"The connection to the database broke during a commit ({reason_of(error)})."
+            raise StoreUnavailable(text) from error
+        if ended != COMMIT:
             raise OperationalError("the transaction had failed, and was taken back")
 
     def end_reading(self) -> None:

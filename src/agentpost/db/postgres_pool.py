@@ -77,6 +77,13 @@ class WarmPool:
             self._put_back(connection)
         self._pool.check()
 
+    def renew(self) -> None:
+        """Replace every connection; one that is lent goes when it comes back."""
+        for connection in self._take_warm():
+            connection.close()
+            self._pool.putconn(connection)
+        self._pool.drain()
+
     @contextmanager
     def connection(self, seconds: float) -> Iterator[PipelinedConnection]:
         """Lend a connection; raises `PoolTimeout` when all are lent for so long."""

@@ -84,7 +84,7 @@ class RedisLimiter:
         try:
             answer = await self._script(keys=_keys(subject, rules), args=arguments)
         except (RedisError, OSError, TimeoutError) as error:
-            self._failed(error)
+            await self._failed(error)
             return await self._alone.acquire(subject, rules, now)
         return _decision(rules, answer)
 
@@ -100,29 +100,39 @@ class RedisLimiter:
                     pipeline.lrem(key, -1, str(decision.at))
                 await pipeline.execute()
         except (RedisError, OSError, TimeoutError) as error:
-            self._failed(error)
+            await self._failed(error)
 
     async def check(self) -> None:
-        """Ask whether Redis is there; raises what keeps it from answering."""
-        await self._redis.ping()
+        """Write to Redis, since a replica answers a ping, too; raises what keeps it from that."""
+        try:
+            await self._redis.set(f"{PREFIX}:check", "", px=1)
+        except Exception:
+            await self._disconnect()
+            raise
 
     async def start(self) -> None:
         """Connect; a Redis that is away is no reason not to start."""
         from redis.exceptions import RedisError
 
         try:
-            await self._redis.ping()
+            await self.check()
         except (RedisError, OSError, TimeoutError) as error:
-            self._failed(error)
+            await self._failed(error)
 
     async def stop(self) -> None:
         await self._redis.aclose()
 
-    def _failed(self, error: Exception) -> None:
+    async def _failed(self, error: Exception) -> None:
+        """Leave Redis alone for a while, and then ask whichever server is at its address."""
+        await self._disconnect()
         self._away_until = time.monotonic() + _RETRY_SECONDS
         log.warning(
             "redis_unavailable", error=str(error), consequence="each node counts for itself"
         )
+
+    async def _disconnect(self) -> None:
+        """Close the connections that rest: they may lead to a server that has become a replica."""
+        await self._redis.connection_pool.disconnect(inuse_connections=False)
 
 
 def _keys(subject: str, rules: Sequence[Rule]) -> list[str]:

@@ -181,7 +181,7 @@ class _Wanted:
 
 async def _copy_database(ctx: AppContext, scratch: Path, wanted: _Wanted) -> tuple[Path, str]:
     """A copy of one moment in ``scratch``, with its kind; ``wanted`` gets the blobs it names."""
-    url = ctx.settings.database_url.get_secret_value()
+    url = ctx.settings.postgres_url
     if not url:
         target = scratch / "database.db"
         source = ctx.settings.data_path / "agentpost.db"

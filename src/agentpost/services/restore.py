@@ -249,7 +249,7 @@ async def _to_postgres(
     finally:
         if target.bucket is None:
             await blobs.aclose()
-    url = target.settings.database_url.get_secret_value()
+    url = target.settings.postgres_url
     await asyncio.to_thread(postgres_backup.restore, url, file, replace=replace)
     db = target.postgres()
     await asyncio.to_thread(db.open)

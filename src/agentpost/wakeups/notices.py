@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _AGAIN_SECONDS = 0.2
-_PING_SECONDS = 10.0
+_PING_SECONDS = 3.0
 _PONG_SECONDS = 5.0
 _RETRY_SECONDS_MIN = 0.1
 _RETRY_SECONDS_MAX = 5.0
@@ -113,12 +113,14 @@ class PostgresNotices:
                 with contextlib.suppress(Exception):
                     await connection.close()
             connection = await self._reconnect()
+            self._sender.renew()  # its server may not be the primary any more either
             log.info("notices_resumed")
             for listener in self._reconnected:
                 self._call(listener)
 
     async def _hear(self, connection: AsyncConnection) -> None:
-        """Deliver until the connection breaks; a silent one is asked whether it still lives."""
+        """Deliver until the connection breaks. It is asked again and again whether it still lives,
+        and ends when its server takes no writes: the nodes give notice at another one then."""
         while True:
             async for notice in connection.notifies(timeout=_PING_SECONDS):
                 origin, _, rest = notice.payload.partition(" ")
@@ -127,6 +129,8 @@ class PostgresNotices:
                     self._deliver(topic, subject)
             async with asyncio.timeout(_PONG_SECONDS):
                 await connection.execute(b"SELECT 1")
+            if _is_read_only(connection):
+                raise ConnectionError("the server takes no writes")
 
     async def _reconnect(self) -> AsyncConnection:
         tries = 0
@@ -150,3 +154,10 @@ class PostgresNotices:
             listener()
         except Exception:
             log.exception("notice_failed")
+
+
+def _is_read_only(connection: AsyncConnection) -> bool:
+    """Whether the session's server takes no writes, as it said last: it says so by itself when that
+    changes. There LISTEN may work, but nobody gives notice."""
+    said = connection.pgconn.parameter_status
+    return b"on" in (said(b"default_transaction_read_only"), said(b"in_hot_standby"))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from agentpost.domain import ids
+from agentpost.domain.sqlstates import ends_session
 from agentpost.wakeups.base import Transaction
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.wakeups.notices import PostgresNotices
@@ -156,6 +157,8 @@ class _ReaderLocks:
             cursor = await connection.execute(_TAKE, (subject, self._owner))
         except Error as error:
             log.warning("reader_lock_not_shared", error=str(error).strip())
+            if ends_session(error):
+                await self.close()
             return True
         return cursor.rowcount == 1
 

@@ -53,6 +53,7 @@ class NoticeSender:
         self._waiting: deque[tuple[str, str]] = deque(maxlen=_WAITING_MAX)
         self._posted = threading.Event()
         self._stopping = False
+        self._is_stale = False
         self._connection: Connection | None = None
         self._failures = 0
         self._thread: threading.Thread | None = None
@@ -67,6 +68,11 @@ class NoticeSender:
         self._thread = threading.Thread(target=self._run, name="notify", daemon=True)
         self._thread.start()
 
+    def renew(self) -> None:
+        """Send from now on over another connection."""
+        self._is_stale = True
+        self._posted.set()
+
     def stop(self) -> None:
         """Send what was posted, and end. Blocks; not long, where the server is silent."""
         self._stopping = True
@@ -78,6 +84,9 @@ class NoticeSender:
         while not self._stopping or self._waiting:
             self._posted.wait()
             self._posted.clear()
+            if self._is_stale:
+                self._is_stale = False
+                self._disconnect()
             taken = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
             if self._waiting:
                 self._posted.set()
