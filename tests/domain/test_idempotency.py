@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentpost.domain.idempotency import Verdict, compare, fingerprint, key_of
+from agentpost.domain.idempotency import (
+    REPEAT_SECONDS,
+    Attempt,
+    Verdict,
+    compare,
+    fingerprint,
+    key_of,
+)
+from agentpost.domain.times import SECOND
 
 FILE = {"name": "a.csv", "url": None, "base64": "YQ==", "content_type": "text/csv"}
 
@@ -96,3 +104,38 @@ def test_terms_make_another_body_and_none_of_them_leave_it_as_it_was() -> None:
     assert queued == fingerprint("hello", [], [], {"busy": "queue"})
     assert len({plain, queued, fingerprint("hello", [], [], {"busy": "fail"})}) == 3
     assert fingerprint("hello", [FILE], [], {}) == fingerprint("hello", [FILE], [])
+
+
+WINDOW = REPEAT_SECONDS * SECOND
+FIRST, REPEAT = Attempt("t", "b", 0, arrived_at=100), Attempt("t", "b", 1, arrived_at=100)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "made_by", "created_at", "now", "is_of"),
+    [
+        (REPEAT, FIRST, 90, 200, True),
+        (REPEAT, REPEAT, 90, 200, True),
+        (REPEAT, FIRST, 90, 90 + WINDOW - 1, True),
+        (REPEAT, FIRST, 90, 90 + WINDOW, False),
+        (Attempt("t", "b", 2, 0), FIRST, 90, 90 + WINDOW, True),
+        (Attempt("t", "b", 2, 0), FIRST, 90, 90 + 2 * WINDOW, False),
+        (FIRST, FIRST, 99, 200, False),
+        (FIRST, FIRST, 150, 200, False),
+        (FIRST, REPEAT, 99, 200, False),
+        (FIRST, REPEAT, 100, 200, True),
+    ],
+)
+def test_which_message_stands_for_an_attempt(
+    attempt: Attempt, made_by: Attempt, created_at: int, now: int, is_of: bool
+) -> None:
+    """One row for each edge: a repeat in its time; a first attempt that was overtaken."""
+    assert attempt.is_of(made_by.fingerprint, created_at, now) is is_of
+
+
+def test_the_keys_of_equal_calls_follow_one_another() -> None:
+    low, high = FIRST.keys
+    first = REPEAT.key_after(None)
+    assert low == first < FIRST.key_after(first) < high
+    assert len(high) < 128
+    other = Attempt("t", "c", 0, 0).key_after(None)
+    assert not low <= other <= high

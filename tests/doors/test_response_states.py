@@ -10,7 +10,7 @@ from agentpost.domain.job import Reason
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.records import MessageRecord, Snapshot
 from agentpost.doors.openai.errors import RETRIED, NotInThisApi, code_of, kind_of
-from agentpost.doors.openai.responses.params import message_id_of, response_id_of
+from agentpost.doors.openai.items import message_id_of, response_id_of
 from agentpost.doors.openai.states import error_of, incomplete_of, status_of
 
 MESSAGE = MessageRecord(

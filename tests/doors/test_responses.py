@@ -267,10 +267,7 @@ def test_a_response_is_deleted_once_it_has_ended(client: OpenAI, server: AgentSe
 
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"tools": [{"type": "web_search"}]}, "tools", "unsupported_parameter"),
-    ({"instructions": "be brief"}, "instructions", "unsupported_parameter"),
-    ({"temperature": 0.2}, "temperature", "unsupported_parameter"),
-    ({"store": False}, "store", "unsupported_parameter"),
-    ({"text": {"format": {"type": "json_object"}}}, "text", "unsupported_parameter"),
+    ({"text": {"format": {"type": "grammar"}}}, "text.format.type", "unsupported_value"),
     (
         {"text": {"format": {"type": "json_schema", "name": "x", "schema": {"type": "wrong"}}}},
         "response_schema",
@@ -282,8 +279,9 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"conversation": "a", "previous_response_id": "resp_1"}, "previous_response_id",
      "invalid_request"),
     ({"previous_response_id": "resp_1"}, "previous_response_id", "invalid_request"),
-    ({"input": [{"role": "assistant", "content": "hi"}]}, "input[0].role", "unsupported_value"),
-    ({"input": [{"type": "item_reference", "id": "x"}]}, "input[0]", "unsupported_value"),
+    ({"input": [{"role": "assistant", "content": "hi"}]}, "input", "unsupported_value"),
+    ({"input": [{"role": "judge", "content": "hi"}]}, "input[0].role", "unsupported_value"),
+    ({"input": [{"type": "function_call", "id": "x"}]}, "input[0]", "unsupported_value"),
 ]  # fmt: skip
 
 
@@ -302,6 +300,11 @@ def test_what_changes_no_answer_is_taken(client: OpenAI) -> None:
         client, input="hi", tools=[], temperature=1, truncation="auto", store=True, user="me"
     )
     assert answer.status == "completed"
+    assert "ignored" not in native(answer)
+    more = {"temperature": 0.2, "store": False, "reasoning": {"effort": "low"}, "include": []}
+    answer = create(client, input="hi", tool_choice="auto", max_output_tokens=9, **more)
+    assert answer.status == "completed"
+    assert native(answer)["ignored"] == ["max_output_tokens", "reasoning", "store", "temperature"]
 
 
 def test_errors(client: OpenAI, server: AgentServer) -> None:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from agentpost.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
+from agentpost.domain.times import SECOND
+
+REPEAT_SECONDS: Final = 15 * 60
+"""A repeat without a key comes within this time after the attempt before it."""
+_DIGITS: Final = 10
+_FIRST, _REPEAT = "first attempt", "repeat"
 
 
 class Verdict(StrEnum):
@@ -50,6 +57,57 @@ def _short(value: object) -> object:
     if isinstance(value, str) and len(value) > 64:
         return hashlib.sha256(value.encode()).digest().hex()
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A POST of a client that repeats calls without an idempotency key and counts its attempts.
+
+    Its message holds a key that is made of ``topic`` and ``body``, which are hashes, and a number:
+    equal calls that are meant have one number after another, and a repeat finds the newest. Two
+    attempts that are taken in at once want the same number, so the unique index lets one of them
+    win. ``topic`` stands first: it finds the message that a later call goes on from.
+    """
+
+    topic: str
+    body: str
+    count: int
+    """0 for the first attempt."""
+    arrived_at: int
+    """Microseconds since 1970."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Stored with the message: whether a repeat made it."""
+        return _REPEAT if self.count else _FIRST
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """The lowest and the highest key of equal calls."""
+        return self._key(0), self._key(10**_DIGITS - 1)
+
+    def key_after(self, newest: str | None) -> str:
+        """The key of a new message, ``newest`` being that of the newest one."""
+        return self._key(0 if newest is None else int(newest[-_DIGITS:]) + 1)
+
+    def is_of(self, fingerprint: str, created_at: int, now: int) -> bool:
+        """Whether the newest message of this body stands for this call.
+
+        For a repeat it does while an attempt may still be repeated. For a first attempt it does
+        only when a repeat of it has overtaken it, that is, when a repeat has made the message since
+        the first attempt arrived.
+        """
+        if self.count:
+            return now < created_at + self.count * REPEAT_SECONDS * SECOND
+        return fingerprint == _REPEAT and self.arrived_at <= created_at
+
+    def _key(self, number: int) -> str:
+        return f"{topic_keys(self.topic)[0]}{self.body}/{number:0{_DIGITS}}"
+
+
+def topic_keys(topic: str) -> tuple[str, str]:
+    """What all keys of a topic lie between."""
+    return f"attempt/{topic}/", f"attempt/{topic}/g"
 
 
 def compare(stored: str, given: str) -> Verdict:

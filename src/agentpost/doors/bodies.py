@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any, Final
 
@@ -63,12 +62,6 @@ async def read(api: Api, request: Request, caller: Caller) -> bytes:
     state_of(request.scope).body = LargeBody(len(body))
     await api.keys.caller(request)  # a body may take minutes: the key is still live
     return bytes(body)
-
-
-async def read_object(api: Api, request: Request, caller: Caller) -> dict[str, Any]:
-    """The body as a JSON object; raises as `read`."""
-    data = await read(api, request, caller)
-    return await asyncio.to_thread(parsed, data) if len(data) > LARGE_BYTES else parsed(data)
 
 
 def parsed(data: bytes) -> dict[str, Any]:

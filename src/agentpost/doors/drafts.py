@@ -11,6 +11,7 @@ from agentpost.clock import new_id
 from agentpost.domain import answers, idempotency, ids, limits
 from agentpost.domain.answers import AnswerFormat
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
+from agentpost.domain.idempotency import Attempt
 from agentpost.domain.message import MessageStatus
 from agentpost.domain.records import MessageRecord, Snapshot
 from agentpost.domain.text import UNSTORABLE
@@ -39,6 +40,12 @@ class Draft:
     response_schema: dict[str, Any] | None = None
     """JSON Schema that its output has to fit."""
     idempotency_key: str | None = None
+    fingerprint: str | None = None
+    """Of what was sent, when its text was put together here; None: of the draft itself."""
+    attempt: Attempt | None = None
+    """Of a client that repeats calls without a key."""
+    follows: str | None = None
+    """The message that has to be the last one of its conversation; else `Overtaken` is raised."""
     answer_to: str | None = None
     """The message whose typed question it answers, with ``answer``."""
     answer: Any = None
@@ -81,7 +88,7 @@ async def send(
 
     Raises what POST /v1/messages refuses: ``empty_message``, ``too_long``, ``too_many``,
     ``invalid_request``, ``upload_not_ready``, ``too_large``, ``idempotency_conflict``,
-    ``rate_limited``, ``unavailable``.
+    ``rate_limited``, ``unavailable``; and `Overtaken`.
     """
     ctx.intake.check(caller.account_id)
     _check(draft)
@@ -102,10 +109,13 @@ def _new(ctx: AppContext, draft: Draft) -> NewMessage:
     name = draft.conversation
     return NewMessage(
         text=text,
-        fingerprint=idempotency.fingerprint(text, taken, draft.upload_ids, terms),
+        fingerprint=draft.fingerprint
+        or idempotency.fingerprint(text, taken, draft.upload_ids, terms),
         conversation=new_id(ids.CONVERSATION, ctx.clock.now()) if name is None else name,
         conversation_id=draft.conversation_id,
         idempotency_key=draft.idempotency_key,
+        attempt=draft.attempt,
+        follows=draft.follows,
         metadata=dict(draft.metadata) if draft.metadata else None,
         response_schema=draft.response_schema,
         answer_to=draft.answer_to,

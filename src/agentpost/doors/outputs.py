@@ -22,6 +22,17 @@ class Output:
     text: str
     files: tuple[FileShape, ...]
 
+    @property
+    def shown(self) -> str:
+        """Its text; of files alone, their names."""
+        return self.text or "\n".join(file.name for file in self.files)
+
+
+def outputs_of(snapshot: Snapshot, links: Links) -> list[Output]:
+    """What a message shows: texts, or JSON when it was asked for."""
+    has_schema = snapshot.message.response_schema_json is not None
+    return (outputs_by_schema if has_schema else outputs)(snapshot, links)
+
 
 def outputs(snapshot: Snapshot, links: Links) -> list[Output]:
     """The outputs: once one is there it stays as it is, and later ones come behind it.

@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 
+from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -79,6 +80,20 @@ async def look(ctx: AppContext, caller: Caller, message_id: str, after: int = 0)
     if not ids.is_id(ids.MESSAGE, message_id):
         raise not_found("message")
     return await ctx.db.read(fn)
+
+
+async def look_at_maker(ctx: AppContext, caller: Caller, source: tuple[str, str]) -> Moment:
+    """The message of that key which has that id, or the one that started the job with that id.
+
+    ``source``: the message and the job, one of which there is. Raises ``not_found``.
+    """
+    message_id, job_id = source
+
+    def fn(tx: Tx) -> str:
+        job = job_rows.get(tx, job_id)
+        return message_id if job is None else job.message_id
+
+    return await look(ctx, caller, await ctx.db.read(fn))
 
 
 def nobody_hangs_up(_: Wait) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentpost.clock import new_id
 from agentpost.domain import ids
+from agentpost.domain.idempotency import Attempt
 from agentpost.domain.message import WhenBusy
 from agentpost.domain.records import ConversationRecord, MessageRecord
 from agentpost.domain.times import seconds
@@ -25,6 +26,10 @@ class NewMessage:
     """Kept with an idempotency key only: nothing else compares it."""
     conversation: str = ""
     idempotency_key: str | None = None
+    attempt: Attempt | None = None
+    """Of a client that repeats calls without a key."""
+    follows: str | None = None
+    """The message that has to be the last one of its conversation."""
     metadata: dict[str, str] | None = None
     traceparent: str | None = None
     webhook_endpoint_id: str | None = None

@@ -41,6 +41,7 @@ from agentpost.services import (
     lifecycle,
     messages,
     record,
+    repeats,
     turns,
     uploads,
 )
@@ -100,7 +101,8 @@ async def admit(
     """
     if new.response_schema is not None:
         await answering.check_schema(new.response_schema)
-    replayed = await find_replay(ctx, caller, new) if files else None
+    is_repeat = new.attempt is not None and new.attempt.count > 0
+    replayed = await find_replay(ctx, caller, new) if files or is_repeat else None
     if replayed is not None:
         return replayed
     try:
@@ -208,7 +210,7 @@ async def find_replay(ctx: AppContext, caller: Caller, new: NewMessage) -> Accep
     Decides as `accept` does: a busy message gets its other chance here, and ``rearmed`` says so to
     this one call only. None leaves it to `accept`, in the transaction that takes the key.
     """
-    if new.idempotency_key is None:
+    if new.idempotency_key is None and new.attempt is None:
         return None
     return await ctx.db.write(lambda tx: _replay(tx, ctx, caller, new, ctx.clock.now()))
 
@@ -222,7 +224,7 @@ async def accept(
 
     Raises `Refusal`: ``idempotency_conflict``, ``not_found`` (webhook endpoint, ``answer_to``),
     ``upload_not_ready``, ``too_large`` (uploads), ``invalid_request`` (``answer``),
-    and `Overloaded`, see `Intake.check`. A refused message attaches nothing.
+    and `Overloaded`, see `Intake.check`; `Overtaken`. A refused message attaches nothing.
     """
 
     request = lifecycle.request_id()  # here: the transaction may run on another thread
@@ -246,11 +248,15 @@ async def accept(
         replayed = _replay(tx, ctx, caller, new, now)
         if replayed is not None:
             return replayed
+        if new.follows is not None:
+            repeats.check_last(tx, conversation.id, new.follows)
         asking = conversation.asking_message_id
         if asking is not None and (said is None or not (said.named or said.message_id == asking)):
             return conversation  # nothing was written: compare the text with the question first
         _check_endpoint(tx, caller, new.webhook_endpoint_id)
         message = message_of(ctx, caller, new, conversation, attached, message_id, now)
+        if new.attempt is not None:
+            repeats.take_key(tx, message, new.attempt)
         if said is not None:
             message.text = said.text or message.text
             message.answer_json = answering.take(tx, conversation, said, message.id)
@@ -301,6 +307,9 @@ def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) 
     """The message that holds the key (spec: createMessage 2; design: One turn at a time;
     Idempotency).
     """
+    if new.attempt is not None:
+        earlier = repeats.find(tx, caller, new.attempt, now)
+        return None if earlier is None else Accepted(earlier, fresh=False)
     if new.idempotency_key is None:
         return None
     holder = message_rows.by_idempotency_key(tx, caller.key_id, new.idempotency_key)
@@ -355,7 +364,7 @@ def _begun(
 ) -> tuple[ConversationRecord, int] | None:
     """The message's conversation, its turn begun, and the account's credits: in one statement where
     nothing has to be looked at before. None: `_conversation` finds it."""
-    if new.idempotency_key is not None or new.conversation_id is not None:
+    if new.idempotency_key or new.attempt or new.conversation_id is not None:
         return None
     return conversations.begin_turn(tx, caller.key_id, new.conversation, message_id)
 

@@ -37,6 +37,11 @@ class NotInThisApi(InvalidRequest):
         self.openai_code = code
 
 
+def wrong(param: str, problem: str) -> InvalidRequest:
+    """A parameter that is not what it has to be."""
+    return InvalidRequest(Problem(param, problem))
+
+
 def kind_of(code: ErrorCode) -> str:
     """The `type` of an error, by which people sort them."""
     if code is ErrorCode.RATE_LIMITED:

@@ -10,20 +10,25 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from agentpost.api.operation import Api, Handler, watch_hang_up
-from agentpost.domain import idempotency
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal, not_found
-from agentpost.domain.records import Snapshot
 from agentpost.domain.times import seconds
 from agentpost.doors import drafts
-from agentpost.doors.bodies import read_object
-from agentpost.doors.drafts import Draft
+from agentpost.doors.openai import sending
 from agentpost.doors.openai.errors import code_of
+from agentpost.doors.openai.items import (
+    item_id_of,
+    message_id_of,
+    response_id_of,
+    sources_of,
+)
+from agentpost.doors.openai.parameters import OWN_MODEL
 from agentpost.doors.openai.responses import params, shapes
-from agentpost.doors.openai.responses.params import OWN_MODEL, Wanted
+from agentpost.doors.openai.responses.params import Creation
 from agentpost.doors.openai.responses.shapes import Echo, Json
 from agentpost.doors.openai.responses.stream import ResponseStream
+from agentpost.doors.openai.sending import Prepared
 from agentpost.doors.openai.states import TERMINAL
-from agentpost.http.headers import headers
+from agentpost.doors.outputs import Output, outputs_of
 from agentpost.services import admission, following, message_lists, works
 from agentpost.services.following import Moment
 from agentpost.services.long_poll import HungUp
@@ -51,23 +56,45 @@ def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
 
 async def _create(api: Api, request: Request, caller: Caller) -> Response:
     """POST /responses: send it, then answer, hold or stream as it asks."""
-    wanted = params.wanted(await read_object(api, request, caller), model_names(api))
-    if wanted.stream or not wanted.background:
+    call = await sending.read_call(api, request, caller)
+    created = params.creation(call.body, model_names(api))
+    if created.stream or not created.background:
         _ensure_room(api, caller)
         await admission.wait(api.ctx, caller)
-    draft = await _draft(api, request, caller, wanted)
-    previous = params.response_id_of(wanted.message_id) if wanted.message_id else None
-    echo = Echo(wanted.background, previous)
-    if wanted.stream:
-        events = _sent(api, caller, draft, echo)
+    await _resolve(api, caller, created)
+    asked = created.asked
+    prepared = await sending.prepare(api, caller, call, asked)
+    previous = response_id_of(asked.message_id) if asked.message_id else None
+    echo = Echo(created.background, previous, tuple(asked.ignored))
+    if created.stream:
+        events = _sent(api, caller, prepared, echo)
         return _stream(events, await anext(events))
-    message = await drafts.send(api.ctx, caller, draft)
-    if wanted.background:
+    message = await prepared.send(api, caller)
+    if created.background:
         moment = await following.look(api.ctx, caller, message.id)
     else:
         with api.ctx.streams.count(caller.account_id):
             moment = await _ended(api, caller, message.id, watch_hang_up(request))
     return _respond(shapes.response(moment, api.ctx.links, echo))
+
+
+async def _resolve(api: Api, caller: Caller, created: Creation) -> None:
+    """Put the texts of the output items that are only named in their places."""
+    for reference in created.references:
+        output = await _output(api, caller, reference.item_id)
+        reference.answer.texts[reference.place] = output.shown
+
+
+async def _output(api: Api, caller: Caller, item_id: str) -> Output:
+    """The output that an item shows; raises ``not_found``."""
+    sources = sources_of(item_id)
+    if sources is None:
+        raise not_found("item")
+    moment = await following.look_at_maker(api.ctx, caller, sources)
+    for output in outputs_of(moment.snapshot, api.ctx.links):
+        if item_id_of(output.id) == item_id:
+            return output
+    raise not_found("item")
 
 
 async def _retrieve(api: Api, request: Request, caller: Caller) -> Response:
@@ -102,12 +129,14 @@ async def _until_refused(events: AsyncGenerator[str, None], first: str) -> Async
             yield _event({**error, "param": None, "sequence_number": 0})
 
 
-async def _sent(api: Api, caller: Caller, draft: Draft, echo: Echo) -> AsyncGenerator[str, None]:
+async def _sent(
+    api: Api, caller: Caller, prepared: Prepared, echo: Echo
+) -> AsyncGenerator[str, None]:
     """Send a message, then all of its events: it listens before there is anything to miss. What
     refuses the message is raised before the first event."""
     message_id = drafts.fresh_id(api.ctx)
     with api.ctx.wakeups.listen(message_id, texts=True) as wait:
-        message = await drafts.send(api.ctx, caller, draft, message_id)
+        message = await prepared.send(api, caller, message_id)
         place = wait if message.id == message_id else None
         async with aclosing(_events(api, caller, message.id, echo, -1, place)) as events:
             async for event in events:
@@ -153,26 +182,6 @@ async def _ended(api: Api, caller: Caller, message_id: str, hung_up: HungUp) -> 
     return moment
 
 
-async def _draft(api: Api, request: Request, caller: Caller, wanted: Wanted) -> Draft:
-    given = headers(request, b"idempotency-key")
-    if len(given) > 1:
-        raise InvalidRequest(Problem("Idempotency-Key", "the header is given twice"))
-    previous: Snapshot | None = None
-    if wanted.message_id is not None:
-        previous = (await following.look(api.ctx, caller, wanted.message_id)).snapshot
-    draft = Draft(
-        text=wanted.text,
-        files=tuple(wanted.files),
-        upload_ids=tuple(wanted.upload_ids),
-        conversation=wanted.conversation,
-        conversation_id=previous.message.conversation_id if previous is not None else None,
-        metadata=wanted.metadata,
-        response_schema=wanted.response_schema,
-        idempotency_key=idempotency.key_of(given[0] if given else None),
-    )
-    return draft if previous is None else draft.answering(previous)
-
-
 async def _cancel(api: Api, request: Request, caller: Caller) -> Response:
     message_id = _message_id(request)
     await message_lists.cancel(api.ctx, caller, message_id)
@@ -184,7 +193,7 @@ async def _delete(api: Api, request: Request, caller: Caller) -> Response:
     """The message goes; the works that it made, and their files, stay."""
     message_id = _message_id(request)
     await message_lists.delete(api.ctx, caller, message_id)
-    gone = {"id": params.response_id_of(message_id), "object": "response", "deleted": True}
+    gone = {"id": response_id_of(message_id), "object": "response", "deleted": True}
     return _respond(gone)
 
 
@@ -254,7 +263,7 @@ def _model_shape(name: str) -> Json:
 
 
 def _message_id(request: Request) -> str:
-    message_id = params.message_id_of(request.path_params["response_id"])
+    message_id = message_id_of(request.path_params["response_id"])
     if message_id is None:
         raise not_found("response")
     return message_id

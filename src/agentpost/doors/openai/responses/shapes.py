@@ -10,14 +10,14 @@ import msgspec
 
 from agentpost.contract.message import MessageShape
 from agentpost.contract.shape import Links
-from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
 from agentpost.domain.job import JobRole
 from agentpost.domain.records import MessageRecord, Snapshot
 from agentpost.domain.times import SECOND
-from agentpost.doors.openai.responses.params import OWN_MODEL, response_id_of
+from agentpost.doors.openai.items import item_id_of, response_id_of
+from agentpost.doors.openai.parameters import OWN_MODEL
 from agentpost.doors.openai.states import error_of, incomplete_of, status_of
-from agentpost.doors.outputs import Output, outputs, outputs_by_schema
+from agentpost.doors.outputs import Output, outputs_of
 from agentpost.doors.writing import pieces
 from agentpost.services.following import Moment
 
@@ -33,6 +33,8 @@ class Echo:
 
     background: bool | None = None
     previous_response_id: str | None = None
+    ignored: tuple[str, ...] = ()
+    """Parameters that have no effect."""
 
 
 def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
@@ -43,6 +45,7 @@ def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
     status = status_of(message, moment.cancelled)
     made = [item(each, n) for n, each in enumerate(outputs_of(snapshot, links))]
     is_completed = status == "completed"
+    ignored = {"ignored": list(echo.ignored)} if echo.ignored else {}
     return {
         **_head(moment, echo),
         "status": status,
@@ -52,7 +55,7 @@ def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
         "output": made,
         "completed_at": _ended_at(snapshot) if is_completed else None,
         "usage": _usage(snapshot) if message.final else None,
-        "agentpost": msgspec.to_builtins(shape),
+        "agentpost": {**msgspec.to_builtins(shape), **ignored},
     }
 
 
@@ -120,12 +123,6 @@ def _text_format(message: MessageRecord) -> Json:
 
 
 # --- outputs --------------------------------------------------------------------------------------
-def outputs_of(snapshot: Snapshot, links: Links) -> list[Output]:
-    """What the response shows: texts, or JSON when it was asked for."""
-    has_schema = snapshot.message.response_schema_json is not None
-    return (outputs_by_schema if has_schema else outputs)(snapshot, links)
-
-
 def item(output: Output, index: int) -> Json:
     """An output message with its text, in which each file is an annotation.
 
@@ -136,8 +133,7 @@ def item(output: Output, index: int) -> Json:
 
 
 def _item_head(source: str) -> Json:
-    tail = source.partition("_")[2]
-    return {"id": f"{ids.MESSAGE}{tail}", "type": "message", "role": "assistant"}
+    return {"id": item_id_of(source), "type": "message", "role": "assistant"}
 
 
 def _part(output: Output, index: int) -> Json:
@@ -150,12 +146,7 @@ def _part(output: Output, index: int) -> Json:
 
 
 def _text(output: Output, index: int) -> str:
-    return led(bare_text(output), index)
-
-
-def bare_text(output: Output) -> str:
-    """Its text without the blank line before it."""
-    return output.text or "\n".join(file.name for file in output.files)
+    return led(output.shown, index)
 
 
 def led(text: str, index: int) -> str:
@@ -214,7 +205,7 @@ def text_delta(source: str, index: int, piece: str) -> Json:
 
 def text_deltas(output: Output, index: int) -> list[Json]:
     """Its whole text in pieces, which are the same whenever they are asked for."""
-    found = list(pieces(bare_text(output)))
+    found = list(pieces(output.shown))
     found[:1] = [led(piece, index) for piece in found[:1]]
     return [text_delta(output.id, index, piece) for piece in found]
 

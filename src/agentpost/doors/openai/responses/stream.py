@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from agentpost.contract.shape import Links
 from agentpost.doors.openai.responses import shapes
 from agentpost.doors.openai.responses.shapes import Echo, Json
-from agentpost.doors.outputs import Output, next_source
+from agentpost.doors.outputs import Output, next_source, outputs_of
 from agentpost.doors.writing import Text, Texts, piece_end, read
 from agentpost.services.following import Moment
 
@@ -58,7 +58,7 @@ class ResponseStream:
         if self._number == 0:
             yield from self._numbered(shapes.opening(moment, self._echo))
         if not moment.texts:
-            for output in shapes.outputs_of(moment.snapshot, self._links)[self._shown :]:
+            for output in outputs_of(moment.snapshot, self._links)[self._shown :]:
                 yield from self._output(output)
         is_json = moment.snapshot.message.response_schema_json is not None
         source = None if is_json else next_source(moment.snapshot)
@@ -84,7 +84,7 @@ class ResponseStream:
         else:
             output = replace(output, id=begun.source)  # as the item was opened
             deltas = shapes.text_deltas(output, self._shown)
-            sent = shapes.bare_text(output)[: begun.end]
+            sent = output.shown[: begun.end]
             is_same = len(sent) == begun.end and sent[begun.known_from :] == begun.text
             if is_same:
                 yield from self._numbered(deltas[begun.pieces :])

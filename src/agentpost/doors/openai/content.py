@@ -1,0 +1,145 @@
+"""The content of a message in the OpenAI API: its texts, and its pictures and files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+from urllib.parse import unquote_to_bytes
+
+from agentpost.domain import ids
+from agentpost.doors.openai.errors import NotInThisApi, wrong
+from agentpost.services.attachments import InlineFile
+
+_DATA_URL: Final = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),", re.ASCII)
+_TEXTS: Final = {
+    "text": "text",
+    "input_text": "text",
+    "output_text": "text",
+    "refusal": "refusal",
+}
+"""By the type of a part: the field that has its text."""
+
+
+@dataclass(slots=True)
+class Said:
+    """What one side has said at a time.
+
+    ``item_ids``: the ids of the output items that it was, where the client sends them back.
+    """
+
+    role: Literal["user", "assistant"]
+    texts: list[str] = field(default_factory=list)
+    files: list[InlineFile] = field(default_factory=list)
+    upload_ids: list[str] = field(default_factory=list)
+    item_ids: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All of it. Texts of an answer belong together; the clients join them with nothing
+        between."""
+        return ("\n\n" if self.role == "user" else "").join(self.texts)
+
+
+def take_content(content: Any, where: str, said: Said) -> None:
+    """Add a message's ``content``, a text or a list of parts; ``where`` is its place in the body.
+
+    Raises ``invalid_request`` and `NotInThisApi`.
+    """
+    if isinstance(content, str):
+        said.texts.append(content)
+    elif isinstance(content, list):
+        for n, part in enumerate(content):
+            _take_part(part, f"{where}[{n}]", said)
+    else:
+        raise wrong(where, "must be a text or a list")
+
+
+def text_of(content: Any, where: str) -> str:
+    """The text of a message that may have nothing else, such as one of the system."""
+    said = Said("user")
+    take_content(content, where, said)
+    if said.files or said.upload_ids:
+        raise NotInThisApi("unsupported_value", where, "may have texts only")
+    return said.text
+
+
+def schema_of(wanted: Mapping[str, Any], where: str) -> dict[str, Any] | None:
+    """The JSON Schema that an answer has to fit; None for text.
+
+    ``wanted`` has a ``type``, and for ``json_schema`` the ``schema``. ``where`` is its place in the
+    body.
+    """
+    kind = wanted.get("type", "text")
+    if kind == "text":
+        return None
+    if kind == "json_object":
+        return {"type": "object"}
+    if kind != "json_schema":
+        raise NotInThisApi(
+            "unsupported_value", f"{where}.type", "must be text, json_schema or json_object"
+        )
+    schema = wanted.get("schema")
+    if not isinstance(schema, dict):
+        raise wrong(f"{where}.schema", "must be a JSON Schema")
+    return schema
+
+
+def _take_part(part: Any, where: str, said: Said) -> None:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind in _TEXTS:
+        said.texts.append(_string(part, _TEXTS[kind], where))
+    elif kind in ("input_image", "image_url"):
+        image = part.get("image_url")  # Chat Completions has an object there
+        _take_file({**part, **image} if isinstance(image, dict) else part, "image_url", where, said)
+    elif kind == "input_file":
+        _take_file(part, "file_url", where, said)
+    elif kind == "file" and isinstance(part.get("file"), dict):
+        _take_file(part["file"], "file_url", f"{where}.file", said)
+    else:
+        raise NotInThisApi(
+            "unsupported_value", f"{where}.type", "only texts, pictures and files are taken"
+        )
+
+
+def _take_file(part: Mapping[str, Any], url: str, where: str, said: Said) -> None:
+    if url == "image_url" and isinstance(part.get("url"), str):
+        part = {**part, "image_url": part["url"]}
+    name = part.get("filename")
+    if name is not None and not isinstance(name, str):
+        raise wrong(f"{where}.filename", "must be a text")
+    sources = [each for each in ("file_id", "file_data", url) if part.get(each) is not None]
+    if len(sources) != 1:
+        raise wrong(where, f"needs one of file_id, file_data and {url}")
+    source = sources[0]
+    value = _string(part, source, where)
+    if source == "file_id":
+        if not value.startswith(ids.UPLOAD):
+            raise wrong(f"{where}.file_id", "must be a finished upload (POST /v1/uploads)")
+        said.upload_ids.append(value)
+    elif value.startswith("data:"):
+        said.files.append(_data_file(value, name, f"{where}.{source}"))
+    elif source == "file_data":
+        said.files.append(InlineFile(name, None, value, None))
+    else:
+        said.files.append(InlineFile(name, value, None, None))
+
+
+def _data_file(url: str, name: str | None, where: str) -> InlineFile:
+    match = _DATA_URL.match(url[:500])
+    if match is None:
+        raise wrong(where, "is no data URL")
+    content = url[match.end() :]
+    if ";base64" not in match[2].lower():
+        raise wrong(where, "must be in base64")
+    if "%" in content:
+        content = unquote_to_bytes(content).decode("latin-1")
+    return InlineFile(name, None, content, match[1] or None)
+
+
+def _string(part: Mapping[str, Any], name: str, where: str) -> str:
+    value = part.get(name)
+    if not isinstance(value, str):
+        raise wrong(f"{where}.{name}", "must be a text")
+    return value

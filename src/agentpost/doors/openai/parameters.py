@@ -1,0 +1,105 @@
+"""The parameters of a call: which are taken, which have no effect here, and which are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from agentpost.doors.openai.errors import NotInThisApi, wrong
+
+OWN_MODEL: Final = "agentpost"
+Rules = Mapping[str, tuple[Callable[[Any], bool], str]]
+"""By the name of a parameter: whether a value is taken, else what to do instead."""
+
+_NO_DIFFERENCE: Final = frozenset(
+    {
+        "background_options", "context_management", "include", "max_tool_calls", "n_probs",
+        "parallel_tool_calls", "prediction", "prompt_cache_key", "prompt_cache_options",
+        "prompt_cache_retention", "safety_identifier", "service_tier", "stream_options",
+        "top_logprobs", "truncation", "user",
+    }
+)  # fmt: skip
+"""They say how a model is run or billed; no answer means anything else without them."""
+_IGNORED: Final = frozenset(
+    {
+        "frequency_penalty", "logit_bias", "logprobs", "max_completion_tokens",
+        "max_output_tokens", "max_tokens", "presence_penalty", "reasoning", "reasoning_effort",
+        "seed", "stop", "temperature", "top_p", "verbosity",
+    }
+)  # fmt: skip
+"""They ask for another answer, and the agent decides that itself: the answer says so."""
+_USUAL: Final[Mapping[str, object]] = {
+    "temperature": 1,
+    "top_p": 1,
+    "frequency_penalty": 0,
+    "presence_penalty": 0,
+    "logprobs": False,
+}
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a parameter says nothing."""
+    return value is None or value in ([], {}, "")
+
+
+_NO_TOOLS: Final = (
+    "the agent has tools of its own and calls none of the caller's: leave tools out, and put what"
+    " they would find out into the input"
+)
+_REFUSED: Final[Rules] = {
+    "tools": (is_empty, _NO_TOOLS),
+    "functions": (is_empty, _NO_TOOLS),
+    "tool_choice": (lambda value: value in (None, "auto", "none"), _NO_TOOLS),
+    "function_call": (lambda value: value in (None, "auto", "none"), _NO_TOOLS),
+    "prompt": (is_empty, "there are no stored prompts: send the text itself"),
+    "moderation": (is_empty, "nothing is moderated: leave it out"),
+}
+
+
+def check(body: Mapping[str, Any], taken: frozenset[str], rules: Rules) -> list[str]:
+    """The names of the parameters that were ignored though they ask for another answer.
+
+    ``taken`` are those that the API understands itself, ``rules`` those of which it takes some
+    values only. Raises `NotInThisApi` for what cannot be kept, and for names that are not known.
+    """
+    ignored = []
+    for name, value in body.items():
+        takes, instead = {**_REFUSED, **rules}.get(name, (None, ""))
+        if name == "tools" and body.get("tool_choice") == "none":
+            continue  # they are not to be called
+        if takes is not None and not takes(value):
+            raise NotInThisApi("unsupported_parameter", name, f"is not supported here: {instead}")
+        if name in _IGNORED and not is_empty(value) and value != _USUAL.get(name):
+            ignored.append(name)
+        elif takes is None and name not in taken | _NO_DIFFERENCE | _IGNORED:
+            raise NotInThisApi("unknown_parameter", name[:200], "is not known here")
+    return ignored
+
+
+def check_model(body: Mapping[str, Any], models: Sequence[str]) -> None:
+    """Raise `NotInThisApi` for another model than one of the names that the agent has."""
+    model = body.get("model")
+    if model is not None and model not in models:
+        known = ", ".join(models)
+        raise NotInThisApi("model_not_found", "model", f"there is no such model; use {known}")
+
+
+def scope_of(body: Mapping[str, Any]) -> list[object]:
+    """What tells the callers of one API key apart (`transcripts.topic`)."""
+    return [body.get(name) for name in ("user", "safety_identifier", "metadata")]
+
+
+def metadata_of(body: Mapping[str, Any]) -> dict[str, str] | None:
+    """The labels of the message; their values are checked when it is sent."""
+    value = body.get("metadata")
+    if value is None or isinstance(value, dict):
+        return value
+    raise wrong("metadata", "must be an object")
+
+
+def flag(body: Mapping[str, Any], name: str) -> bool:
+    """A parameter that is true or false, and false when it is not there."""
+    value = body.get(name)
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise wrong(name, "must be true or false")

@@ -1,0 +1,200 @@
+"""Send the message of a call: in the conversation that it goes on with, and once, however often its
+client repeats the call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+
+from agentpost.api.operation import Api
+from agentpost.domain import idempotency
+from agentpost.domain.errors import InvalidRequest, Problem
+from agentpost.domain.idempotency import Attempt
+from agentpost.domain.limits import INLINE_FILES_MAX
+from agentpost.domain.records import MessageRecord, Snapshot
+from agentpost.doors import bodies, drafts
+from agentpost.doors.drafts import Draft
+from agentpost.doors.openai.content import Said
+from agentpost.doors.openai.items import sources_of
+from agentpost.doors.openai.transcripts import (
+    Transcript,
+    hashed,
+    is_same_text,
+    topic,
+    with_context,
+)
+from agentpost.doors.outputs import outputs_of
+from agentpost.http.bodies import LARGE_BYTES
+from agentpost.http.headers import header, headers
+from agentpost.http.request_state import state_of
+from agentpost.services import following, repeats
+from agentpost.services.messages import Caller
+from agentpost.services.repeats import Overtaken
+
+TextsOf = Callable[[Snapshot], list[str]]
+RETRY_COUNT = b"x-stainless-retry-count"
+"""How often OpenAI's clients have repeated a call; they do it on a timeout, without a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The body of a request, and what says whether it repeats another."""
+
+    body: dict[str, Any]
+    body_hash: str
+    idempotency_key: str | None
+    retry_count: int
+    arrived_at: int
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a call asks for.
+
+    ``where`` is the place of its messages in the body. ``scope`` says whose they are
+    (`parameters.scope_of`). ``conversation`` and ``message_id``, a message of it, say what they go
+    on from; else the history says it.
+    """
+
+    transcript: Transcript
+    where: str
+    scope: Sequence[object]
+    conversation: str | None = None
+    message_id: str | None = None
+    metadata: dict[str, str] | None = None
+    response_schema: dict[str, Any] | None = None
+    ignored: list[str] = field(default_factory=list)
+
+
+async def read_call(api: Api, request: Request, caller: Caller) -> Call:
+    """Read a call that sends something; raises as `bodies.read`, and ``invalid_request``."""
+    keys = headers(request, b"idempotency-key")
+    if len(keys) > 1:
+        raise InvalidRequest(Problem("Idempotency-Key", "the header is given twice"))
+    count = (header(request, RETRY_COUNT) or "").strip()
+    data = await bodies.read(api, request, caller)
+
+    def understood() -> Call:
+        return Call(
+            body=bodies.parsed(data),
+            body_hash=hashed(data),
+            idempotency_key=idempotency.key_of(keys[0] if keys else None),
+            retry_count=int(count) if count.isascii() and count.isdigit() and len(count) < 4 else 0,
+            arrived_at=state_of(request.scope).at,
+        )
+
+    return await asyncio.to_thread(understood) if len(data) > LARGE_BYTES else understood()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A message to be sent: one that goes on with a conversation, as long as it can, and one that
+    begins anew."""
+
+    goes_on: Draft | None
+    anew: Draft
+
+    async def send(self, api: Api, caller: Caller, message_id: str | None = None) -> MessageRecord:
+        """See `drafts.send`."""
+        if self.goes_on is not None:
+            try:
+                return await drafts.send(api.ctx, caller, self.goes_on, message_id)
+            except Overtaken:
+                pass  # a call with the same history was faster, and the conversation is its own
+        return await drafts.send(api.ctx, caller, self.anew, message_id)
+
+
+async def prepare(
+    api: Api, caller: Caller, call: Call, asked: Asked, shown: TextsOf | None = None
+) -> Prepared:
+    """What is to be sent.
+
+    ``shown`` gives the texts that the API shows of a message, where they are not the outputs': by
+    them the history's last answer is known again.
+
+    Raises ``not_found`` for a message that it goes on from, ``invalid_request`` for a text that
+    does not answer that one's typed question, and `NotInThisApi`.
+    """
+    message = asked.transcript.message(asked.where)
+    said = asked.transcript.said
+    scope = [*asked.scope, asked.conversation, asked.message_id]
+    draft = await asyncio.to_thread(_draft, call, asked, message, scope)
+    anew = _written(draft, asked.transcript.instructions, said[:-1], message)
+    if asked.message_id is not None:
+        previous = (await following.look(api.ctx, caller, asked.message_id)).snapshot
+        anew = replace(anew, conversation_id=previous.message.conversation_id)
+        answer = replace(anew, text=message.text).answering(previous)
+        return Prepared(None, anew if answer.answer_to is None else answer)
+    if asked.conversation is not None or len(said) < 3:
+        return Prepared(None, anew)
+    earlier = await asyncio.to_thread(topic, said[:-2], scope)
+    for before in await repeats.last_ones(api.ctx, caller, earlier):
+        if _has_answered(said[-2], before, shown or partial(_texts, api)):
+            goes_on = _written(draft, asked.transcript.instructions, (), message)
+            return Prepared(_going_on(goes_on, before, message.text), anew)
+    return Prepared(None, anew)
+
+
+def _draft(call: Call, asked: Asked, message: Said, scope: Sequence[object]) -> Draft:
+    """The message without its text."""
+    said = asked.transcript.said
+    sent = [asked.transcript.instructions, [each.text for each in said], asked.response_schema]
+    own = topic(said, scope)
+    attempt = Attempt(own, call.body_hash, call.retry_count, call.arrived_at)
+    return Draft(
+        text="",
+        files=tuple(message.files),
+        upload_ids=tuple(message.upload_ids),
+        conversation=asked.conversation,
+        metadata=asked.metadata,
+        response_schema=asked.response_schema,
+        idempotency_key=call.idempotency_key,
+        fingerprint=hashed([*sent, topic(said, [])]),
+        attempt=attempt if call.idempotency_key is None else None,
+    )
+
+
+def _written(
+    draft: Draft, instructions: Sequence[str], history: Sequence[Said], message: Said
+) -> Draft:
+    """The draft with its text and the files of what was said before, as far as there is room."""
+    text, context = with_context(instructions, history, message.text)
+    earlier = [file for said in history for file in said.files]
+    room = max(0, INLINE_FILES_MAX - len(draft.files) - len(context))
+    files = [*earlier[len(earlier) - min(room, len(earlier)) :], *draft.files, *context]
+    uploads = [each for said in history for each in said.upload_ids]
+    return replace(draft, text=text, files=tuple(files), upload_ids=(*uploads, *draft.upload_ids))
+
+
+def _going_on(draft: Draft, before: Snapshot, text: str) -> Draft:
+    """The draft in the conversation of the message before it, whose typed question it answers when
+    its bare text can."""
+    draft = replace(
+        draft, conversation_id=before.message.conversation_id, follows=before.message.id
+    )
+    try:
+        answer = replace(draft, text=text).answering(before)
+    except InvalidRequest:
+        return draft
+    return draft if answer.answer_to is None else answer
+
+
+def _has_answered(answer: Said, before: Snapshot, shown: TextsOf) -> bool:
+    """Whether a history's answer is what the message has brought, or had brought when it was shown;
+    the ids of the answer's items have to be the message's own."""
+    sources = {before.message.id, *(link.job.id for link in before.links)}
+    own = [sources_of(item_id) for item_id in answer.item_ids]
+    if any(each and sources.isdisjoint(each) for each in own):
+        return False
+    texts = shown(before)
+    counts = range(min(1, len(texts)), len(texts) + 1)
+    return any(is_same_text("".join(texts[:count]), answer.text) for count in counts)
+
+
+def _texts(api: Api, snapshot: Snapshot) -> list[str]:
+    return [output.shown for output in outputs_of(snapshot, api.ctx.links)]

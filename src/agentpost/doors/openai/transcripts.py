@@ -1,0 +1,112 @@
+"""A conversation as a client of the OpenAI API sends it: instructions, what was said, and the new
+message at its end.
+
+Most of these clients send everything that was said with each call. A message is found again by its
+*topic*, a hash of what was said up to it; the message that a call goes on from has the topic of the
+history without its last answer.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from agentpost.domain.limits import MESSAGE_CHARACTERS_MAX
+from agentpost.doors.openai.content import Said
+from agentpost.doors.openai.errors import NotInThisApi
+from agentpost.services.attachments import InlineFile
+
+HASH_DIGITS: Final = 32
+CONTEXT_FILE: Final = "context.txt"
+_INSTRUCTIONS: Final = "[Instructions of the caller]"
+_HISTORY: Final = "[Said before]"
+_MESSAGE: Final = "[Message]"
+_IN_FILE: Final = f"[What the caller sent along is in the attached file {CONTEXT_FILE}.]"
+_NAMES: Final = {"user": "User", "assistant": "Assistant"}
+
+
+@dataclass(slots=True)
+class Transcript:
+    """What a call holds, in its order; the sides take turns in ``said``."""
+
+    instructions: list[str] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+
+    def side(self, role: Literal["user", "assistant"]) -> Said:
+        """Where the next thing of that side belongs: its last word, or a new one behind the other
+        side's."""
+        if not self.said or self.said[-1].role != role:
+            self.said.append(Said(role))
+        return self.said[-1]
+
+    def message(self, where: str) -> Said:
+        """The new message. Raises `NotInThisApi` when the agent's answer is the last word;
+        ``where`` is the place of the list."""
+        last = self.said[-1] if self.said else Said("user")
+        if last.role != "user":
+            raise NotInThisApi(
+                "unsupported_value",
+                where,
+                "the last message must be the user's: the agent does not go on with an answer that"
+                " was begun for it",
+            )
+        return last
+
+
+def topic(said: Sequence[Said], scope: Sequence[object]) -> str:
+    """The hash of what was said, without its white space, which clients change.
+
+    ``scope`` is what else must be equal: whose words they are, and what they go on from.
+    """
+    parts = [[each.role, "".join(each.text.split()), _files(each)] for each in said]
+    return hashed([list(scope), parts])
+
+
+def hashed(value: object) -> str:
+    """A hash of JSON, or of bytes as they are."""
+    data = value if isinstance(value, bytes) else json.dumps(value, sort_keys=True).encode()
+    return hashlib.sha256(data).hexdigest()[:HASH_DIGITS]
+
+
+def is_same_text(one: str, other: str) -> bool:
+    """Whether two texts differ in white space at the most."""
+    return one.split() == other.split() or "".join(one.split()) == "".join(other.split())
+
+
+def with_context(
+    instructions: Sequence[str], history: Sequence[Said], text: str
+) -> tuple[str, list[InlineFile]]:
+    """The text of a message with what the agent has to know besides, and files to go with it.
+
+    What was sent along stands before the text, under headings of its own. Where both are longer
+    than a message may be, it is a file instead.
+    """
+    blocks = []
+    if any(instructions):
+        blocks.append("\n".join([_INSTRUCTIONS, *(each for each in instructions if each)]))
+    if history:
+        blocks.append("\n".join([_HISTORY, *map(_line, history)]))
+    if not blocks:
+        return text, []
+    context = "\n\n".join(blocks)
+    whole = f"{context}\n\n{_MESSAGE}\n{text}"
+    if len(whole) <= MESSAGE_CHARACTERS_MAX:
+        return whole, []
+    encoded = base64.b64encode(context.encode(errors="replace")).decode("ascii")
+    file = InlineFile(CONTEXT_FILE, None, encoded, "text/plain")
+    return f"{_IN_FILE}\n\n{_MESSAGE}\n{text}", [file]
+
+
+def _line(said: Said) -> str:
+    names = [file.name or file.url or "a file" for file in said.files] + said.upload_ids
+    files = f" (files: {', '.join(names)})" if names else ""
+    return f"{_NAMES[said.role]}: {said.text}{files}"
+
+
+def _files(said: Said) -> list[str]:
+    contents = [str(file.url or file.base64) for file in said.files]
+    return [hashed(content) for content in contents] + said.upload_ids

@@ -1,0 +1,62 @@
+"""Calls that are repeated without an idempotency key, and messages found by what was said before
+them. Both are found by the key that such a message holds (`domain.idempotency.Attempt`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentpost.db import messages as message_rows
+from agentpost.db import repeats as rows
+from agentpost.db.session import Tx
+from agentpost.domain.errors import ErrorCode, Refusal
+from agentpost.domain.idempotency import Attempt, topic_keys
+from agentpost.domain.records import MessageRecord, Snapshot
+from agentpost.services.context import AppContext
+from agentpost.services.messages import Caller
+from agentpost.services.transactions import read_transaction
+
+CANDIDATES_MAX = 50
+"""Messages of one topic that are looked at: where more are equal, the newest ones."""
+
+
+def find(tx: Tx, caller: Caller, attempt: Attempt, now: int) -> MessageRecord | None:
+    """The message that stands for the attempt; None: it is to make one."""
+    newest = rows.highest(tx, caller.key_id, *attempt.keys)
+    if newest is None or newest.expires_at <= now:
+        return None
+    is_same = attempt.is_of(newest.fingerprint, newest.created_at, now)
+    return newest if is_same else None
+
+
+def take_key(tx: Tx, message: MessageRecord, attempt: Attempt) -> None:
+    """Give a new message the next key of its attempt."""
+    newest = rows.highest(tx, message.key_id, *attempt.keys)
+    message.idempotency_key = attempt.key_after(newest.idempotency_key if newest else None)
+    message.fingerprint = attempt.fingerprint
+
+
+class Overtaken(Refusal):
+    """Another message stands behind the one that this one was to follow."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.IDEMPOTENCY_CONFLICT, "The conversation has gone on meanwhile.")
+
+
+def check_last(tx: Tx, conversation_id: str, message_id: str) -> None:
+    """Raise `Overtaken` unless the message is the last one of the locked conversation."""
+    if rows.is_followed(tx, conversation_id, message_id):
+        raise Overtaken
+
+
+@read_transaction
+def last_ones(tx: Tx, ctx: AppContext, caller: Caller, topic: str) -> Sequence[Snapshot]:
+    """The messages of a topic that nothing follows in their conversations, newest first."""
+    low, high = topic_keys(topic)
+    now = ctx.clock.now()
+    candidates = rows.between(tx, caller.key_id, low, high, CANDIDATES_MAX)
+    return [
+        message_rows.snapshot(tx, message)
+        for message in sorted(candidates, key=lambda each: each.id, reverse=True)
+        if message.expires_at > now
+        and not rows.is_followed(tx, message.conversation_id, message.id)
+    ]
