@@ -133,9 +133,10 @@ def test_which_message_stands_for_an_attempt(
 
 
 def test_the_keys_of_equal_calls_follow_one_another() -> None:
-    low, high = FIRST.keys
-    first = REPEAT.key_after(None)
-    assert low == first < FIRST.key_after(first) < high
-    assert len(high) < 128
-    other = Attempt("t", "c", 0, 0).key_after(None)
-    assert not low <= other <= high
+    repeat = Attempt("a" * 64, "b" * 64, 1, 0)
+    first = repeat.key_after(None)
+    assert first < repeat.key_after(first)
+    assert first.startswith(repeat.prefix)
+    assert key_of(first) != first, "no caller can name it"
+    other = Attempt("a" * 64, "c" * 64, 0, 0)
+    assert not other.key_after(None).startswith(repeat.prefix)

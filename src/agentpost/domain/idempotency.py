@@ -66,7 +66,8 @@ class Attempt:
     Its message holds a key that is made of ``topic`` and ``body``, which are hashes, and a number:
     equal calls that are meant have one number after another, and a repeat finds the newest. Two
     attempts that are taken in at once want the same number, so the unique index lets one of them
-    win. ``topic`` stands first: it finds the message that a later call goes on from.
+    win. ``topic`` stands first: it finds the message that a later call goes on from. The key is
+    longer than a caller's may be, so no caller can take it.
     """
 
     topic: str
@@ -82,13 +83,14 @@ class Attempt:
         return _REPEAT if self.count else _FIRST
 
     @property
-    def keys(self) -> tuple[str, str]:
-        """The lowest and the highest key of equal calls."""
-        return self._key(0), self._key(10**_DIGITS - 1)
+    def prefix(self) -> str:
+        """What the keys of equal calls begin with."""
+        return f"{topic_prefix(self.topic)}{self.body}/"
 
     def key_after(self, newest: str | None) -> str:
         """The key of a new message, ``newest`` being that of the newest one."""
-        return self._key(0 if newest is None else int(newest[-_DIGITS:]) + 1)
+        number = 0 if newest is None else int(newest[-_DIGITS:]) + 1
+        return f"{self.prefix}{number:0{_DIGITS}}"
 
     def is_of(self, fingerprint: str, created_at: int, now: int) -> bool:
         """Whether the newest message of this body stands for this call.
@@ -101,13 +103,10 @@ class Attempt:
             return now < created_at + self.count * REPEAT_SECONDS * SECOND
         return fingerprint == _REPEAT and self.arrived_at <= created_at
 
-    def _key(self, number: int) -> str:
-        return f"{topic_keys(self.topic)[0]}{self.body}/{number:0{_DIGITS}}"
 
-
-def topic_keys(topic: str) -> tuple[str, str]:
-    """What all keys of a topic lie between."""
-    return f"attempt/{topic}/", f"attempt/{topic}/g"
+def topic_prefix(topic: str) -> str:
+    """What the keys of all calls of a topic begin with."""
+    return f"attempt/{topic}/"
 
 
 def compare(stored: str, given: str) -> Verdict:

@@ -9,7 +9,7 @@ from agentpost.db import messages as message_rows
 from agentpost.db import repeats as rows
 from agentpost.db.session import Tx
 from agentpost.domain.errors import ErrorCode, Refusal
-from agentpost.domain.idempotency import Attempt, topic_keys
+from agentpost.domain.idempotency import Attempt, topic_prefix
 from agentpost.domain.records import MessageRecord, Snapshot
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
@@ -21,16 +21,18 @@ CANDIDATES_MAX = 50
 
 def find(tx: Tx, caller: Caller, attempt: Attempt, now: int) -> MessageRecord | None:
     """The message that stands for the attempt; None: it is to make one."""
-    newest = rows.highest(tx, caller.key_id, *attempt.keys)
+    newest = rows.highest(tx, caller.key_id, attempt.prefix)
     if newest is None or newest.expires_at <= now:
         return None
     is_same = attempt.is_of(newest.fingerprint, newest.created_at, now)
     return newest if is_same else None
 
 
-def take_key(tx: Tx, message: MessageRecord, attempt: Attempt) -> None:
-    """Give a new message the next key of its attempt."""
-    newest = rows.highest(tx, message.key_id, *attempt.keys)
+def take_key(tx: Tx, message: MessageRecord, attempt: Attempt | None) -> None:
+    """Give a new message the next key of its attempt, if it is one."""
+    if attempt is None:
+        return
+    newest = rows.highest(tx, message.key_id, attempt.prefix)
     message.idempotency_key = attempt.key_after(newest.idempotency_key if newest else None)
     message.fingerprint = attempt.fingerprint
 
@@ -42,18 +44,18 @@ class Overtaken(Refusal):
         super().__init__(ErrorCode.IDEMPOTENCY_CONFLICT, "The conversation has gone on meanwhile.")
 
 
-def check_last(tx: Tx, conversation_id: str, message_id: str) -> None:
-    """Raise `Overtaken` unless the message is the last one of the locked conversation."""
-    if rows.is_followed(tx, conversation_id, message_id):
+def check_last(tx: Tx, conversation_id: str, message_id: str | None) -> None:
+    """Raise `Overtaken` unless the message, if there is one, is the last one of the locked
+    conversation."""
+    if message_id is not None and rows.is_followed(tx, conversation_id, message_id):
         raise Overtaken
 
 
 @read_transaction
 def last_ones(tx: Tx, ctx: AppContext, caller: Caller, topic: str) -> Sequence[Snapshot]:
     """The messages of a topic that nothing follows in their conversations, newest first."""
-    low, high = topic_keys(topic)
     now = ctx.clock.now()
-    candidates = rows.between(tx, caller.key_id, low, high, CANDIDATES_MAX)
+    candidates = rows.of_prefix(tx, caller.key_id, topic_prefix(topic), CANDIDATES_MAX)
     return [
         message_rows.snapshot(tx, message)
         for message in sorted(candidates, key=lambda each: each.id, reverse=True)

@@ -248,15 +248,12 @@ async def accept(
         replayed = _replay(tx, ctx, caller, new, now)
         if replayed is not None:
             return replayed
-        if new.follows is not None:
-            repeats.check_last(tx, conversation.id, new.follows)
         asking = conversation.asking_message_id
         if asking is not None and (said is None or not (said.named or said.message_id == asking)):
             return conversation  # nothing was written: compare the text with the question first
         _check_endpoint(tx, caller, new.webhook_endpoint_id)
         message = message_of(ctx, caller, new, conversation, attached, message_id, now)
-        if new.attempt is not None:
-            repeats.take_key(tx, message, new.attempt)
+        repeats.take_key(tx, message, new.attempt)
         if said is not None:
             message.text = said.text or message.text
             message.answer_json = answering.take(tx, conversation, said, message.id)
@@ -379,6 +376,8 @@ def _conversation(
             raise InvalidRequest(Problem("conversation", "the question is of another one"))
         return found
     if new.conversation_id is not None:
-        return conversations.lock(tx, new.conversation_id)
+        found = conversations.lock(tx, new.conversation_id)
+        repeats.check_last(tx, found.id, new.follows)
+        return found
     make = partial(conversation_of, caller, new, now)
     return conversations.open_(tx, caller.key_id, new.conversation, make)

@@ -53,7 +53,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Asked:
+class CallInput:
     """What a call asks for.
 
     ``where`` is the place of its messages in the body. ``scope`` says whose they are
@@ -110,7 +110,7 @@ class Prepared:
 
 
 async def prepare(
-    api: Api, caller: Caller, call: Call, asked: Asked, shown: TextsOf | None = None
+    api: Api, caller: Caller, call: Call, call_input: CallInput, shown: TextsOf | None = None
 ) -> Prepared:
     """What is to be sent.
 
@@ -120,39 +120,43 @@ async def prepare(
     Raises ``not_found`` for a message that it goes on from, ``invalid_request`` for a text that
     does not answer that one's typed question, and `NotInThisApi`.
     """
-    message = asked.transcript.message(asked.where)
-    said = asked.transcript.said
-    scope = [*asked.scope, asked.conversation, asked.message_id]
-    draft = await asyncio.to_thread(_draft, call, asked, message, scope)
-    anew = _written(draft, asked.transcript.instructions, said[:-1], message)
-    if asked.message_id is not None:
-        previous = (await following.look(api.ctx, caller, asked.message_id)).snapshot
+    message = call_input.transcript.message(call_input.where)
+    said = call_input.transcript.said
+    scope = [*call_input.scope, call_input.conversation, call_input.message_id]
+    draft = await asyncio.to_thread(_draft, call, call_input, message, scope)
+    anew = _written(draft, call_input.transcript.instructions, said[:-1], message)
+    if call_input.message_id is not None:
+        previous = (await following.look(api.ctx, caller, call_input.message_id)).snapshot
         anew = replace(anew, conversation_id=previous.message.conversation_id)
         answer = replace(anew, text=message.text).answering(previous)
         return Prepared(None, anew if answer.answer_to is None else answer)
-    if asked.conversation is not None or len(said) < 3:
+    if call_input.conversation is not None or len(said) < 3:
         return Prepared(None, anew)
     earlier = await asyncio.to_thread(topic, said[:-2], scope)
     for before in await repeats.last_ones(api.ctx, caller, earlier):
         if _has_answered(said[-2], before, shown or partial(_texts, api)):
-            goes_on = _written(draft, asked.transcript.instructions, (), message)
+            goes_on = _written(draft, call_input.transcript.instructions, (), message)
             return Prepared(_going_on(goes_on, before, message.text), anew)
     return Prepared(None, anew)
 
 
-def _draft(call: Call, asked: Asked, message: Said, scope: Sequence[object]) -> Draft:
+def _draft(call: Call, call_input: CallInput, message: Said, scope: Sequence[object]) -> Draft:
     """The message without its text."""
-    said = asked.transcript.said
-    sent = [asked.transcript.instructions, [each.text for each in said], asked.response_schema]
+    said = call_input.transcript.said
+    sent = [
+        call_input.transcript.instructions,
+        [each.text for each in said],
+        call_input.response_schema,
+    ]
     own = topic(said, scope)
     attempt = Attempt(own, call.body_hash, call.retry_count, call.arrived_at)
     return Draft(
         text="",
         files=tuple(message.files),
         upload_ids=tuple(message.upload_ids),
-        conversation=asked.conversation,
-        metadata=asked.metadata,
-        response_schema=asked.response_schema,
+        conversation=call_input.conversation,
+        metadata=call_input.metadata,
+        response_schema=call_input.response_schema,
         idempotency_key=call.idempotency_key,
         fingerprint=hashed([*sent, topic(said, [])]),
         attempt=attempt if call.idempotency_key is None else None,

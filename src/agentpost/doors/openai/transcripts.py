@@ -20,7 +20,6 @@ from agentpost.doors.openai.content import Said
 from agentpost.doors.openai.errors import NotInThisApi
 from agentpost.services.attachments import InlineFile
 
-HASH_DIGITS: Final = 32
 CONTEXT_FILE: Final = "context.txt"
 _INSTRUCTIONS: Final = "[Instructions of the caller]"
 _HISTORY: Final = "[Said before]"
@@ -69,7 +68,7 @@ def topic(said: Sequence[Said], scope: Sequence[object]) -> str:
 def hashed(value: object) -> str:
     """A hash of JSON, or of bytes as they are."""
     data = value if isinstance(value, bytes) else json.dumps(value, sort_keys=True).encode()
-    return hashlib.sha256(data).hexdigest()[:HASH_DIGITS]
+    return hashlib.sha256(data).hexdigest()
 
 
 def is_same_text(one: str, other: str) -> bool:

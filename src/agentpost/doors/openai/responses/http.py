@@ -62,10 +62,10 @@ async def _create(api: Api, request: Request, caller: Caller) -> Response:
         _ensure_room(api, caller)
         await admission.wait(api.ctx, caller)
     await _resolve(api, caller, created)
-    asked = created.asked
-    prepared = await sending.prepare(api, caller, call, asked)
-    previous = response_id_of(asked.message_id) if asked.message_id else None
-    echo = Echo(created.background, previous, tuple(asked.ignored))
+    call_input = created.call_input
+    prepared = await sending.prepare(api, caller, call, call_input)
+    previous = response_id_of(call_input.message_id) if call_input.message_id else None
+    echo = Echo(created.background, previous, tuple(call_input.ignored))
     if created.stream:
         events = _sent(api, caller, prepared, echo)
         return _stream(events, await anext(events))

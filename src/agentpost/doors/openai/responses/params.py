@@ -11,7 +11,7 @@ from agentpost.doors.openai.content import Said, schema_of, take_content, text_o
 from agentpost.doors.openai.errors import NotInThisApi, wrong
 from agentpost.doors.openai.items import message_id_of
 from agentpost.doors.openai.parameters import Rules, flag
-from agentpost.doors.openai.sending import Asked
+from agentpost.doors.openai.sending import CallInput
 from agentpost.doors.openai.transcripts import Transcript
 
 _TAKEN: Final = frozenset(
@@ -52,7 +52,7 @@ class Reference:
 class Creation:
     """What a body asks for."""
 
-    asked: Asked
+    call_input: CallInput
     background: bool
     stream: bool
     references: list[Reference]
@@ -68,7 +68,7 @@ def creation(body: Mapping[str, Any], models: Sequence[str]) -> Creation:
     if flag(body, "store") is False and body.get("store") is not None:
         ignored.append("store")
     text_format = (body.get("text") or {}).get("format") or {}
-    asked = Asked(
+    call_input = CallInput(
         transcript=Transcript(),
         where="input",
         scope=parameters.scope_of(body),
@@ -76,27 +76,27 @@ def creation(body: Mapping[str, Any], models: Sequence[str]) -> Creation:
         response_schema=schema_of(text_format, "text.format"),
         ignored=sorted(ignored),
     )
-    created = Creation(asked, flag(body, "background"), flag(body, "stream"), [])
-    _continue(asked, body)
+    created = Creation(call_input, flag(body, "background"), flag(body, "stream"), [])
+    _continue(call_input, body)
     instructions = body.get("instructions")
     if instructions is not None:
-        asked.transcript.instructions.append(text_of(instructions, "instructions"))
+        call_input.transcript.instructions.append(text_of(instructions, "instructions"))
     sent = body.get("input")
     if isinstance(sent, list):
         for n, item in enumerate(sent):
             _take_item(item, f"input[{n}]", created)
     elif sent is not None:
-        take_content(sent, "input", asked.transcript.side("user"))
+        take_content(sent, "input", call_input.transcript.side("user"))
     return created
 
 
-def _continue(asked: Asked, body: Mapping[str, Any]) -> None:
+def _continue(call_input: CallInput, body: Mapping[str, Any]) -> None:
     previous, conversation = body.get("previous_response_id"), body.get("conversation")
     if previous is not None and conversation is not None:
         raise wrong("previous_response_id", "cannot be given together with conversation")
     if previous is not None:
-        asked.message_id = message_id_of(previous) if isinstance(previous, str) else None
-        if asked.message_id is None:
+        call_input.message_id = message_id_of(previous) if isinstance(previous, str) else None
+        if call_input.message_id is None:
             raise wrong("previous_response_id", "is no id of a response")
     if isinstance(conversation, dict):
         conversation = conversation.get("id")
@@ -104,11 +104,11 @@ def _continue(asked: Asked, body: Mapping[str, Any]) -> None:
             raise wrong("conversation.id", "is missing")
     if conversation is not None and not isinstance(conversation, str):
         raise wrong("conversation", "must be a text, or an object with an id")
-    asked.conversation = conversation
+    call_input.conversation = conversation
 
 
 def _take_item(item: Any, where: str, created: Creation) -> None:
-    transcript = created.asked.transcript
+    transcript = created.call_input.transcript
     kind = item.get("type", "message") if isinstance(item, dict) else None
     item_id = item.get("id") if isinstance(item, dict) else None
     if kind in _LEFT_OUT:
