@@ -320,7 +320,6 @@ def test_errors(client: OpenAI, server: AgentServer) -> None:
     absent: list[Callable[[], object]] = [
         lambda: client.embeddings.create(model=MODEL, input="x"),
         client.conversations.create,
-        lambda: client.files.create(file=b"x", purpose="user_data"),
     ]
     for call in absent:
         with pytest.raises(openai.NotFoundError, match="no such route"):

@@ -1,7 +1,7 @@
 """A posted form, read while it arrives: some fields, then one file of any size.
 
 Nothing is held back but the fields, which are bounded; the file's bytes are handed on as they come.
-A client's file name is not even looked at. spec: createUpload.procedure. The refusals are S3's.
+spec: createUpload.procedure. The refusals are S3's.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class PostedForm:
             raise malformed("Post a form of the type multipart/form-data with a boundary.")
         self.fields: dict[str, str] = {}
         """Those before the file, by lower-case name."""
+        self.filename = ""
+        """The client's name for the file, once it began."""
         self.file_began = False
         self.ended = False
         self._pieces: list[bytes] = []
@@ -100,6 +102,7 @@ class PostedForm:
         self._in_file = is_file
         if is_file:
             self.file_began = True
+            self.filename = options.get(b"filename", b"").decode("utf-8", "replace")
             self._around = 0
 
     def _data(self, data: bytes, start: int, end: int) -> None:

@@ -30,6 +30,21 @@ def get(tx: Tx, upload_id: str, account_id: str) -> UploadRecord | None:
     return UPLOADS.one(tx, sql, (upload_id, account_id))
 
 
+def page(
+    tx: Tx, account_id: str, after: str, now: int, limit: int, *, oldest_first: bool
+) -> list[UploadRecord]:
+    """The account's uploads behind that id, "" for the first ones: those that are ready or belong
+    to a message."""
+    order, behind = ("ASC", ">") if oldest_first else ("DESC", "<")
+    where = f"id {behind} ?" if after else "id <> ?"
+    sql = (
+        f"{UPLOADS.select} WHERE account_id = ? AND {where}"
+        " AND (status = 'attached' OR (status = 'ready' AND keep_by > ?))"
+        f" ORDER BY id {order} LIMIT ?"
+    )
+    return UPLOADS.all(tx, sql, (account_id, after, now, limit))
+
+
 def pending(tx: Tx, account_id: str) -> tuple[int, int]:
     """How many of the account's uploads are not complete, and the bytes they announced."""
     row = tx.one(_PENDING, (account_id,))

@@ -59,7 +59,7 @@ DOORS: Final = {
         (("GET", "/.well-known/agent-card.json"),),
     ),
     "openai": Door(
-        "agentpost.doors.openai.responses.http",
+        "agentpost.doors.openai.http",
         None,
         (
             ("POST", "/openai/v1/responses"),
@@ -67,7 +67,11 @@ DOORS: Final = {
             ("DELETE", "/openai/v1/responses/{response_id}"),
             ("POST", "/openai/v1/responses/{response_id}/cancel"),
             ("GET", "/openai/v1/responses/{response_id}/input_items"),
+            ("POST", "/openai/v1/files"),
+            ("GET", "/openai/v1/files"),
             ("GET", "/openai/v1/files/{file_id:path}/content"),
+            ("GET", "/openai/v1/files/{file_id:path}"),
+            ("DELETE", "/openai/v1/files/{file_id:path}"),
             ("GET", "/openai/v1/models"),
             ("GET", "/openai/v1/models/{model}"),
         ),
@@ -80,7 +84,11 @@ SCOPES: Final = {
     ("DELETE", "/openai/v1/responses/{response_id}"): Scope.ADMIN,
     ("POST", "/openai/v1/responses/{response_id}/cancel"): Scope.SEND,
     ("GET", "/openai/v1/responses/{response_id}/input_items"): Scope.READ,
+    ("POST", "/openai/v1/files"): Scope.SEND,
+    ("GET", "/openai/v1/files"): Scope.READ,
     ("GET", "/openai/v1/files/{file_id:path}/content"): Scope.READ,
+    ("GET", "/openai/v1/files/{file_id:path}"): Scope.READ,
+    ("DELETE", "/openai/v1/files/{file_id:path}"): Scope.SEND,
 }
 """What a key needs; behind a route that has many operations, each of them asks for its own."""
 

@@ -59,13 +59,40 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
     Raises `Refusal`: ``too_large`` for this file, for all unfinished uploads of the account
     together or for its storage, ``unavailable`` when there is no room for files.
     """
+    made = _announced(ctx, account_id, new)
+    ticket = PostTicket(
+        upload_id=made.id,
+        content_type=made.content_type,
+        max_bytes=made.size,
+        expires_at=made.post_by,
+        seconds=ctx.settings.upload_post_seconds,
+    )
+    form = await ctx.incoming.form(ticket)
+    await ctx.db.write(partial(_insert, ctx, made))
+    return made, form
+
+
+async def take(ctx: AppContext, account_id: str, new: NewUpload, data: bytes) -> UploadRecord:
+    """An upload whose file a door has received itself; it is ready.
+
+    Raises `Refusal`: ``too_large`` and ``unavailable`` as `create`, ``executable_refused``.
+    """
+    made = _announced(ctx, account_id, new)
+    made.copies, made.blob = 1, _blob(made.id, 1)
+    await ctx.db.write(partial(_insert, ctx, made))  # before the bytes, so that `sweep` finds them
+    await ctx.storage.put(made.blob, data)
+    await _make_ready_or_discard(ctx, made, None)
+    return made
+
+
+def _announced(ctx: AppContext, account_id: str, new: NewUpload) -> UploadRecord:
     if new.size > limits.UPLOAD_BYTES_MAX:
         raise Refusal(ErrorCode.TOO_LARGE, f"An upload may have up to {FILE_MB} MB.")
     storage_identity.ensure_shared(ctx)
     storage_space.ensure_for_uploads(ctx)
     settings, now = ctx.settings, ctx.clock.now()
     name = safe_file_name(new.filename)
-    made = UploadRecord(
+    return UploadRecord(
         id=new_id(ids.UPLOAD, now),
         account_id=account_id,
         filename=name,
@@ -75,22 +102,55 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
         post_by=now + seconds(settings.upload_post_seconds),
         keep_by=now + seconds(settings.upload_keep_seconds),
     )
-    ticket = PostTicket(
-        upload_id=made.id,
-        content_type=made.content_type,
-        max_bytes=made.size,
-        expires_at=made.post_by,
-        seconds=settings.upload_post_seconds,
-    )
-    form = await ctx.incoming.form(ticket)
 
-    def insert(tx: Tx) -> None:
-        storage_space.ensure_may_announce(tx, ctx, account_id, made.size)
-        storage_space.ensure_may_upload(tx, ctx, account_id, made.size)
-        rows.insert(tx, made)
 
-    await ctx.db.write(insert)
-    return made, form
+def _insert(ctx: AppContext, made: UploadRecord, tx: Tx) -> None:
+    storage_space.ensure_may_announce(tx, ctx, made.account_id, made.size)
+    storage_space.ensure_may_upload(tx, ctx, made.account_id, made.size)
+    rows.insert(tx, made)
+
+
+async def get(ctx: AppContext, account_id: str, upload_id: str) -> UploadRecord:
+    """An upload that is ready or belongs to a message; raises ``not_found``."""
+    now = ctx.clock.now()
+    upload = await ctx.db.read(lambda tx: rows.get(tx, upload_id, account_id))
+    if upload is None or not _is_there(upload, now):
+        raise not_found("file")
+    return upload
+
+
+async def page(
+    ctx: AppContext, account_id: str, after: str, limit: int, *, oldest_first: bool
+) -> tuple[list[UploadRecord], bool]:
+    """Up to ``limit`` of what `get` gives, behind the id ``after``, "" for the first ones; and
+    whether there are more."""
+    now = ctx.clock.now()
+
+    def fn(tx: Tx) -> list[UploadRecord]:
+        return rows.page(tx, account_id, after, now, limit + 1, oldest_first=oldest_first)
+
+    listed = await ctx.db.read(fn)
+    return listed[:limit], len(listed) > limit
+
+
+async def delete(ctx: AppContext, account_id: str, upload_id: str) -> None:
+    """Delete an upload that no message has taken; raises ``not_found``, ``not_pending``."""
+
+    def fn(tx: Tx) -> None:
+        upload = rows.lock(tx, [upload_id], account_id).get(upload_id)
+        if upload is None or not _is_there(upload, ctx.clock.now()):
+            raise not_found("file")
+        if upload.status is UploadStatus.ATTACHED:
+            text = "The file belongs to a message: it goes when that is deleted."
+            raise Refusal(ErrorCode.NOT_PENDING, text)
+        forget(ctx, upload, tx)
+
+    await ctx.db.write(fn)
+
+
+def _is_there(upload: UploadRecord, now: int) -> bool:
+    is_ready = upload.status is UploadStatus.READY and upload.keep_by > now
+    return is_ready or upload.status is UploadStatus.ATTACHED
 
 
 async def complete(ctx: AppContext, account_id: str, upload_id: str) -> UploadRecord:
@@ -153,19 +213,26 @@ async def _check(ctx: AppContext, pending: UploadRecord) -> UploadRecord:
         await ctx.incoming.snapshot(pending.id, arrived, ready.blob)
     except Replaced:
         raise _changed() from None
-    # From here on a private copy exists. A refusal schedules its deletion; what any other fault
-    # leaves, even a commit whose answer got lost, is for the sweep to judge.
+    await _make_ready_or_discard(ctx, ready, arrived)
+    await ctx.incoming.delete(pending.id)
+    return ready
+
+
+async def _make_ready_or_discard(
+    ctx: AppContext, ready: UploadRecord, arrived: Arrived | None
+) -> None:
+    """A private copy exists. A refusal schedules its deletion; what any other fault leaves, even a
+    commit whose answer got lost, is for the sweep to judge."""
     try:
         await _make_ready(ctx, ready, arrived)
     except Refusal:
         await blobs.discard(ctx, [ready.blob])
         raise
-    await ctx.incoming.delete(pending.id)
-    return ready
 
 
-async def _make_ready(ctx: AppContext, ready: UploadRecord, arrived: Arrived) -> None:
-    """Look at the private copy and write what is known of it; changes ``ready``."""
+async def _make_ready(ctx: AppContext, ready: UploadRecord, arrived: Arrived | None) -> None:
+    """Look at the private copy and write what is known of it; changes ``ready``. ``arrived`` is
+    what lies in the upload's public place still, None: nothing."""
     head, executable = await _inspect(ctx, ready.blob)
     if executable:
         await _reject(ctx, ready)

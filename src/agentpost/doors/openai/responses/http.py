@@ -21,7 +21,7 @@ from agentpost.doors.openai.items import (
     response_id_of,
     sources_of,
 )
-from agentpost.doors.openai.parameters import OWN_MODEL
+from agentpost.doors.openai.models import model_names
 from agentpost.doors.openai.responses import params, shapes
 from agentpost.doors.openai.responses.params import Creation
 from agentpost.doors.openai.responses.shapes import Echo, Json
@@ -29,17 +29,16 @@ from agentpost.doors.openai.responses.stream import ResponseStream
 from agentpost.doors.openai.sending import Prepared
 from agentpost.doors.openai.states import TERMINAL
 from agentpost.doors.outputs import Output, outputs_of
-from agentpost.services import admission, following, message_lists, works
+from agentpost.services import admission, following, message_lists
 from agentpost.services.following import Moment
 from agentpost.services.long_poll import HungUp
 from agentpost.services.messages import Caller
-from agentpost.storage.base import BlobMissing
 from agentpost.wakeups.base import Wait
 
 _SSE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
+def handlers() -> Mapping[tuple[str, str], Handler]:
     """See `doors.routes.Door`."""
     one = "/openai/v1/responses/{response_id}"
     return {
@@ -48,9 +47,6 @@ def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
         ("DELETE", one): _delete,
         ("POST", f"{one}/cancel"): _cancel,
         ("GET", f"{one}/input_items"): _input_items,
-        ("GET", "/openai/v1/files/{file_id:path}/content"): _file,
-        ("GET", "/openai/v1/models"): _models,
-        ("GET", "/openai/v1/models/{model}"): _model,
     }
 
 
@@ -217,49 +213,6 @@ async def _input_items(api: Api, request: Request, caller: Caller) -> Response:
             "has_more": False,
         }
     )
-
-
-async def _file(api: Api, request: Request, caller: Caller) -> Response:
-    """The bytes of a file that the account's work has made."""
-    file = await works.get_file(api.ctx, caller.account_id, request.path_params["file_id"])
-    rest = api.ctx.storage.open(file.blob, 0, file.size)
-    try:
-        first = await anext(rest, b"")
-    except BlobMissing:
-        raise not_found("file") from None
-
-    async def content() -> AsyncIterator[bytes]:
-        yield first
-        async for chunk in rest:
-            yield chunk
-
-    sent = {
-        "Content-Length": str(file.size),
-        "Content-Disposition": "attachment",
-        "Content-Security-Policy": "sandbox; default-src 'none'",
-        "X-Content-Type-Options": "nosniff",
-    }
-    return StreamingResponse(content(), headers=sent, media_type=file.content_type)
-
-
-def model_names(api: Api) -> list[str]:
-    """What the agent is called: ours, and its own name."""
-    return list(dict.fromkeys(name for name in (OWN_MODEL, api.ctx.agent_name) if name))
-
-
-async def _models(api: Api, _: Request, __: Caller) -> Response:
-    return _respond({"object": "list", "data": [_model_shape(n) for n in model_names(api)]})
-
-
-async def _model(api: Api, request: Request, _: Caller) -> Response:
-    name = request.path_params["model"]
-    if name not in model_names(api):
-        raise not_found("model")
-    return _respond(_model_shape(name))
-
-
-def _model_shape(name: str) -> Json:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "agentpost"}
 
 
 def _message_id(request: Request) -> str:

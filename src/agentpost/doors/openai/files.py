@@ -1,0 +1,138 @@
+"""Files: what the agent has made is read here, and what is uploaded can be named as ``file_id``.
+
+An uploaded file is an upload of the API that is ready. Its ``purpose`` is taken and not stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from agentpost.api.operation import Api, Handler
+from agentpost.api.post_form import PostedForm
+from agentpost.domain import ids
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
+from agentpost.domain.records import FileRecord, UploadRecord
+from agentpost.domain.times import SECOND
+from agentpost.doors import bodies
+from agentpost.http.headers import header
+from agentpost.services import uploads, works
+from agentpost.services.messages import Caller
+from agentpost.services.uploads import NewUpload
+from agentpost.storage.base import BlobMissing
+from agentpost.storage.post_policy import PostRefused
+
+LIST_MAX: Final = 1_000
+_FILES: Final = "/openai/v1/files"
+_FILE: Final = f"{_FILES}/{{file_id:path}}"
+_UPLOADED, _MADE = "user_data", "assistants_output"
+
+
+def handlers() -> Mapping[tuple[str, str], Handler]:
+    """See `doors.routes.Door`."""
+    return {
+        ("POST", _FILES): _create,
+        ("GET", _FILES): _list,
+        ("GET", f"{_FILE}/content"): _content,
+        ("GET", _FILE): _retrieve,
+        ("DELETE", _FILE): _delete,
+    }
+
+
+async def _create(api: Api, request: Request, caller: Caller) -> Response:
+    body = await bodies.read(api, request, caller)
+    content_type = header(request, b"content-type") or ""
+    form, data = await asyncio.to_thread(_parsed, content_type, body)
+    if not data:
+        raise Refusal(ErrorCode.BAD_SIZE, "The file is empty.")
+    new = NewUpload(form.filename or "file", len(data), None)
+    upload = await uploads.take(api.ctx, caller.account_id, new, data)
+    purpose = form.fields.get("purpose", _UPLOADED)
+    return JSONResponse({**_shape(upload), "purpose": purpose})
+
+
+def _parsed(content_type: str, body: bytes) -> tuple[PostedForm, bytes]:
+    try:
+        form = PostedForm(content_type)
+        data = b"".join(form.feed(body))
+    except PostRefused as refusal:
+        raise InvalidRequest(Problem("file", refusal.message)) from None
+    if not (form.file_began and form.ended):
+        raise InvalidRequest(Problem("file", "the form needs a file in the field `file`"))
+    return form, data
+
+
+async def _list(api: Api, request: Request, caller: Caller) -> Response:
+    """Uploaded files; those that the agent has made are found with the message or the work."""
+    query = request.query_params
+    limit = query.get("limit", str(LIST_MAX))
+    if not (limit.isascii() and limit.isdigit() and len(limit) < 6 and int(limit)):
+        raise InvalidRequest(Problem("limit", "must be a whole number from 1 on"))
+    listed, more = await uploads.page(
+        api.ctx,
+        caller.account_id,
+        query.get("after", ""),
+        min(int(limit), LIST_MAX),
+        oldest_first=query.get("order") == "asc",
+    )
+    data = [_shape(upload) for upload in listed]
+    first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
+    shown = {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": more}
+    return JSONResponse(shown)
+
+
+async def _retrieve(api: Api, request: Request, caller: Caller) -> Response:
+    return JSONResponse(_shape(await _file(api, request, caller)))
+
+
+async def _delete(api: Api, request: Request, caller: Caller) -> Response:
+    file_id = request.path_params["file_id"]
+    if not ids.is_id(ids.UPLOAD, file_id):
+        raise not_found("upload")
+    await uploads.delete(api.ctx, caller.account_id, file_id)
+    return JSONResponse({"id": file_id, "object": "file", "deleted": True})
+
+
+async def _content(api: Api, request: Request, caller: Caller) -> Response:
+    """The bytes of a file that was uploaded, or that the account's work has made."""
+    file = await _file(api, request, caller)
+    rest = api.ctx.storage.open(file.blob, 0, file.size)
+    try:
+        first = await anext(rest, b"")
+    except BlobMissing:
+        raise not_found("file") from None
+
+    async def content() -> AsyncIterator[bytes]:
+        yield first
+        async for chunk in rest:
+            yield chunk
+
+    sent = {
+        "Content-Length": str(file.size),
+        "Content-Disposition": "attachment",
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return StreamingResponse(content(), headers=sent, media_type=file.content_type)
+
+
+async def _file(api: Api, request: Request, caller: Caller) -> UploadRecord | FileRecord:
+    file_id = request.path_params["file_id"]
+    if ids.is_id(ids.UPLOAD, file_id):
+        return await uploads.get(api.ctx, caller.account_id, file_id)
+    return await works.get_file(api.ctx, caller.account_id, file_id)
+
+
+def _shape(file: UploadRecord | FileRecord) -> dict[str, Any]:
+    shown = {"object": "file", "bytes": file.size, "status": "processed"}
+    shown["created_at"] = file.created_at // SECOND
+    if isinstance(file, FileRecord):
+        return {"id": file.file_id, **shown, "filename": file.name, "purpose": _MADE}
+    is_kept = file.message_id is not None
+    expires_at = None if is_kept else file.keep_by // SECOND
+    named = {"id": file.id, "filename": file.filename, "purpose": _UPLOADED}
+    return {**named, **shown, "expires_at": expires_at}
