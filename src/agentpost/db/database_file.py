@@ -32,6 +32,13 @@ class DatabaseFile:
             self._file = _identity(self.path)
         self.check()
 
+    def log_bytes(self) -> int:
+        """How long the log is."""
+        try:
+            return self._log_path.stat().st_size
+        except OSError:
+            return 0
+
     def closed(self) -> None:
         """The connection that writes was closed: the log may have gone with it, unless it was lost
         before. Then readers still hold the lost one, and another in its place is not ours."""

@@ -18,6 +18,7 @@ from agentpost.db.database_file import DatabaseFile
 from agentpost.db.queued import Read, Write, call, resolve
 from agentpost.db.session import DatabaseClosed, Tx
 from agentpost.db.sqlite_group import BUSY_SECONDS, Group, SqliteTx
+from agentpost.domain.errors import StoreUnavailable
 
 T = TypeVar("T")
 W = TypeVar("W", bound=Write)
@@ -32,6 +33,12 @@ _CHECKPOINT_ROWS = 400
 about a thousand pages, after which SQLite by itself would do it inside of a commit."""
 _LOG_PAGES_MAX = 4_000
 """A commit that makes the log this long copies it nevertheless: somebody waited all the time."""
+_LOG_BYTES_MAX = 4_096 * _LOG_PAGES_MAX
+"""So long the log stays when it is used again from its beginning; one that somebody read may have
+grown longer."""
+_LOG_BYTES_IDLE = 4 * 1024 * 1024
+"""A longer log is emptied when there is nothing to write: making it longer again costs time."""
+_STOP_BUSY_SECONDS = 1.0
 
 
 def connect(path: Path, *, durability: str = "full") -> sqlite3.Connection:
@@ -49,6 +56,7 @@ def connect(path: Path, *, durability: str = "full") -> sqlite3.Connection:
     connection.execute("PRAGMA temp_store=MEMORY")
     connection.execute("PRAGMA cache_size=-2000")
     connection.execute(f"PRAGMA wal_autocheckpoint={_LOG_PAGES_MAX}")
+    connection.execute(f"PRAGMA journal_size_limit={_LOG_BYTES_MAX}")
     return connection
 
 
@@ -84,6 +92,8 @@ class SqliteDatabase:
         self._accepting = threading.Lock()  # nothing is queued behind the None that ends the thread
         self._open = False
         self._local = threading.local()
+        self._readers_of_threads: list[_Reader] = []
+        self._has_ended = False
         self._reads: queue.SimpleQueue[Read | None] = queue.SimpleQueue()
         self._readers: list[threading.Thread] = []
         self._writer: threading.Thread | None = None
@@ -125,12 +135,18 @@ class SqliteDatabase:
                 self._queue.put(None)
                 for _ in self._readers:
                     self._reads.put(None)
-        if self._writer is not None:
-            self._writer.join()
-            self._writer = None
-        for reader in self._readers:
-            reader.join()
+        if self._writer is None:
+            return
+        self._writer.join()
+        self._writer = None
+        for thread in self._readers:
+            thread.join()
         self._readers = []
+        self._has_ended = True
+        for reader in self._readers_of_threads:
+            with reader.lock:
+                _close(reader.connection)
+        self._merge_log()
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.write`."""
@@ -154,22 +170,29 @@ class SqliteDatabase:
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read_now`."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        try:
-            if connection is None:
-                self._file.check()  # connecting would make a file where there is none
-                connection = self._local.connection = connect(self._path)
-                connection.execute("PRAGMA query_only=ON")
-            connection.execute("BEGIN")
+        reader: _Reader | None = getattr(self._local, "reader", None)
+        if reader is None:
+            reader = self._local.reader = _Reader()
+            self._readers_of_threads.append(reader)
+        with reader.lock:
+            if self._has_ended:
+                raise DatabaseClosed("the database is closed")
             try:
-                return fn(SqliteTx(connection))
-            finally:
-                connection.execute("COMMIT")
-        except sqlite3.Error:
-            # Else a transaction that could not be ended would refuse every later read.
-            self._local.connection = None
-            _close(connection)
-            raise
+                connection = reader.connection
+                if connection is None:
+                    self._file.check()  # connecting would make a file where there is none
+                    connection = reader.connection = connect(self._path)
+                    connection.execute("PRAGMA query_only=ON")
+                connection.execute("BEGIN")
+                try:
+                    return fn(SqliteTx(connection))
+                finally:
+                    connection.execute("COMMIT")
+            except sqlite3.Error:
+                # Else a transaction that could not be ended would refuse every later read.
+                _close(reader.connection)
+                reader.connection = None
+                raise
 
     def _serve_reads(self) -> None:
         """Serve reads until the queue says to stop. Not an executor's threads: these take half the
@@ -192,7 +215,7 @@ class SqliteDatabase:
             try:
                 item = self._queue.get(timeout=self._external_check_seconds)
             except queue.Empty:
-                pass
+                self._empty_log()
             else:
                 stopping = item is None or self._write_group(item)
             now = time.monotonic()
@@ -200,7 +223,6 @@ class SqliteDatabase:
                 checked = now
                 self._check_external_commits()
             self._copy_log()
-        self._drop_connection()
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -226,6 +248,19 @@ class SqliteDatabase:
             if connection.total_changes - self._copied_rows >= _CHECKPOINT_ROWS:
                 self._copied_rows = connection.total_changes
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+    def _empty_log(self) -> None:
+        """Empty a long log, now that there is nothing to write."""
+        if self._connection is not None and self._file.log_bytes() > _LOG_BYTES_IDLE:
+            with contextlib.suppress(sqlite3.Error):  # whoever reads it keeps it
+                _truncate_log(self._connection, busy_seconds=0)
+
+    def _merge_log(self) -> None:
+        """Copy the log into the database and close it, so that a copy of the one file is whole. The
+        log stays while another program has the database open."""
+        with contextlib.suppress(sqlite3.Error, StoreUnavailable):
+            _truncate_log(self._connected(), busy_seconds=_STOP_BUSY_SECONDS)
+        self._drop_connection()
 
     def _check_external_commits(self) -> None:
         try:
@@ -274,6 +309,21 @@ class SqliteDatabase:
         is_new = str(error) != self._failing
         self._failing = str(error)
         return is_new
+
+
+class _Reader:
+    """A thread's connection for reads; who holds the lock uses or closes it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.connection: sqlite3.Connection | None = None
+
+
+def _truncate_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
+    """Copy the log into the database and empty it, unless somebody uses it for so long."""
+    connection.execute(f"PRAGMA busy_timeout={busy_seconds * 1_000:.0f}")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1_000:.0f}")
 
 
 def _data_version(connection: sqlite3.Connection) -> int:

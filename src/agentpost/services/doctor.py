@@ -2,8 +2,8 @@
 
 It reports overdue rows of every sweep: turns, jobs, expired messages, bytes, uploads, deleted
 works, endpoints that only fail, mail. Secrets that no key of this server decrypts are named too,
-a place for steps where no worker process comes up, a malware scanner that fails, and nodes whose
-clock or address does not fit the others'.
+a place for steps where no worker process comes up, a malware scanner that fails, a log of SQLite
+that a reader keeps long, and nodes whose clock or address does not fit the others'.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import asyncio
 from dataclasses import asdict, dataclass
 
 from agentpost.db import doctor as rows
+from agentpost.db import sqlite_log
 from agentpost.db.session import Tx
 from agentpost.domain.errors import reason_of
 from agentpost.domain.times import seconds
@@ -58,6 +59,7 @@ async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     if not failing:
         failing += [Finding(*row) for row in await blob_audit.audit(ctx, full=full)]
         failing += [Finding(*row) for row in await storage_audit.audit(ctx, full=full)]
+    failing += await _long_log(ctx)
     failing += await _step_place(ctx)
     if (problem := await scanning.problem(ctx)) is not None:
         text = f"{health_state.PROBLEMS[health_state.SCANNER]} {problem}"
@@ -82,6 +84,14 @@ async def _failing_stores(ctx: AppContext) -> list[Finding]:
             problem = f"{health_state.PROBLEMS[name]} {reason_of(error)}"
             found.append(Finding(name, "failing", problem))
     return found
+
+
+async def _long_log(ctx: AppContext) -> list[Finding]:
+    """SQLite's log, when it is long and a reader keeps it from being emptied."""
+    if ctx.settings.database_url.get_secret_value():
+        return []
+    problem = await asyncio.to_thread(sqlite_log.problem, ctx.settings.data_path / "agentpost.db")
+    return [Finding(health_state.DATABASE, "long log", problem)] if problem else []
 
 
 async def _step_place(ctx: AppContext) -> list[Finding]:
