@@ -1,6 +1,7 @@
 """PostgreSQL that changes under a running server: a primary turns read-only, another takes over.
 
-The address stays the same, as that of a proxy does, and nobody ends the sessions that are open.
+Nobody ends the sessions that are open. The address stays the same, as that of a proxy does, or the
+server knows both.
 """
 
 import shutil
@@ -56,12 +57,19 @@ def sessions_at(server: Postgres) -> set[object]:
     return {name for (name,) in run(server, OF_SERVER)}
 
 
+@pytest.mark.parametrize("reached", ["by one address", "by both"])
 def test_a_primary_turns_read_only_and_its_standby_takes_over(
-    pair: tuple[Postgres, Postgres], start_server: ServerMaker, callers: Callable[..., Caller]
+    pair: tuple[Postgres, Postgres],
+    start_server: ServerMaker,
+    callers: Callable[..., Caller],
+    reached: str,
 ) -> None:
     primary, standby = pair
     gateway = Gateway(socket_of(primary))
-    url = f"postgresql://postgres@127.0.0.1:{gateway.port}/postgres?sslmode=disable"
+    hosts = f"127.0.0.1:{gateway.port}"
+    if reached == "by both":
+        hosts = f"127.0.0.1:{Gateway(socket_of(standby)).port},{hosts}"
+    url = f"postgresql://postgres@{hosts}/postgres?sslmode=disable"
     server = start_server(database_url=url, constants=IMPATIENT)
     caller = callers(server)
     job = caller.send([["start", "Work", [["gate", "g"], ["return", "ok"]]]])
@@ -91,7 +99,8 @@ def test_a_primary_turns_read_only_and_its_standby_takes_over(
 
     caught_up = "SELECT bool_and(replay_lsn = pg_current_wal_lsn()) FROM pg_stat_replication"
     eventually(lambda: run(primary, caught_up) == [(True,)], what="the standby")
-    gateway.lead_to(socket_of(standby))
+    if reached == "by one address":
+        gateway.lead_to(socket_of(standby))
     run(standby, "SELECT pg_promote()")
     eventually(lambda: send().status_code == 201, PROMPT, "a message that is taken")
     eventually(lambda: readiness() == (200, []), PROMPT, "readiness")

@@ -44,7 +44,7 @@ def copy_sqlite(source: Path, target: Path) -> int:
 
 def _copy(source: Path, target: Path) -> None:
     with (
-        closing(sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)) as reading,
+        closing(_connect_to_read(source)) as reading,
         closing(sqlite3.connect(target)) as writing,
     ):
         reading.execute("PRAGMA busy_timeout=30000")
@@ -54,9 +54,14 @@ def _copy(source: Path, target: Path) -> None:
         writing.execute("PRAGMA journal_mode=DELETE")  # one file, no companions
 
 
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that makes no file where there is none."""
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+
+
 def read_copy(path: Path, fn: Callable[[Tx], T]) -> T:
     """Run ``fn`` on a copy that nobody writes to."""
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+    with closing(_connect_to_read(path)) as connection:
         return fn(SqliteTx(connection))
 
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -225,7 +226,10 @@ def sqlite_engine(path: Path) -> Engine:
     """SQLAlchemy's view of our SQLite file."""
     from sqlalchemy import create_engine, event, pool
 
-    engine = create_engine(f"sqlite:///{path}", poolclass=pool.NullPool)
+    # Connected by ourselves: in a URL, some characters of a path would mean something.
+    engine = create_engine(
+        "sqlite://", creator=partial(sqlite3.connect, path), poolclass=pool.NullPool
+    )
 
     @event.listens_for(engine, "connect")
     def begin_ourselves(connection: Any, _: object) -> None:
@@ -243,10 +247,12 @@ def sqlite_engine(path: Path) -> Engine:
 
 def postgres_engine(url: str) -> Engine:
     """SQLAlchemy's view of a PostgreSQL database."""
+    import psycopg
     from sqlalchemy import create_engine, pool
 
-    _, _, rest = url.partition("://")
-    return create_engine(f"postgresql+psycopg://{rest}", poolclass=pool.NullPool)
+    # Connected by libpq: SQLAlchemy does not read every URL that libpq does.
+    connect = partial(psycopg.connect, url)
+    return create_engine("postgresql+psycopg://", creator=connect, poolclass=pool.NullPool)
 
 
 def upgrade(engine: Engine, target: str = "head") -> None:
@@ -257,7 +263,7 @@ def upgrade(engine: Engine, target: str = "head") -> None:
     from sqlalchemy import text
 
     config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     with engine.begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
