@@ -150,6 +150,72 @@ def test_the_body_of_such_an_offer_is_no_request(server: AgentServer) -> None:
         assert answer_on(connection).status == 200
 
 
+# --- HTTP/1.0, targets and expectations ---------------------------------------------------------
+def old(request: bytes) -> bytes:
+    """The same request by HTTP/1.0."""
+    return request.replace(b"HTTP/1.1", b"HTTP/1.0", 1)
+
+
+def test_a_stream_by_http_1_0_ends_with_its_connection(server: AgentServer) -> None:
+    made = raw(server, head("POST", "/v1/messages", LENGTH) + BODY).body
+    for headers in ((), ("Connection: keep-alive",)):
+        with connect(server) as connection:
+            connection.sendall(old(head("GET", f"/v1/messages/{made['id']}/stream", *headers)))
+            answer = answer_on(connection)
+        assert answer.status == 200
+        assert "transfer-encoding" not in answer.headers
+        assert answer.headers["connection"] == "close"
+        assert answer.body.startswith(b"retry: ")
+        assert answer.body.endswith(b"event: end\ndata: {}\n\n")
+
+
+def test_a_connection_by_http_1_0_is_kept_when_asked_for(server: AgentServer) -> None:
+    kept = "Connection: keep-alive"
+    with connect(server) as connection:
+        for request in (head("POST", "/v1/messages", LENGTH, kept) + BODY, head("HEAD", "/", kept)):
+            connection.sendall(old(request))
+            answer = answer_on(connection, request.split(b" ", 1)[0].decode())
+            assert answer.headers["connection"] == "keep-alive"
+        connection.sendall(old(head("GET", "/v1/me")))
+        assert answer_on(connection).headers["connection"] == "close"
+        assert connection.recv(1) == b""
+
+
+def test_a_chunked_body_by_http_1_0_ends_the_connection(server: AgentServer) -> None:
+    """Who forwarded it may mean another end of it (RFC 9112, 6.1)."""
+    chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
+    request = old(head("POST", "/v1/messages", CHUNKED, "Connection: keep-alive"))
+    assert raw(server, request + chunks).headers["connection"] == "close"
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.0"])
+def test_a_client_that_waits_for_our_word_gets_it(server: AgentServer, version: str) -> None:
+    """HTTP/1.0 has no interim responses, so there the body comes unasked."""
+    request = head("POST", "/v1/messages", LENGTH, "Expect: 100-continue")
+    with connect(server) as connection:
+        connection.sendall(request if version == "1.1" else old(request))
+        if version == "1.1":
+            assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(BODY)
+        assert connection.recv(12) == b"HTTP/1.1 201"
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "status"),
+    [
+        ("GET", "http://localhost/v1/me", 200),
+        ("GET", "HTTP://other.example:80/v1/me?a=b", 200),
+        ("HEAD", "http://localhost", 303),
+        ("OPTIONS", "*", 204),
+        ("GET", "*", 405),
+    ],
+)
+def test_targets_in_other_forms(server: AgentServer, method: str, target: str, status: int) -> None:
+    answer = raw(server, head(method, target))
+    assert answer.status == status
+    assert ("allow" in answer.headers) == (target == "*")
+
+
 # --- who is asking --------------------------------------------------------------------------------
 def test_a_trailer_is_no_header(server: AgentServer) -> None:
     request = head("POST", "/v1/messages", CHUNKED, key=None)

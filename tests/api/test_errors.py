@@ -64,7 +64,8 @@ def test_a_wrong_method_is_a_405(
         assert answer.status in (400, 405)
         return
     assert (answer.status, answer.body["error"]) == (405, "method_not_allowed")
-    assert set(re.split(", *", answer.headers["allow"])) - {"HEAD"} == allowed
+    head_too = {"HEAD"} if "GET" in allowed else set()
+    assert set(re.split(", *", answer.headers["allow"])) == allowed | head_too
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,23 @@ def test_head_tells_without_the_bytes(caller: Caller) -> None:
 
 
 @pytest.mark.databases("sqlite")
+def test_pages_of_any_origin_may_read_a_link(caller: Caller) -> None:
+    """The link is the permission; a browser asks first when a page sends `If-Match` or a range."""
+    url = write(caller, "shared.csv", "a,b")["url"]
+    asked = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "if-match"}
+    preflight = fetch(url, "OPTIONS", Origin="https://shop.example", **asked)
+    assert (preflight.status_code, preflight.content) == (204, b"")
+    assert preflight.headers["Access-Control-Allow-Methods"] == "GET, HEAD"
+    assert preflight.headers["Access-Control-Allow-Headers"] == "if-match"
+    for answer in (preflight, fetch(url), fetch(url, range="bytes=9-"), fetch(f"{url}x")):
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+        assert "Access-Control-Allow-Credentials" not in answer.headers
+        exposed = answer.headers["Access-Control-Expose-Headers"].split(", ")
+        assert {"ETag", "Content-Disposition", "Content-Length", "Content-Range"} <= {*exposed}
+    assert fetch(url, "POST").headers["Allow"] == "GET, HEAD, OPTIONS"
+
+
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("path", ["page.html", "logo.svg", "page.xhtml", "feed.xml", "a.js"])
 def test_a_file_that_could_run_is_never_shown_in_place(caller: Caller, path: str) -> None:
     body = "<html><svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg></html>"

@@ -145,7 +145,8 @@ def test_a_policy_of_ones_own(caller: Caller, forgery: str) -> None:
         lambda body: body.replace(b"Content-Disposition", b"Content\0Disposition", 1),
         lambda body: body.removesuffix(b"--\r\n"),
         lambda body: body[: len(body) // 2],
-        lambda body: b"text\r\n" + body,
+        lambda body: b"text" + body,
+        lambda body: b"text\r\n" * 5_000 + body,
         lambda body: body + b"x" * 100_000,
         lambda _: b"",
         lambda _: b"--b--\r\n",
@@ -169,6 +170,7 @@ def test_a_body_out_of_shape(caller: Caller, change: Callable[[bytes], bytes]) -
     [
         lambda body: body,
         lambda body: b"\r\n" + body,
+        lambda body: b"A preamble -- of\r\n--two lines\r\n" + body,
         lambda body: body + b"an epilogue",
         lambda body: body.removesuffix(b"\r\n"),
         lambda body: body.replace(b'name="key"', b"name=KEY"),

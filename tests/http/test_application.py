@@ -102,7 +102,7 @@ def app() -> Application:
         ("GET", "/works/w1/more", "unknown below / {}"),
         ("GET", "/pages/none", "unknown below /pages {}"),
         ("GET", "/works/w%00", "unknown below / {}"),
-        ("POST", "/works/w1", "method_not_allowed DELETE, GET"),
+        ("POST", "/works/w1", "method_not_allowed DELETE, GET, HEAD"),
     ],
 )
 async def test_an_address_has_one_handler(

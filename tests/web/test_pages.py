@@ -310,7 +310,7 @@ def test_programs_get_the_error_shape(site: Site) -> None:
 def test_a_wrong_method_is_reported(site: Site) -> None:
     with site.browser() as browser:
         answer = browser.post("/dashboard")
-    assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
     assert "does not take POST" in answer.text
 
 

@@ -41,7 +41,7 @@ from agentpost.api.operation import Api, Operation
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Overloaded, Refusal
-from agentpost.http import pipeline
+from agentpost.http import any_origin, pipeline
 from agentpost.http.application import Route
 from agentpost.http.pipeline import Handler, Middleware, surround
 from agentpost.http.published import Published
@@ -70,6 +70,7 @@ OPERATIONS: tuple[Operation, ...] = (
 PREFIX = "/v1/"
 _OF_OPENAI = ("/chat/completions", "/completions", "/v1/responses")
 """How the addresses end that programs for OpenAI's API call with another `base_url`."""
+_METHODS = "DELETE, GET, HEAD, OPTIONS, PATCH, POST"
 JSON = "application/json"
 ICON = Path(__file__).with_name("icon.svg")
 
@@ -102,6 +103,8 @@ class ApiRoutes:
         with_state = partial(pipeline.with_state, ctx.clock)
         with_errors = partial(pipeline.with_errors, self._render)
         open_to_all: Sequence[Middleware] = (with_state, with_errors)
+        with_origins = partial(pipeline.with_headers, any_origin.HEADERS)
+        to_any_origin: Sequence[Middleware] = (with_state, with_origins, with_errors)
         keyed: Sequence[Middleware] = (
             with_state,
             partial(pipeline.with_request_log, ctx.requests),
@@ -117,14 +120,15 @@ class ApiRoutes:
             handler = partial(admission.by_key, api, operation.handler, operation.scope)
             by_path[operation.path][operation.method] = handler
         plain = _public(ctx.settings.public_url, partial(_readiness, ctx.health, is_ready))
-        plain["/files/{file_id:path}"] = {"GET": partial(files.download, api, signer)}
+        signed = {files.LINK_PATH: files.link_handlers(api, signer)}
         if metrics is not None:
             plain[METRICS_PATH] = {"GET": metrics}
         if receiver is not None:
-            plain[TARGET_PATH] = upload_target.handlers(ctx, receiver)
+            signed[TARGET_PATH] = upload_target.handlers(ctx, receiver)
         self.routes = [
             *(Route(path, handlers, keyed, counted) for path, handlers in by_path.items()),
             *(Route(path, handlers, open_to_all) for path, handlers in plain.items()),
+            *(Route(path, handlers, to_any_origin) for path, handlers in signed.items()),
         ]
 
     def unknown(self, scope: Scope) -> Handler:
@@ -179,7 +183,13 @@ def _public(url: str, readiness: Handler) -> dict[str, Mapping[str, Handler]]:
         "/healthz": live,
         "/readyz": readiness,
     }
-    return {path: {"GET": handler} for path, handler in pages.items()}
+    own: dict[str, Mapping[str, Handler]] = {"*": {"OPTIONS": _methods}}
+    return own | {path: {"GET": handler} for path, handler in pages.items()}
+
+
+async def _methods(_: Request) -> Response:
+    """``OPTIONS *``, with which proxies ask whether a server answers (RFC 9110, 9.3.7)."""
+    return Response(status_code=204, headers={"Allow": _METHODS})
 
 
 async def _readiness(health: Health, is_ready: Callable[[], bool], _: Request) -> Response:

@@ -7,7 +7,8 @@ is not plainly safe to show comes as an attachment.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from urllib.parse import quote
 
 import structlog
@@ -20,7 +21,8 @@ from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.records import FileRecord
 from agentpost.domain.scopes import Scope
 from agentpost.domain.times import SECOND
-from agentpost.http import conditions
+from agentpost.http import any_origin, conditions
+from agentpost.http.pipeline import Handler
 from agentpost.services import shown_files, works
 from agentpost.services.messages import Caller
 from agentpost.storage.base import BlobMissing
@@ -28,6 +30,15 @@ from agentpost.storage.signing import LinkSigner, LinkState, compact_revision
 from agentpost.storage.sniff import is_previewable
 
 log = structlog.get_logger(__name__)
+LINK_PATH = "/files/{file_id:path}"
+
+
+def link_handlers(api: Api, signer: LinkSigner) -> Mapping[str, Handler]:
+    """The handlers of `LINK_PATH` by method."""
+    return {
+        "GET": partial(download, api, signer),
+        "OPTIONS": any_origin.preflight("GET", "HEAD"),
+    }
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:

@@ -44,6 +44,8 @@ class PostedForm:
         self._name = ""
         self._value = b""
         self._in_file = False
+        self._delimiter = b"\r\n--" + boundary
+        self._preamble: bytes | None = b"\r\n"  # as much as may begin the delimiter; None: over
         self._parser = MultipartParser(
             boundary,
             {
@@ -60,15 +62,31 @@ class PostedForm:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Read on; the pieces of the file that were in it. Keeps nothing of them."""
+        size = len(data)
+        if self._preamble is not None:
+            data = self._after_preamble(data)
         try:
             self._parser.write(data)
         except FormParserError:
             raise malformed("The body is not well-formed multipart/form-data.") from None
-        self._fed += len(data)
+        self._fed += size
         if not self.file_began and self._fed > FORM_BYTES_MAX:
             raise _too_long()
         pieces, self._pieces = self._pieces, []
         return pieces
+
+    def _after_preamble(self, data: bytes) -> bytes:
+        """What there is from the first boundary on (RFC 2046, 5.1.1: what is before it counts for
+        nothing)."""
+        data = (self._preamble or b"") + data
+        begin = data.find(self._delimiter)
+        if begin < 0:
+            self._preamble = data[-len(self._delimiter) :]
+            self._count(len(data) - len(self._preamble))
+            return b""
+        self._preamble = None
+        self._count(begin)
+        return data[begin + 2 :]
 
     def _part_begins(self) -> None:
         self._parts += 1

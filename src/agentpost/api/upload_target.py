@@ -16,6 +16,7 @@ from starlette.responses import Response
 from agentpost.api.post_form import FORM_BYTES_MAX, PostedForm, malformed, one_file
 from agentpost.domain.ids import UPLOAD, is_id
 from agentpost.domain.limits import UPLOAD_BYTES_MAX
+from agentpost.http import any_origin
 from agentpost.http.bodies import TooSlow, chunks, declared_length
 from agentpost.http.pipeline import Handler
 from agentpost.services import storage_space
@@ -26,7 +27,6 @@ from agentpost.storage.post_policy import Allowance, PostRefused, too_large
 log = structlog.get_logger(__name__)
 _WRITE_BYTES = 1024 * 1024
 """Held in memory of one upload at the most, besides what is on its way."""
-ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "ETag, Location"}
 
 
 def handlers(ctx: AppContext, receiver: Receiver) -> Mapping[str, Handler]:
@@ -43,19 +43,7 @@ def handlers(ctx: AppContext, receiver: Receiver) -> Mapping[str, Handler]:
             log.exception("upload_not_stored")
             return _refused(PostRefused(500, "InternalError", "We could not store the file."))
 
-    return {"POST": post, "OPTIONS": _preflight}
-
-
-async def _preflight(request: Request) -> Response:
-    """A browser asks before it posts, e.g. when the page watches the progress."""
-    asked = request.headers.get("access-control-request-headers")
-    headers = {
-        **ANY_ORIGIN,
-        "Access-Control-Allow-Methods": "POST",
-        "Access-Control-Allow-Headers": asked or "*",
-        "Access-Control-Max-Age": "3600",
-    }
-    return Response(status_code=204, headers=headers)
+    return {"POST": post, "OPTIONS": any_origin.preflight("POST")}
 
 
 async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Response:
@@ -83,7 +71,7 @@ async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Respon
     finally:
         sink.discard()
     location = f"{ctx.settings.public_upload_url}{TARGET_PATH}/{allowed.upload_id}"
-    headers = {**ANY_ORIGIN, "ETag": f'"{arrived.version}"', "Location": location}
+    headers = {"ETag": f'"{arrived.version}"', "Location": location}
     return Response(status_code=204, headers=headers)
 
 
@@ -137,4 +125,4 @@ def _refused(refusal: PostRefused) -> Response:
         f"<Error><Code>{refusal.code}</Code>"
         f"<Message>{escape(refusal.message)}</Message>{details}</Error>"
     )
-    return Response(body, refusal.status, ANY_ORIGIN, media_type="application/xml")
+    return Response(body, refusal.status, media_type="application/xml")

@@ -53,7 +53,8 @@ class _Methods:
 
     def __init__(self, route: Route) -> None:
         self.path = route.path
-        allowed = ", ".join(sorted(route.handlers))
+        head = {"HEAD"} if "GET" in route.handlers else set()
+        allowed = ", ".join(sorted({*route.handlers, *head}))
         self._handlers = {
             method: surround(handler, route.middlewares)
             for method, handler in route.handlers.items()

@@ -5,6 +5,7 @@
 - An offer to speak another protocol is ignored. The parser takes the body of such a request for
   the other protocol already: it would be lost, or read as the next request.
 - Trailers are not headers: who calls is said before the body, or not at all.
+- A client that sends no more still gets its answers (design: A client that sends no more).
 - A request names one host, in a version of HTTP that we speak (RFC 9112, 2.3 and 3.2).
 """
 
@@ -15,19 +16,17 @@ import re
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote
 
 import httptools
 import structlog
 from starlette.responses import Response
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import (
-    STATUS_LINE,
-    HttpToolsProtocol,
-    RequestResponseCycle,
-)
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from agentpost.http.connections import Connections
+from agentpost.http.exchange import Exchange
 from agentpost.http.light import LightEvent, LightFlow
 from agentpost.http.request_state import PEER
 
@@ -52,10 +51,12 @@ PIPELINED_MAX = 64
 """Requests of one connection that wait for the answer to another. Parsing cannot be stopped within
 what was read from the socket, so without a limit thousands would be begun at once."""
 _HEAD_TOO_LONG = f"The request's head is over {_HEAD_BYTES_MAX:,} bytes."
+_FIRST_LOOK_SECONDS = 0.05
+_LOOK_SECONDS_MAX = 0.3
+"""Between two looks whether a client that sends no more is there: each pause is twice the one
+before, up to this. A client that is gone is noticed at the second look after that."""
 _OFFERS = (b"upgrade", b"http2-settings")
 _VERSIONS = ("1.1", "1.0")
-_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-_OF_THE_CONNECTION = (b"connection", b"transfer-encoding")
 _HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
 
 
@@ -72,7 +73,7 @@ class _Peer:
 
     __slots__ = ("_connection", "_cycle")
 
-    def __init__(self, connection: Connection, cycle: RequestResponseCycle) -> None:
+    def __init__(self, connection: Connection, cycle: Exchange) -> None:
         self._connection = connection
         self._cycle = cycle
 
@@ -84,29 +85,7 @@ class _Peer:
         self._connection.watch(hung_up)
 
     def answer(self, response: Response) -> bool:
-        cycle, head = self._cycle, [STATUS_LINE[response.status_code]]
-        if cycle.disconnected:
-            return True
-        if cycle.flow.write_paused or not cycle.keep_alive or cycle.scope["method"] == "HEAD":
-            return False
-        values = []
-        length = -1
-        for name, value in (*cycle.default_headers, *response.raw_headers):
-            if name == b"content-length":
-                length = int(value)
-            elif name in _OF_THE_CONNECTION:
-                return False
-            values.append(value)
-            head.append(b"%b: %b\r\n" % (name, value))
-        body = bytes(response.body)
-        if length != len(body) or _CONTROL.search(b"".join(values)):
-            return False
-        cycle.transport.write(b"%b\r\n%b" % (b"".join(head), body))
-        cycle.response_started = cycle.response_complete = True
-        cycle.waiting_for_100_continue = False
-        cycle.message_event.set()
-        cycle.on_response()
-        return True
+        return self._cycle.answer(response)
 
     def abort(self) -> None:
         self._cycle.disconnected = True  # else uvicorn logs that the response is not complete
@@ -121,14 +100,15 @@ class Connection(HttpToolsProtocol):
     """
 
     parser: Any
+    cycle: Exchange
     __slots__ = (
         *("access_log", "access_logger", "app", "app_state", "asgi_version", "client", "config"),
         *("connections", "cycle", "expect_100_continue", "flow", "headers", "limit_concurrency"),
         *("logger", "loop", "parser", "pipeline", "root_path", "scheme", "scope", "server"),
         *("server_state", "tasks", "timeout_keep_alive", "timeout_keep_alive_task", "transport"),
         *("url", "ws_protocol_class", "_all", "_answerer", "_arriving", "_before"),
-        *("_bytes_outside_bodies", "_head_timer", "_lost", "_piece_bytes", "_problem", "_refused"),
-        "_watching",
+        *("_bytes_outside_bodies", "_current", "_lost", "_piece_bytes", "_problem", "_refused"),
+        *("_timer", "_watching"),
     )
 
     def __init__(
@@ -148,8 +128,9 @@ class Connection(HttpToolsProtocol):
         self._piece_bytes = 0
         self._refused = False
         self._arriving = True
-        self._before: RequestResponseCycle | None = None
-        self._head_timer: asyncio.TimerHandle | None = None
+        self._before: Exchange | None = None
+        self._current: Exchange | None = None  # the others are in the pipeline, `cycle` last
+        self._timer: asyncio.TimerHandle | None = None  # for a head, later for the next look
         self._lost = False
         self._watching: tuple[Callable[[], None], ...] = ()
         self.pipeline = _NOTHING_WAITS
@@ -168,6 +149,37 @@ class Connection(HttpToolsProtocol):
         self._lost = True
         for hung_up in self._watching:
             hung_up()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more. True: it is to be answered first."""
+        is_within = self._arriving and self.scope is not None
+        was_answered = self.cycle and self.cycle.more_body and self.cycle.response_complete
+        if is_within and not was_answered and not self._refused:
+            self._refuse("The client ended its side before the request was whole.")
+        return self._answer_the_rest()
+
+    def _answer_the_rest(self) -> bool:
+        """Close the connection with the last answer that is owed; whether one is."""
+        last = self.cycle
+        if last is None or last.response_complete or last.disconnected:
+            return False
+        last.keep_alive = False
+        self._unwatch_the_head()
+        self._timer = self.loop.call_later(_FIRST_LOOK_SECONDS, self._look, _FIRST_LOOK_SECONDS)
+        return True
+
+    def _look(self, pause: float) -> None:
+        """Find out whether a client that sends no more is there, and again after twice the pause.
+
+        What is written to one that is gone is answered by its system with a reset, and the next
+        write loses the connection. A call that nothing can be written to ends its wait."""
+        if self.transport.is_closing() or self._current is None:
+            return
+        if not self._current.probe():
+            for hung_up in self._watching:
+                hung_up()
+        pause = min(2 * pause, _LOOK_SECONDS_MAX)
+        self._timer = self.loop.call_later(pause, self._look, pause)
 
     def watch(self, hung_up: Callable[[], None]) -> None:
         """See `Peer.watch`."""
@@ -200,10 +212,10 @@ class Connection(HttpToolsProtocol):
         try:
             self._feed(data)
         except httptools.HttpParserError:
-            self.send_400_response(self._problem or "These bytes are no HTTP request.")
+            self._refuse(self._problem or "These bytes are no HTTP request.")
             return
         if self._bytes_outside_bodies > _HEAD_BYTES_MAX:
-            self.send_400_response(_HEAD_TOO_LONG)
+            self._refuse(_HEAD_TOO_LONG)
         elif self.cycle is not None and not self.cycle.response_complete:
             self._unwatch_the_head()
         elif self._arriving:
@@ -258,13 +270,51 @@ class Connection(HttpToolsProtocol):
         if self.parser.should_upgrade():
             return  # begins anew in `_feed`
         self._before = self.cycle
-        if self.cycle is not None and not self.cycle.response_complete and not self.pipeline:
-            self.pipeline = deque()
-        super().on_headers_complete()
-        self.cycle.message_event = LightEvent()  # its task has not begun yet
-        self.scope[PEER] = _Peer(self, self.cycle)  # type: ignore[literal-required]
+        self.cycle = self._exchange()
         self._all.busy(self)
         self.headers = []  # the scope keeps the list it has: trailers go into this one
+        if self._before is None or self._before.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+            return
+        if not self.pipeline:
+            self.pipeline = deque()
+        self.flow.pause_reading()
+        self.pipeline.appendleft((self.cycle, self.app))
+
+    def _exchange(self) -> Exchange:
+        """The request whose head was parsed, with what answers it."""
+        target, scope = httptools.parse_url(self.url), self.scope
+        path = target.path or b"/"  # "GET http://example.com" has none (RFC 9112, 3.2.2)
+        scope["method"] = self.parser.get_method().decode("ascii")
+        scope["http_version"] = self.parser.get_http_version()
+        scope["path"] = unquote(path.decode("ascii")) if b"%" in path else path.decode("ascii")
+        scope["raw_path"] = path
+        scope["query_string"] = target.query or b""
+        made = Exchange(
+            scope=scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=LightEvent(),
+            expect_100_continue=self.expect_100_continue and scope["http_version"] == "1.1",
+            keep_alive=self._keeps_alive(),
+            on_response=self.on_response_complete,
+        )
+        scope[PEER] = _Peer(self, made)  # type: ignore[literal-required]
+        return made
+
+    def _keeps_alive(self) -> bool:
+        """HTTP/1.0 has no chunks: who sends some may mean another end of the body than we do."""
+        keeps: bool = self.parser.should_keep_alive()
+        is_chunked = any(name == b"transfer-encoding" for name, _ in self.headers)
+        return keeps and not (is_chunked and self.parser.get_http_version() == "1.0")
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._current = cycle
+        super()._start_asgi_task(cycle, app)
 
     def _what_is_wrong(self, came: int) -> str | None:
         """Why a head that could be parsed is no request all the same. It was in the ``came`` bytes
@@ -306,15 +356,15 @@ class Connection(HttpToolsProtocol):
             super().on_message_complete()
 
     # --- refusing ---------------------------------------------------------------------------------
-    def send_400_response(self, msg: str) -> None:
+    def _refuse(self, problem: str) -> None:
         """Refuse the connection, saying why. A request before it that came whole still gets its
         answer, and the connection ends with that."""
         self._refused = True
         self._unwatch_the_head()
-        last: RequestResponseCycle | None = self.cycle
+        last: Exchange | None = self.cycle
         if last is not None and last.more_body and self.pipeline and self.pipeline[0][0] is last:
             self.pipeline.popleft()  # broken before its turn has come
-            last = self._before
+            last = self.cycle = self._before  # type: ignore[assignment]
         if last is not None and not last.response_complete:
             if not last.more_body:
                 last.keep_alive = False
@@ -324,7 +374,7 @@ class Connection(HttpToolsProtocol):
             if last.response_started:  # nothing can be put into it
                 self.transport.close()
                 return
-        response = self._answerer.no_request(msg)
+        response = self._answerer.no_request(problem)
         headers = [*self.server_state.default_headers, *response.raw_headers]
         lines = [b"%s: %s\r\n" % header for header in headers]
         status = STATUS_LINE[response.status_code]
@@ -333,10 +383,10 @@ class Connection(HttpToolsProtocol):
         self.loop.call_later(_LINGER_SECONDS, self.transport.close)
 
     def _watch_the_head(self) -> None:
-        if self._head_timer is None:
-            self._head_timer = self.loop.call_later(HEAD_SECONDS_MAX, self.transport.close)
+        if self._timer is None:
+            self._timer = self.loop.call_later(HEAD_SECONDS_MAX, self.transport.close)
 
     def _unwatch_the_head(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

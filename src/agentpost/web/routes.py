@@ -132,7 +132,7 @@ class PageRoutes:
             if right == Right.OPERATE:
                 raise not_found("page")
             return self._renderer.forbidden(request, viewer)
-        if each.live and LIVE in request.query_params and request.method == "GET":
+        if each.live and LIVE in request.query_params and request.method != "POST":
 
             async def render() -> tuple[str, str]:
                 view = await handler(self._ctx, request, viewer)

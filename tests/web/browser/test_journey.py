@@ -11,6 +11,9 @@ from tests.e2e.server import AgentServer
 from tests.web.browser.chromium import axe, sign_in
 
 TABLE = "month,revenue\nJan,120\nFeb,135\nMar,128\nApr,151\nMay,170\nJun,182\n"
+FETCH = """(url) => fetch(url, { headers: { Range: "bytes=0-4", "If-Match": "*" } })
+  .then((answer) => [answer.status, answer.headers.get("Content-Range")])"""
+"""What a page of another origin sees of a file."""
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +51,9 @@ def test_from_the_link_to_the_downloaded_chart(
         )
     loading.value.save_as(tmp_path / "data.csv")
     assert "182" in (tmp_path / "data.csv").read_text()
+    page.goto(f"http://localhost:{server.port}/healthz")  # another origin than 127.0.0.1
+    size = (tmp_path / "data.csv").stat().st_size
+    assert page.evaluate(FETCH, loading.value.url) == [206, f"bytes 0-4/{size}"]
     page.goto(f"{server.url}/dashboard/messages")
     page.locator("main .row").get_by_role("link", name="Chart revenue by month").click()
     expect(page.get_by_role("region", name="First rows")).to_have_count(0)
