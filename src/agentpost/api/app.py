@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-import structlog
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
@@ -49,8 +48,6 @@ from agentpost.http.request_state import state_of
 from agentpost.services.health_state import PROBLEMS, Health
 from agentpost.storage.incoming import TARGET_PATH, Receiver
 from agentpost.storage.signing import LinkSigner
-
-log = structlog.get_logger(__name__)
 
 OPERATIONS: tuple[Operation, ...] = (
     *messages.OPERATIONS,
@@ -138,7 +135,6 @@ class ApiRoutes:
     def no_request(self, problem: str) -> Response:
         """The response to bytes that are no request; the connection ends with it."""
         request_id = new_id(ids.REQUEST, self._clock.now())
-        log.warning("invalid_http", request_id=request_id, problem=problem)
         refusal = Refusal(ErrorCode.BAD_REQUEST, problem)
         response = error_response(refusal, request_id, self._docs_url)
         response.headers["Request-Id"] = request_id

@@ -55,6 +55,7 @@ _FIRST_LOOK_SECONDS = 0.05
 _LOOK_SECONDS_MAX = 0.3
 """Between two looks whether a client that sends no more is there: each pause is twice the one
 before, up to this. A client that is gone is noticed at the second look after that."""
+_ENDED_EARLY = "The client ended its side before the request was whole."
 _OFFERS = (b"upgrade", b"http2-settings")
 _VERSIONS = ("1.1", "1.0")
 _HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
@@ -155,7 +156,7 @@ class Connection(HttpToolsProtocol):
         is_within = self._arriving and self.scope is not None
         was_answered = self.cycle and self.cycle.more_body and self.cycle.response_complete
         if is_within and not was_answered and not self._refused:
-            self._refuse("The client ended its side before the request was whole.")
+            self._refuse(_ENDED_EARLY)
         return self._answer_the_rest()
 
     def _answer_the_rest(self) -> bool:
@@ -375,6 +376,9 @@ class Connection(HttpToolsProtocol):
                 self.transport.close()
                 return
         response = self._answerer.no_request(problem)
+        if problem != _ENDED_EARLY:  # most of those are only gone
+            request_id = response.headers.get("request-id")
+            log.warning("invalid_http", request_id=request_id, problem=problem)
         headers = [*self.server_state.default_headers, *response.raw_headers]
         lines = [b"%s: %s\r\n" % header for header in headers]
         status = STATUS_LINE[response.status_code]
