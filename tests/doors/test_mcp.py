@@ -177,6 +177,11 @@ async def questions_and_files(client: Client, caller: Caller) -> None:
     assert (answer["status"], answer["conversation"]) == ("completed", asked["conversation"])
     again = await call(client, "answer_question", **once)
     assert again["message_id"] == answer["message_id"]
+    also = await call(
+        client, "send_message", text=script(["ask", "Which?", {"choices": ["Bar", "Line"]}])
+    )
+    elsewhere = {**once, "message_id": also["message_id"]}
+    assert await refused(client, "answer_question", **elsewhere) == "idempotency_conflict"
     await answers_are_repeated(client)
     heard = await call(
         client,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from openai import BadRequestError, NotFoundError, OpenAI
+from openai import BadRequestError, ConflictError, NotFoundError, OpenAI
 from pydantic import BaseModel
 
 from tests.e2e.server import KEY, AgentServer
@@ -46,6 +46,10 @@ def test_an_answer_that_is_no_choice_is_refused(client: OpenAI) -> None:
     key = {"Idempotency-Key": f"answer-to-{asked.id}"}
     answer = client.responses.create(input="line", extra_headers=key, **more)
     assert client.responses.create(input="line", extra_headers=key, **more).id == answer.id
+    also = client.responses.create(model=MODEL, input=script)
+    there: Any = {"model": MODEL, "previous_response_id": also.id}
+    with pytest.raises(ConflictError):  # the same text says something else there
+        client.responses.create(input="line", extra_headers=key, **there)
     assert client.responses.create(input="And now?", **more).status == "completed"
 
 

@@ -19,7 +19,6 @@ from agentpost.contract.message import MessageShape
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Database, Row, Tx
 from agentpost.domain import ids
-from agentpost.domain.idempotency import fingerprint
 from agentpost.engine.local import LocalEngine
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.job_runner import JobRunner
@@ -128,7 +127,7 @@ class Running:
     async def send(self) -> str:
         """A message; its id."""
         self._sent += 1
-        new = NewMessage("go", fingerprint(str(self._sent), [], []), f"c{self._sent}")
+        new = NewMessage("go", f"c{self._sent}")
         message_id = new_id(ids.MESSAGE, self.ctx.clock.now())
         await sending.accept(self.ctx, self.caller, new, Attached(), message_id)
         return message_id

@@ -71,7 +71,7 @@ class ManualHarness:
 
     async def accept(self, text: str = "hello", **fields: object) -> Accepted:
         """Take a message in; its turn waits for `end`."""
-        new = NewMessage(text=text, fingerprint=f"of {text}", **fields)  # type: ignore[arg-type]
+        new = NewMessage(text=text, **fields)  # type: ignore[arg-type]
         message_id = new_id(ids.MESSAGE, self.clock.now())
         return await sending.accept(self.ctx, self.caller, new, Attached(), message_id)
 

@@ -24,7 +24,6 @@ from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Row, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
-from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.journal import Call, CallState
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.records import FileRecord, WorkRecord
@@ -134,7 +133,7 @@ class Harness:
     async def send(self, text: str = "hello", *, conversation: str = "", **more: Any) -> Accepted:
         """POST a message, without waiting for its turn. ``more``: fields of `NewMessage`."""
         now = self.tick()
-        new = NewMessage(text, fingerprint(text, [], []), conversation, **more)
+        new = NewMessage(text, conversation, **more)
         message_id = new_id(ids.MESSAGE, now)
         return await sending.accept(self.ctx, self.caller, new, Attached(), message_id)
 

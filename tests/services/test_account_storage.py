@@ -67,7 +67,7 @@ async def send(
         for n, data in enumerate(contents)
     ]
     attached = await attachments.store(harness.ctx, given)
-    new = NewMessage("hi", "hi", idempotency_key=key, **more)  # type: ignore[arg-type]
+    new = NewMessage("hi", idempotency_key=key, **more)  # type: ignore[arg-type]
     message_id = new_id(ids.MESSAGE, harness.tick())
     return await sending.accept(harness.ctx, harness.caller, new, attached, message_id)
 

@@ -13,7 +13,6 @@ import pytest
 
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
-from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.records import Snapshot
 from agentpost.services import jobs, long_poll, sending, turns
@@ -84,7 +83,7 @@ async def _write(harness: Harness, ticket: TurnTicket) -> None:
 @asynccontextmanager
 async def posted(harness: Harness) -> AsyncIterator[asyncio.Task[Sent]]:
     """A POST that is held, its turn begun."""
-    new = NewMessage("hello", fingerprint("hello", [], []), metadata={"a": "b"})
+    new = NewMessage("hello", metadata={"a": "b"})
     admitted = await sending.admit(harness.ctx, harness.caller, new, [])
     before = len(harness.runner.tickets)
     sent = asyncio.create_task(sending.send(harness.ctx, harness.caller, admitted, lambda _: None))

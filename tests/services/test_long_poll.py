@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from agentpost.domain.idempotency import fingerprint
 from agentpost.services import long_poll, sending, turns
 from agentpost.services.sending import NewMessage, Sent
 from agentpost.services.turns import TurnResult
@@ -51,7 +50,7 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(
 
 
 async def _post(harness: Harness, text: str = "hello") -> Sent:
-    new = NewMessage(text, fingerprint(text, [], []))
+    new = NewMessage(text)
     admitted = await sending.admit(harness.ctx, harness.caller, new, [])
     return await sending.send(harness.ctx, harness.caller, admitted, _stays)
 

@@ -44,6 +44,7 @@ from agentpost.services import (
     works,
 )
 from agentpost.services.jobs import OutOfCredits, Owned
+from agentpost.services.new_messages import NewMessage
 from agentpost.services.tickets import TurnTicket
 from tests.servers import Postgres
 from tests.services.harness import NODE, opened
@@ -153,9 +154,9 @@ class Account(RuleBasedStateMachine):
         return int(self.harness.one("SELECT balance - held FROM accounts")[0])
 
     def holder_of(self, key: str) -> str | None:
-        """The text of the message that holds an idempotency key, for seven days."""
+        """The fingerprint of the message that holds an idempotency key, for seven days."""
         since = self.harness.clock.now() - 7 * 86_400 * 1_000_000 + 2_000
-        sql = "SELECT text FROM messages WHERE idempotency_key = ? AND created_at > ?"
+        sql = "SELECT fingerprint FROM messages WHERE idempotency_key = ? AND created_at > ?"
         rows = self.harness.all(sql, key, since)
         return str(rows[0][0]) if rows else None
 
@@ -174,10 +175,9 @@ class Account(RuleBasedStateMachine):
         busy=st.sampled_from(WhenBusy),
     )
     def send(self, text: str, conversation: str, key: str | None, busy: WhenBusy) -> None:
-        sending = self.harness.send(
-            text, conversation=conversation, idempotency_key=key, when_busy=busy
-        )
-        if key is not None and self.holder_of(key) not in {None, text}:
+        sending = self.harness.send(text, conversation=conversation, idempotency_key=key, busy=busy)
+        same = NewMessage(text, busy=busy).fingerprint
+        if key is not None and self.holder_of(key) not in {None, same}:
             with pytest.raises(Refusal, match="Idempotency-Key"):
                 self.run(sending)
             return

@@ -34,7 +34,7 @@ async def broken(harness: Harness) -> str:
 
 async def busy(harness: Harness) -> str:
     await harness.begun(conversation="c")
-    accepted = await harness.send(conversation="c", when_busy=WhenBusy.FAIL)
+    accepted = await harness.send(conversation="c", busy=WhenBusy.FAIL)
     return accepted.message.id
 
 

@@ -346,7 +346,7 @@ async def test_files_that_cannot_be_taken_become_notes(harness: Harness) -> None
         *[InlineFile(f"{n}.txt", None, "b2s=", None) for n in range(3)],
     ]
     attached = await attachments.store(harness.ctx, given)
-    new = NewMessage("look", "fingerprint")
+    new = NewMessage("look")
     message_id = f"msg_{'0' * 32}"
     await sending.accept(harness.ctx, harness.caller, new, attached, message_id)
     shown = harness.shown(message_id)
@@ -379,7 +379,7 @@ async def test_a_signal_without_a_row_changes_nothing(harness: Harness) -> None:
 @pytest.mark.rule("Additions busy")
 async def test_a_queued_message_keeps_its_place_and_waits_a_day(harness: Harness) -> None:
     ticket = await harness.begun()
-    queued = (await harness.send("queued", when_busy=WhenBusy.QUEUE)).message
+    queued = (await harness.send("queued", busy=WhenBusy.QUEUE)).message
     harness.clock.advance(1)
     waits = (await harness.send("waits")).message
     harness.clock.advance(harness.ctx.settings.busy_wait_seconds)
@@ -391,7 +391,7 @@ async def test_a_queued_message_keeps_its_place_and_waits_a_day(harness: Harness
     assert harness.ticket(queued.id).message.id == queued.id, "it was accepted first"
     assert harness.shown(later.id)["status"] == "processing"
 
-    other = (await harness.send("forgotten", when_busy=WhenBusy.QUEUE)).message
+    other = (await harness.send("forgotten", busy=WhenBusy.QUEUE)).message
     harness.clock.advance(harness.ctx.settings.queue_wait_seconds + 1)
     await upkeep.expire_waiting_turns(harness.ctx)
     assert harness.shown(other.id)["reason"] == "agent_busy"

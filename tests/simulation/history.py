@@ -20,7 +20,6 @@ from agentpost.clock import new_id
 from agentpost.db.session import Row
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
-from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.message import WhenBusy
 from agentpost.domain.schedules import Missed
 from agentpost.services import (
@@ -206,10 +205,9 @@ class History:
         text = json.dumps(plan)
         new = NewMessage(
             text,
-            fingerprint(text, [], []),
             conversation,
             idempotency_key=key,
-            when_busy=WhenBusy(busy),
+            busy=WhenBusy(busy),
             held=wait > 0,
             wait_seconds=wait or None,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from starlette.requests import Request
@@ -82,9 +81,7 @@ async def _read(api: Api, request: Request, slot: BodySlot) -> tuple[NewMessage,
     contents = _detach_contents(body)
     shape = validated(MessageIn, body)
     files = _inline_files(shape.files or [], contents)
-    if not files:
-        return _new_message(request, shape, files), files
-    return await asyncio.to_thread(_new_message, request, shape, files), files  # hashes megabytes
+    return _new_message(request, shape), files
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
@@ -178,36 +175,19 @@ def _inline_files(shapes: list[InlineFileIn], contents: dict[int, LongText]) -> 
     ]
 
 
-def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) -> NewMessage:
-    text = (shape.message or "").strip()
-    taken = [
-        {"name": f.name, "url": f.url, "base64": _known_by(f), "content_type": f.content_type}
-        for f in files[: limits.INLINE_FILES_MAX]
-    ]
-    when_busy = WhenBusy(shape.busy or WhenBusy.WAIT)
-    terms: dict[str, object] = {}
-    if when_busy is not WhenBusy.WAIT:
-        terms["busy"] = when_busy.value
-    max_credits = _millionths(shape.max_credits)
-    if max_credits is not None:
-        terms["max_credits"] = max_credits
+def _new_message(request: Request, shape: MessageIn) -> NewMessage:
     if shape.answer is not None and shape.answer_to is None:
         raise InvalidRequest(Problem("answer_to", "is needed with an answer"))
-    typed = ("answer_to", "answer", "response_schema")
-    terms |= {n: getattr(shape, n) for n in typed if getattr(shape, n) is not None}
-    key = _idempotency_key(request)
-    uploads = shape.upload_ids or []
     return NewMessage(
-        text=text,
-        fingerprint=idempotency.fingerprint(text, taken, uploads, terms) if key else "",
+        text=(shape.message or "").strip(),
         conversation=shape.conversation or "",
-        idempotency_key=key,
+        idempotency_key=_idempotency_key(request),
         metadata=shape.metadata,
         traceparent=tracing.valid(header(request, b"traceparent")),
         webhook_endpoint_id=shape.webhook_endpoint_id,
-        upload_ids=tuple(dict.fromkeys(uploads)),
-        when_busy=when_busy,
-        max_credits=max_credits,
+        upload_ids=tuple(dict.fromkeys(shape.upload_ids or [])),
+        busy=WhenBusy(shape.busy or WhenBusy.WAIT),
+        max_credits=_millionths(shape.max_credits),
         answer_to=shape.answer_to,
         answer=shape.answer,
         response_schema=shape.response_schema,
@@ -217,13 +197,6 @@ def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) ->
 
 def _millionths(amount: float | None) -> int | None:
     return None if amount is None else to_millionths(amount)
-
-
-def _known_by(file: InlineFile) -> str | None:
-    """A file's contents as `idempotency.fingerprint` takes them: long ones as their hash, which is
-    what it makes of them, too."""
-    given = file.base64
-    return given if given is None or isinstance(given, str) else given.sha256()
 
 
 def _idempotency_key(request: Request) -> str | None:

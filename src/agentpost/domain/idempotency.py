@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from agentpost.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from agentpost.domain.times import SECOND
@@ -35,28 +35,30 @@ def key_of(header: str | None) -> str | None:
 
 def fingerprint(
     message: str,
-    files: Sequence[dict[str, Any]],
+    files: Sequence[Mapping[str, str | None]],
     upload_ids: Sequence[str],
     terms: Mapping[str, object] | None = None,
 ) -> str:
-    """A hash of what makes a body the same: trimmed message, the files taken, the uploads, and the
-    terms on which it is sent, by their names, without those that are left to us.
+    """A hash of what makes a body the same.
 
-    ``conversation``, ``webhook_endpoint_id`` and ``metadata`` are not part of it.
+    Args:
+        message: trimmed.
+        files: those that are taken, with `short` values.
+        terms: the other fields that count, by their public names, without those that have their
+            default.
     """
     if not files and not upload_ids and not terms:
         return hashlib.sha256(message.encode()).hexdigest()
-    short = [{name: _short(value) for name, value in file.items()} for file in files]
-    parts = [message, short, list(dict.fromkeys(upload_ids)), *([terms] if terms else [])]
+    parts = [message, list(files), list(dict.fromkeys(upload_ids)), *([terms] if terms else [])]
     body = b"\0" + json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
     return hashlib.sha256(body).hexdigest()
 
 
-def _short(value: object) -> object:
-    """A file's contents as their hash: there may be megabytes of them."""
-    if isinstance(value, str) and len(value) > 64:
-        return hashlib.sha256(value.encode()).digest().hex()
-    return value
+def short(value: str | None) -> str | None:
+    """A value of a file, or its hash when it is long: contents may have megabytes."""
+    if value is None or len(value) <= 64:
+        return value
+    return hashlib.sha256(value.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

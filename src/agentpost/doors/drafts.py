@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agentpost.clock import new_id
-from agentpost.domain import answers, idempotency, ids, limits
+from agentpost.domain import answers, ids, limits
 from agentpost.domain.answers import AnswerFormat
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.idempotency import Attempt
@@ -40,8 +39,8 @@ class Draft:
     response_schema: dict[str, Any] | None = None
     """JSON Schema that its output has to fit."""
     idempotency_key: str | None = None
-    fingerprint: str | None = None
-    """Of what was sent, when its text was put together here; None: of the draft itself."""
+    original_hash: str | None = None
+    """See `NewMessage`."""
     attempt: Attempt | None = None
     """Of a client that repeats calls without a key."""
     follows: str | None = None
@@ -93,24 +92,15 @@ async def send(
     ctx.intake.check(caller.account_id)
     _check(draft)
     files = list(draft.files)
-    new = await asyncio.to_thread(_new, ctx, draft) if files else _new(ctx, draft)
-    admitted = await sending.admit(ctx, caller, new, files)
+    admitted = await sending.admit(ctx, caller, _new(ctx, draft), files)
     return await sending.post(ctx, caller, admitted, message_id)
 
 
 def _new(ctx: AppContext, draft: Draft) -> NewMessage:
-    text = draft.text.strip()
-    taken = [
-        {"name": f.name, "url": f.url, "base64": f.base64, "content_type": f.content_type}
-        for f in draft.files
-    ]
-    schema = draft.response_schema
-    terms = None if schema is None else {"response_schema": schema}
     name = draft.conversation
     return NewMessage(
-        text=text,
-        fingerprint=draft.fingerprint
-        or idempotency.fingerprint(text, taken, draft.upload_ids, terms),
+        text=draft.text.strip(),
+        original_hash=draft.original_hash,
         conversation=new_id(ids.CONVERSATION, ctx.clock.now()) if name is None else name,
         conversation_id=draft.conversation_id,
         idempotency_key=draft.idempotency_key,

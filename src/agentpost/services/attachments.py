@@ -25,7 +25,7 @@ from agentpost.db import history as rows
 from agentpost.db import messages as message_rows
 from agentpost.db import pending_deletions
 from agentpost.db.session import Tx
-from agentpost.domain import limits
+from agentpost.domain import idempotency, limits
 from agentpost.domain.errors import Fenced, Overloaded
 from agentpost.domain.executables import (
     HEAD_BYTES,
@@ -67,6 +67,18 @@ class InlineFile:
     url: str | None
     base64: str | InPieces | None
     content_type: str | None
+
+    def identity(self) -> dict[str, str | None]:
+        """What makes it the same file when it is sent again; takes a while for large contents."""
+        contents = self.base64
+        if contents is not None and not isinstance(contents, str):
+            contents = contents.sha256()
+        return {
+            "name": idempotency.short(self.name),
+            "url": idempotency.short(self.url),
+            "base64": idempotency.short(contents),
+            "content_type": idempotency.short(self.content_type),
+        }
 
 
 @dataclass(slots=True)

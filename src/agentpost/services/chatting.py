@@ -12,7 +12,7 @@ from typing import Any
 from agentpost.clock import new_id
 from agentpost.db import accounts
 from agentpost.db.session import Tx
-from agentpost.domain import idempotency, ids, limits
+from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.roles import Right, may
 from agentpost.domain.user_records import UserRecord
@@ -62,7 +62,6 @@ async def say(ctx: AppContext, account_id: str, new: NewText) -> str:
         name = _name_of_new(new_id(ids.CONVERSATION, ctx.clock.now()), new.user_id)
     message = NewMessage(
         text=text,
-        fingerprint=idempotency.fingerprint(text, [], list(new.upload_ids)),
         conversation=name,
         conversation_id=conversation_id,
         upload_ids=new.upload_ids,

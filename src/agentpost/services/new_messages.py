@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 from agentpost.clock import new_id
-from agentpost.domain import ids
+from agentpost.domain import idempotency, ids
 from agentpost.domain.idempotency import Attempt
 from agentpost.domain.message import WhenBusy
 from agentpost.domain.records import ConversationRecord, MessageRecord
@@ -22,8 +23,6 @@ class NewMessage:
     """A message as the door understood it; text trimmed, limits checked."""
 
     text: str
-    fingerprint: str
-    """Kept with an idempotency key only: nothing else compares it."""
     conversation: str = ""
     idempotency_key: str | None = None
     attempt: Attempt | None = None
@@ -35,6 +34,8 @@ class NewMessage:
     webhook_endpoint_id: str | None = None
     upload_ids: tuple[str, ...] = ()
     """Different ones, in the order named."""
+    files: tuple[Mapping[str, str | None], ...] = ()
+    """The identities of its inline files; `sending.admit` sets them."""
     conversation_id: str | None = None
     """One of the account, instead of the one that is named."""
     held: bool = True
@@ -45,7 +46,7 @@ class NewMessage:
     wait_seconds: int | None = None
     """For how long the call waits at most, None: as long as the server lets it. It is about the
     call, not about the message: a call that repeats the message may have another."""
-    when_busy: WhenBusy = WhenBusy.WAIT
+    busy: WhenBusy = WhenBusy.WAIT
     max_credits: int | None = None
     """What its work may use, in millionths."""
     answer_to: str | None = None
@@ -55,6 +56,36 @@ class NewMessage:
     response_schema: dict[str, Any] | None = None
     user_id: str | None = None
     """Who wrote it in the app."""
+    original_hash: str | None = None
+    """Of what was sent, when the door has put the fields together from it and what was there."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What makes another message with the same idempotency key the same.
+
+        Every field is a part of it, unless `_NOT_COMPARED` names the field; or ``original_hash``
+        is all of it.
+        """
+        if self.original_hash is not None:
+            return self.original_hash
+        terms = {f.name: value for f in _TERMS if (value := getattr(self, f.name)) != f.default}
+        return idempotency.fingerprint(self.text, self.files, self.upload_ids, terms)
+
+
+_NOT_COMPARED: Final = frozenset(
+    {
+        # Another one does not make it another order (design: Idempotency).
+        *("conversation", "conversation_id", "metadata", "webhook_endpoint_id"),
+        # They are about the call.
+        *("idempotency_key", "attempt", "follows", "traceparent", "user_id"),
+        *("held", "scheduled", "wait_seconds"),
+    }
+)
+_TERMS: Final = tuple(
+    field
+    for field in fields(NewMessage)
+    if field.name not in _NOT_COMPARED | {"text", "files", "upload_ids", "original_hash"}
+)
 
 
 def conversation_of(caller: Caller, new: NewMessage, now: int) -> ConversationRecord:
@@ -89,7 +120,7 @@ def message_of(
     settings = ctx.settings
     patience = settings.busy_wait_seconds if new.held else settings.turn_limit_seconds
     queued = None
-    if new.when_busy is WhenBusy.QUEUE:
+    if new.busy is WhenBusy.QUEUE:
         queued = max(0, seconds(settings.queue_wait_seconds) - seconds(patience))
     return MessageRecord(
         id=message_id,

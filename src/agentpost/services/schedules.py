@@ -17,7 +17,7 @@ from agentpost.db import accounts
 from agentpost.db import messages as message_rows
 from agentpost.db import schedules as rows
 from agentpost.db.session import Tx
-from agentpost.domain import idempotency, ids, limits
+from agentpost.domain import ids, limits
 from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
 from agentpost.domain.message import WhenBusy
@@ -269,17 +269,16 @@ async def _send(ctx: AppContext, caller: Caller, schedule: ScheduleRecord, plann
     """Accept the message of a run, or find it; its id. Raises `Refusal`."""
     given = json.loads(schedule.message_json)
     files = [InlineFile(f.get("name"), f["url"], None, None) for f in given.get("files", [])]
-    text, max_credits = given.get("message", ""), given.get("max_credits")
+    max_credits = given.get("max_credits")
     new = NewMessage(
-        text=text,
-        fingerprint=idempotency.fingerprint(text, given.get("files", []), []),
+        text=given.get("message", ""),
         conversation=given.get("conversation", ""),
         idempotency_key=run_key(schedule.id, planned),
         metadata=given.get("metadata"),
         webhook_endpoint_id=given.get("webhook_endpoint_id"),
         held=False,
         scheduled=True,
-        when_busy=WhenBusy(given.get("busy", WhenBusy.QUEUE)),
+        busy=WhenBusy(given.get("busy", WhenBusy.QUEUE)),
         max_credits=None if max_credits is None else to_millionths(max_credits),
         response_schema=given.get("response_schema"),
     )

@@ -8,8 +8,9 @@ repeats another by its idempotency key gets that one's message instead.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -18,7 +19,7 @@ from agentpost.db import accounts, conversations, endpoints
 from agentpost.db import history as history_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
-from agentpost.domain import idempotency, ids
+from agentpost.domain import idempotency, ids, limits
 from agentpost.domain import signals as s
 from agentpost.domain.errors import (
     ErrorCode,
@@ -101,6 +102,8 @@ async def admit(
     """
     if new.response_schema is not None:
         await answering.check_schema(new.response_schema)
+    if files and new.idempotency_key is not None:
+        new = replace(new, files=await asyncio.to_thread(_identities, files))
     is_repeat = new.attempt is not None and new.attempt.count > 0
     replayed = await find_replay(ctx, caller, new) if files or is_repeat else None
     if replayed is not None:
@@ -118,6 +121,10 @@ async def admit(
         await admission.unsent(ctx, caller, decision)
         raise
     return Admitted(new, decision, attached)
+
+
+def _identities(files: list[InlineFile]) -> tuple[dict[str, str | None], ...]:
+    return tuple(file.identity() for file in files[: limits.INLINE_FILES_MAX])
 
 
 async def send(
@@ -269,7 +276,7 @@ async def accept(
         signal = s.TurnQueued() if message.turn_began_at is None else s.TurnBegun()
         if not record.create_message(tx, ctx, message, signal):
             raise _KeyTaken
-        if message.turn_state is TurnState.WAITING and new.when_busy is WhenBusy.FAIL:
+        if message.turn_state is TurnState.WAITING and new.busy is WhenBusy.FAIL:
             record.apply_turn(tx, ctx, message, s.BusyRefused(), now)
         lifecycle.message_accepted(tx, message, request)
         # What comes after this commit is not in the answer, and the log says so.
@@ -347,7 +354,7 @@ def _rearm(tx: Tx, ctx: AppContext, message: MessageRecord, new: NewMessage, now
     if free:
         turns.begin(tx, ctx, conversation, message, now)
         record.apply_turn(tx, ctx, message, s.TurnBegun(), now)
-    elif new.when_busy is WhenBusy.FAIL:
+    elif new.busy is WhenBusy.FAIL:
         record.apply_turn(tx, ctx, message, s.BusyRefused(), now)
 
 

@@ -21,7 +21,6 @@ from agentpost.bootstrap import Adapters, close, open_adapters, upgrade_database
 from agentpost.clock import ManualClock
 from agentpost.contract.message import MessageShape
 from agentpost.domain import ids
-from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.records import FileRecord
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.steps import Blobs, Run, Steps
@@ -143,7 +142,6 @@ class Conversation:
         self.clock.advance(_BETWEEN_SECONDS)
         new = NewMessage(
             text.strip(),
-            fingerprint(text, [], []),
             metadata=metadata,
             answer_to=self._sent[-1] if answer is not None else None,
             answer=answer,

@@ -158,7 +158,7 @@ def _draft(call: Call, call_input: CallInput, message: Said, scope: Sequence[obj
         metadata=call_input.metadata,
         response_schema=call_input.response_schema,
         idempotency_key=call.idempotency_key,
-        fingerprint=hashed([*sent, topic(said, [])]),
+        original_hash=hashed([*sent, topic(said, [call_input.message_id])]),
         attempt=attempt if call.idempotency_key is None else None,
     )
 
