@@ -56,7 +56,7 @@ def names() -> list[str]:
 def _tidy(made: str, path: Path) -> str:
     """Lines and imports as they are everywhere: words that are shorter move them."""
     for command in (
-        ["check", "--quiet", "--fix", "--unsafe-fixes", "--select", "I,F401,UP028"],
+        ["check", "--quiet", "--fix", "--unsafe-fixes", "--select", "I,F401,UP028,SIM117"],
         ["format", "--quiet"],
     ):
         done = subprocess.run(  # noqa: S603 - our own linter

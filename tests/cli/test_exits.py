@@ -1,6 +1,7 @@
 """The exit codes of the caller's commands, row by row of the table in docs/cli.md."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,42 @@ def test_1_what_could_not_be_done(server: Server, monkeypatch: pytest.MonkeyPatc
 def test_2_values_of_the_operators_commands(call: tuple[str, ...]) -> None:
     result = run(*call)
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+
+
+NO_SOCKS = ("socks5://user:hidden@127.0.0.1:1", "ALL_PROXY is a SOCKS proxy, for which a package")
+NO_PROXY = ("ftp://user:hidden@127.0.0.1:1", "ALL_PROXY is not the address of a proxy")
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "proxy"),
+    [
+        (("work", "list"), exits.NO_ANSWER, NO_SOCKS),
+        (("work", "list"), exits.NO_ANSWER, NO_PROXY),
+        (("listen",), exits.NO_ANSWER, NO_SOCKS),
+        (("requests", "show", "req_1"), exits.NO_ANSWER, NO_PROXY),
+        (("mcp",), exits.NO_ANSWER, NO_SOCKS),
+        (("login", "http://example.invalid", "--key-stdin"), exits.NO_ANSWER, NO_PROXY),
+        (("verify",), exits.USAGE, NO_SOCKS),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_ends_each_command(
+    call: tuple[str, ...], code: int, proxy: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("AGENTPOST_URL", "http://agents.example.invalid")
+    monkeypatch.setenv("AGENTPOST_KEY", "k")
+    monkeypatch.setenv("ALL_PROXY", proxy[0])
+    result = run(*call, stdin="k")
+    assert result.stderr.startswith(f"agentpost: {proxy[1]}"), result.output
+    assert len(result.stderr.splitlines()) == 1
+    assert result.exit_code == code
+    assert "hidden" not in result.output
+
+
+def test_a_proxy_is_of_no_use_for_this_machine(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    server.on("GET /v1/work", {"object": "list", "data": []})
+    assert run("work", "list", "--json").exit_code == 0

@@ -6,6 +6,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from agentpost_client import (
     ApiError,
@@ -19,7 +22,8 @@ from agentpost_client import (
 )
 from agentpost_client.errors import error_class
 from agentpost_client.refusals import BY_CODE
-from tests.client.scripted import KEY, URL, Talk, answer, message, refusal
+from agentpost_client.wire import host_of
+from tests.client.scripted import KEY, URL, Talk, answer, message, refusal, served
 
 ME = {"user_id": "usr_1", "object": "account"}
 
@@ -95,6 +99,29 @@ async def test_a_timeout_says_how_long_it_was(talk: Talk) -> None:
         await talk("me")
     assert isinstance(caught.value, TimeoutError)
     assert isinstance(caught.value, ConnectionFailed)
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 1e12])
+async def test_any_silence_can_be_allowed(talk: Talk, seconds: float) -> None:
+    """Also one for which no system has a timer."""
+    with served(Starlette(routes=[Route("/v1/me", lambda _: JSONResponse(ME))])) as url:
+        if talk.is_async:
+            async with AsyncClient(url, KEY, timeout=seconds) as client:
+                assert (await client.me()).user_id == "usr_1"
+        else:
+            assert Client(url, KEY, timeout=seconds).me().user_id == "usr_1"
+
+
+@pytest.mark.parametrize(
+    ("link", "host"),
+    [
+        ("https://files.test/a?sig=hidden", "https://files.test"),
+        ("http://[::1]:8080/a", "http://[::1]:8080"),
+        ("http://user:hidden@files.test:1/a", "http://files.test:1"),
+    ],
+)
+def test_of_a_link_only_the_host_is_shown(link: str, host: str) -> None:
+    assert host_of(link) == host
 
 
 async def test_retries_are_logged_without_secrets(

@@ -111,8 +111,9 @@ async def test_remote_files_have_their_places_first(talk: Talk) -> None:
         (7, "is no file"),
         (Attachment("a", ["text"]), "gives str"),  # type: ignore[list-item]
         (Attachment("a", []), "empty"),
+        (Attachment("\udcff.csv", b"a"), r"'\\udcff.csv' is not Unicode text"),
     ],
-    ids=["text", "nameless", "number", "strings", "nothing"],
+    ids=["text", "nameless", "number", "strings", "nothing", "bytes in a name"],
 )
 async def test_what_is_no_file_is_refused(file: Any, text: str, talk: Talk) -> None:
     with pytest.raises(FileRefused, match=text):

@@ -1,10 +1,13 @@
 """`webhooks.unwrap`: what is taken, and what is refused for which reason."""
 
 import json
+from collections.abc import Callable
 from http.client import HTTPMessage
 from typing import Any
 
 import pytest
+import starlette.datastructures
+import werkzeug.datastructures
 
 from agentpost.contract import signing
 from agentpost_client import ConfigError, WebhookRefused, webhooks
@@ -50,14 +53,47 @@ def test_the_data_are_records() -> None:
     assert (event.data.reply, event.data.final) == ("Héllo", True)
 
 
-def test_text_and_headers_of_any_kind_are_taken() -> None:
-    body, headers = signed(MESSAGE)
-    shouted = [(name.upper(), value) for name, value in headers.items()]
-    assert webhooks.unwrap(body.decode(), shouted, SECRET, now=NOW).id == "evt_1"
-    parsed: Any = HTTPMessage()
+def message_of(headers: dict[str, str]) -> HTTPMessage:
+    """As http.server has them."""
+    parsed = HTTPMessage()
     for name, value in headers.items():
         parsed[name] = value
-    assert webhooks.unwrap(body, parsed, SECRET, now=NOW).id == "evt_1"
+    return parsed
+
+
+@pytest.mark.parametrize(
+    "shaped",
+    [
+        message_of,
+        starlette.datastructures.Headers,
+        lambda given: werkzeug.datastructures.Headers(given).items(),
+        lambda given: [(name.upper(), value) for name, value in given.items()],
+        # ASGI
+        lambda given: [(name.encode(), value.encode()) for name, value in given.items()],
+        # AWS Lambda: multiValueHeaders, and what is no text beside ours
+        lambda given: {name.title(): [value] for name, value in given.items()} | {"Length": 7},
+        lambda given: {name.encode(): value.encode() for name, value in given.items()},
+        # two lines of one header
+        lambda given: [*given.items(), ("Webhook-Signature", "v1,AAAA")],
+    ],
+)
+def test_headers_of_any_framework_are_taken(shaped: Callable[[dict[str, str]], Any]) -> None:
+    body, headers = signed(MESSAGE)
+    event = webhooks.unwrap(body.decode(), shaped(headers), SECRET, now=NOW)
+    assert isinstance(event, webhooks.MessageEvent)
+    assert event.data.reply == "Héllo"
+
+
+@pytest.mark.parametrize("headers", [None, "webhook-id: evt_1", 7, ["webhook-id"], {7: "a"}])
+def test_what_are_no_headers_is_our_mistake(headers: Any) -> None:
+    with pytest.raises(TypeError, match="headers, of the type"):
+        webhooks.unwrap(b"{}", headers, SECRET, now=NOW)
+
+
+@pytest.mark.parametrize("payload", [MESSAGE, None, 7])
+def test_a_parsed_body_is_our_mistake(payload: Any) -> None:
+    with pytest.raises(TypeError, match="give the body as it came"):
+        webhooks.unwrap(payload, signed(MESSAGE)[1], SECRET, now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +127,7 @@ def test_clocks_may_be_five_minutes_apart(off: int) -> None:
         ({"webhook-id": ""}, "webhook-id"),
         ({"webhook-timestamp": str(NOW + 1)}, "No signature"),
         ({"webhook-timestamp": "soon"}, "no number"),
+        ({"webhook-timestamp": "9" * 5000}, "no number"),
         ({"webhook-signature": "v1,AAAA"}, "No signature"),
         ({"webhook-signature": "v1,é"}, "No signature"),
         ({"webhook-signature": "v2,AAAA v1"}, "No signature"),

@@ -2,8 +2,10 @@
 
 import json
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 
@@ -53,7 +55,24 @@ def django(program: ModuleType) -> Post:
     return post
 
 
-@pytest.mark.parametrize("framework", [fastapi, flask, django], ids=lambda each: each.__name__)
+def aws_lambda(program: ModuleType) -> Post:
+    """Called by turns as API Gateway's HTTP API calls a function, and as a load balancer may."""
+    turns = count()
+
+    def post(body: bytes, headers: Mapping[str, str]) -> int:
+        plain = {"headers": dict(headers), "body": body.decode(), "isBase64Encoded": False}
+        lists = {name.title(): [value] for name, value in headers.items()}
+        coded = {"body": b64encode(body).decode(), "isBase64Encoded": True}
+        call = {"headers": None, "multiValueHeaders": lists, **coded}
+        answer = program.handler(plain if next(turns) % 2 else call, None)
+        return int(answer["statusCode"])
+
+    return post
+
+
+@pytest.mark.parametrize(
+    "framework", [fastapi, flask, django, aws_lambda], ids=lambda each: each.__name__
+)
 def test_a_receiver_takes_what_is_signed(
     framework: Callable[[ModuleType], Post], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -185,7 +185,11 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
     assert set(wheels) == {"agentpost", "agentpost_client"}
     server, client = (content(wheels[name]) for name in ("agentpost", "agentpost_client"))
     assert any(text.startswith("agentpost-client") for text in server["requires"])
-    assert client["requires"] == ["anyio>=4.12", "httpx2>=2.16"]
+    assert client["requires"] == [
+        "anyio>=4.12",
+        "httpx2>=2.16",
+        "httpx2[socks]>=2.16;extra=='socks'",
+    ]
     assert (server["version"], client["version"]) == (
         agentpost.__version__,
         agentpost_client.__version__,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import httpx2
 import pytest
@@ -25,8 +26,8 @@ def no_wires_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     opened: list[Wire] = []
     begin = Wire.__init__
 
-    def remember(self: Wire, transport: httpx2.AsyncBaseTransport | None = None) -> None:
-        begin(self, transport)
+    def remember(self: Wire, open_http: Callable[..., httpx2.AsyncClient]) -> None:
+        begin(self, open_http)
         opened.append(self)
 
     monkeypatch.setattr(Wire, "__init__", remember)
@@ -36,7 +37,7 @@ def no_wires_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def caller(answers: Answers, pauses: list[float] | None = None) -> Caller:
-    wire = Wire(httpx2.MockTransport(answers))
+    wire = Wire(partial(httpx2.AsyncClient, transport=httpx2.MockTransport(answers)))
     kept = pauses if pauses is not None else []
     return Caller(wire, URL, "svc_key_1", [], kept.append)
 

@@ -156,7 +156,7 @@ def describe(error: AgentpostError, server: Server | None) -> str:
         case ConnectionFailed():
             hint = f"is the server running? `agentpost serve` starts one; check {source}"
             text = str(error)
-        case ConfigError():
+        case ConfigError() if server is None:
             text, hint = str(error), _LOG_IN
         case _:
             text, hint = str(error), ""

@@ -10,7 +10,7 @@ from typing import Final
 import typer
 
 from agentpost.cli import exits
-from agentpost.cli.connection import resolve
+from agentpost.cli.connection import errors_told, resolve
 from agentpost.cli.errors import fail, say
 from agentpost.cli.options import ProfileName
 
@@ -42,7 +42,8 @@ def mcp(profile: ProfileName = None) -> None:
         fail(str(problem), exits.NO_ANSWER)
     server = resolve(profile)
     try:
-        asyncio.run(_serve(server.url, server.key))
+        with errors_told(server):
+            asyncio.run(_serve(server.url, server.key))
     except KeyboardInterrupt:
         say("stopped; the agent continues the work that was sent")
 

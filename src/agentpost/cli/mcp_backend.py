@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ from agentpost.domain.errors import ErrorCode
 from agentpost.domain.limits import WAIT_SECONDS_MAX
 from agentpost.doors.mcp.backend import BackendError, Change, Json, NewSend
 from agentpost.doors.writing import read
+from agentpost_client.proxies import open_http
 from agentpost_client.sse import MEDIA_TYPE, EventLines
 
 _SECONDS_MAX: Final = 90.0
@@ -32,17 +34,19 @@ class _NoStream(Exception):
 
 
 class HttpBackend:
-    """See `Backend`. ``url`` has no path; the key is sent to the API only."""
+    """See `Backend`. ``url`` has no path; the key is sent to the API only. Raises `ConfigError`
+    for a proxy of the environment that cannot be used."""
 
     def __init__(
         self, url: str, key: str, transport: httpx2.AsyncBaseTransport | None = None
     ) -> None:
         self._url = url
         headers = {"Authorization": f"Bearer {key}", "User-Agent": "agentpost-mcp"}
-        self._api = httpx2.AsyncClient(
-            base_url=url, headers=headers, timeout=_SECONDS_MAX, transport=transport
+        opened = partial(
+            open_http, httpx2.AsyncClient, url, timeout=_SECONDS_MAX, transport=transport
         )
-        self._links = httpx2.AsyncClient(timeout=_SECONDS_MAX, transport=transport)
+        self._api = opened(base_url=url, headers=headers)
+        self._links = opened()
 
     async def aclose(self) -> None:
         """Release the connections."""

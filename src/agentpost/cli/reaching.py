@@ -46,9 +46,11 @@ def reach(address: str) -> str:
 
 
 def _away(url: str, error: AgentpostError) -> str:
-    from agentpost_client import ConnectionFailed, RequestTimeout
+    from agentpost_client import ConfigError, ConnectionFailed, RequestTimeout
 
     text = str(error).rstrip(".")
+    if isinstance(error, ConfigError):
+        return text  # a proxy of the environment
     if isinstance(error, RequestTimeout) or not isinstance(error, ConnectionFailed):
         return f"{text} → is the address right, and may this machine reach it?"
     if "CERTIFICATE_VERIFY_FAILED" in text:

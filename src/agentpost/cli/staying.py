@@ -34,15 +34,17 @@ def staying_connected(profile: str | None = None) -> Iterator[tuple[Client, Serv
     import httpx2
 
     from agentpost_client import Client
+    from agentpost_client.proxies import open_http
 
     server = resolve(profile)
     notices = _Notices()
+    hooks = {"response": [notices.answered]}
     handler = _Said(logging.WARNING)
     _SAID_BY_THE_CLIENT.addHandler(handler)
     try:
         with (
             errors_told(server),
-            httpx2.Client(event_hooks={"response": [notices.answered]}) as http,
+            open_http(httpx2.Client, server.url, event_hooks=hooks) as http,
             Client(
                 server.url,
                 server.key,

@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
@@ -23,7 +24,7 @@ from agentpost.cli.verify_report import announce, close, count, report, show_lis
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
     from agentpost.verify.check import Group
-    from agentpost.verify.probe import Options
+    from agentpost.verify.probe import Options, Probe
     from agentpost.verify.receiver import Receiver
     from agentpost.verify.runner import Result
 
@@ -87,12 +88,11 @@ def verify(
 def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
     """Carry out the checks and tell; the exit code."""
     from agentpost.verify.cleanup import leave
-    from agentpost.verify.probe import Probe
     from agentpost.verify.runner import Outcome, Unusable, knock, run
 
     screen = _screen(as_json)
     results: list[Result] = []
-    with Interruption() as interruption, closing(Probe(options)) as probe:
+    with Interruption() as interruption, closing(_probing(options)) as probe:
         try:
             knock(probe)
         except Unusable as error:
@@ -142,9 +142,12 @@ def _options(
     timeout: float,
     hooks: Receiver | None,
 ) -> Options:
+    import httpx2
+
     from agentpost.verify.probe import Options
     from agentpost_client.config import resolve_config
     from agentpost_client.errors import ConfigError
+    from agentpost_client.proxies import open_http
 
     try:
         config = resolve_config(url, key)
@@ -159,7 +162,18 @@ def _options(
         patience=timeout,
         pause=time.sleep,
         hooks=hooks,
+        open_http=partial(open_http, httpx2.AsyncClient, config.url),
     )
+
+
+def _probing(options: Options) -> Probe:
+    from agentpost.verify.probe import Probe
+    from agentpost_client.errors import ConfigError
+
+    try:
+        return Probe(options)
+    except ConfigError as error:  # a proxy of the environment
+        _refuse(str(error))
 
 
 def _receiver(ends: ExitStack, url: str | None, port: int | None) -> Receiver | None:

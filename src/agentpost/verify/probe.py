@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
 
+import httpx2
+
 from agentpost.domain.limits import MEBIBYTE
 from agentpost.verify.caller import Caller, Pause
 from agentpost.verify.exchange import Exchange
@@ -39,6 +41,7 @@ class Options:
 
     ``nonce``: part of every name, so that two probes never collide. ``patience``: seconds to wait
     for the agent or a delivery. ``hooks``: receives webhooks when they are to be proved.
+    ``open_http``: see `Wire`.
     """
 
     url: str
@@ -48,6 +51,7 @@ class Options:
     pause: Pause
     second_key: str | None = None
     hooks: Receiver | None = None
+    open_http: Callable[..., httpx2.AsyncClient] = httpx2.AsyncClient
 
 
 @dataclass
@@ -75,7 +79,7 @@ class Probe:
         self.nonce = options.nonce
         self.patience = options.patience
         self.hooks = options.hooks
-        self._wire = Wire()
+        self._wire = Wire(options.open_http)
         self._pause = options.pause
         self._samples: dict[str, Any] = {}
         self._conversations = 0

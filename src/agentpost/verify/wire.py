@@ -7,7 +7,7 @@ is, so requests run on one in a thread of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, Final
@@ -31,20 +31,16 @@ class Overdue(Exception):
 
 
 class Wire:
-    """Connections, to be used from any thread. Close it at the end."""
+    """Connections, to be used from any thread; ``open_http`` makes an HTTP client with the given
+    ``limits``. Close it at the end."""
 
-    def __init__(self, transport: httpx2.AsyncBaseTransport | None = None) -> None:
+    def __init__(self, open_http: Callable[..., httpx2.AsyncClient] = httpx2.AsyncClient) -> None:
+        self._kept = open_http(limits=httpx2.Limits(keepalive_expiry=IDLE_SECONDS_MAX))
+        self._fresh = open_http(limits=httpx2.Limits(max_keepalive_connections=0))
         self._ends = ExitStack()
         self._portal = self._ends.enter_context(start_blocking_portal(name="verify-wire"))
-        self._kept = self._client(httpx2.Limits(keepalive_expiry=IDLE_SECONDS_MAX), transport)
-        self._fresh = self._client(httpx2.Limits(max_keepalive_connections=0), transport)
-
-    def _client(
-        self, limits: httpx2.Limits, transport: httpx2.AsyncBaseTransport | None
-    ) -> httpx2.AsyncClient:
-        client = httpx2.AsyncClient(limits=limits, transport=transport)
-        self._ends.callback(self._portal.call, client.aclose)
-        return client
+        for client in (self._kept, self._fresh):
+            self._ends.callback(self._portal.call, client.aclose)
 
     def close(self) -> None:
         """Release the connections and the thread."""

@@ -76,6 +76,14 @@ class Outgoing:
     content_type: str | None
     source: Path | bytes | tuple[IO[bytes], int] = field(repr=False)
 
+    def __post_init__(self) -> None:
+        """Raises `FileRefused` for a name that JSON cannot carry: disks have names of any bytes."""
+        if any("\ud800" <= character <= "\udfff" for character in self.name):
+            raise FileRefused(
+                f"The name {self.name!a} is not Unicode text: rename the file, or send it as"
+                " Attachment(name, file)."
+            )
+
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
         """Its bytes; raises `FileRefused`. A file the caller opened is left open."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 import httpx2
@@ -46,11 +46,12 @@ def resolve_config(
     return Config(url.rstrip("/").removesuffix("/v1"), key)
 
 
-def is_http_url(url: str) -> bool:
-    """Whether it is an absolute http or https address with a host and a possible port."""
+def is_http_url(url: str, schemes: Container[str] = ("http", "https")) -> bool:
+    """Whether it is an absolute address of one of the schemes, with a host and a possible port."""
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL:
         return False
-    port = 1 if parsed.port is None else parsed.port  # none given: the scheme's own
-    return parsed.scheme in ("http", "https") and bool(parsed.host) and 1 <= port <= PORT_MAX
+    host, port = parsed.host, 1 if parsed.port is None else parsed.port  # None: the scheme's own
+    is_host = bool(host) and ("%" not in host or ":" in host)  # %: quoted, or an IPv6 zone
+    return parsed.scheme in schemes and is_host and 1 <= port <= PORT_MAX

@@ -24,7 +24,7 @@ import hmac
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from agentpost_client.errors import ConfigError, WebhookRefused
@@ -50,12 +50,20 @@ __all__ = [
 
 TOLERANCE_SECONDS = 300.0
 SECRET_PREFIX = "whsec_"  # noqa: S105 - what secrets begin with, not one of them
+_DIGITS_MAX = 12
+"""Of a time in seconds: that is for 30,000 years."""
 _HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
+
+Value: TypeAlias = str | bytes | Iterable[str] | Iterable[bytes]
+Headers: TypeAlias = (
+    Mapping[str, Value] | Mapping[bytes, Value] | Iterable[tuple[str | bytes, Value]]
+)
+"""Such as those of WSGI and ASGI frameworks, of http.server, and of events of AWS Lambda."""
 
 
 def unwrap(
     payload: bytes | str,
-    headers: Mapping[str, str] | Iterable[tuple[str, str]],
+    headers: Headers,
     secret: str | Sequence[str],
     *,
     tolerance: float = TOLERANCE_SECONDS,
@@ -63,22 +71,25 @@ def unwrap(
 ) -> Event:
     """The event in a webhook request that was signed with the secret and is not too old.
 
-    ``payload`` is the body as it came. ``headers`` are the request's, in any case. While a secret
-    is rotated give both: one of them has to fit. ``tolerance`` is how far the sender's clock may
-    be from ours (or from ``now``, unix seconds), in seconds. Raises `WebhookRefused`; answer such
-    a request with 400. Raises `ConfigError` for a secret that is none.
+    ``payload`` is the body as it came. ``headers`` are the request's as a framework has them: a
+    mapping or pairs, of text or bytes, in any case, with one value or a list. While a secret is
+    rotated give both: one of them has to fit. ``tolerance`` is how far the sender's clock may be
+    from ours (or from ``now``, unix seconds), in seconds. Raises `WebhookRefused`; answer such a
+    request with 400. Raises `ConfigError` for a secret that is none, and `TypeError` for a body
+    that was parsed and for what are no headers.
     """
     keys = [_key(each) for each in ([secret] if isinstance(secret, str) else secret)]
     if not keys:
         raise ConfigError("No webhook secret: give the one shown when the endpoint was created.")
-    body = payload.encode() if isinstance(payload, str) else bytes(payload)
-    read: Any = getattr(headers, "items", None)  # http.server's have it and are no mapping
-    items: Any = headers if read is None else read()
-    given = {name.lower(): value for name, value in items}
-    missing = [name for name in _HEADERS if not given.get(name)]
+    body = _bytes(payload)
+    values = _values(headers)
+    missing = [name for name in _HEADERS if not values.get(name)]
     if missing:
-        raise WebhookRefused(f"The request has no header {missing[0]}: it is no signed webhook.")
-    event_id, timestamp, signatures = (given[name] for name in _HEADERS)
+        raise WebhookRefused(
+            f"The headers have no {missing[0]}: the request is no signed webhook, or something on"
+            " the way left it out."
+        )
+    event_id, timestamp, signatures = (values[name] for name in _HEADERS)
     _check_time(timestamp, time.time() if now is None else now, tolerance)
     if not _is_signed(keys, event_id, timestamp, body, signatures):
         raise WebhookRefused(
@@ -92,11 +103,44 @@ def sign(
     payload: bytes | str, secret: str, *, event_id: str | None = None, timestamp: int | None = None
 ) -> dict[str, str]:
     """The headers a server sends with such a body, for the tests of your own endpoint."""
-    body = payload.encode() if isinstance(payload, str) else payload
+    body = _bytes(payload)
     event_id = event_id or f"evt_{uuid4().hex}"
     at = str(int(time.time()) if timestamp is None else timestamp)
     signature = base64.b64encode(_digest(_key(secret), event_id, at, body)).decode()
     return dict(zip(_HEADERS, (event_id, at, f"v1,{signature}"), strict=True))
+
+
+def _bytes(payload: bytes | str) -> bytes:
+    if isinstance(payload, str):
+        return payload.encode("utf-8", "surrogatepass")
+    if isinstance(payload, bytes | bytearray | memoryview):
+        return bytes(payload)
+    raise TypeError(
+        f"The payload is of the type {type(payload).__name__}: give the body as it came, as bytes"
+        " or text. JSON that was parsed and printed again has other bytes than those signed."
+    )
+
+
+def _values(headers: Headers) -> dict[str, str]:
+    """Those of `_HEADERS` that are there; of several values all, with a blank between, as
+    signatures are written."""
+    read: Any = getattr(headers, "items", None)  # http.server's have it and are no mapping
+    items: Any = headers if read is None else read()
+    values: dict[str, list[str]] = {name: [] for name in _HEADERS}
+    try:
+        for name, value in items:
+            if (place := values.get(_text(name).lower())) is not None:
+                place += map(_text, [value] if isinstance(value, str | bytes) else value)
+    except (TypeError, ValueError, AttributeError):
+        raise TypeError(
+            f"The headers, of the type {type(headers).__name__}, cannot be read: give a mapping or"
+            " pairs, of text or bytes."
+        ) from None
+    return {name: " ".join(each) for name, each in values.items()}
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value
 
 
 def _key(secret: str) -> bytes:
@@ -113,7 +157,7 @@ def _key(secret: str) -> bytes:
 
 
 def _check_time(timestamp: str, now: float, tolerance: float) -> None:
-    if not (timestamp.isascii() and timestamp.isdigit()):
+    if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= _DIGITS_MAX):
         raise WebhookRefused("The header webhook-timestamp is no number of seconds.")
     age = now - int(timestamp)
     if abs(age) > tolerance:
@@ -144,7 +188,7 @@ def _is_signed(
 
 
 def _digest(key: bytes, event_id: str, timestamp: str, body: bytes) -> bytes:
-    signed = b".".join((event_id.encode(), timestamp.encode(), body))
+    signed = b".".join((_bytes(event_id), timestamp.encode(), body))
     return hmac.new(key, signed, hashlib.sha256).digest()
 
 

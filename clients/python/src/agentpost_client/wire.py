@@ -28,6 +28,8 @@ from agentpost_client.records import Record, WrongShape
 from agentpost_client.version import __version__
 
 CONNECT_SECONDS = 5.0
+SILENCE_SECONDS_MAX = 10.0**6
+"""Systems have no timers of more than 24 days: a longer silence is cut to this."""
 CHUNK_BYTES = 2**18
 """Of a download, held in memory and written at once."""
 NOT_MODIFIED = 304
@@ -151,7 +153,7 @@ def form_request(url: str, form: FileForm, timeout_seconds: float) -> dict[str, 
 
 def timeout(seconds: float) -> httpx2.Timeout:
     """A silence of that many seconds is a fault; connecting has its own, shorter limit."""
-    return httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
+    return httpx2.Timeout(min(seconds, SILENCE_SECONDS_MAX), connect=min(CONNECT_SECONDS, seconds))
 
 
 def read_answer(response: httpx2.Response, body: bytes) -> Answer:
@@ -191,7 +193,7 @@ def _limit(error: httpx2.RequestError, name: str) -> str:
 def host_of(url: str) -> str:
     """Of a link only this is shown: the rest of it is a key to the file."""
     link = urlsplit(url)
-    return f"{link.scheme}://{link.hostname}"
+    return f"{link.scheme}://{link.netloc.rpartition('@')[2]}"
 
 
 def total_bytes(response: httpx2.Response) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Self, Unpack
 import httpx2
 
 from agentpost_client._async import io
+from agentpost_client._async.connections import AsyncConnections
 from agentpost_client._async.events import AsyncEvents
 from agentpost_client._async.files import AsyncFiles
 from agentpost_client._async.messages import AsyncMessages
@@ -84,10 +85,8 @@ class AsyncClient:
             policy = limited(policy, max_retries)
         config = resolve_config(url, key)
         options = Options(config, checked_timeout(timeout), policy, on_retry, clock)
-        self._owned = httpx2.AsyncClient() if http_client is None else None
-        http = self._owned if http_client is None else http_client
-        assert http is not None
-        self._use(AsyncTransport(options, http, sleep))
+        self._owned: AsyncConnections | None = AsyncConnections(config.url, http_client)
+        self._use(AsyncTransport(options, self._owned, sleep))
 
     def _use(self, transport: AsyncTransport) -> None:
         self._transport = transport

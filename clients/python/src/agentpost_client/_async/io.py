@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
 from typing import ParamSpec, TypeVar
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
 from agentpost_client.attachments import Attachment
@@ -17,6 +19,19 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 sleep = anyio.sleep
+
+PLACE = "event loop"
+"""What connections belong to, in words."""
+
+
+def place() -> object:
+    """The event loop that runs."""
+    return anyio.lowlevel.current_token().native_token
+
+
+def is_over(place: object) -> bool:
+    """Whether the loop has ended, so that its connections can only be dropped."""
+    return isinstance(place, asyncio.AbstractEventLoop) and place.is_closed()
 
 
 async def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

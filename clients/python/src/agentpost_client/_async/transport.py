@@ -12,6 +12,7 @@ from typing import TypeVar
 import httpx2
 
 from agentpost_client._async import io
+from agentpost_client._async.connections import AsyncConnections
 from agentpost_client.attachments import Progress
 from agentpost_client.form import FileForm
 from agentpost_client.options import Options
@@ -71,7 +72,7 @@ class AsyncTransport:
     def __init__(
         self,
         options: Options,
-        http: httpx2.AsyncClient,
+        http: AsyncConnections,
         sleep: Callable[[float], Awaitable[object]],
     ) -> None:
         self.options = options

@@ -14,6 +14,7 @@ from typing import Any, Self, Unpack
 import httpx2
 
 from agentpost_client._sync import io
+from agentpost_client._sync.connections import Connections
 from agentpost_client._sync.events import Events
 from agentpost_client._sync.files import Files
 from agentpost_client._sync.messages import Messages
@@ -85,10 +86,8 @@ class Client:
             policy = limited(policy, max_retries)
         config = resolve_config(url, key)
         options = Options(config, checked_timeout(timeout), policy, on_retry, clock)
-        self._owned = httpx2.Client() if http_client is None else None
-        http = self._owned if http_client is None else http_client
-        assert http is not None
-        self._use(Transport(options, http, sleep))
+        self._owned: Connections | None = Connections(config.url, http_client)
+        self._use(Transport(options, self._owned, sleep))
 
     def _use(self, transport: Transport) -> None:
         self._transport = transport

@@ -4,6 +4,7 @@ the same names for asyncio.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import AsyncIterable, Callable, Iterator
 from typing import ParamSpec, TypeVar
@@ -15,6 +16,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 sleep = time.sleep
+
+PLACE = "process"
+"""What connections belong to, in words."""
+
+
+def place() -> object:
+    """This process. One that was forked from it would share its connections, and each of the two
+    would read answers to the other."""
+    return os.getpid()
+
+
+def is_over(place: object) -> bool:
+    """Whether it is the process that this one was forked from. Its connections live on there."""
+    return place != os.getpid()
 
 
 def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -13,6 +13,7 @@ from typing import TypeVar
 import httpx2
 
 from agentpost_client._sync import io
+from agentpost_client._sync.connections import Connections
 from agentpost_client.attachments import Progress
 from agentpost_client.form import FileForm
 from agentpost_client.options import Options
@@ -72,7 +73,7 @@ class Transport:
     def __init__(
         self,
         options: Options,
-        http: httpx2.Client,
+        http: Connections,
         sleep: Callable[[float], object],
     ) -> None:
         self.options = options
