@@ -6,6 +6,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 # A server of one's own needs a fifth of what the tests do: 350 MB, and is there in a minute.
 SERVES := .venv/.serves
+# Generators of clients that the tests run. They need other versions of what the server needs.
+GENERATORS := .tools/generators/.ready
 # Arguments of serve, test and bench: make serve ARGS="--port 9000"
 ARGS ?=
 # Test processes: three more than processors, since tests wait for what they started half of the time;
@@ -26,7 +28,7 @@ QUICK := tests/domain tests/contract tests/house tests/client tests/observabilit
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick lives simulate chaos check lint types imports format generate docs release-check api-changes sbom audit deploy gallery screenshots sizes bench clean
+.PHONY: help setup serve test quick generators lives simulate chaos check lint types imports format generate docs release-check api-changes sbom audit deploy gallery screenshots sizes bench clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -36,13 +38,19 @@ setup: $(READY) ## Make the environment in .venv with every extra and the tests
 serve: $(if $(wildcard $(READY)),$(READY),$(SERVES)) ## Start the server; ARGS are those of `agentpost serve`
 	@exec $(BIN)/agentpost serve $(ARGS)
 
-test: $(READY) ## Run all tests in parallel; ARGS are pytest's
+test: $(READY) $(GENERATORS) ## Run all tests in parallel; ARGS are pytest's
 	@.ci/browser
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 quick: $(READY) ## Run the tests that need no server and no database but SQLite, in a minute
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -k "not postgres" --durations=0 \
 	  --durations-min=5 $(QUICK) $(ARGS)
+
+generators: $(READY) $(GENERATORS) ## Make, compile and call clients with every generator of docs/api.md; minutes
+	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; \
+	$$uv pip install --quiet --python .tools/generators/bin/python \
+	  -r tests/generators/requirements.txt -r tests/generators/requirements-all.txt
+	@$(BIN)/python -m pytest -n 2 tests/generators/*.py $(ARGS)
 
 lives: $(READY) ## Play twenty times as many random lives of an account as `make test` does
 	@TEST_LIVES=20 $(BIN)/python -m pytest -n 2 --timeout 0 \
@@ -122,6 +130,12 @@ bench: $(READY) ## Measure; ARGS are those of benchmarks/run.py
 
 clean: ## Remove the environment and every cache
 	rm -rf site .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(GENERATORS): tests/generators/requirements.txt | $(READY)
+	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; \
+	$$uv venv --quiet --allow-existing --python $(BIN)/python $(@D) && \
+	$$uv pip install --quiet --python $(@D)/bin/python -r $<
+	@touch $@
 
 # The interpreter is the one .venv has, while that is new enough, else the first such on PATH: asked
 # for its own path, since a shim's path would make uv build .venv anew each time. uv is the one on
