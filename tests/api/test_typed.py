@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agentpost.domain.schema_drafts import DRAFT
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
@@ -184,6 +185,22 @@ def test_a_plain_question_takes_any_answer(caller: Caller, names: list[str]) -> 
     message = caller.send([["ask", "Which?"]], conversation=names.pop())
     answered = caller.send([["answer"]], answer_to=message["id"], answer=[1])
     assert answered["reply"] == f'["{message["id"]}", [1]]'
+
+
+@pytest.mark.rule("Additions typedQuestions-1", "Additions structuredOutput-1")
+def test_a_schema_of_an_earlier_draft_is_taken(caller: Caller, names: list[str]) -> None:
+    draft = {"$schema": "http://json-schema.org/draft-07/schema#"}
+    pair: Json = {**draft, "items": [{"type": "integer"}, {"type": "string"}]}
+    message = asked(caller, names, {"schema": pair})
+    schema = message["answer_format"]["schema"]
+    assert schema == {"$schema": DRAFT, "prefixItems": pair["items"]}
+    fields = {"message": "go", "answer_to": message["id"], "answer": ["x"]}
+    assert problem(caller, **fields)[0] == "answer"
+
+    message = caller.send([["output", ["x"], [1, "x"]]], response_schema=pair)
+    assert (message["output"], message["reply"][:13]) == ([1, "x"], "1 problems: $")
+    field, text = problem(caller, message="go", response_schema={**draft, "prefixItems": [{}]})
+    assert (field, text[:16]) == ("response_schema", "prefixItems mean")
 
 
 # --- output ---------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from openai import BadRequestError, ConflictError, NotFoundError, OpenAI
 from pydantic import BaseModel
 
 from tests.e2e.server import KEY, AgentServer
+from tests.node import run_official
 
 MODEL = "agentpost"
 
@@ -87,6 +88,32 @@ def test_an_output_fits_the_class_of_the_caller(client: OpenAI) -> None:
     assert (asked.status, asked.output_text) == ("completed", "Which year?")
     with pytest.raises(BadRequestError, match="response_schema"):
         client.responses.create(model=MODEL, input="x", text=as_text({"type": 7}))
+
+
+class Tree(BaseModel):
+    """What contains itself."""
+
+    name: str
+    children: list["Tree"]
+
+
+def test_an_output_fits_a_class_that_contains_itself(client: OpenAI) -> None:
+    tree = {"name": "a", "children": [{"name": "b", "children": [{"name": "c", "children": []}]}]}
+    wrong = {"name": "a", "children": [{"name": "b", "children": [{"name": 3, "children": []}]}]}
+    text = json.dumps([["output", wrong, tree]])
+    answer = client.responses.parse(model=MODEL, input=text, text_format=Tree)
+    assert answer.output_parsed == Tree.model_validate(tree)
+    assert "$.children[0].children[0].name" in (answer.model_extra or {})["agentpost"]["reply"]
+
+
+@pytest.mark.timeout(300)  # npm may install packages first
+def test_javascript_clients_get_what_fits_a_schema_of_zod(server: AgentServer) -> None:
+    """Their schemas are of draft-07."""
+    printed = run_official("structured.mjs", BASE_URL=f"{server.url}/openai/v1", KEY=KEY)
+    results = json.loads(printed)
+    assert len(results) == 4
+    for value, *parsed in results:
+        assert parsed == [value] * len(parsed)
 
 
 def as_text(schema: dict[str, Any]) -> Any:

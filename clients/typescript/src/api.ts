@@ -474,8 +474,9 @@ export interface MessageInput {
   /** Up to 16 labels of your own, given back unchanged. */
   metadata?: Record<string, string> | null;
   /**
-   * A JSON Schema (2020-12) of up to 16 KiB that the message's `output` has to fit. Its references
-   * name parts of itself, and none contains itself.
+   * A JSON Schema of up to 16 KiB that the message's `output` has to fit: of draft 2020-12, or of
+   * an earlier one that `$schema` names (06, 07, 2019-09), as far as it means the same. Its
+   * references name parts of itself; a part may contain itself.
    */
   response_schema?: Record<string, unknown> | null;
   /** Finished uploads; up to 10, 1 GB together. */
@@ -747,8 +748,9 @@ export interface ScheduledMessageInput {
   message: string;
   metadata?: Record<string, string> | null;
   /**
-   * A JSON Schema (2020-12) of up to 16 KiB that the message's `output` has to fit. Its references
-   * name parts of itself, and none contains itself.
+   * A JSON Schema of up to 16 KiB that the message's `output` has to fit: of draft 2020-12, or of
+   * an earlier one that `$schema` names (06, 07, 2019-09), as far as it means the same. Its
+   * references name parts of itself; a part may contain itself.
    */
   response_schema?: Record<string, unknown> | null;
   webhook_endpoint_id?: string | null;

@@ -176,7 +176,8 @@ class Turn(Protocol):
 
         Args:
             choices: 1 to 50 different texts of up to 200 characters, one of which is the answer.
-            schema: a JSON Schema (2020-12) of up to 16 KiB that the answer has to fit.
+            schema: a JSON Schema of up to 16 KiB that the answer has to fit: of draft 2020-12, or
+                of draft-06, draft-07 or 2019-09, which becomes 2020-12.
 
         Raises `ValueError` for others, and for both at once.
         """

@@ -2,8 +2,9 @@
 
 A schema comes from a caller or an agent, so it is bounded before it is compiled: by its size, by
 its depth, and by how many parts it has when each reference is replaced by what it names. Without
-the last, a few references that double each other would keep the validator busy for hours. Patterns
-are matched in linear time, and nothing is ever fetched (design: Typed questions).
+the last, a few references that double each other would keep the validator busy for hours. A schema
+that contains itself is counted until it does, and what is compared with it is bounded in depth.
+Patterns are matched in linear time, and nothing is ever fetched (design: Typed questions).
 """
 
 from __future__ import annotations
@@ -12,14 +13,10 @@ import json
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
 
-from agentpost.domain.limits import (
-    PROBLEMS_MAX,
-    SCHEMA_BYTES_MAX,
-    SCHEMA_DEPTH_MAX,
-    SCHEMA_PARTS_MAX,
-)
+from agentpost.domain.limits import PROBLEMS_MAX, RECURSION_DEPTH_MAX, SCHEMA_BYTES_MAX
+from agentpost.domain.schema_drafts import as_2020_12
+from agentpost.domain.schema_parts import Size, size_of
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -30,21 +27,19 @@ _ALL_PROBLEMS_WORK_MAX: Final = 20_000
 """Parts of the schema times values: above it only the first problem is looked for, since naming all
 of them costs a hundred times what finding one does."""
 _WORK_MAX: Final = 20_000_000
+_RECURSIVE_WORK_MAX: Final = 2_000_000
+"""The same with each loop followed to the depth of the value: with more, no problem is named, since
+that takes time and memory in proportion."""
+_ALTERNATIVES_MAX: Final = 100
+"""``anyOf`` and ``oneOf`` within each other when a problem is named: each takes 2 KB of the stack,
+and the time grows with their square."""
 _PATTERN_BYTES: Final = 400_000
-_PATTERN_PARTS: Final = 100
-"""As how many parts a pattern counts: making it ready takes as long."""
 _PROBLEM_CHARACTERS: Final = 300
-_REFUSED: Final = ("$dynamicRef", "$recursiveRef", "$dynamicAnchor", "$anchor", "$vocabulary")
-_REPEATING: Final = ("unevaluatedProperties", "unevaluatedItems")
-_DATA: Final = ("const", "enum", "default", "examples", "required", "type", "dependentRequired")
-"""Keywords whose values are no schemas."""
-_NAMED: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-"""Keywords with a schema for each name."""
-DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 def check(schema: object) -> dict[str, Any]:
-    """The schema, when it may be used; raises `ValueError` with what is wrong."""
+    """The schema as one of draft 2020-12; raises `ValueError`, with what is wrong, for one that may
+    not be used."""
     if not isinstance(schema, dict):
         raise ValueError("must be a JSON Schema: an object")
     try:
@@ -53,43 +48,55 @@ def check(schema: object) -> dict[str, Any]:
         raise ValueError(f"is not JSON: {error}") from None
     if len(text.encode("utf-8", "surrogatepass")) > SCHEMA_BYTES_MAX:
         raise ValueError(f"is over {SCHEMA_BYTES_MAX:,} bytes as JSON")
-    _compiled(text)
-    return schema
+    written = as_2020_12(schema)
+    _compiled(text if written is schema else _as_text(written))
+    return written
+
+
+def is_recursive(schema: dict[str, Any]) -> bool:
+    """Whether a schema that `check` gave contains itself by a reference."""
+    return _compiled(_as_text(schema))[1].loops > 0
 
 
 def problems(schema: dict[str, Any], value: object) -> list[tuple[str, str]]:
     """Where the value does not fit a schema that `check` let pass, and why: up to `PROBLEMS_MAX`
     pairs of a path such as ``$.items[0].price`` and a sentence. Empty when it fits."""
-    text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-    validator, parts = _compiled(text)
-    work = parts * _values(value)
-    if work > _WORK_MAX:
+    validator, size = _compiled(_as_text(schema))
+    values, depth = _extent(value)
+    work = size.parts * values
+    if work * (depth + 1 if size.loops else 1) > _WORK_MAX:
         return [("$", "is too large to be compared with this schema")]
+    if size.loops and depth > RECURSION_DEPTH_MAX:
+        most = f"{RECURSION_DEPTH_MAX} levels"
+        return [("$", f"is nested deeper than {most}, which a schema in itself is compared with")]
     if validator.is_valid(value):
         return []
+    if size.loops:
+        # That was looked up once for each value and schema; what describes a problem is not.
+        work *= sum(size.loops**level for level in range(depth + 1))
+        if work > _RECURSIVE_WORK_MAX or size.alternatives * depth > _ALTERNATIVES_MAX:
+            return [("$", "does not fit the schema, which contains itself too often to say where")]
     from jsonschema_rs import ValidationError
 
     if work <= _ALL_PROBLEMS_WORK_MAX:
-        found = list(islice(validator.iter_errors(value), PROBLEMS_MAX))
+        errors = list(islice(validator.iter_errors(value), PROBLEMS_MAX))
     else:
         try:
             validator.validate(value)
-            found = []
+            errors = []
         except ValidationError as error:
-            found = [error]
-    said = [(_path(e.instance_path), e.message[:_PROBLEM_CHARACTERS]) for e in found]
-    return list(dict.fromkeys(said)) or [("$", "does not fit the schema")]
+            errors = [error]
+    pairs = [(_path(e.instance_path), e.message[:_PROBLEM_CHARACTERS]) for e in errors]
+    return list(dict.fromkeys(pairs)) or [("$", "does not fit the schema")]
 
 
 @lru_cache(maxsize=64)
-def _compiled(text: str) -> tuple[Draft202012Validator, int]:
-    """A schema's validator, and how many parts it has; raises `ValueError`."""
+def _compiled(text: str) -> tuple[Draft202012Validator, Size]:
+    """A schema's validator, and how large it is; raises `ValueError`."""
     from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 
     schema = json.loads(text)
-    if str(schema.get("$schema", DRAFT)).rstrip("#") != DRAFT:
-        raise ValueError(f"$schema must be {DRAFT}, or left out")
-    parts = _Parts(schema).count()
+    size = size_of(schema)
     try:
         validator = Draft202012Validator(
             schema,
@@ -99,103 +106,26 @@ def _compiled(text: str) -> tuple[Draft202012Validator, int]:
     except (ValidationError, ValueError) as error:
         said = str(getattr(error, "message", error)).splitlines()[0]
         raise ValueError(f"is no JSON Schema: {said[:_PROBLEM_CHARACTERS]}") from None
-    return validator, parts
+    return validator, size
 
 
-class _Parts:
-    """How many parts a schema has once each reference stands for what it names."""
-
-    def __init__(self, schema: dict[str, Any]) -> None:
-        self._root = schema
-        self._counted: dict[int, int] = {}
-        self._open: set[int] = set()
-
-    def count(self) -> int:
-        """Raises `ValueError` for too many, for a schema in itself, and for what is not taken."""
-        found = self._schema(self._root, 0)
-        for name in ("$defs", "definitions"):  # those that nothing refers to are compiled as well
-            for each in self._mapping(self._root.get(name)).values():
-                found += self._schema(each, 1)
-        return self._bounded(found)
-
-    def _schema(self, schema: Any, depth: int) -> int:
-        if not isinstance(schema, dict):
-            return 1  # true, false, or what the validator will refuse
-        known = self._counted.get(id(schema))
-        if known is not None:
-            return known
-        if id(schema) in self._open:
-            raise ValueError("a schema that contains itself by a reference is not taken")
-        if depth > SCHEMA_DEPTH_MAX:
-            raise ValueError(f"is nested deeper than {SCHEMA_DEPTH_MAX} levels")
-        self._open.add(id(schema))
-        found = self._members(schema, depth)
-        self._open.remove(id(schema))
-        self._counted[id(schema)] = self._bounded(found)
-        return found
-
-    def _members(self, schema: dict[str, Any], depth: int) -> int:
-        found = 1
-        for name, value in schema.items():
-            if name in _REFUSED or (name == "$id" and schema is not self._root):
-                raise ValueError(f"{name} is not taken; use $ref with $defs")
-            if name == "$ref":
-                found += self._schema(self._target(value), depth + 1)
-            elif name in _NAMED:
-                if name in ("$defs", "definitions"):
-                    continue  # counted where it is referred to
-                found += sum(self._schema(v, depth + 1) for v in self._mapping(value).values())
-                if name == "patternProperties":
-                    found += _PATTERN_PARTS * len(self._mapping(value))
-            elif name == "pattern":
-                found += _PATTERN_PARTS
-            elif name in _DATA:
-                found += len(value) if isinstance(value, list | dict) else 1
-            elif isinstance(value, list):
-                found += sum(self._schema(each, depth + 1) for each in value)
-            elif isinstance(value, dict):
-                found += self._schema(value, depth + 1)
-        # These look at what the keywords beside them have seen, once more each.
-        return found * 3 if any(name in schema for name in _REPEATING) else found
-
-    def _target(self, ref: object) -> object:
-        """What a reference such as ``#/$defs/item`` names."""
-        if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
-            raise ValueError(f"a reference may only name a part of the schema itself, not {ref!r}")
-        found: Any = self._root
-        for step in ref[2:].split("/") if len(ref) > 1 else ():
-            step = unquote(step).replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and step.isdecimal() and int(step) < len(found):
-                found = found[int(step)]
-            elif isinstance(found, dict) and step in found:
-                found = found[step]
-            else:
-                raise ValueError(f"there is no {ref} in the schema")
-        return found
-
-    @staticmethod
-    def _mapping(value: object) -> dict[str, Any]:
-        return value if isinstance(value, dict) else {}
-
-    @staticmethod
-    def _bounded(found: int) -> int:
-        if found > SCHEMA_PARTS_MAX:
-            most = f"{SCHEMA_PARTS_MAX:,}"
-            raise ValueError(f"has over {most} parts, each reference counted as what it names")
-        return found
+def _as_text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 
-def _values(value: object) -> int:
-    """How many values there are in a value, itself included."""
-    count, waiting = 0, [value]
-    while waiting:
-        one = waiting.pop()
-        count += 1
-        if isinstance(one, dict):
-            waiting.extend(one.values())
-        elif isinstance(one, list | tuple):
-            waiting.extend(one)
-    return count
+def _extent(value: object) -> tuple[int, int]:
+    """How many values there are in a value, itself included, and how deep they are nested."""
+    count, depth, level = 0, -1, [value]
+    while level:
+        count, depth = count + len(level), depth + 1
+        inner: list[object] = []
+        for each in level:
+            if isinstance(each, dict):
+                inner.extend(each.values())
+            elif isinstance(each, list | tuple):
+                inner.extend(each)
+        level = inner
+    return count, depth
 
 
 def _path(steps: list[str | int]) -> str:

@@ -60,8 +60,9 @@ Metadata = Annotated[
 Conversation = Annotated[str, Field(max_length=limits.CONVERSATION_CHARACTERS_MAX)]
 MaxCredits = Annotated[float, Field(gt=0, le=1_000_000_000, allow_inf_nan=False)]
 RESPONSE_SCHEMA = (
-    "A JSON Schema (2020-12) of up to 16 KiB that the message's `output` has to fit. Its"
-    " references name parts of itself, and none contains itself."
+    "A JSON Schema of up to 16 KiB that the message's `output` has to fit: of draft 2020-12, or of"
+    " an earlier one that `$schema` names (06, 07, 2019-09), as far as it means the same. Its"
+    " references name parts of itself; a part may contain itself."
 )
 
 

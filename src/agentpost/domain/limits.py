@@ -39,6 +39,7 @@ CHOICE_CHARACTERS_MAX: Final = 200
 SCHEMA_BYTES_MAX: Final = 16_384
 SCHEMA_DEPTH_MAX: Final = 32
 SCHEMA_PARTS_MAX: Final = 5_000  # each reference counted as what it names
+RECURSION_DEPTH_MAX: Final = 100  # of a value that is compared with a schema in itself
 OUTPUTS_INVALID_MAX: Final = 1  # one may be mended; the next ends the turn or job
 
 WAIT_SECONDS_MAX: Final = 45

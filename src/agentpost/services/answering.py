@@ -49,10 +49,13 @@ class Answering:
 
 
 # --- before the transaction -----------------------------------------------------------------------
-async def check_schema(schema: dict[str, Any], field: str = "response_schema") -> None:
-    """Raises ``invalid_request``, which names the field, for a schema that cannot be used."""
+async def check_schema(schema: dict[str, Any], field: str = "response_schema") -> dict[str, Any]:
+    """The schema as one of draft 2020-12.
+
+    Raises ``invalid_request``, which names the field, for one that cannot be used.
+    """
     try:
-        await asyncio.to_thread(schemas.check, schema)
+        return await asyncio.to_thread(schemas.check, schema)
     except ValueError as error:
         raise InvalidRequest(Problem(field, str(error))) from None
 

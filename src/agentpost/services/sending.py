@@ -101,7 +101,8 @@ async def admit(
     ``response_schema`` that cannot be used.
     """
     if new.response_schema is not None:
-        await answering.check_schema(new.response_schema)
+        schema = await answering.check_schema(new.response_schema)
+        new = replace(new, response_schema=schema)
     if files and new.idempotency_key is not None:
         new = replace(new, files=await asyncio.to_thread(_identities, files))
     is_repeat = new.attempt is not None and new.attempt.count > 0

@@ -222,6 +222,11 @@ ORDER = {
     "$defs": {"item": {"type": "string", "minLength": 2}},
 }
 ITEMS = {"type": "array", "items": {"type": "string", "minLength": 2}}
+CHAIN = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "next": {"$ref": "#/$defs/next"}},
+    "$defs": {"next": {"properties": {"next": {"$ref": "#/$defs/next"}}}},
+}
 ELSEWHERE = {"type": "array", "items": {"$ref": "#/x"}, "x": {"type": "string", "minLength": 2}}
 
 
@@ -231,6 +236,7 @@ ELSEWHERE = {"type": "array", "items": {"$ref": "#/x"}, "x": {"type": "string", 
         (ORDER, {"items": ["a"]}, {"items": ["ab"]}, {"items": ["ab"]}),
         (ITEMS, {"value": ["a"]}, {"value": ["ab"]}, ["ab"]),
         (ELSEWHERE, {"value": ["a"]}, {"value": ["ab"]}, ["ab"]),
+        (CHAIN, {"name": 1}, {"next": {"next": {}}}, {"next": {"next": {}}}),
         ({"type": ["string", "null"]}, {"value": 1}, {"value": None}, None),
     ],
 )

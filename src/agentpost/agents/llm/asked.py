@@ -51,7 +51,7 @@ def _result(schema: dict[str, Any]) -> ToolOutput[Any]:
         parameters = {"type": "object", "properties": {_WRAPPED: inner}, "required": [_WRAPPED]}
         if "$defs" in schema:
             parameters["$defs"] = schema["$defs"]
-    if _refers_elsewhere(schema):
+    if schemas.is_recursive(schema) or _refers_elsewhere(schema):
         written = json.dumps(schema, ensure_ascii=False)
         description = f"{description} It has to fit this JSON Schema: {written}"
         parameters = {"type": "object"}
