@@ -65,7 +65,7 @@ def test_the_status(
     found = message(status, reason, final)
     assert status_of(found, cancelled=False) == expected
     error = error_of(Snapshot(found, [], []), cancelled=False)
-    assert (error is not None) == (expected == "failed")
+    assert (error is not None) == (expected in ("failed", "cancelled"))
     assert (incomplete_of(found) is not None) == (expected == "incomplete")
 
 
@@ -81,7 +81,12 @@ def test_a_message_that_waits_for_its_turn_is_queued() -> None:
 def test_a_message_whose_turn_was_stopped_is_cancelled() -> None:
     stopped = message(S.FAILED, Reason.TURN_FAILED, True)
     assert status_of(stopped, cancelled=True) == "cancelled"
-    assert error_of(Snapshot(stopped, [], []), cancelled=True) is None
+    error = error_of(Snapshot(stopped, [], []), cancelled=True)
+    assert error is not None
+    assert (error["code"], error["message"]) == (
+        "cancelled",
+        "It was stopped. Files it had made are kept. Send the request again to start it again.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,6 +103,7 @@ def test_the_code_of_a_failure(reason: Reason, code: str) -> None:
     assert error is not None
     assert error["code"] == code
     assert error["message"]
+    assert error.keys() == {"code", "type", "param", "message"}
 
 
 @pytest.mark.parametrize("code", ErrorCode)

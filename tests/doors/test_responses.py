@@ -251,7 +251,11 @@ def test_cancel(client: OpenAI) -> None:
     eventually(lambda: native(retrieve(client, begun.id))["jobs"], what="the job to be started")
     client.responses.cancel(begun.id)
     ended = eventually(lambda: _ended(retrieve(client, begun.id)), what="its end")
-    assert ended.status == "cancelled"
+    assert (ended.status, ended.error.code) == ("cancelled", "cancelled")
+    with client.responses.retrieve(begun.id, stream=True) as stream:
+        last: Any = list(stream)[-1]
+    assert (last.type, last.response.status) == ("response.failed", "cancelled")
+    assert "It was stopped." in last.response.error.message
 
 
 def test_a_response_is_deleted_once_it_has_ended(client: OpenAI, server: AgentServer) -> None:
@@ -325,6 +329,23 @@ def test_errors(client: OpenAI, server: AgentServer) -> None:
         with pytest.raises(openai.NotFoundError, match="no such route"):
             call()
     assert httpx2.post(f"{server.url}/openai/v1/responses", content=b"x" * 100).status_code == 401
+
+
+@pytest.mark.parametrize("base", ["", "/v1", "/openai", "/api/v1", "/openai/v1/v1"])
+@pytest.mark.parametrize("key", [KEY, "svc_key_wrong"])
+def test_a_wrong_base_address_is_told(
+    client: OpenAI, server: AgentServer, base: str, key: str
+) -> None:
+    lost = client.with_options(base_url=f"{server.url}{base}", api_key=key)
+    calls: list[Callable[[], object]] = [
+        lambda: create(lost, input="hi"),
+        lambda: lost.responses.retrieve("resp_1"),
+        lambda: lost.chat.completions.create(model=MODEL, messages=[]),
+        lost.models.list,
+    ]
+    for call in calls:
+        with pytest.raises(openai.NotFoundError, match=f"base_url to {server.url}/openai/v1"):
+            call()
 
 
 def test_what_belongs_to_others_is_not_found(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,10 @@ from agentpost.http.request_state import state_of
 from agentpost.services.messages import Caller
 
 OPENAI_PREFIX: Final = "/openai/v1/"
+_WRONG_BASE: Final = re.compile(
+    r"(/v1|/openai|/api/v1|/openai/v1/v1)?/(responses|chat/completions|completions|models)(/.*)?"
+)
+"""Where a client of OpenAI calls whose base address is not ours."""
 _ORIGIN = b"origin"
 
 Routes = Sequence[tuple[str, str]]
@@ -166,15 +171,22 @@ class DoorRoutes:
                 method, path = route
                 handler = partial(loaded.call_public, route)
                 routes.append(Route(path, {method: handler}, (state, errors)))
-        self.routes = routes
         render = partial(openai_error, self._docs_url)
         unknown: Sequence[Middleware] = (state, partial(pipeline.with_errors, render))
         self._unknown = surround(_no_such_route, unknown)
+        wrong_base = partial(_no_openai_here, own)
+        self._wrong_base = surround(wrong_base, unknown)
+        if self._has_openai:  # a page's address has this form
+            routes.append(Route("/chat/completions", {"POST": wrong_base}, unknown))
+        self.routes = routes
 
     def unknown(self, scope: HttpScope) -> pipeline.Handler | None:
         """See `RouteGroup.unknown`."""
-        here = self._has_openai and scope["path"].startswith(OPENAI_PREFIX)
-        return self._unknown if here else None
+        if not self._has_openai:
+            return None
+        if _WRONG_BASE.fullmatch(scope["path"]):
+            return self._wrong_base
+        return self._unknown if scope["path"].startswith(OPENAI_PREFIX) else None
 
 
 async def with_own_origin(own: str, handler: pipeline.Handler, request: Request) -> Response:
@@ -192,6 +204,13 @@ async def _no_such_route(_: Request) -> Response:
         ErrorCode.NOT_FOUND,
         "There is no such route in this part of the OpenAI API: send messages with POST"
         f" {OPENAI_PREFIX}responses (`client.responses.create`).",
+    )
+
+
+async def _no_openai_here(own: str, _: Request) -> Response:
+    raise Refusal(
+        ErrorCode.NOT_FOUND,
+        f"The OpenAI API of this server is not here: set base_url to {own}{OPENAI_PREFIX[:-1]}.",
     )
 
 

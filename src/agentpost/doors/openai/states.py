@@ -38,20 +38,28 @@ def status_of(message: MessageRecord, cancelled: bool) -> Status:
     return _FINAL[message.status]
 
 
-def error_of(snapshot: Snapshot, cancelled: bool) -> dict[str, str] | None:
-    """The `error` of a failed response: what happened and what to do."""
+def error_of(snapshot: Snapshot, cancelled: bool) -> dict[str, str | None] | None:
+    """The `error` of a response that failed or was cancelled: what happened and what to do.
+
+    Some clients read a response only when its error has a ``type`` and a ``param`` as well, and
+    take a cancelled one without an error for an empty answer.
+    """
     message = snapshot.message
-    if status_of(message, cancelled) != "failed":
+    status = status_of(message, cancelled)
+    if status not in ("failed", "cancelled"):
         return None
-    reason = message.reason
-    found = EXPLANATIONS[reason] if reason is not None else None
+    reason = Reason.STOPPED if status == "cancelled" else message.reason
+    explanation = EXPLANATIONS[reason] if reason is not None else None
     failed = [link.job for link in snapshot.links if link.job.state is JobState.FAILED]
-    said = [job.result for job in failed if job.result]
-    texts = [*said[:1], *([found.what, found.advice] if found else [])]
+    results = [job.result for job in failed if job.result]
+    advice = [explanation.what, explanation.advice] if explanation else []
     limited = reason in (Reason.TOO_MANY_RUNNING, Reason.AGENT_BUSY)
+    code = "cancelled" if status == "cancelled" else "server_error"
     return {
-        "code": "rate_limit_exceeded" if limited else "server_error",
-        "message": " ".join(texts) or "The agent failed.",
+        "code": "rate_limit_exceeded" if limited else code,
+        "type": "requests" if limited else code,
+        "param": None,
+        "message": " ".join([*results[:1], *advice]) or "The agent failed.",
     }
 
 

@@ -246,7 +246,12 @@ def _place(source: str, index: int) -> Json:
 
 def closing(shown: Json) -> Json:
     """The event that ends a stream: of its status, or ``response.in_progress`` for one that is
-    still at work when its call has been held long enough."""
+    still at work when its call has been held long enough.
+
+    OpenAI's API has no event for a cancelled response. Its clients know three that end a stream;
+    ``response.failed`` is the one of them that no client takes for an answer. The response in it
+    is ``cancelled`` and its error says so.
+    """
     names = {"cancelled": "failed"}
     status = names.get(shown["status"], shown["status"])
     return {"type": f"response.{status}", "response": shown}
