@@ -10,6 +10,7 @@ import pytest
 from openai import OpenAI
 
 from tests.doors.test_responses import create, native, script
+from tests.e2e import posting
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
 
@@ -127,6 +128,22 @@ def test_what_is_too_long_for_a_message_comes_as_a_file(client: OpenAI) -> None:
     assert answer.output_text == f"You said: {note}\n\n[Message]\nAnd now?"
     with pytest.raises(openai.BadRequestError, match="20,000"):
         create(client, input=[*said[:2], user("x" * 20_001)])
+
+
+def test_files_of_a_history_are_there(client: OpenAI, caller: Caller) -> None:
+    """In the conversation that goes on they are anyway; a new one gets them again, but uploads."""
+    content = [
+        {"type": "input_text", "text": "Look."},
+        {"type": "input_file", "filename": "a.txt", "file_data": "data:text/plain;base64,bm93"},
+        {"type": "input_file", "file_id": posting.ready(caller, b"from an upload", "b.txt")},
+    ]
+    said = [{"role": "user", "content": content}]
+    first = create(client, input=said)
+    said += [*as_texts(first), user(SEE)]
+    assert place_of(create(client, input=said)) == place_of(first)
+    anew = create(client, input=[said[0], assistant("Yes."), user("And now?")])
+    assert "User: Look. (files: a.txt, up_" in anew.output_text
+    assert caller.get(native(anew)["id"])["notes"] == []
 
 
 def test_a_typed_question_is_answered_in_the_history(client: OpenAI) -> None:

@@ -166,13 +166,13 @@ def _draft(call: Call, call_input: CallInput, message: Said, scope: Sequence[obj
 def _written(
     draft: Draft, instructions: Sequence[str], history: Sequence[Said], message: Said
 ) -> Draft:
-    """The draft with its text and the files of what was said before, as far as there is room."""
+    """The draft with its text and the files of what was said before, as far as there is room; an
+    upload belongs to the message that brought it."""
     text, context = with_context(instructions, history, message.text)
     earlier = [file for said in history for file in said.files]
     room = max(0, INLINE_FILES_MAX - len(draft.files) - len(context))
-    files = [*earlier[len(earlier) - min(room, len(earlier)) :], *draft.files, *context]
-    uploads = [each for said in history for each in said.upload_ids]
-    return replace(draft, text=text, files=tuple(files), upload_ids=(*uploads, *draft.upload_ids))
+    newest = earlier[max(0, len(earlier) - room) :]
+    return replace(draft, text=text, files=(*newest, *draft.files, *context))
 
 
 def _going_on(draft: Draft, before: Snapshot, text: str) -> Draft:
