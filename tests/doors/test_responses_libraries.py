@@ -102,8 +102,8 @@ def test_the_javascript_clients(server: AgentServer) -> None:
         TURNS=json.dumps(TURNS),
         FAILING=script(["start", "Sums", job]),
     )
-    told = json.loads(printed)
+    reported = json.loads(printed)
     for client in ("openai", "generateText", "streamText"):
-        check(told[client])
-    assert "The file has no column 'price'." in told["failed"]
-    assert "The file has no column 'price'." in told["failedStream"]
+        check(reported[client])
+    assert "The file has no column 'price'." in reported["failed"]
+    assert "The file has no column 'price'." in reported["failedStream"]

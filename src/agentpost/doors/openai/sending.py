@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -93,19 +94,18 @@ async def read_call(api: Api, request: Request, caller: Caller) -> Call:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A message to be sent: one that goes on with a conversation, as long as it can, and one that
-    begins anew."""
+    """A message to be sent: in one of the conversations that it may go on with, in this order, or
+    in a new one."""
 
-    goes_on: Draft | None
+    going_on: Sequence[Draft]
     anew: Draft
 
     async def send(self, api: Api, caller: Caller, message_id: str | None = None) -> MessageRecord:
         """See `drafts.send`."""
-        if self.goes_on is not None:
-            try:
-                return await drafts.send(api.ctx, caller, self.goes_on, message_id)
-            except Overtaken:
-                pass  # a call with the same history was faster, and the conversation is its own
+        for draft in self.going_on:
+            # A call with the same history may be faster, and the conversation is its own then.
+            with suppress(Overtaken):
+                return await drafts.send(api.ctx, caller, draft, message_id)
         return await drafts.send(api.ctx, caller, self.anew, message_id)
 
 
@@ -129,15 +129,17 @@ async def prepare(
         previous = (await following.look(api.ctx, caller, call_input.message_id)).snapshot
         anew = replace(anew, conversation_id=previous.message.conversation_id)
         answer = replace(anew, text=message.text).answering(previous)
-        return Prepared(None, anew if answer.answer_to is None else answer)
+        return Prepared((), anew if answer.answer_to is None else answer)
     if call_input.conversation is not None or len(said) < 3:
-        return Prepared(None, anew)
+        return Prepared((), anew)
     earlier = await asyncio.to_thread(topic, said[:-2], scope)
-    for before in await repeats.last_ones(api.ctx, caller, earlier):
-        if _has_answered(said[-2], before, shown or partial(_texts, api)):
-            goes_on = _written(draft, call_input.transcript.instructions, (), message)
-            return Prepared(_going_on(goes_on, before, message.text), anew)
-    return Prepared(None, anew)
+    goes_on = _written(draft, call_input.transcript.instructions, (), message)
+    going_on = [
+        _going_on(goes_on, before, message.text)
+        for before in await repeats.last_ones(api.ctx, caller, earlier)
+        if _has_answered(said[-2], before, shown or partial(_texts, api))
+    ]
+    return Prepared(going_on, anew)
 
 
 def _draft(call: Call, call_input: CallInput, message: Said, scope: Sequence[object]) -> Draft:
