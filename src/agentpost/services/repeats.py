@@ -19,22 +19,30 @@ CANDIDATES_MAX = 50
 """Messages of one topic that are looked at: where more are equal, the newest ones."""
 
 
-def find(tx: Tx, caller: Caller, attempt: Attempt, now: int) -> MessageRecord | None:
+def find(tx: Tx, key_id: str, attempt: Attempt, now: int) -> MessageRecord | None:
     """The message that stands for the attempt; None: it is to make one."""
-    newest = rows.highest(tx, caller.key_id, attempt.prefix)
-    if newest is None or newest.expires_at <= now:
-        return None
-    is_same = attempt.is_of(newest.fingerprint, newest.created_at, now)
-    return newest if is_same else None
+    newest = rows.highest(tx, key_id, attempt.prefix)
+    return newest if newest is not None and _is_of(attempt, newest, now) else None
 
 
-def take_key(tx: Tx, message: MessageRecord, attempt: Attempt | None) -> None:
-    """Give a new message the next key of its attempt, if it is one."""
+def take_key(tx: Tx, message: MessageRecord, attempt: Attempt | None) -> bool:
+    """Give a new message the next key of its attempt, if it is one.
+
+    False: a message that stands for the attempt has been committed since `find`.
+    """
     if attempt is None:
-        return
+        return True
     newest = rows.highest(tx, message.key_id, attempt.prefix)
+    if newest is not None and _is_of(attempt, newest, message.created_at):
+        return False
     message.idempotency_key = attempt.key_after(newest.idempotency_key if newest else None)
     message.fingerprint = attempt.fingerprint
+    return True
+
+
+def _is_of(attempt: Attempt, newest: MessageRecord, now: int) -> bool:
+    is_there = newest.expires_at > now
+    return is_there and attempt.is_of(newest.fingerprint, newest.created_at, now)
 
 
 class Overtaken(Refusal):

@@ -261,7 +261,6 @@ async def accept(
             return conversation  # nothing was written: compare the text with the question first
         _check_endpoint(tx, caller, new.webhook_endpoint_id)
         message = message_of(ctx, caller, new, conversation, attached, message_id, now)
-        repeats.take_key(tx, message, new.attempt)
         if said is not None:
             message.text = said.text or message.text
             message.answer_json = answering.take(tx, conversation, said, message.id)
@@ -275,7 +274,8 @@ async def accept(
         else:
             _not_held(message, now)
         signal = s.TurnQueued() if message.turn_began_at is None else s.TurnBegun()
-        if not record.create_message(tx, ctx, message, signal):
+        is_free = repeats.take_key(tx, message, new.attempt)
+        if not (is_free and record.create_message(tx, ctx, message, signal)):
             raise _KeyTaken
         if message.turn_state is TurnState.WAITING and new.busy is WhenBusy.FAIL:
             record.apply_turn(tx, ctx, message, s.BusyRefused(), now)
@@ -313,7 +313,7 @@ def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) 
     Idempotency).
     """
     if new.attempt is not None:
-        earlier = repeats.find(tx, caller, new.attempt, now)
+        earlier = repeats.find(tx, caller.key_id, new.attempt, now)
         return None if earlier is None else Accepted(earlier, fresh=False)
     if new.idempotency_key is None:
         return None
