@@ -236,10 +236,17 @@ class Settings(BaseSettings):
 
     @property
     def data_path(self) -> Path:
-        """The data folder."""
-        if self.data_dir:
-            return Path(self.data_dir).expanduser().resolve()
-        return user_data_path("agentpost", appauthor=False)
+        """The data folder. Raises `ValueError` when it is below the home folder of a user who has
+        none."""
+        try:
+            if self.data_dir:
+                return Path(self.data_dir).expanduser().resolve()
+            return user_data_path("agentpost", appauthor=False)
+        except RuntimeError:
+            raise ValueError(
+                "this user has no home folder: name a data folder with AGENTPOST_DATA_DIR or"
+                " --data-dir"
+            ) from None
 
     @property
     def postgres_url(self) -> str:

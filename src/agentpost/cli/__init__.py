@@ -7,6 +7,7 @@ import sys
 import typer
 
 from agentpost import __version__
+from agentpost.cli import streams
 from agentpost.cli.commands import PLACES
 from agentpost.cli.errors import NAME, Program
 
@@ -40,6 +41,7 @@ def _root(
 
 def main() -> None:
     """The entry point of the command."""
+    streams.open_missing()
     place = PLACES.get(next((word for word in sys.argv[1:] if not word.startswith("-")), ""))
     if place is not None and place.logs and not set(_HELP) & set(sys.argv):
         from agentpost.observability import logging

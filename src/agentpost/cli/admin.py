@@ -216,7 +216,7 @@ def config_show(as_json: AsJson = False) -> None:
         else value
         for name, value in settings
     }
-    shown["data_dir"] = str(settings.data_path)
+    shown["data_dir"] = guarded(lambda: str(settings.data_path))
     if as_json:
         print(json.dumps(shown, indent=2))
     else:

@@ -33,7 +33,9 @@ def doctor_command(
     from agentpost.settings import load_settings
 
     settings = guarded(load_settings)
-    if bootstrap.is_new(settings):  # opening it would make a new one, where all is well
+    if guarded(
+        lambda: bootstrap.is_new(settings)
+    ):  # opening it would make a new one, where all is well
         text = f"there is no database in {settings.data_path}; if there was one, restore a backup"
         findings = [doctor.Finding("database", "missing", text).as_dict()]
     else:

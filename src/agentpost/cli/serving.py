@@ -22,7 +22,7 @@ import typer
 import uvicorn
 
 from agentpost.agents.registry import UnknownAgent
-from agentpost.cli import reloading
+from agentpost.cli import reloading, streams
 from agentpost.cli.checking import problems, warnings
 from agentpost.cli.context import complain, database_fault
 from agentpost.cli.errors import say
@@ -212,7 +212,8 @@ def _run(main: Coroutine[Any, Any, None]) -> None:
 def _leave() -> None:
     """End the process without waiting for its threads."""
     log.error("threads_not_ended", threads=[thread.name for thread in threading.enumerate()])
-    sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
     logging.flush()
     os._exit(1)
 
@@ -260,7 +261,7 @@ async def _serve(
     gc.set_threshold(_YOUNG_OBJECTS_MAX)
     logging.flush()  # what was logged before stands above
     greeting = companion.greeting if companion is not None else welcome
-    print(greeting(server, settings), flush=True)
+    streams.announce(greeting(server, settings))
     attending = asyncio.create_task(companion.attend(server)) if companion is not None else None
     listener = _Uvicorn(config, server, given)
     listener.listen_to_signals()

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import cached_property, partial
 from typing import Any, Final, TextIO, cast
@@ -246,13 +246,19 @@ class _Redirected:
     def write(self, text: str) -> int:
         output = _current.get()
         if output is None:
-            return self._real.write(text)
+            with suppress(OSError):  # full, or without a reader: no reason for the code to fail
+                self._real.write(text)
+            return len(text)
         output.feed(self._name, text.encode("utf-8", "replace"))
         return len(text)
 
     def writelines(self, lines: Iterator[str]) -> None:
         for line in lines:
             self.write(line)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._real.flush()
 
     @property
     def buffer(self) -> object:
