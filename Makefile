@@ -28,10 +28,10 @@ QUICK := tests/domain tests/contract tests/house tests/client tests/observabilit
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick generators lives simulate chaos check lint types imports format generate docs release-check api-changes sbom audit deploy gallery screenshots sizes bench clean
+.PHONY: help setup serve test quick generators lives simulate chaos check lint types imports format generate docs release-check api-changes sbom audit deploy gallery screenshots sizes bench clean other-clients
 
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY) ## Make the environment in .venv with every extra and the tests
 
@@ -114,6 +114,13 @@ sbom: $(READY) ## Write dist/sbom.cdx.json: every package of uv.lock, as Cyclone
 
 audit: $(READY) ## Ask for known vulnerabilities of every package; needs the advisory service
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; $(BIN)/python .ci/audit.py $$uv
+
+other-clients: $(READY) ## Try LangChain, LiteLLM and a chat front end, which it installs apart
+	@.ci/browser
+	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; \
+	  [ -x .tools/other-clients/bin/python ] || $$uv venv -q .tools/other-clients; \
+	  $$uv pip install -q --python .tools/other-clients -r tests/other_clients/requirements.txt
+	@$(BIN)/python -m pytest -n0 tests/other_clients/every_client.py $(ARGS)
 
 deploy: $(READY) ## Check deploy/ with the linters that the tests do not have; starts nothing
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/deploy $$uv

@@ -119,6 +119,19 @@ async def get(ctx: AppContext, account_id: str, upload_id: str) -> UploadRecord:
     return upload
 
 
+async def for_another_message(ctx: AppContext, account_id: str, upload_id: str) -> str:
+    """The id of an upload with that file which a message can take: itself, or a copy of one that
+    belongs to a message already and is no larger than a file of a message may be. Where there is
+    none, `attach` refuses it."""
+    upload = await ctx.db.read(lambda tx: rows.get(tx, upload_id, account_id))
+    is_used = upload is not None and upload.status is UploadStatus.ATTACHED
+    if upload is None or not is_used or upload.size > limits.INLINE_FILE_BYTES_MAX:
+        return upload_id
+    data = await _bytes(ctx, upload.blob, 0, upload.size)
+    new = NewUpload(upload.filename, upload.size, upload.content_type)
+    return (await take(ctx, account_id, new, data)).id
+
+
 async def page(
     ctx: AppContext, account_id: str, after: str, limit: int, *, oldest_first: bool
 ) -> tuple[list[UploadRecord], bool]:

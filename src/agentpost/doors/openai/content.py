@@ -95,12 +95,21 @@ def _take_part(part: Any, where: str, said: Said) -> None:
         _take_file({**part, **image} if isinstance(image, dict) else part, "image_url", where, said)
     elif kind == "input_file":
         _take_file(part, "file_url", where, said)
+    elif kind == "input_audio":
+        said.files.append(_audio(part.get("input_audio"), f"{where}.input_audio"))
     elif kind == "file" and isinstance(part.get("file"), dict):
         _take_file(part["file"], "file_url", f"{where}.file", said)
     else:
         raise NotInThisApi(
             "unsupported_value", f"{where}.type", "only texts, pictures and files are taken"
         )
+
+
+def _audio(value: Any, where: str) -> InlineFile:
+    if not isinstance(value, dict):
+        raise wrong(where, "must be an object")
+    form = _string(value, "format", where)
+    return InlineFile(f"audio.{form}", None, _string(value, "data", where), f"audio/{form}")
 
 
 def _take_file(part: Mapping[str, Any], url: str, where: str, said: Said) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 
 from agentpost.api.operation import Api, Handler
 from agentpost.doors.openai import files, models
+from agentpost.doors.openai.chat import http as chat
 from agentpost.doors.openai.responses import http as responses
 
 
 def handlers(_: Api) -> Mapping[tuple[str, str], Handler]:
     """See `doors.routes.Door`."""
-    return {**responses.handlers(), **files.handlers(), **models.handlers()}
+    apis = (responses, chat, files, models)
+    return {route: handler for api in apis for route, handler in api.handlers().items()}

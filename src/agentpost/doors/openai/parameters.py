@@ -56,11 +56,18 @@ _REFUSED: Final[Rules] = {
 }
 
 
-def check(body: Mapping[str, Any], taken: frozenset[str], rules: Rules) -> list[str]:
+def check(
+    body: Mapping[str, Any],
+    taken: frozenset[str],
+    rules: Rules,
+    *,
+    unknown_are_ignored: bool = False,
+) -> list[str]:
     """The names of the parameters that were ignored though they ask for another answer.
 
     ``taken`` are those that the API understands itself, ``rules`` those of which it takes some
-    values only. Raises `NotInThisApi` for what cannot be kept, and for names that are not known.
+    values only. Raises `NotInThisApi` for what cannot be kept, and for names that are not known,
+    unless those are ignored as well.
     """
     ignored = []
     for name, value in body.items():
@@ -72,7 +79,9 @@ def check(body: Mapping[str, Any], taken: frozenset[str], rules: Rules) -> list[
         if name in _IGNORED and not is_empty(value) and value != _USUAL.get(name):
             ignored.append(name)
         elif takes is None and name not in taken | _NO_DIFFERENCE | _IGNORED:
-            raise NotInThisApi("unknown_parameter", name[:200], "is not known here")
+            if not unknown_are_ignored:
+                raise NotInThisApi("unknown_parameter", name[:200], "is not known here")
+            ignored.append(name[:200])
     return ignored
 
 
@@ -87,6 +96,18 @@ def check_model(body: Mapping[str, Any], models: Sequence[str]) -> None:
 def scope_of(body: Mapping[str, Any]) -> list[object]:
     """What tells the callers of one API key apart (`transcripts.topic`)."""
     return [body.get(name) for name in ("user", "safety_identifier", "metadata")]
+
+
+def conversation_of(body: Mapping[str, Any]) -> str | None:
+    """The name of the conversation, which may be that of an object."""
+    conversation = body.get("conversation")
+    if isinstance(conversation, dict):
+        conversation = conversation.get("id")
+        if conversation is None:
+            raise wrong("conversation.id", "is missing")
+    if conversation is not None and not isinstance(conversation, str):
+        raise wrong("conversation", "must be a text, or an object with an id")
+    return conversation
 
 
 def metadata_of(body: Mapping[str, Any]) -> dict[str, str] | None:

@@ -33,7 +33,7 @@ from agentpost.doors.outputs import outputs_of
 from agentpost.http.bodies import LARGE_BYTES
 from agentpost.http.headers import header, headers
 from agentpost.http.request_state import state_of
-from agentpost.services import following, repeats
+from agentpost.services import following, repeats, uploads
 from agentpost.services.messages import Caller
 from agentpost.services.repeats import Overtaken
 
@@ -59,7 +59,7 @@ class CallInput:
 
     ``where`` is the place of its messages in the body. ``scope`` says whose they are
     (`parameters.scope_of`). ``conversation`` and ``message_id``, a message of it, say what they go
-    on from; else the history says it.
+    on from; else the history says it. ``has_history``: the conversation has it already.
     """
 
     transcript: Transcript
@@ -67,6 +67,7 @@ class CallInput:
     scope: Sequence[object]
     conversation: str | None = None
     message_id: str | None = None
+    has_history: bool = False
     metadata: dict[str, str] | None = None
     response_schema: dict[str, Any] | None = None
     ignored: list[str] = field(default_factory=list)
@@ -105,8 +106,15 @@ class Prepared:
         for draft in self.going_on:
             # A call with the same history may be faster, and the conversation is its own then.
             with suppress(Overtaken):
-                return await drafts.send(api.ctx, caller, draft, message_id)
-        return await drafts.send(api.ctx, caller, self.anew, message_id)
+                return await _send(api, caller, draft, message_id)
+        return await _send(api, caller, self.anew, message_id)
+
+
+async def _send(api: Api, caller: Caller, draft: Draft, message_id: str | None) -> MessageRecord:
+    """Send it; its uploads may have been sent before, as OpenAI's files may."""
+    used = dict.fromkeys(draft.upload_ids)
+    fresh = [await uploads.for_another_message(api.ctx, caller.account_id, each) for each in used]
+    return await drafts.send(api.ctx, caller, replace(draft, upload_ids=tuple(fresh)), message_id)
 
 
 async def prepare(
@@ -124,7 +132,8 @@ async def prepare(
     said = call_input.transcript.said
     scope = [*call_input.scope, call_input.conversation, call_input.message_id]
     draft = await asyncio.to_thread(_draft, call, call_input, message, scope)
-    anew = _written(draft, call_input.transcript.instructions, said[:-1], message)
+    history = () if call_input.has_history else said[:-1]
+    anew = _written(draft, call_input.transcript.instructions, history, message)
     if call_input.message_id is not None:
         previous = (await following.look(api.ctx, caller, call_input.message_id)).snapshot
         anew = replace(anew, conversation_id=previous.message.conversation_id)

@@ -8,6 +8,7 @@ from agentpost.domain.job import JobState, Reason
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.records import MessageRecord, Snapshot
 from agentpost.services.explaining import EXPLANATIONS
+from agentpost.services.following import Moment
 
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
 
@@ -38,6 +39,11 @@ def status_of(message: MessageRecord, cancelled: bool) -> Status:
     return _FINAL[message.status]
 
 
+def is_over(moment: Moment) -> bool:
+    """Whether a message brings nothing more."""
+    return status_of(moment.snapshot.message, moment.cancelled) in TERMINAL
+
+
 def error_of(snapshot: Snapshot, cancelled: bool) -> dict[str, str | None] | None:
     """The `error` of a response that failed or was cancelled: what happened and what to do.
 
@@ -49,18 +55,24 @@ def error_of(snapshot: Snapshot, cancelled: bool) -> dict[str, str | None] | Non
     if status not in ("failed", "cancelled"):
         return None
     reason = Reason.STOPPED if status == "cancelled" else message.reason
-    explanation = EXPLANATIONS[reason] if reason is not None else None
-    failed = [link.job for link in snapshot.links if link.job.state is JobState.FAILED]
-    results = [job.result for job in failed if job.result]
-    advice = [explanation.what, explanation.advice] if explanation else []
     limited = reason in (Reason.TOO_MANY_RUNNING, Reason.AGENT_BUSY)
     code = "cancelled" if status == "cancelled" else "server_error"
     return {
         "code": "rate_limit_exceeded" if limited else code,
         "type": "requests" if limited else code,
         "param": None,
-        "message": " ".join([*results[:1], *advice]) or "The agent failed.",
+        "message": explanation_of(snapshot, reason) or "The agent failed.",
     }
+
+
+def explanation_of(snapshot: Snapshot, reason: Reason | None) -> str:
+    """What happened to a message that has not brought everything, and what to do; "" for nothing
+    that is known."""
+    explanation = EXPLANATIONS[reason] if reason is not None else None
+    failed = [link.job for link in snapshot.links if link.job.state is JobState.FAILED]
+    results = [job.result for job in failed if job.result]
+    advice = [explanation.what, explanation.advice] if explanation else []
+    return " ".join([*results[:1], *advice])
 
 
 def incomplete_of(message: MessageRecord) -> dict[str, str] | None:

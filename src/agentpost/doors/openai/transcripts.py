@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -25,6 +26,7 @@ _INSTRUCTIONS: Final = "[Instructions of the caller]"
 _HISTORY: Final = "[Said before]"
 _MESSAGE: Final = "[Message]"
 _IN_FILE: Final = f"[What the caller sent along is in the attached file {CONTEXT_FILE}.]"
+_SIGNATURE: Final = re.compile(r"\?exp=\d+&rev=[\w%.~-]+&sig=[\w%.~-]+")
 _NAMES: Final = {"user": "User", "assistant": "Assistant"}
 
 
@@ -72,7 +74,8 @@ def hashed(value: object) -> str:
 
 
 def is_same_text(one: str, other: str) -> bool:
-    """Whether two texts differ in white space at the most."""
+    """Whether two texts differ in white space, and in the signatures of links, at the most."""
+    one, other = _SIGNATURE.sub("", one), _SIGNATURE.sub("", other)
     return one.split() == other.split() or "".join(one.split()) == "".join(other.split())
 
 

@@ -10,7 +10,7 @@ from agentpost.doors.openai import parameters
 from agentpost.doors.openai.content import Said, schema_of, take_content, text_of
 from agentpost.doors.openai.errors import NotInThisApi, wrong
 from agentpost.doors.openai.items import message_id_of
-from agentpost.doors.openai.parameters import Rules, flag
+from agentpost.doors.openai.parameters import Rules, conversation_of, flag
 from agentpost.doors.openai.sending import CallInput
 from agentpost.doors.openai.transcripts import Transcript
 
@@ -91,19 +91,13 @@ def creation(body: Mapping[str, Any], models: Sequence[str]) -> Creation:
 
 
 def _continue(call_input: CallInput, body: Mapping[str, Any]) -> None:
-    previous, conversation = body.get("previous_response_id"), body.get("conversation")
+    previous, conversation = body.get("previous_response_id"), conversation_of(body)
     if previous is not None and conversation is not None:
         raise wrong("previous_response_id", "cannot be given together with conversation")
     if previous is not None:
         call_input.message_id = message_id_of(previous) if isinstance(previous, str) else None
         if call_input.message_id is None:
             raise wrong("previous_response_id", "is no id of a response")
-    if isinstance(conversation, dict):
-        conversation = conversation.get("id")
-        if conversation is None:
-            raise wrong("conversation.id", "is missing")
-    if conversation is not None and not isinstance(conversation, str):
-        raise wrong("conversation", "must be a text, or an object with an id")
     call_input.conversation = conversation
 
 

@@ -12,12 +12,16 @@ place, no further piece of it is sent, and the events that close the output have
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from agentpost.contract.shape import Links
+from agentpost.domain.errors import Refusal
+from agentpost.doors.openai.errors import code_of
 from agentpost.doors.openai.responses import shapes
 from agentpost.doors.openai.responses.shapes import Echo, Json
+from agentpost.doors.openai.states import TERMINAL
 from agentpost.doors.outputs import Output, next_source, outputs_of
 from agentpost.doors.writing import Text, Texts, piece_end, read
 from agentpost.services.following import Moment
@@ -66,14 +70,26 @@ class ResponseStream:
         if source is not None and text is not None:
             yield from self._written(source, text)
 
-    def last(self, shown: Json, *, ended: bool) -> Iterator[Json]:
+    def frames(self, moment: Moment) -> Iterator[str]:
+        """See `doors.openai.streams.Frames`."""
+        return map(_frame, self.events(moment))
+
+    def last(self, moment: Moment) -> Iterator[str]:
         """The end of the stream, with the response as it is. One that has not ended gets no number
         of its own: a later event will have it."""
-        if ended and self._begun is not None:
+        shown = shapes.response(moment, self._links, self._echo)
+        is_ended = shown["status"] in TERMINAL
+        if is_ended and self._begun is not None:
             begun, self._begun = self._begun, None
-            yield from self._numbered(shapes.item_left(begun.source, self._shown, begun.text))
-        number = self._number if ended else max(self._number - 1, 0)
-        yield {**shapes.closing(shown), "sequence_number": number}
+            left = shapes.item_left(begun.source, self._shown, begun.text)
+            yield from map(_frame, self._numbered(left))
+        number = self._number if is_ended else max(self._number - 1, 0)
+        yield _frame({**shapes.closing(shown), "sequence_number": number})
+
+    def refused(self, refusal: Refusal) -> str:
+        """See `doors.openai.streams.Frames`."""
+        error = {"type": "error", "code": code_of(refusal), "message": refusal.message}
+        return _frame({**error, "param": None, "sequence_number": 0})
 
     def _output(self, output: Output) -> Iterator[Json]:
         begun, self._begun = self._begun, None
@@ -116,3 +132,8 @@ class ResponseStream:
             number, self._number = self._number, self._number + 1
             if number > self._after:
                 yield {**event, "sequence_number": number}
+
+
+def _frame(event: Json) -> str:
+    data = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+    return f"event: {event['type']}\ndata: {data}\n\n"

@@ -1,0 +1,1 @@
+"""OpenAI's Chat Completions API, which most front ends and libraries speak."""

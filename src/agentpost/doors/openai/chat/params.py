@@ -1,0 +1,116 @@
+"""The body of POST /chat/completions, understood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentpost.doors.openai import parameters
+from agentpost.doors.openai.chat.shapes import GOES_ON
+from agentpost.doors.openai.content import Said, schema_of, take_content, text_of
+from agentpost.doors.openai.errors import NotInThisApi, wrong
+from agentpost.doors.openai.parameters import Rules, conversation_of, flag
+from agentpost.doors.openai.sending import CallInput
+from agentpost.doors.openai.transcripts import Transcript
+
+_TAKEN: Final = frozenset(
+    {"model", "messages", "stream", "response_format", "metadata", "store", "conversation"}
+)
+_RULES: Final[Rules] = {
+    "n": (lambda value: value in (None, 1), "there is one answer to a message: leave n out"),
+    "modalities": (lambda value: value in (None, ["text"]), "answers are texts and files"),
+    "audio": (parameters.is_empty, "answers are texts and files"),
+}
+_REASONING: Final = re.compile(
+    r'<details type="reasoning".*?</details>|<think>.*?</think>', re.DOTALL
+)
+"""How front ends keep ``reasoning_content`` in the text of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a body asks for."""
+
+    call_input: CallInput
+    stream: bool
+    include_usage: bool
+
+
+def completion(body: Mapping[str, Any], models: Sequence[str]) -> Completion:
+    """Understand a body; ``models`` are the names that the agent has.
+
+    Raises `NotInThisApi` for a parameter that cannot be kept, and ``invalid_request``.
+    """
+    ignored = parameters.check(body, _TAKEN, _RULES, unknown_are_ignored=True)
+    parameters.check_model(body, models)
+    if body.get("store") is False:
+        ignored.append("store")
+    return Completion(
+        CallInput(
+            transcript=_transcript(body.get("messages")),
+            where="messages",
+            scope=parameters.scope_of(body),
+            conversation=conversation_of(body),
+            metadata=parameters.metadata_of(body),
+            response_schema=_schema(_object(body, "response_format")),
+            ignored=sorted(ignored),
+        ),
+        stream=flag(body, "stream"),
+        include_usage=flag(_object(body, "stream_options"), "include_usage"),
+    )
+
+
+def _schema(response_format: Mapping[str, Any]) -> dict[str, Any] | None:
+    where = "response_format"
+    if response_format.get("type") != "json_schema":
+        return schema_of(response_format, where)
+    named = response_format.get("json_schema")
+    if not isinstance(named, dict):
+        raise wrong(f"{where}.json_schema", "must be an object with a schema")
+    return schema_of({"type": "json_schema", **named}, f"{where}.json_schema")
+
+
+def _object(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = body.get(name) or {}
+    if isinstance(value, dict):
+        return value
+    raise wrong(name, "must be an object")
+
+
+def _transcript(messages: Any) -> Transcript:
+    if not isinstance(messages, list) or not messages:
+        raise wrong("messages", "must be a list with a message of the user at its end")
+    transcript = Transcript()
+    for n, message in enumerate(messages):
+        where = f"messages[{n}]"
+        if not isinstance(message, dict):
+            raise wrong(where, "must be an object")
+        _take_message(message, where, transcript)
+    return transcript
+
+
+def _take_message(message: Mapping[str, Any], where: str, transcript: Transcript) -> None:
+    role, content, place = message.get("role"), message.get("content"), f"{where}.content"
+    if role in ("system", "developer"):
+        transcript.instructions.append(text_of(content, place))
+    elif role == "user":
+        take_content(content, place, transcript.side("user"))
+    elif role == "assistant":
+        said = Said("assistant")
+        if content is not None:  # tools were called instead
+            take_content(content, place, said)
+        transcript.side("assistant").texts.append(_as_answered(said.text))
+    elif role in ("tool", "function"):  # of another model
+        side = transcript.side("assistant")
+        side.texts.append(f"\n[Result of a tool] {text_of(content, place)}")
+    else:
+        raise NotInThisApi(
+            "unsupported_value", f"{where}.role", "must be user, assistant, system or developer"
+        )
+
+
+def _as_answered(text: str) -> str:
+    """An answer without what the front end added, and without our word that the work goes on."""
+    return _REASONING.sub("", text).strip().removesuffix(GOES_ON).rstrip()

@@ -1,0 +1,122 @@
+"""Calls that are held until a message has ended, and streams that show it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
+from typing import Final, Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from agentpost.api.operation import Api, watch_hang_up
+from agentpost.domain.errors import Refusal
+from agentpost.domain.times import seconds
+from agentpost.doors import drafts
+from agentpost.doors.openai.sending import Prepared
+from agentpost.doors.openai.states import is_over
+from agentpost.services import admission, following
+from agentpost.services.following import Moment
+from agentpost.services.messages import Caller
+from agentpost.wakeups.base import Wait
+
+_SSE: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+class Frames(Protocol):
+    """A stream of one of the APIs, as texts of server-sent events."""
+
+    def frames(self, moment: Moment) -> Iterator[str]:
+        """What is new in a moment."""
+        ...
+
+    def last(self, moment: Moment) -> Iterator[str]:
+        """The end of the stream, at the last moment that has no texts."""
+        ...
+
+    def refused(self, refusal: Refusal) -> str:
+        """The end of a stream that may not go on."""
+        ...
+
+
+async def enter(api: Api, caller: Caller) -> None:
+    """Count a call that is held. Raises ``rate_limited`` when the account has as many of them open
+    as it may."""
+    api.ctx.streams.check(caller.account_id, api.ctx.settings.streams_max)
+    await admission.wait(api.ctx, caller)
+
+
+async def ended(api: Api, request: Request, caller: Caller, message_id: str) -> Moment:
+    """The message once it is final or waits for credits, or when its call was held long enough."""
+    ctx = api.ctx
+    until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
+    hung_up = watch_hang_up(request)
+    with ctx.streams.count(caller.account_id):
+        followed = following.follow(ctx, caller, message_id, hung_up=hung_up, until=until)
+        async with aclosing(followed) as moments:
+            async for moment in moments:
+                if moment.waits_for_credits:
+                    break
+    return moment
+
+
+async def send(
+    api: Api, caller: Caller, prepared: Prepared, frames: Frames
+) -> AsyncGenerator[str, None]:
+    """Send a message, then all of its frames: it listens before there is anything to miss. What
+    refuses the message is raised before the first frame."""
+    message_id = drafts.fresh_id(api.ctx)
+    with api.ctx.wakeups.listen(message_id, texts=True) as wait:
+        message = await prepared.send(api, caller, message_id)
+        place = wait if message.id == message_id else None
+        async with aclosing(follow(api, caller, message.id, frames, place)) as events:
+            async for event in events:
+                yield event
+
+
+async def follow(
+    api: Api, caller: Caller, message_id: str, frames: Frames, place: Wait | None = None
+) -> AsyncGenerator[str, None]:
+    """The frames of a message until its end, or until it was held long enough."""
+    ctx = api.ctx
+    until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
+    with ctx.streams.count(caller.account_id):
+        followed = following.follow(ctx, caller, message_id, texts=True, place=place, until=until)
+        async with aclosing(followed) as moments:
+            async for moment in moments:
+                for frame in frames.frames(moment):
+                    yield frame
+                if not moment.texts:
+                    now = moment
+                    yield ": \n\n"
+                if is_over(now) or now.waits_for_credits:
+                    break
+    for frame in frames.last(now):
+        yield frame
+
+
+def response(
+    frames: Frames,
+    events: AsyncGenerator[str, None],
+    first: str = "",
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """The response that sends ``first``, which was taken from the events, and then the others."""
+    sent = _until_refused(frames, events, first)
+    return StreamingResponse(
+        sent, headers={**_SSE, **(headers or {})}, media_type="text/event-stream"
+    )
+
+
+async def _until_refused(
+    frames: Frames, events: AsyncGenerator[str, None], first: str
+) -> AsyncIterator[str]:
+    """The events; a refusal that comes in between, such as a key that ends, is the last of them."""
+    async with aclosing(events):
+        try:
+            if first:
+                yield first
+            async for event in events:
+                yield event
+        except Refusal as refusal:
+            yield frames.refused(refusal)

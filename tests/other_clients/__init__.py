@@ -1,0 +1,1 @@
+"""Clients and a front end of OpenAI's API that are too heavy for every run of the tests."""
