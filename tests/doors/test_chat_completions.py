@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx2
@@ -14,6 +14,7 @@ from tests.doors.test_responses import JOB, script
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
+from tests.waiting import eventually
 
 MODEL = "agentpost"
 CONVERSATION = "X-Agentpost-Conversation"
@@ -79,7 +80,7 @@ def test_three_turns_are_one_conversation_and_an_edit_begins_another(client: Ope
         assert answer.agentpost["conversation"] not in names
 
 
-def test_a_history_that_is_not_ours_is_context(client: OpenAI, caller: Caller) -> None:
+def test_a_history_that_is_not_ours_is_context(client: OpenAI) -> None:
     messages = [
         {"role": "system", "content": "Be brief."},
         user("My name is Ada."),
@@ -142,6 +143,14 @@ def test_a_stream_has_progress_as_reasoning_then_text_links_and_usage(
     plain = list(create(client, *history, answer, user(["see"]), stream=True))
     assert all(chunk.choices and chunk.usage is None for chunk in plain)
     assert json.loads(text_of(plain))["history"] != []
+
+
+def test_hanging_up_stops_nothing(client: OpenAI, server: AgentServer, caller: Caller) -> None:
+    job = [["gate", "left"], ["return", "It is done."]]
+    with create(client, user(["start", "Slow", job]), stream=True) as stream:
+        message_id = next(iter(stream)).id.replace("chatcmpl-", "msg_")
+    server.open_gate("left")
+    eventually(lambda: caller.get(message_id)["status"] == "completed", what="its end")
 
 
 def test_files_come_in_all_forms(client: OpenAI) -> None:
@@ -210,6 +219,9 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
      "unsupported_value"),
     ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
      "messages[0].content[0]", "invalid_request"),
+    ({"messages": [{"role": "user", "content": [{"type": {}}]}]}, "messages[0].content[0].type",
+     "unsupported_value"),
+    ({"messages": [{"role": {}, "content": "x"}]}, "messages[0].role", "unsupported_value"),
     ({"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio": 1}]}]},
      "messages[0].content[0].input_audio", "invalid_request"),
     ({"stream_options": 3}, "stream_options", "invalid_request"),
@@ -253,9 +265,9 @@ def test_a_repeat_by_the_client_is_the_same_completion(client: OpenAI, reading_k
 
 
 def test_work_that_takes_longer_than_a_call_is_held_goes_on(
-    start_server: Any, monkeypatch: pytest.MonkeyPatch
+    start_server: Callable[..., AgentServer],
 ) -> None:
-    server: AgentServer = start_server(door_wait_seconds=1)
+    server = start_server(door_wait_seconds=1)
     client = OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0)
     history = [user(["start", "Slow", [["gate", "slow"], ["return", "It is done."]]])]
     held = create(client, *history)

@@ -38,6 +38,7 @@ def test_an_uploaded_file_is_read_listed_sent_and_kept_with_its_message(client: 
     assert listed == [*reversed(others), file.id]
     assert [each.id for each in client.files.list(order="asc")] == [file.id, *others]
     assert read_by_the_agent(client, file.id) == "naïve text"
+    assert read_by_the_agent(client, file.id) == "naïve text", "as often as it is sent"
     assert client.files.retrieve(file.id).expires_at is None
     assert client.files.content(file.id).read() == data
     with pytest.raises(openai.ConflictError, match="belongs to a message"):
@@ -46,7 +47,7 @@ def test_an_uploaded_file_is_read_listed_sent_and_kept_with_its_message(client: 
     for call in (client.files.retrieve, client.files.content, client.files.delete):
         with pytest.raises(openai.NotFoundError):
             call(others[0])
-    assert others[0] not in [each.id for each in client.files.list()]
+    assert len(list(client.files.list())) == len(others) + 1, "with the copy that was sent"
 
 
 def test_what_is_no_file_is_refused_and_leaves_nothing(

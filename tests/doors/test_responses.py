@@ -286,6 +286,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"input": [{"role": "assistant", "content": "hi"}]}, "input", "unsupported_value"),
     ({"input": [{"role": "judge", "content": "hi"}]}, "input[0].role", "unsupported_value"),
     ({"input": [{"type": "function_call", "id": "x"}]}, "input[0]", "unsupported_value"),
+    ({"input": [{"type": {}}]}, "input[0]", "unsupported_value"),
 ]  # fmt: skip
 
 

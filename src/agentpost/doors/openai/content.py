@@ -87,7 +87,7 @@ def schema_of(wanted: Mapping[str, Any], where: str) -> dict[str, Any] | None:
 
 
 def _take_part(part: Any, where: str, said: Said) -> None:
-    kind = part.get("type") if isinstance(part, dict) else None
+    kind = str(part.get("type")) if isinstance(part, dict) else None
     if kind in _TEXTS:
         said.texts.append(_string(part, _TEXTS[kind], where))
     elif kind in ("input_image", "image_url"):

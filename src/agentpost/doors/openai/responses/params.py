@@ -20,7 +20,7 @@ _TAKEN: Final = frozenset(
         "previous_response_id", "conversation",
     }
 )  # fmt: skip
-_LEFT_OUT: Final = frozenset({"reasoning", "compaction"})
+_LEFT_OUT: Final = ("reasoning", "compaction")
 """Items that say how a model came to an answer."""
 
 
