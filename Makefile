@@ -28,7 +28,7 @@ QUICK := tests/domain tests/contract tests/house tests/client tests/observabilit
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick generators lives simulate chaos check lint types imports format generate docs release-check api-changes sbom audit deploy gallery screenshots sizes bench clean other-clients
+.PHONY: help setup serve test quick generators oldest lives simulate chaos check lint types imports format generate docs release-check api-changes sbom audit deploy gallery screenshots sizes bench clean other-clients
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,9 @@ chaos: $(READY) ## Real processes under real faults; ARGS="--minutes 60 --seed 7
 
 two-versions: $(READY) ## Servers of an earlier commit on the new schema, beside new ones; COMMIT=v0.2.0
 	@TEST_EARLIER_COMMIT=$(COMMIT) $(BIN)/python -m pytest -q -n0 tests/e2e/test_two_versions.py
+
+oldest: $(READY) ## Run tests with the oldest versions of the libraries that pyproject.toml allows
+	@uv=uv; uv --version >/dev/null 2>&1 || uv=$(CURDIR)/.tools/uv/bin/uv; .ci/oldest $$uv $(BIN)/python $(ARGS)
 
 check: lint types imports ## Lint, formatting, types, import contracts
 

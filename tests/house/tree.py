@@ -13,6 +13,12 @@ CLIENT = ROOT / "clients" / "python" / "src" / "agentpost_client"
 DOCS = ROOT / "docs"
 
 
+def uv() -> str:
+    """The command of uv: the project's own installation, else the one on PATH."""
+    own = ROOT / ".tools/uv/bin/uv"
+    return str(own) if own.exists() else "uv"
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """One Python file; `path` is relative to the repository, with slashes."""

@@ -1,0 +1,64 @@
+"""The server's requirements leave room for the libraries that agents are written with.
+
+A bound that is too high does not fail: the installer takes a release of the framework that is years
+old. So each framework is resolved together with the server, and its release is compared with one
+that was current when this was written.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import CLIENT, ROOT, uv
+
+FRAMEWORKS = {
+    "crewai": (1, 15),
+    "semantic-kernel": (1, 45),
+    "instructor": (1, 17),
+}
+"""The oldest release, as major and minor version, that an installation beside the server may take.
+The frameworks that have an adapter are in the dev group, so uv.lock holds them beside the server."""
+
+
+def resolved(*requirements: str) -> dict[str, str]:
+    """The versions by package that these requirements lead to, without installing them."""
+    command = [
+        uv(),
+        "pip",
+        "compile",
+        "--quiet",
+        "--no-header",
+        "--no-annotate",
+        "--system-certs",
+        "-",
+    ]
+    lines = [f"agentpost @ {ROOT.as_uri()}", f"agentpost-client @ {client().as_uri()}"]
+    # The tests' own variable would have uv trust no index.
+    environment = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}
+    done = subprocess.run(
+        [*command, "--python-version", "3.12"],
+        env=environment,
+        input="\n".join([*lines, *requirements]),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    if "Failed to fetch" in done.stderr or "error sending request" in done.stderr:
+        pytest.skip(f"the package index cannot be reached: {done.stderr[-200:]}")
+    assert done.returncode == 0, done.stderr
+    pairs = (line.split("==") for line in done.stdout.splitlines() if "==" in line)
+    return {name: version.split(" ")[0] for name, version in pairs}
+
+
+def client() -> Path:
+    """The folder of the client's project."""
+    return CLIENT.parents[1]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_framework_beside_the_server_is_a_current_one(framework: str) -> None:
+    version = resolved(framework)[framework]
+    assert tuple(int(part) for part in version.split(".")[:2]) >= FRAMEWORKS[framework], version
