@@ -19,7 +19,7 @@ FRAMEWORKS = {
     "instructor": (1, 17),
 }
 """The oldest release, as major and minor version, that an installation beside the server may take.
-The frameworks that have an adapter are in the dev group, so uv.lock holds them beside the server."""
+Those that have an adapter are in the dev group: uv.lock holds them beside the server."""
 
 
 def resolved(*requirements: str) -> dict[str, str]:
