@@ -1,7 +1,7 @@
 """A wired context with its pages on a real port, and a browser of sorts."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from agentpost.domain.job import JobKind, JobState
 from agentpost.domain.records import ConversationRecord, FileRecord, WorkRecord
 from agentpost.domain.roles import Role
 from agentpost.domain.user_records import UserRecord
-from agentpost.http.application import Application
+from agentpost.http.application import Application, Route
 from agentpost.services import accounts, sessions, users
 from agentpost.services.context import AppContext
 from agentpost.services.passwords import Passwords
@@ -52,8 +52,11 @@ AMOUNTS = ("credits_used", "credits_needed")
 class Site:
     """One account, "ann"; its context is used from this thread while the server runs in another."""
 
-    def __init__(self, url: str, ctx: AppContext, clock: ManualClock) -> None:
+    def __init__(
+        self, url: str, ctx: AppContext, clock: ManualClock, routes: Sequence[Route]
+    ) -> None:
         self.url = url
+        self.routes = routes
         self.ctx = ctx
         self.clock = clock
         self.ann = asyncio.run(accounts.create(ctx, "ann@example.com", "Ann", 12.5)).id
@@ -128,6 +131,13 @@ class Site:
         self.write(put)
         return record
 
+    def stored_file(self, work: WorkRecord, name: str, content_type: str, content: bytes) -> None:
+        """A file with its bytes."""
+        blob = self.file(work, name, name).blob
+        asyncio.run(self.ctx.storage.put(blob, content))
+        sql = "UPDATE files SET content_type = ?, size = ? WHERE blob = ?"
+        self.write(lambda tx: tx.execute(sql, (content_type, len(content), blob)))
+
     def message(self, text: str, account_id: str | None = None, **fields: Any) -> None:
         now = self.clock.now()
         given = {
@@ -182,9 +192,10 @@ def open_site(folder: Path, **settings: Any) -> Iterator[Site]:
     ctx = bootstrap.wire_context(wanted, adapters, turns=Hands())  # a turn begins and goes on
     ctx.passwords = Passwords(CHEAP)
     api = ApiRoutes(Api(ctx, Keys(ctx)), adapters.signer, is_ready=lambda: True)
-    app = Application([PageRoutes(ctx), api], no_request=api.no_request, no_room=api.no_room)
+    groups = PageRoutes(ctx), api
+    app = Application(groups, no_request=api.no_request, no_room=api.no_room)
     try:
         with served(app) as url:
-            yield Site(url, ctx, clock)
+            yield Site(url, ctx, clock, [route for group in groups for route in group.routes])
     finally:
         asyncio.run(bootstrap.close(ctx))

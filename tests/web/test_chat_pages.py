@@ -25,10 +25,7 @@ RUNS = re.compile(r"<script|<img|<iframe|\son\w+=|javascript:", re.IGNORECASE)
 def stored(site: Site, name: str, content: bytes, content_type: str) -> str:
     """The path of a file of a work, below `/chat/`, without its verb."""
     work = site.work()
-    file = site.file(work, name, name)
-    asyncio.run(site.ctx.storage.put(file.blob, content))
-    sql = "UPDATE files SET content_type = ?, size = ? WHERE blob = ?"
-    site.write(lambda tx: tx.execute(sql, (content_type, len(content), file.blob)))
+    site.stored_file(work, name, content_type, content)
     return f"/chat/{work.id}/{{}}/{name}"
 
 

@@ -14,7 +14,14 @@ _TAGS: Final = {
     *("a", "blockquote", "br", "code", "del", "em", "hr", "li", "ol", "p", "pre", "strong"),
     *("table", "tbody", "td", "th", "thead", "tr", "ul", "div"),
 }
-_ATTRIBUTES: Final = {"a": {"href", "title"}, "ol": {"start"}, "p": {"class"}, "div": {"class"}}
+_ATTRIBUTES: Final = {
+    "a": {"href", "title"},
+    "ol": {"start"},
+    "p": {"class"},
+    "div": {"class", "tabindex", "role", "aria-label"},
+}
+_TABLE: Final = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>'
+"""It may be wider than its place; a keyboard has to reach it to scroll it."""
 
 
 def markdown(text: str) -> Markup:
@@ -59,7 +66,7 @@ def _parser() -> MarkdownIt:
     # The page has headings of its own; those of a text are paragraphs that look like some.
     parser.add_render_rule("heading_open", lambda *_: '<p class="title">')
     parser.add_render_rule("heading_close", lambda *_: "</p>\n")
-    parser.add_render_rule("table_open", lambda *_: '<div class="scroll"><table>')
+    parser.add_render_rule("table_open", lambda *_: _TABLE)
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
     parser.add_render_rule("image", lambda _, tokens, at, *__: _alt(tokens[at].content))
     return parser

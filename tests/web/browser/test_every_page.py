@@ -1,18 +1,22 @@
-"""Every page with something on it, in a real browser: no error, nothing that axe-core finds, and it
-fits a phone, in the dark too."""
+"""Every page with something on it, of errors and previews too, in a real browser: no error, nothing
+that axe-core finds, and it fits a phone, in the dark too."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
-from agentpost.web.routes import PAGES
+from agentpost.api.app import PREFIX
+from agentpost.domain.errors import StoreUnavailable
+from agentpost.domain.roles import Role
 from tests.web import busy
 from tests.web.browser.chromium import DESKTOP, PHONE, axe, sign_in, visiting
 from tests.web.busy import Busy
 from tests.web.site import Site, open_site
+from tests.web.test_previews import EXCEL, WORD, ZIP, document, workbook, zipped
 
 NO_PAGES = {
     "/": "leads to the dashboard",
@@ -27,13 +31,55 @@ NO_PAGES = {
     "/password/{token}": "opened by a link: test_sign_in.py",
     "/oidc": "leads to the provider",
     "/oidc/callback": "leads to the page that was wanted",
+    "/static/{hash}/{name}": "styles and scripts",
+    "/files/{file_id:path}": "a file",
+    "/openapi.json": "for programs",
+    "/favicon.ico": "a picture",
+    "/healthz": "for programs",
+    "/readyz": "for programs",
 }
 MORE = 60
 """Than one page of a list shows."""
 SIDE = ".side"
 """The same on every page."""
-SIGNED_OUT = {"/login", "/login/{token}"}
-"""Whoever is signed in sees the dashboard at the first; the second is there for strangers."""
+SIGNED_OUT = {"/login", "/login/{token}", "/docs", "/docs/errors"}
+"""Whoever is signed in sees the dashboard at the first; the others are there for strangers."""
+REPEATED = {"/docs": "section:nth-of-type(n+6)"}
+"""What is like the rest of a long page, whose colours take seconds to compare."""
+REFUSALS = {
+    "nothing there": (404, "stranger", "GET", "/nowhere"),
+    "nothing there, signed in": (404, "operator", "GET", "/nowhere"),
+    "a session is needed": (401, "stranger", "GET", "/dashboard/keys"),
+    "not for a member": (403, "member", "GET", "/dashboard/users"),
+    "a login link that was used": (403, "stranger", "GET", "/login/used"),
+    "an invitation that was used": (403, "stranger", "GET", "/password/used"),
+    "another method": (405, "operator", "DELETE", "/dashboard"),
+    "a form of another site": (403, "stranger", "POST", "/login"),
+}
+"""Pages of errors: status, who asks, method and address."""
+POST_FORM = """(action) => {
+  const form = Object.assign(document.createElement("form"), { action, method: "POST" });
+  document.body.append(form);
+  form.submit();
+}"""
+FAILURES = {500: ZeroDivisionError("of a test"), 503: StoreUnavailable("of a test")}
+LONG_WORD = "word" * 200
+LINE = "a long line without an end " * 20
+PREVIEWS = {
+    "a.csv": ("text/csv", f"name,{LINE}\n1,2\n".encode()),
+    "a.txt": ("text/plain", LINE.encode() * 5),
+    "a.json": ("application/json", b'{"text": "%s"}' % LINE.encode()),
+    "a.md": (
+        "text/markdown",
+        f"```\n{LINE}{LONG_WORD}\n```\n\n|a|b|\n|-|-|\n|{LINE}|x|\n".encode(),
+    ),
+    "a.html": ("text/html", b"<p>made</p>"),
+    "a.xlsx": (EXCEL, workbook()),
+    "a.docx": (WORD, document()),
+    "a.zip": (ZIP, zipped(**{f"file_{n}__txt": "x" for n in range(50)})),
+    "b.zip": (ZIP, b"damaged"),
+}
+"""Files whose previews differ in what is on them."""
 TABLETS = (768, 1024)
 TOO_WIDE = """[document.documentElement, ...document.querySelectorAll(".table")]
   .filter(each => each.scrollWidth > each.clientWidth).map(each => each.outerHTML.slice(0, 60))
@@ -58,10 +104,36 @@ def filled(site: Site) -> tuple[Busy, list[str]]:
 
     def fill() -> tuple[Busy, list[str]]:
         made = busy.fill(site)
-        return made, [site.token(made.account) for _ in range(4)]
+        return made, [site.token(made.account) for _ in range(5)]
 
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(fill).result()
+
+
+@pytest.fixture(scope="module")
+def member(site: Site, filled: tuple[Busy, list[str]]) -> str:
+    """The token of a login link of one."""
+
+    def invited() -> str:
+        user = site.user("eve@example.com", Role.MEMBER, account_id=filled[0].account)
+        return site.token(user.id)
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(invited).result()
+
+
+@pytest.fixture(scope="module")
+def previews(site: Site, filled: tuple[Busy, list[str]]) -> str:
+    """The address of a chat with a file of each kind."""
+
+    def stored() -> str:
+        work = site.work(filled[0].account)
+        for name, (content_type, content) in PREVIEWS.items():
+            site.stored_file(work, name, content_type, content)
+        return f"/chat/{work.id}"
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(stored).result()
 
 
 @pytest.fixture
@@ -75,7 +147,7 @@ def visitor(
         assert problems == []
 
 
-def addresses(made: Busy, token: str) -> dict[str, str]:
+def addresses(paths: list[str], made: Busy, token: str) -> dict[str, str]:
     """The address of each page with its path; ``token`` is that of a link which nobody used."""
     given = {
         "chat_id": made.work.id,
@@ -88,8 +160,7 @@ def addresses(made: Busy, token: str) -> dict[str, str]:
         "key_id": made.key,
         "token": token,
     }
-    paths = [each.path for each in PAGES if each.get and each.path not in NO_PAGES]
-    return {path: path.format(**given) for path in paths}
+    return {path: path.format(**given) for path in paths if path not in NO_PAGES}
 
 
 def test_every_page(
@@ -98,21 +169,87 @@ def test_every_page(
     """One visit each: wide and light, then narrow and dark."""
     made, tokens = filled
     assert all(asdict(made).values())
-    assert {each.path for each in PAGES if each.get} >= NO_PAGES.keys()
+    paths = [each.path for each in site.routes if "GET" in each.handlers]
+    paths = [path for path in paths if not path.startswith(PREFIX)]
+    assert {*paths} >= NO_PAGES.keys()
     found: list[str] = []
     with visiting(browser) as (stranger, problems):
         pages = {True: stranger.new_page(), False: visitor.new_page()}
         framed = False
-        for path, address in addresses(made, tokens[0]).items():
+        for path, address in addresses(paths, made, tokens[0]).items():
             page = pages[path in SIGNED_OUT]
             answer = page.goto(site.url + address)
             assert answer is not None
             if answer.status != 200:
                 found.append(f"{path} answered {answer.status}")
-            found += [f"{path}{each}" for each in wrong(page, SIDE if framed else None)]
+            without = REPEATED.get(path, SIDE if framed else None)
+            found += [f"{path}{each}" for each in wrong(page, without)]
             framed = framed or page.locator(SIDE).count() > 0
         assert problems == []
     assert found == []
+
+
+def test_every_refusal(
+    site: Site,
+    filled: tuple[Busy, list[str]],
+    member: str,
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[str] = []
+    with (
+        visiting(browser) as (one, _),
+        visiting(browser) as (two, _),
+        visiting(browser) as (three, _),
+    ):
+        sign_in(two, f"{site.url}/login/{filled[1].pop()}")
+        sign_in(three, f"{site.url}/login/{member}")
+        pages = {"stranger": one.new_page(), "operator": two.new_page(), "member": three.new_page()}
+
+        def look(name: str, status: int, who: str, method: str, address: str) -> None:
+            page = pages[who]
+            answer = visited(page, method, site.url + address)
+            found.extend(f"{name}{each}" for each in wrong(page, SIDE))
+            if answer is None or answer.status != status:
+                found.append(f"{name} answered {answer and answer.status}")
+
+        for name, refusal in REFUSALS.items():
+            look(name, *refusal)
+        for status, error in FAILURES.items():
+            with monkeypatch.context() as patch:
+                patch.setattr(site.ctx.db, "read", failing(error))
+                look("a failure", status, "operator", "GET", "/dashboard")
+    assert found == []
+
+
+def visited(page: Page, method: str, address: str) -> Response | None:
+    """Go there; with POST by a form of another site, which localhost is for 127.0.0.1."""
+    if method == "POST":
+        page.goto(urljoin(address, "/healthz").replace("127.0.0.1", "localhost"))
+        with page.expect_navigation() as going:
+            page.evaluate(POST_FORM, address)
+        return going.value
+    page.route("**", lambda route: route.continue_(method=method), times=1)
+    return page.goto(address)
+
+
+def failing(error: Exception) -> Callable[..., object]:
+    async def fail(*_: object) -> None:
+        raise error
+
+    return fail
+
+
+def test_every_preview(site: Site, visitor: BrowserContext, previews: str) -> None:
+    page = visitor.new_page()
+    page.goto(site.url + previews)
+    expect(page.locator(".preview")).to_have_count(len(PREVIEWS))
+    for name in page.locator("summary[aria-label^='Preview of']").all():
+        name.click()
+    for preview in page.locator(".preview").all():
+        preview.scroll_into_view_if_needed()
+        expect(preview.get_by_text("Loading a preview")).to_have_count(0)
+    assert [*wrong(page, SIDE)] == []
 
 
 def wrong(page: Page, without: str | None) -> Iterator[str]:
