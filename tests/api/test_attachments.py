@@ -113,15 +113,16 @@ def test_inline_files_reach_the_agent(caller: Caller) -> None:
         inline(b"a,b\n", name="t.csv"),
         inline(b"%PDF-1.7\n"),
         inline(b"x", name="../../e.txt"),
+        inline(b"x", name=".gitignore"),
     ]
     message = caller.send([["see"]], files=files)
 
-    assert message["notes"] == []
+    assert message["notes"] == ["e.txt: its name was changed to this one, a plain file name."]
     assert message["files"] == [], "what came in is no file the agent made"
-    first, second, third = seen(message)
+    first, second, third, fourth = seen(message)
     assert (first["name"], first["size"], first["type"]) == ("t.csv", 4, "text/csv")
     assert second["type"] == "application/pdf"
-    assert "/" not in third["name"]
+    assert (third["name"], fourth["name"]) == ("e.txt", ".gitignore")
     assert (
         caller.send([["read"]], files=[inline("größe".encode(), name="a.txt")])["reply"] == "größe"
     )

@@ -35,6 +35,8 @@ def test_a_created_upload(caller: Caller, server: AgentServer) -> None:
     assert re.fullmatch("up_[0-9a-f]{32}", made["upload_id"])
     assert made["object"] == "upload"
     assert made["max_bytes"] == 1234
+    assert made["filename"] == "sales.csv"
+    assert announce(caller, "a\\.gitignore", 5)["filename"] == ".gitignore"
     assert made["fields"]["Content-Type"] == "text/csv"
     assert {"key", "policy", "signature"} <= made["fields"].keys()
     left = datetime.fromisoformat(made["expires_at"]) - datetime.now().astimezone()

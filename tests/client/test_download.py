@@ -87,6 +87,10 @@ async def test_a_link_that_is_no_address_is_a_failure(talk: Talk, tmp_path: Path
         ("..\\evil.txt", "evil.txt"),
         ("a\x1b[31m\n.png", "a[31m.png"),
         ("..", "file"),
+        (".env", ".env"),
+        ("\u30c7\u3000\u30bf.csv", "\u30c7\u3000\u30bf.csv"),
+        ("\U0001f468\u200d\U0001f469.png", "\U0001f468\u200d\U0001f469.png"),
+        ("photo\u202egpj.exe", "photogpj.exe"),
         ("", "file"),
     ],
 )

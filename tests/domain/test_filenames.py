@@ -1,10 +1,20 @@
-"""File names from outside."""
+"""What files may be called, and their paths: part of public ids."""
 
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agentpost.domain.filenames import FILE_NAME_BYTES_MAX, safe_file_name
+from agentpost.domain.filenames import (
+    FILE_NAME_BYTES_MAX,
+    check_path,
+    content_disposition,
+    is_renamed,
+    safe_file_name,
+    safe_file_path,
+)
+from agentpost.egress.disposition import given_name
 
 NAMES = {
     "report.pdf": "report.pdf",
@@ -13,8 +23,11 @@ NAMES = {
     "..": "file",
     "": "file",
     "   ": "file",
-    ".bashrc": "bashrc",
+    ".bashrc": ".bashrc",
     "a/": "file",
+    "a/ .env": ".env",
+    "...": "file",
+    "..x": "..x",
     "trailing. ": "trailing",
     "two\r\nlines.txt": "twolines.txt",
     "nul\x00byte.txt": "nulbyte.txt",
@@ -63,3 +76,93 @@ def test_a_cut_name_keeps_its_beginning_and_its_extension() -> None:
 
 def test_fallback() -> None:
     assert safe_file_name("/", "download") == "download"
+
+
+NAMES_OF_ANY_KIND = st.text(st.sampled_from("a.b ./\\\r\u202e\u200d\u0301\ud800é"))
+
+
+@given(NAMES_OF_ANY_KIND)
+def test_what_is_made_of_a_name_an_agent_may_give(raw: str) -> None:
+    """So both places have one rule; and a name that was made so stays as it is."""
+    name = safe_file_name(raw)
+    assert check_path(name) == name == safe_file_name(name)
+    path = safe_file_path(raw)
+    assert check_path(path) == path == safe_file_path(path)
+
+
+@given(NAMES_OF_ANY_KIND)
+def test_a_header_gives_the_name(raw: str) -> None:
+    name = safe_file_name(raw)
+    assert given_name(content_disposition(name)) == name
+    assert content_disposition(name).isascii()
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        ("reports/q1.pdf", "reports/q1.pdf"),
+        ("/etc/../../passwd", "etc/passwd"),
+        ("C:\\a\\.env", "C:/a/.env"),
+        ("", "file"),
+        ("../", "file"),
+        ("a/" * 300 + "b", "b"),
+    ],
+)
+def test_safe_file_path(raw: str, path: str) -> None:
+    assert safe_file_path(raw) == path
+
+
+@pytest.mark.parametrize(
+    ("raw", "renamed"),
+    [(".env", False), ("cafe\u0301.txt", False), ("a/b.txt", True), ("b. ", True), ("", True)],
+)
+def test_a_change_that_people_see_is_told(raw: str, renamed: bool) -> None:
+    assert is_renamed(raw, safe_file_name(raw)) == renamed
+
+
+@pytest.mark.rule("File.file_id")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "chart.png",
+        "reports/2026/q1.pdf",
+        "Übersicht März.csv",
+        "\U0001f468\u200d\U0001f469.png",
+        ".hidden",
+        "a..b",
+        "...",
+        "with space",
+        "n" * 255,
+        "/".join(["d" * 127] * 4),
+    ],
+)
+def test_plain_relative_paths_are_taken_as_they_are(path: str) -> None:
+    assert check_path(path) == path
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("", "1 to 512"),
+        ("a/" * 256 + "b", "1 to 512"),
+        ("/etc/passwd", "relative"),
+        ("a//b", "relative"),
+        ("a/", "relative"),
+        (".", "relative"),
+        ("..", "relative"),
+        ("a/../../b", "relative"),
+        ("a/./b", "relative"),
+        ("a\\b", "backslashes"),
+        ("..\\b", "backslashes"),
+        ("a\0b", "control"),
+        ("a\nb", "control"),
+        ("a\x7fb", "control"),
+        ("photo\u202egpj.exe", "invisible"),
+        ("two\u2028lines", "invisible"),
+        ("a\ud800b", "control"),
+        ("n" * 256, "255"),
+    ],
+)
+def test_everything_else_is_refused_with_a_reason(path: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        check_path(path)

@@ -11,6 +11,7 @@ from agentpost.db import filtered
 from agentpost.db import timeline as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.filenames import content_disposition
 from agentpost.domain.roles import Role
 from agentpost.services import accounts, timeline
 from tests.web import busy as busy_files
@@ -243,7 +244,7 @@ def test_files_and_webhooks_of_a_message_are_listed(site: Site) -> None:
     assert f'href="/chat/{busy.work.id}">Preview' not in page
     assert f"/dashboard/webhooks/{busy.endpoint}/deliveries/" in page
     assert (sent.status_code, sent.content) == (200, busy_files.SALES)
-    assert sent.headers["content-disposition"] == "attachment; filename*=UTF-8''sales.csv"
+    assert sent.headers["content-disposition"] == content_disposition("sales.csv")
     assert sent.headers["content-security-policy"].startswith("sandbox")
     with site.browser() as other:
         assert other.get(f"{PATH}/{busy.message}/attachments/1").status_code == 404

@@ -796,6 +796,8 @@ export interface UploadCreated {
   expires_at: string;
   /** Every one goes into the form, unchanged. */
   fields: Record<string, string>;
+  /** What the agent will see: a plain name made of the one sent. */
+  filename: string;
   /** The declared size; a larger file is refused. */
   max_bytes: number;
   object: "upload";

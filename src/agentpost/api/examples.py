@@ -123,6 +123,7 @@ _LOG = _body(
 _UPLOAD = _body(
     UploadCreatedShape(
         upload_id="up_0660c545b410f5f5761497037f1afa21",
+        filename="interviews.txt",
         url="https://agent.example.com/uploads",
         fields={
             "key": "up_0660c545b410f5f5761497037f1afa21",

@@ -6,10 +6,9 @@ is not plainly safe to show comes as an attachment.
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
-from urllib.parse import quote
+from typing import Literal
 
 import structlog
 from starlette.requests import Request
@@ -18,6 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from agentpost.api.operation import Api, Operation, respond
 from agentpost.contract.message import FileObject
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.domain.filenames import content_disposition
 from agentpost.domain.records import FileRecord
 from agentpost.domain.scopes import Scope
 from agentpost.domain.times import SECOND
@@ -104,14 +104,14 @@ async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]
 
 
 def _headers(file: FileRecord) -> dict[str, str]:
-    shown = "inline" if is_previewable(file.content_type) else "attachment"
-    plain = re.sub(r'[^\x20-\x7e]|["\\%]', "_", file.name)
-    named = f"filename=\"{plain}\"; filename*=UTF-8''{quote(file.name, safe='')}"
+    shown: Literal["inline", "attachment"] = (
+        "inline" if is_previewable(file.content_type) else "attachment"
+    )
     return {
         "ETag": file.revision,
         "Accept-Ranges": "bytes",
         "Cache-Control": "private, max-age=300",
-        "Content-Disposition": f"{shown}; {named}",
+        "Content-Disposition": content_disposition(file.name, shown),
         "Content-Security-Policy": "sandbox; default-src 'none'",
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Referrer-Policy": "no-referrer",

@@ -36,6 +36,7 @@ class UploadCreatedShape(Shape):
 
     object: Literal["upload"] = "upload"
     upload_id: str
+    filename: Annotated[str, about("What the agent will see: a plain name made of the one sent.")]
     url: Annotated[str, about("Post multipart/form-data here, the file last as `file`.")]
     fields: Annotated[dict[str, str], about("Every one goes into the form, unchanged.")]
     expires_at: Annotated[Time, about("Until then the form can be posted.")]
@@ -46,6 +47,7 @@ class UploadCreatedShape(Shape):
         """From its record and its form."""
         return cls(
             upload_id=record.id,
+            filename=record.filename,
             url=url,
             fields=dict(fields),
             expires_at=iso(record.post_by),

@@ -25,9 +25,9 @@ from agentpost.agents.retries import DEFAULT_BACKOFF, RetryOn
 from agentpost.domain import job, limits
 from agentpost.domain.credits import Charge, to_millionths
 from agentpost.domain.errors import Fenced
+from agentpost.domain.filenames import check_path
 from agentpost.domain.journal import CallState
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
-from agentpost.domain.paths import check_path
 from agentpost.domain.text import agent_text
 from agentpost.runtime import outputs, traced, typed
 from agentpost.runtime.bodies import check_body, name_of, step_name

@@ -26,9 +26,9 @@ from agentpost.agents import (
     values,
 )
 from agentpost.domain.errors import Fenced
+from agentpost.domain.filenames import check_path
 from agentpost.domain.journal import CallState
 from agentpost.domain.message import TurnFailure
-from agentpost.domain.paths import check_path
 from agentpost.domain.text import agent_text
 from agentpost.domain.times import SECOND, iso
 from agentpost.runtime import outputs, traced, typed

@@ -33,7 +33,7 @@ from agentpost.domain.executables import (
     is_executable,
     second_header_at,
 )
-from agentpost.domain.filenames import safe_file_name
+from agentpost.domain.filenames import RENAMED, is_renamed, safe_file_name
 from agentpost.domain.message import TurnState
 from agentpost.domain.records import AttachmentRecord, MessageRecord
 from agentpost.egress.errors import EgressError
@@ -106,6 +106,8 @@ async def _take_all(ctx: AppContext, attached: Attached, files: list[InlineFile]
     for n, given in enumerate(files[: limits.INLINE_FILES_MAX]):
         name = safe_file_name(given.name) if given.name else None
         label = name or f"file {n + 1}"
+        if name and is_renamed(given.name or "", name):
+            attached.notes.append(f"{name}: {RENAMED}.")
         if given.url is not None and given.base64 is not None:
             attached.notes.append(f"{label}: skipped, it has both a url and base64 content.")
         elif given.url is not None:

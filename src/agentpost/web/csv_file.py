@@ -10,6 +10,8 @@ from typing import Final
 
 from starlette.responses import Response, StreamingResponse
 
+from agentpost.domain.filenames import content_disposition
+
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
@@ -25,7 +27,7 @@ def response(
         rows: some at a time; None is an empty field.
     """
     headers = {
-        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Disposition": content_disposition(name),
         "Cache-Control": "no-store",
     }
     return StreamingResponse(_lines(columns, rows), headers=headers, media_type="text/csv")

@@ -76,7 +76,7 @@ class Executor(AgentExecutor):
             await task.update_status(
                 a2a.TaskState.TASK_STATE_WORKING, self.said(task, "Drawing chart.txt")
             )
-            await task.add_artifact([a2a.Part(raw=b"|||", filename="chart.txt")])
+            await task.add_artifact([a2a.Part(raw=b"|||", filename="../chart.txt")])
             found = "drawn"
         if word == "order":
             for n in range(3):

@@ -692,6 +692,8 @@ class UploadTicket(Record):
     """Where to post the file, and with which form fields."""
 
     upload_id: str
+    filename: str = ""
+    """What the agent will see: a plain name made of the one sent."""
     url: str
     """Post multipart/form-data here, the file last as `file`."""
     fields: dict[str, str]

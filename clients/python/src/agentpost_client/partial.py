@@ -6,9 +6,12 @@ import os
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from unicodedata import category
 from uuid import uuid4
 
 FALLBACK_NAME = "file"
+_INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_JOINERS = "\u200c\u200d"  # emoji and Persian need them
 
 
 def place_for(name: str, into: Path) -> Path:
@@ -20,9 +23,9 @@ def place_for(name: str, into: Path) -> Path:
 
 
 def local_name(name: str) -> str:
-    """The last part of a name, without characters that no file name should have."""
+    """The last part of a name, without characters that nobody sees; the server's rule for names."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    cleaned = "".join(character for character in last if character.isprintable()).strip()
+    cleaned = "".join(c for c in last if c in _JOINERS or category(c) not in _INVISIBLE).strip()
     return FALLBACK_NAME if cleaned in ("", ".", "..") else cleaned
 
 

@@ -22,6 +22,7 @@ from agentpost.agents.adapters.current import current
 from agentpost.agents.adapters.recording import Charge, Recorder, Usage
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import JobFailed, Json, Turn, step_key
+from agentpost.domain.filenames import safe_file_path
 
 KIND: Final = "a2a"
 CARD_PATH: Final = "/.well-known/agent-card.json"
@@ -285,7 +286,7 @@ def _ended(task: _Object) -> Json:
         for part in artifact.get("parts", ()):
             name = part.get("filename") or artifact.get("name") or "file"
             if "raw" in part:
-                current().write(name, base64.b64decode(part["raw"]))
+                current().write(safe_file_path(name), base64.b64decode(part["raw"]))
             elif "url" in part:
                 texts.append(f"{name}: {part['url']}")
     return {"text": "\n\n".join(text for text in texts if text) or said, "question": None}

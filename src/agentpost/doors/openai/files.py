@@ -16,6 +16,7 @@ from agentpost.api.operation import Api, Handler
 from agentpost.api.post_form import PostedForm
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
+from agentpost.domain.filenames import content_disposition
 from agentpost.domain.records import FileRecord, UploadRecord
 from agentpost.domain.times import SECOND
 from agentpost.doors import bodies
@@ -100,6 +101,7 @@ async def _delete(api: Api, request: Request, caller: Caller) -> Response:
 async def _content(api: Api, request: Request, caller: Caller) -> Response:
     """The bytes of a file that was uploaded, or that the account's work has made."""
     file = await _file(api, request, caller)
+    name = file.name if isinstance(file, FileRecord) else file.filename
     rest = api.ctx.storage.open(file.blob, 0, file.size)
     try:
         first = await anext(rest, b"")
@@ -113,7 +115,7 @@ async def _content(api: Api, request: Request, caller: Caller) -> Response:
 
     sent = {
         "Content-Length": str(file.size),
-        "Content-Disposition": "attachment",
+        "Content-Disposition": content_disposition(name),
         "Content-Security-Policy": "sandbox; default-src 'none'",
         "X-Content-Type-Options": "nosniff",
     }

@@ -12,7 +12,7 @@ from typing import Any
 from agentpost.agents import Answer, File, JobFn, Running, Said, Started, WorkRef, values
 from agentpost.agents.retries import DEFAULT_BACKOFF, Backoff, RetryOn
 from agentpost.domain.credits import to_millionths
-from agentpost.domain.paths import check_path
+from agentpost.domain.filenames import check_path
 from agentpost.domain.text import agent_text
 from agentpost.runtime import typed
 from agentpost.runtime.bodies import check_body, name_of, step_name

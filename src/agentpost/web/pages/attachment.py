@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from typing import Final
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from agentpost.domain.errors import not_found
+from agentpost.domain.filenames import content_disposition
 from agentpost.domain.roles import Right
 from agentpost.services import messages
 from agentpost.services.context import AppContext
@@ -34,7 +34,7 @@ async def download(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         raise not_found("file") from None
     headers = {
         "Content-Length": str(file.size),
-        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}",
+        "Content-Disposition": content_disposition(file.name),
         "Content-Security-Policy": "sandbox; default-src 'none'",
         "Cache-Control": "private, no-store",
     }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, StreamingResponse
 
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
+from agentpost.domain.filenames import content_disposition
 from agentpost.domain.roles import Right
 from agentpost.services import shown_files, zipping
 from agentpost.services.context import AppContext
@@ -40,10 +40,7 @@ async def _all(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         raise not_found("work")
     title, files = await shown_files.of_work(ctx, viewer.account_id, work_id, job_id)
     name = f"{_UNSAFE.sub('_', title)[:80].strip() or 'files'}.zip"
-    plain = name.encode("ascii", "replace").decode().replace("?", "_")
-    headers = {
-        "Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"
-    }
+    headers = {"Content-Disposition": content_disposition(name)}
     return StreamingResponse(zipping.zipped(ctx, files), 200, headers, "application/zip")
 
 
