@@ -15,6 +15,7 @@ from functools import partial, reduce
 import structlog
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
 
 from agentpost.clock import Clock
 from agentpost.domain import tracing
@@ -109,11 +110,38 @@ async def with_request_log(requests: RequestLog, handler: Handler, request: Requ
     except ClientDisconnect:
         requests.append(_entry(request, GONE_STATUS, b""))
         raise
-    # A body that is streamed is not kept.
-    body = getattr(response, "body", b"")
+    body = getattr(response, "body", None)
+    if body is None:
+        return _Streamed(response, lambda *sent: requests.append(_entry(request, *sent)))
     kept = body if len(body) <= REQUEST_BODY_READ_BYTES_MAX else LargeBody(len(body))
     requests.append(_entry(request, response.status_code, kept))
     return response
+
+
+class _Streamed(Response):
+    """A response that is made while it is sent. Its body is not kept: ``log_sent`` gets its
+    status and size once it is over, however it ends."""
+
+    def __init__(self, response: Response, log_sent: Callable[[int, LargeBody], None]) -> None:
+        self.status_code = response.status_code
+        self.raw_headers = response.raw_headers  # the same list: more are added to it
+        self.background = None
+        self._response = response
+        self._log_sent = log_sent
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, size = self.status_code, 0
+
+        async def counted(message: Message) -> None:
+            nonlocal status, size
+            status = message.get("status", status)
+            await send(message)
+            size += len(message.get("body", b""))
+
+        try:
+            await self._response(scope, receive, counted)
+        finally:
+            self._log_sent(status, LargeBody(size))
 
 
 def _entry(request: Request, status: int, body: bytes | LargeBody) -> RequestLogEntry:

@@ -1,0 +1,56 @@
+"""The request log's lines of answers that are streamed, by whichever door."""
+
+import time
+import uuid
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.server import KEY, AgentServer
+from tests.waiting import eventually
+
+HEADERS = {
+    "Accept": "application/json, text/event-stream",
+    "Authorization": f"Bearer {KEY}",
+    "A2A-Version": "1.0",
+}
+
+
+def rpc(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    return {"json": {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}}
+
+
+@pytest.mark.parametrize("door", ["api", "mcp", "a2a", "openai"])
+def test_a_held_call_is_logged_with_its_time_and_its_bytes(
+    server: AgentServer, caller: Caller, door: str
+) -> None:
+    gate = uuid.uuid4().hex
+    message_id = caller.send([["start", "Report", [["gate", gate], ["return", "Done."]]]])["id"]
+    arguments = {"name": "follow_message", "arguments": {"message_id": message_id}}
+    path, request = {
+        "api": (f"/v1/messages/{message_id}/stream", {}),
+        "mcp": ("/mcp", rpc("tools/call", arguments)),
+        "a2a": ("/a2a", rpc("SubscribeToTask", {"id": message_id})),
+        "openai": (f"/openai/v1/responses/{message_id.replace('msg', 'resp')}?stream=true", {}),
+    }[door]
+    with (
+        httpx2.Client(base_url=server.url, headers=HEADERS, timeout=60, trust_env=False) as http,
+        http.stream("POST" if request else "GET", path, **request) as answer,
+    ):
+        assert answer.status_code == 200, answer.read()
+        began = time.monotonic()
+        server.await_gate(gate)
+        held = time.monotonic() - began
+        server.open_gate(gate)
+        size = sum(len(chunk) for chunk in answer.iter_bytes())
+    [line] = eventually(
+        lambda: server.rows(
+            "SELECT status, ms, response_bytes, response_body FROM requests"
+            f" WHERE id = '{answer.headers['request-id']}'"
+        )
+    )
+    assert size > 0
+    assert (line["status"], line["response_bytes"], line["response_body"]) == (200, size, None)
+    assert line["ms"] >= round(held * 1_000) - 1
