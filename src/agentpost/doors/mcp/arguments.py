@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentpost.domain import limits
+from agentpost.domain import ids, limits
 
 WAIT_SECONDS_MAX = 300
 _WAIT = Field(ge=0, le=WAIT_SECONDS_MAX, description="How long to wait for the end, in seconds.")
@@ -92,7 +92,11 @@ class MessagesArguments(Arguments):
     """Of `list_messages`."""
 
     conversation: str | None = Field(default=None, description="Only those of this conversation.")
-    before: str | None = Field(default=None, description="Only those older than this message id.")
+    before: str | None = Field(
+        default=None,
+        pattern=f"^{ids.MESSAGE}",
+        description="Only those older than this message id.",
+    )
     limit: int = Field(
         default=limits.MESSAGE_LIST_DEFAULT,
         ge=1,

@@ -89,15 +89,13 @@ def of_value(value: Json, text: str, links: Sequence[mcp.ResourceLink] = ()) -> 
 
 
 def of_error(error: BackendError) -> mcp.CallToolResult:
-    """A call that was refused: the assistant reads what to do about it."""
+    """A call that was refused: the code, what is wrong and what to do, as a text to read.
+
+    It has no values: those have to fit the tool's output schema, and clients that check it would
+    tell the assistant of a schema instead of the refusal.
+    """
     return mcp.CallToolResult(
-        content=[mcp.TextContent(type="text", text=str(error))],
-        structured_content={
-            "error": error.code,
-            "message": error.message,
-            "advice": error.advice,
-        },
-        is_error=True,
+        content=[mcp.TextContent(type="text", text=str(error))], is_error=True
     )
 
 

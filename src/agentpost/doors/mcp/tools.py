@@ -263,6 +263,7 @@ class ToolSpec:
     ends_work: bool = False
 
 
+_CANCELLING: Final = "Cancelling the call does not stop the work; stop_message does."
 _MESSAGE = results.MESSAGE_SCHEMA
 _OBJECT = results.OBJECT_SCHEMA
 TOOLS: Final = {
@@ -273,7 +274,7 @@ TOOLS: Final = {
         "Hand the agent a question or a piece of work in plain language, with files if need be. It"
         " waits up to wait_seconds, then gives the state: work that takes longer continues, and"
         " follow_message tells its end. To continue a conversation, give the name that an earlier"
-        " result has.",
+        f" result has. {_CANCELLING}",
         _MESSAGE,
     ),
     "follow_message": ToolSpec(
@@ -282,7 +283,7 @@ TOOLS: Final = {
         "Wait for a message to end",
         "Wait until a message is final, or wait_seconds are over, and give its state, results and"
         " files. Progress notifications tell each step meanwhile. Call it again while the status is"
-        " processing.",
+        f" processing. {_CANCELLING}",
         _MESSAGE,
         reads_only=True,
     ),
@@ -291,7 +292,8 @@ TOOLS: Final = {
         AnswerArguments,
         "Answer the agent's question",
         "Answer a message with the status needs_input, in its conversation. When the question has"
-        " choices, the text is one of them; when it has a schema, JSON that fits it.",
+        " choices, the text is one of them; when it has a schema, JSON that fits it."
+        f" {_CANCELLING}",
         _MESSAGE,
     ),
     "stop_message": ToolSpec(
