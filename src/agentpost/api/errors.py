@@ -18,6 +18,12 @@ from agentpost.http.application import MethodNotAllowed
 
 def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response:
     """The answer for a refusal; its status comes from the catalogue."""
+    shape = ErrorShape.of(refusal, request_id, docs_url)
+    return respond(shape, CATALOGUE[refusal.code].status, error_headers(refusal))
+
+
+def error_headers(refusal: Refusal) -> dict[str, str]:
+    """The headers that HTTP has for a refusal, whatever the form of its body."""
     headers: dict[str, str] = {}
     match refusal:
         case RateLimited() | Overloaded():
@@ -30,5 +36,4 @@ def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response
             pass
     if refusal.code is ErrorCode.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    shape = ErrorShape.of(refusal, request_id, docs_url)
-    return respond(shape, CATALOGUE[refusal.code].status, headers)
+    return headers

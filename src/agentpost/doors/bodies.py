@@ -64,16 +64,23 @@ async def read(api: Api, request: Request, caller: Caller) -> bytes:
     return bytes(body)
 
 
+class NotJson(InvalidRequest):
+    """A body that is no JSON."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(Problem(None, problem))
+
+
 def parsed(data: bytes) -> dict[str, Any]:
-    """The JSON object of a body; raises ``invalid_request``."""
+    """The JSON object of a body; raises ``invalid_request``, for one without JSON `NotJson`."""
     if has_too_many_values(data):
         raise _wrong(f"the body holds more than {VALUES_MAX:,} values")
     try:
         value = json.loads(data)
     except RecursionError:
-        raise _wrong("the body is nested too deeply") from None
+        raise NotJson("the body is nested too deeply") from None
     except ValueError:
-        raise _wrong("the body is not valid JSON") from None
+        raise NotJson("the body is not valid JSON") from None
     if not isinstance(value, dict):
         raise _wrong("the body must be a JSON object")
     return value

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Scope as HttpScope
 
 from agentpost.api import admission
@@ -21,6 +21,7 @@ from agentpost.api.operation import Api, Handler
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.scopes import Scope
 from agentpost.doors.openai.errors import openai_error
+from agentpost.doors.rpc import rpc_error
 from agentpost.extras import MissingExtra, require
 from agentpost.http import pipeline
 from agentpost.http.application import Route
@@ -46,26 +47,29 @@ class Door:
 
     ``module`` has ``handlers(api)``, which returns a handler for each of ``routes``, and for a door
     with ``public`` routes ``public(api)`` for those, which need no key. ``extra`` is what has to be
-    installed, None for nothing.
+    installed, None for nothing. ``error`` makes the response to a refused request, see `rpc_error`.
     """
 
     module: str
     extra: str | None
+    error: Callable[[str, Request, Refusal], Response]
     routes: Routes
     public: Routes = ()
 
 
 DOORS: Final = {
-    "mcp": Door("agentpost.doors.mcp.http", "mcp", (("POST", "/mcp"),)),
+    "mcp": Door("agentpost.doors.mcp.http", "mcp", partial(rpc_error, 400), (("POST", "/mcp"),)),
     "a2a": Door(
         "agentpost.doors.a2a.http",
         "a2a",
+        partial(rpc_error, 200),
         (("POST", "/a2a"),),
         (("GET", "/.well-known/agent-card.json"),),
     ),
     "openai": Door(
         "agentpost.doors.openai.http",
         None,
+        openai_error,
         (
             ("POST", "/openai/v1/responses"),
             ("GET", "/openai/v1/responses/{response_id}"),
@@ -156,8 +160,7 @@ class DoorRoutes:
         routes: list[Route] = []
         for name in dict.fromkeys(ctx.settings.doors):
             door = DOORS[name]
-            render = partial(openai_error if name == "openai" else _plain_error, self._docs_url)
-            errors = partial(pipeline.with_errors, render)
+            errors = partial(pipeline.with_errors, partial(door.error, self._docs_url))
             origin = partial(with_own_origin, own)
             keyed = (state, logged, admission.with_rate_limit_headers, errors, origin)
             counted = (partial(admission.with_count, api),)
@@ -169,10 +172,11 @@ class DoorRoutes:
                     admission.by_key, api, partial(loaded.call, route), SCOPES.get(route)
                 )
             routes += [Route(path, found, keyed, counted) for path, found in by_path.items()]
+            plain = partial(pipeline.with_errors, partial(_plain_error, self._docs_url))
             for route in door.public:
                 method, path = route
                 handler = partial(loaded.call_public, route)
-                routes.append(Route(path, {method: handler}, (state, errors)))
+                routes.append(Route(path, {method: handler}, (state, plain)))
         render = partial(openai_error, self._docs_url)
         unknown: Sequence[Middleware] = (state, partial(pipeline.with_errors, render))
         self._unknown = surround(_no_such_route, unknown)
@@ -197,7 +201,7 @@ async def with_own_origin(own: str, handler: pipeline.Handler, request: Request)
     given = header(request, _ORIGIN)
     if given is not None and given.rstrip("/") != own:
         text = "This address is called by programs, not by web pages of another origin."
-        return JSONResponse({"error": "forbidden", "message": text}, 403)
+        raise Refusal(ErrorCode.FORBIDDEN, text)
     return await handler(request)
 
 

@@ -21,6 +21,7 @@ class Published:
     Args:
         make: its bytes; called when it is first asked for.
         policy: makes the content security policy of a page.
+        vary: the header of the request that this is one of several documents for.
     """
 
     def __init__(
@@ -28,14 +29,18 @@ class Published:
         make: Callable[[], bytes],
         media_type: str,
         policy: Callable[[], str] | None = None,
+        vary: str | None = None,
     ) -> None:
         self._make = make
         self._media_type = media_type
         self._policy = policy
+        self._vary = vary
 
     async def __call__(self, request: Request) -> Response:
         """The document, or 304 for a client that has it (RFC 9110, 13.1.2)."""
         headers = {"ETag": self._tag, "Cache-Control": f"public, max-age={_SECONDS}"}
+        if self._vary is not None:
+            headers["Vary"] = self._vary
         if conditions.is_known(request.headers, self._tag):
             return Response(status_code=304, headers=headers)
         headers["X-Content-Type-Options"] = "nosniff"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from a2a.server.context import ServerCallContext
 from a2a.server.events import Event
@@ -14,7 +14,7 @@ from a2a.types import a2a_pb2 as a2a
 from a2a.utils import errors
 
 from agentpost.api.operation import Api
-from agentpost.domain import idempotency, scopes
+from agentpost.domain import ids, scopes
 from agentpost.domain.errors import Refusal
 from agentpost.domain.scopes import Scope
 from agentpost.domain.times import seconds
@@ -35,6 +35,8 @@ CALLER: Final = "caller"
 """The caller, in the state of a call's context."""
 REQUEST_ID: Final = "agentpost.request_id"
 """Our id of the request, there as well; the SDK has one of its own."""
+CALL: Final = "agentpost.call"
+"""The call as its JSON has it, there as well."""
 HUNG_UP: Final = "agentpost.hung_up"
 """What is to be called when the client of a held call hangs up, there as well."""
 _LISTED_MAX: Final = 200
@@ -113,7 +115,7 @@ class TaskHandler(RequestHandler):
             files=parts.files_of(message),
             conversation=message.context_id or None,
             metadata=parts.labels_of(message),
-            idempotency_key=idempotency.key_of(f"a2a/{message.message_id}"),
+            idempotency_key=parts.key_of(message),
         )
         first_id = message.task_id
         if first_id:
@@ -207,6 +209,9 @@ class TaskHandler(RequestHandler):
         size = params.page_size if params.HasField("page_size") else _PAGE_DEFAULT
         if not 1 <= size <= _PAGE_MAX:
             raise errors.InvalidParamsError(f"pageSize must be from 1 to {_PAGE_MAX}.")
+        if params.page_token and not ids.is_id(ids.MESSAGE, params.page_token):
+            raise errors.InvalidParamsError("pageToken must be the nextPageToken of a page.")
+        _check_status(params, context.state[CALL])
         history = _history_length(params)
         caller = _caller(context)
         with _refusals_translated(context, Scope.READ):
@@ -305,6 +310,15 @@ def _history_length(
     if params.history_length < 0:
         raise errors.InvalidParamsError("historyLength must not be negative.")
     return int(params.history_length)
+
+
+def _check_status(params: a2a.ListTasksRequest, call: dict[str, Any]) -> None:
+    """Raise for a status that there is not: the SDK reads an unknown name as none."""
+    given = (call.get("params") or {}).get("status")
+    is_lost = not params.status and given not in (None, 0, "TASK_STATE_UNSPECIFIED")
+    if is_lost or params.status not in a2a.TaskState.values():
+        known = ", ".join(name for name, value in a2a.TaskState.items() if value)
+        raise errors.InvalidParamsError(f"status must be one of {known}.")
 
 
 def _fits(chain: Chain, params: a2a.ListTasksRequest) -> bool:

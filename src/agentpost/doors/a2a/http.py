@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
+from a2a.compat.v0_3.conversions import to_compat_agent_card
 from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.server.routes.common import DefaultServerCallContextBuilder
 from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
+from a2a.types import a2a_pb2
+from google.protobuf.json_format import MessageToDict
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message
 
 from agentpost.api.operation import Api, Handler, watch_hang_up
-from agentpost.doors import bodies
+from agentpost.doors import rpc
 from agentpost.doors.a2a.card import PATH, card
-from agentpost.doors.a2a.handler import CALLER, HUNG_UP, REQUEST_ID, TaskHandler
+from agentpost.doors.a2a.handler import CALL, CALLER, HUNG_UP, REQUEST_ID, TaskHandler
+from agentpost.http.headers import header
 from agentpost.http.pipeline import Handler as OpenHandler
 from agentpost.http.published import Published
 from agentpost.http.request_state import state_of
 from agentpost.services.messages import Caller
 
-CARD_PATH = "/.well-known/agent-card.json"
+CARD_PATH: Final = "/.well-known/agent-card.json"
+_VERSION: Final = b"a2a-version"
 
 # They log each call that a client got wrong, with what it sent.
 logging.getLogger("a2a").setLevel(logging.CRITICAL)
@@ -36,7 +42,7 @@ class _CallContext(DefaultServerCallContextBuilder):
         context = super().build(request)
         state = state_of(request.scope)
         context.state[CALLER], context.state[REQUEST_ID] = state.caller, state.id
-        context.state[HUNG_UP] = request.scope[HUNG_UP]
+        context.state[HUNG_UP], context.state[CALL] = request.scope[HUNG_UP], request.scope[CALL]
         return context
 
 
@@ -45,24 +51,43 @@ def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
     dispatcher = JsonRpcDispatcher(TaskHandler(api), _CallContext(), enable_v0_3_compat=True)
 
     async def post(api: Api, request: Request, caller: Caller) -> Response:
-        body = await bodies.read(api, request, caller)
-        bodies.parsed(body)  # bounded in its values, before the SDK reads it
+        body, call = await rpc.read(api, request, caller)
 
         async def given() -> Message:
             return {"type": "http.request", "body": body, "more_body": False}
 
-        request.scope[HUNG_UP] = watch_hang_up(request)
-        return await dispatcher.handle_requests(Request(request.scope, given))
+        scope = request.scope
+        scope[HUNG_UP], scope[CALL] = watch_hang_up(request), call
+        if str(call.get("method")) in dispatcher.METHOD_TO_MODEL and not header(request, _VERSION):
+            # The SDK takes a call without a version for one of 0.3, which has other methods.
+            scope = {**scope, "headers": [(_VERSION, b"1.0"), *scope["headers"]]}
+        return await dispatcher.handle_requests(Request(scope, given))
 
     return {("POST", PATH): post}
 
 
 def public(api: Api) -> Mapping[tuple[str, str], OpenHandler]:
-    """See `doors.routes.Door`."""
+    """See `doors.routes.Door`. The card has the form of the version that is asked for. Clients of
+    both versions ask for none, so without one it has the members of both."""
     ctx = api.ctx
 
-    def made() -> bytes:
-        shown = agent_card_to_dict(card(ctx.settings.public_url, ctx.agent_name))
-        return json.dumps(shown, ensure_ascii=False).encode()
+    def made(form: Callable[[a2a_pb2.AgentCard], dict[str, Any]]) -> Published:
+        def make() -> bytes:
+            shown = form(card(ctx.settings.public_url, ctx.agent_name))
+            return json.dumps(shown, ensure_ascii=False).encode()
 
-    return {("GET", CARD_PATH): Published(made, "application/json")}
+        return Published(make, "application/json", vary="A2A-Version")
+
+    cards = {b"1": made(MessageToDict), b"0": made(_old_form)}
+    either = made(agent_card_to_dict)
+
+    async def get(request: Request) -> Response:
+        version = (header(request, _VERSION) or "").encode()
+        return await cards.get(version.partition(b".")[0], either)(request)
+
+    return {("GET", CARD_PATH): get}
+
+
+def _old_form(card_: a2a_pb2.AgentCard) -> dict[str, Any]:
+    shown: dict[str, Any] = to_compat_agent_card(card_).model_dump(mode="json", exclude_none=True)
+    return shown

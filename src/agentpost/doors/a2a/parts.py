@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 
 from a2a.types import a2a_pb2
@@ -38,6 +39,13 @@ def files_of(message: a2a_pb2.Message) -> tuple[InlineFile, ...]:
             case _:
                 raise ContentTypeNotSupportedError("A part has no content of a known kind.")
     return tuple(found)
+
+
+def key_of(message: a2a_pb2.Message) -> str:
+    """The idempotency key: a message that is sent again is equal in all it has. One that is another
+    one under the same ``messageId`` is a message of its own, since some clients count from 1 each
+    time they start."""
+    return f"a2a/{hashlib.sha256(message.SerializeToString(deterministic=True)).hexdigest()}"
 
 
 def labels_of(message: a2a_pb2.Message) -> dict[str, str] | None:

@@ -12,6 +12,7 @@ from agentpost.domain.errors import ErrorCode, RateLimited, Refusal
 from agentpost.domain.job import Reason
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.records import MessageRecord
+from agentpost.doors.rpc import OURS
 
 State = a2a_pb2.TaskState
 _FINAL: Final = {
@@ -33,7 +34,6 @@ TERMINAL: Final = frozenset(
 PAUSED: Final = frozenset({State.TASK_STATE_INPUT_REQUIRED})
 
 _NO_TASK: Final = frozenset({ErrorCode.NOT_FOUND})
-_OURS: Final = frozenset({ErrorCode.INTERNAL, ErrorCode.UNAVAILABLE, ErrorCode.RATE_LIMITED})
 
 
 def state_of(message: MessageRecord, cancelled: bool) -> a2a_pb2.TaskState:
@@ -63,6 +63,6 @@ def error_of(refusal: Refusal) -> errors.A2AError:
     text = f"{refusal.message} {advice}"
     if refusal.code in _NO_TASK:
         return errors.TaskNotFoundError(text, data)
-    if refusal.code in _OURS:
+    if refusal.code in OURS:
         return errors.InternalError(text, data)
     return errors.InvalidParamsError(text, data)

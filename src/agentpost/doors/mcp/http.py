@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from agentpost.api.operation import Api, Handler
-from agentpost.doors import bodies
+from agentpost.doors import bodies, rpc
 from agentpost.doors.mcp.local import LocalBackend
 from agentpost.doors.mcp.server import build
 from agentpost.http.request_state import state_of
@@ -23,20 +23,20 @@ def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
     """See `doors.routes.Door`."""
 
     async def post(api: Api, request: Request, caller: Caller) -> Response:
-        body = await bodies.read(api, request, caller)
-        bodies.parsed(body)  # bounded in its values, before the SDK reads it
+        body, _ = await rpc.read(api, request, caller)
         return _Answer(LocalBackend(api.ctx, caller, state_of(request.scope).id), body)
 
     return {("POST", "/mcp"): post}
 
 
 class _Answer(Response):
-    """The SDK's answer to one request, with the headers that ours have."""
+    """The SDK's answer to one request, with the headers that ours have. It has no ``body``: it is
+    streamed."""
 
     def __init__(self, backend: LocalBackend, body: bytes) -> None:
-        super().__init__()
+        self.status_code = 200
         self.raw_headers = []
-        self.body = b""
+        self.background = None
         self._backend = backend
         self._given = body
 

@@ -7,16 +7,9 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from agentpost.api.errors import error_headers
 from agentpost.contract.errors import CATALOGUE
-from agentpost.domain.errors import (
-    ErrorCode,
-    InvalidRequest,
-    Overloaded,
-    Problem,
-    RateLimited,
-    Refusal,
-)
-from agentpost.http.application import MethodNotAllowed
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.http.request_state import state_of
 
 _OTHER_NAMES: Final = {
@@ -62,13 +55,8 @@ def openai_error(docs_url: str, request: Request, refusal: Refusal) -> Response:
     headers = {
         "x-request-id": state_of(request.scope).id,
         "x-should-retry": "true" if refusal.code in RETRIED else "false",
+        **error_headers(refusal),
     }
-    if isinstance(refusal, RateLimited | Overloaded):
-        headers["Retry-After"] = str(refusal.retry_after_seconds)
-    if isinstance(refusal, MethodNotAllowed):
-        headers["Allow"] = refusal.allowed
-    if refusal.code is ErrorCode.UNAUTHORIZED:
-        headers["WWW-Authenticate"] = "Bearer"
     error = {
         "message": f"{refusal.message} {CATALOGUE[refusal.code].advice}",
         "type": kind_of(refusal.code),

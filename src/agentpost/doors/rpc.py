@@ -1,0 +1,64 @@
+"""JSON-RPC 2.0, which MCP and Agent2Agent speak: a request, and how it is refused before the SDK of
+the protocol has it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from agentpost.api.errors import error_headers
+from agentpost.api.operation import Api
+from agentpost.contract.errors import CATALOGUE
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
+from agentpost.doors import bodies
+from agentpost.doors.bodies import NotJson
+from agentpost.http.bodies import LARGE_BYTES
+from agentpost.http.request_state import state_of
+from agentpost.services.messages import Caller
+
+_PARSE_ERROR: Final = -32700
+_INVALID_REQUEST: Final = -32600
+_INTERNAL_ERROR: Final = -32603
+OURS: Final = frozenset({ErrorCode.INTERNAL, ErrorCode.UNAVAILABLE, ErrorCode.RATE_LIMITED})
+"""Refusals that say nothing against the request: it may be sent again unchanged."""
+
+
+async def read(api: Api, request: Request, caller: Caller) -> tuple[bytes, dict[str, Any]]:
+    """The body and the call that it is, bounded in its values before the SDK reads it.
+
+    Raises as `bodies.read`, and ``invalid_request`` for what is no call.
+    """
+    body = await bodies.read(api, request, caller)
+    is_large = len(body) > LARGE_BYTES
+    call = await asyncio.to_thread(bodies.parsed, body) if is_large else bodies.parsed(body)
+    if call.get("jsonrpc") != "2.0":
+        raise InvalidRequest(Problem("jsonrpc", 'must be "2.0"'))
+    return body, call
+
+
+def rpc_error(malformed_status: int, docs_url: str, request: Request, refusal: Refusal) -> Response:
+    """The response to a refused request; its ``data`` has our error code and what to do.
+
+    Args:
+        malformed_status: the HTTP status when the body is no call. The other refusals have the
+            status of the API.
+    """
+    known = CATALOGUE[refusal.code]
+    is_malformed = isinstance(refusal, InvalidRequest)
+    code = _INTERNAL_ERROR if refusal.code in OURS else _INVALID_REQUEST
+    error = {
+        "code": _PARSE_ERROR if isinstance(refusal, NotJson) else code,
+        "message": f"{refusal.message} {known.advice}",
+        "data": {
+            "error": refusal.code.value,
+            "advice": known.advice,
+            "request_id": state_of(request.scope).id,
+            "docs": f"{docs_url}#{refusal.code}",
+        },
+    }
+    status = malformed_status if is_malformed else known.status
+    body = {"jsonrpc": "2.0", "id": None, "error": error}
+    return JSONResponse(body, status, error_headers(refusal))
