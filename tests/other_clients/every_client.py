@@ -4,6 +4,7 @@ They are installed apart (`requirements.txt`), for they are too heavy for every 
 The front end is used in a browser; a picture of it is left beside them.
 """
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from tests.doors.conftest import (
     start_server,
 )
 from tests.e2e.server import KEY, ROOT, AgentServer
-from tests.other_clients.turns import REPORT, SEE
+from tests.other_clients.turns import MESSAGES, REPORT, SEE
 from tests.servers import free_port
 from tests.waiting import eventually
 from tests.web.browser import chromium
@@ -43,14 +44,33 @@ def environment(server: AgentServer) -> dict[str, str]:
     return {**os.environ, **QUIET, **own}
 
 
-@pytest.mark.parametrize("program", ["ask_langchain", "ask_litellm"])
-def test_three_turns(program: str, server: AgentServer) -> None:
+def run(program: str, server: AgentServer, **more: str) -> str:
+    """Run a program and return what it prints."""
     command = [PYTHON, "-m", f"tests.other_clients.{program}"]
     done = subprocess.run(
-        command, cwd=ROOT, env=environment(server), capture_output=True, text=True, check=False
+        command,
+        cwd=ROOT,
+        env={**environment(server), **more},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"
-    assert done.stdout.count("three turns") == 2
+    return done.stdout
+
+
+@pytest.mark.parametrize("program", ["ask_langchain", "ask_litellm"])
+def test_chat_completions(program: str, server: AgentServer) -> None:
+    assert run(program, server).count("three turns") == 2
+
+
+@pytest.mark.parametrize("program", ["responses_langchain", "responses_litellm"])
+def test_responses(program: str, server: AgentServer) -> None:
+    turns = {"TURNS": json.dumps(MESSAGES), "BASE_URL": f"{server.url}/openai/v1", "API_KEY": KEY}
+    printed = run(program, server, **turns)
+    _, second, third = json.loads(printed.splitlines()[-1])
+    assert second == "Report: running\n\nIt is done."
+    assert "It is done." in third
 
 
 def test_a_front_end(server: AgentServer) -> None:
