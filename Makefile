@@ -28,7 +28,7 @@ QUICK := tests/domain tests/contract tests/house tests/client tests/observabilit
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick generators oldest lives simulate chaos check lint types imports format generate docs release-check api-changes sbom audit deploy gallery screenshots sizes bench clean other-clients
+.PHONY: help setup serve test quick generators oldest lives simulate chaos check lint types imports format generate docs release-check api-changes sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,10 @@ simulate: $(READY) ## Play random histories of whole nodes; ARGS="--histories 50
 
 chaos: $(READY) ## Real processes under real faults; ARGS="--minutes 60 --seed 7 --faults kill,stop"
 	@PYTHONPATH=. $(BIN)/python -m tests.chaos $(ARGS)
+
+runtimes: $(READY) ## Try the TypeScript client in Bun, Deno, workerd, a browser and more; installs 500 MB
+	@.ci/browser
+	@$(BIN)/python -m pytest -n0 tests/runtimes/check_runtimes.py $(ARGS)
 
 two-versions: $(READY) ## Servers of an earlier commit on the new schema, beside new ones; COMMIT=v0.2.0
 	@TEST_EARLIER_COMMIT=$(COMMIT) $(BIN)/python -m pytest -q -n0 tests/e2e/test_two_versions.py

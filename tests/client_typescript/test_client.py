@@ -4,44 +4,27 @@ It needs Node.js 20 with npm, and the npm registry when the compiler is not inst
 """
 
 import json
-import shutil
-import tarfile
 from pathlib import Path
 
 import pytest
 
+from tests.client_typescript.package import CLIENT, build, install
 from tests.docs.snippets import blocks
 from tests.e2e.fixtures import ServerMaker, new_database, start_server
 from tests.e2e.server import KEY, AgentServer
-from tests.house.tree import DOCS, ROOT
-from tests.node import require_packages, run
+from tests.house.tree import DOCS
+from tests.node import run
 from tests.servers import locked, run_dir
 
 __all__ = ["new_database", "start_server"]
 
-CLIENT = ROOT / "clients" / "typescript"
+PACKED_BYTES_MAX = 60_000
 
 
 @pytest.fixture(scope="module")
 def built() -> Path:
-    """The compiled client with its tests, once for all processes of a run; skips with the reason
-    where that cannot be had."""
-    folder = run_dir()
-    folder.mkdir(exist_ok=True)
-    with locked(folder / "typescript.lock"):
-        _build(folder / "typescript.built")
-    return CLIENT / "dist" / "test"
-
-
-def _build(made: Path) -> None:
-    node = require_packages(CLIENT)
-    if not made.exists():
-        shutil.rmtree(CLIENT / "dist", ignore_errors=True)
-        building = run(
-            node, "node_modules/typescript/bin/tsc", "-p", "tsconfig.json", folder=CLIENT
-        )
-        assert building.returncode == 0, building.stdout
-        made.touch()
+    """The compiled tests of the client."""
+    return build()
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +49,18 @@ SHOWN = {
     "careful.js": ["no such message 404 true"],
     "ahead.js": ["ready ", "255"],
     "check.js": ["completed: msg_1\n204 400\n", "255"],
+    "commonjs/commonjs.js": ["not_found function function"],
 }
+COMMONJS = """\
+import { Agentpost, ApiError, type Message } from "agentpost";
+import { uploadFile } from "agentpost/browser";
+import { unwrap } from "agentpost/webhooks";
+
+const got: Promise<Message> = new Agentpost().messages.get("msg_none");
+got.catch((error: unknown) => {
+  if (error instanceof ApiError) console.log(error.code, typeof uploadFile, typeof unwrap);
+});
+"""
 OPTIONS = {
     "target": "ES2022",
     "module": "NodeNext",
@@ -86,7 +80,7 @@ def project(built: Path) -> Path:
     """A reader's project: the package as it is published, the programs of the page, compiled once
     for all processes of a run."""
     folder = run_dir() / "typescript-project"
-    with locked(run_dir() / "typescript.lock"):
+    with locked(run_dir() / "typescript-project.lock"):
         if not folder.exists():
             draft = folder.with_suffix(".draft")
             _write_project(draft)
@@ -95,25 +89,38 @@ def project(built: Path) -> Path:
 
 
 def _write_project(folder: Path) -> None:
-    folder.mkdir()
-    packed = run("npm", "pack", "--pack-destination", str(folder), folder=CLIENT)
-    assert packed.returncode == 0, packed.stderr
     modules = folder / "node_modules"
-    with tarfile.open(next(folder.glob("*.tgz"))) as tar:
-        tar.extractall(modules, filter="data")
-    (modules / "package").rename(modules / "agentpost")
+    modules.mkdir(parents=True)
+    assert install(modules, folder).stat().st_size < PACKED_BYTES_MAX
     (modules / "@types").symlink_to(CLIENT / "node_modules" / "@types")
     (folder / "package.json").write_text('{"type": "module"}')
-    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": OPTIONS}))
+    own = {"compilerOptions": OPTIONS, "exclude": ["commonjs"]}
+    (folder / "tsconfig.json").write_text(json.dumps(own))
     (folder / "sales.csv").write_text("month,revenue\nJan,120\nFeb,135\n")
     (folder / "check.js").write_text((Path(__file__).parent / "check_page.js").read_text("utf-8"))
     for block in blocks(DOCS / "typescript.md"):
         if block.kind == "ts":
             name = block.text.partition("\n")[0].removeprefix("// ")
             (folder / name).write_text(block.text)
+    _write_commonjs(folder / "commonjs")
+    _compile(folder)
+    _compile(folder / "commonjs")
+
+
+def _write_commonjs(folder: Path) -> None:
+    """A program of the kind that knows no ``exports`` of packages, and whose output is CommonJS."""
+    folder.mkdir()
+    (folder / "package.json").write_text("{}")
+    resolved = {"module": "CommonJS", "moduleResolution": "Node10", "types": []}
+    options = {"compilerOptions": {**OPTIONS, **resolved}}
+    (folder / "tsconfig.json").write_text(json.dumps(options))
+    (folder / "commonjs.ts").write_text(COMMONJS)
+
+
+def _compile(folder: Path) -> None:
     compiler = CLIENT / "node_modules" / "typescript" / "bin" / "tsc"
-    compiled = run("node", str(compiler), "-p", ".", folder=folder)
-    assert compiled.returncode == 0, compiled.stdout
+    done = run("node", str(compiler), "-p", ".", folder=folder)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -129,4 +136,6 @@ def test_every_program_of_the_page_is_run(project: Path) -> None:
     """``check.js`` calls those that are no programs of their own; one is for a browser."""
     of_check = {"hook", "server_side"}
     made = {path.stem for path in project.glob("*.ts")}
-    assert made == {Path(name).stem for name in SHOWN} - {"check"} | of_check | {"browser_side"}
+    assert made == {Path(name).stem for name in SHOWN} - {"check", "commonjs"} | of_check | {
+        "browser_side"
+    }

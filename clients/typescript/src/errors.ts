@@ -42,6 +42,11 @@ export class ApiError extends AgentpostError {
   }
 }
 
+/** Something answered, but not this API: another address, a proxy's page, a redirect. */
+export class BadAnswerError extends AgentpostError {
+  override readonly name = "BadAnswerError";
+}
+
 /** No answer came: the server is not there, or the line broke. `cause` has the reason. */
 export class ConnectionError extends AgentpostError {
   override readonly name: string = "ConnectionError";

@@ -7,9 +7,15 @@ export interface ServerEvent {
   data: string;
 }
 
-/** The events of a response's body (WHATWG HTML, "Server-sent events"). A body that breaks off
- * raises `ConnectionError`; leaving the loop closes the connection. */
-export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent, void> {
+/** The server says something more often than this, be it that nothing happens. */
+const SILENCE_MS = 45_000;
+
+/** The events of a response's body (WHATWG HTML, "Server-sent events"). A body that breaks off or
+ * falls silent raises `ConnectionError`; leaving the loop closes the connection. */
+export async function* events(
+  body: ReadableStream<Uint8Array>,
+  silenceMs = SILENCE_MS,
+): AsyncGenerator<ServerEvent, void> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
   let id = "";
@@ -18,8 +24,9 @@ export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<
     for (;;) {
       let chunk;
       try {
-        chunk = await reader.read();
+        chunk = await within(silenceMs, reader.read());
       } catch (error) {
+        if (error instanceof ConnectionError) throw error;
         throw new ConnectionError("The stream broke off.", { cause: error });
       }
       if (chunk.done) return;
@@ -35,6 +42,19 @@ export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<
     }
   } finally {
     await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** What the promise gives, if it does so in time. */
+async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+  let timer;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ConnectionError("The stream fell silent.")), milliseconds);
+  });
+  try {
+    return await Promise.race([promise, silence]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -26,11 +26,14 @@ export class Files {
       const { url } = found;
       try {
         return await this.#transport.tried("download", retry.retries, options.signal, async () => {
-          const response = await this.#transport.send(url, {}, undefined, options.signal);
-          if (response.ok) return response;
-          await response.body?.cancel();
-          const message = `the link of ${found.file_id} answered ${response.status}`;
-          throw new ApiError(response.status, { message }, response.headers);
+          const exchange = { ...options, isLeftOpen: true };
+          // A link has no key that a redirect could take along.
+          return this.#transport.send(url, { redirect: "follow" }, exchange, async (response) => {
+            if (response.ok) return response;
+            await response.body?.cancel();
+            const message = `the link of ${found.file_id} answered ${response.status}`;
+            throw new ApiError(response.status, { message }, response.headers);
+          });
         });
       } catch (error) {
         const isStale = error instanceof ApiError && STALE.has(error.status);

@@ -14,4 +14,4 @@ export type {
 export type { RetryPolicy } from "./retries.js";
 export type { CallOptions, ClientOptions, RetryEvent } from "./transport.js";
 export { VERSION } from "./version.js";
-export { unwrap, type UnwrapOptions } from "./webhooks.js";
+export { unwrap, type UnwrapOptions, type WebhookHeaders } from "./webhooks.js";

@@ -28,9 +28,10 @@ export class Uploads {
     const { retry } = this.#transport;
     await this.#transport.tried("postUpload", retry.retries, options.signal, async () => {
       const init = { method: "POST", body: form(created.fields, blob, name) };
-      const response = await this.#transport.send(created.url, init, undefined, options.signal);
-      const text = await response.text();
-      if (!response.ok) throw new ApiError(response.status, { message: text }, response.headers);
+      await this.#transport.send(created.url, init, options, async (response) => {
+        const text = await response.text();
+        if (!response.ok) throw new ApiError(response.status, { message: text }, response.headers);
+      });
     });
     return this.complete(created.upload_id, options);
   }

@@ -4,13 +4,15 @@ import { test } from "node:test";
 import {
   Agentpost,
   ApiError,
+  BadAnswerError,
   ConfigError,
   ConnectionError,
   TimeoutError,
   WaitTimeoutError,
   type RetryEvent,
 } from "../src/index.js";
-import { answer, message, refusal, scripted } from "./scripted.js";
+import { events } from "../src/event_stream.js";
+import { answer, message, refusal, scripted, stream } from "./scripted.js";
 
 const LOST = new TypeError("fetch failed");
 
@@ -89,6 +91,114 @@ test("a call that takes too long is a TimeoutError, an aborted one the caller's 
   const reason = new Error("the user left");
   await assert.rejects(client.me({ signal: AbortSignal.abort(reason) }), reason);
   assert.equal(seen.length, 0);
+});
+
+test("no redirect is followed with the key, in any runtime", async () => {
+  const opaque = new Response(null); // as browsers give it
+  Object.defineProperties(opaque, { type: { value: "opaqueredirect" }, status: { value: 0 } });
+  const moved = new Response(null, { status: 307, headers: { location: "https://else.test/" } });
+  for (const response of [opaque, moved]) {
+    const { client, seen, redirects } = scripted([response]);
+    await assert.rejects(client.me(), BadAnswerError);
+    assert.deepEqual([seen.length, redirects], [1, ["manual"]]);
+  }
+});
+
+test("what answers but is not this API is named", async () => {
+  const page = (): Response => new Response("<html>", { headers: { "content-type": "text/html" } });
+  const { client, seen } = scripted([page(), page()]);
+  await assert.rejects(client.me(), BadAnswerError);
+  await assert.rejects(client.messages.stream("msg_1").next(), BadAnswerError);
+  assert.equal(seen.length, 2);
+});
+
+test("an error of fetch that is no lost connection stays what it is", async () => {
+  const mistake = new Error("the test has no answer for this");
+  const { client, seen } = scripted([mistake]);
+  await assert.rejects(client.me(), mistake);
+  assert.equal(seen.length, 1);
+});
+
+for (const [name, error, text] of [
+  ["Node.js", new TypeError("fetch failed", { cause: new Error("self-signed certificate") }), /self-signed certificate/],
+  ["Node.js with several addresses", new TypeError("fetch failed", { cause: { message: "", code: "ECONNREFUSED" } }), /ECONNREFUSED/],
+  ["Deno", new TypeError("error sending request for url (http://agent.test/base/v1/me?sig=1): refused"), /url \(agent.test\): refused/],
+  ["workerd", Object.assign(new Error("Network connection lost."), { retryable: true }), /connection lost/],
+] as const) {
+  test(`a lost connection is told and tried again: ${name}`, async () => {
+    const { client, seen } = scripted([error, error], { retry: { baseMs: 0, retries: 1 } });
+    await assert.rejects(client.me(), (thrown) => {
+      assert.ok(thrown instanceof ConnectionError);
+      assert.match(thrown.message, text);
+      assert.doesNotMatch(thrown.message, /sig=/);
+      return true;
+    });
+    assert.equal(seen.length, 2);
+  });
+}
+
+test("a body that is late or breaks off, and one that the caller aborts", async () => {
+  const silent = (init: RequestInit | undefined): Response =>
+    new Response(
+      new ReadableStream({
+        start: (controller) => init?.signal?.addEventListener("abort", () => controller.error(new Error("cut"))),
+      }),
+    );
+  const once = { retry: { retries: 0 } };
+  const late = scripted([(_, init) => silent(init)], { timeoutMs: 20, ...once });
+  await assert.rejects(late.client.me(), TimeoutError);
+  const stopping = new AbortController();
+  const reason = new Error("the user left");
+  const aborted = scripted([(_, init) => silent(init)], once);
+  setTimeout(() => stopping.abort(reason), 20);
+  await assert.rejects(aborted.client.me({ signal: stopping.signal }), reason);
+  const cut = scripted([new Response(new ReadableStream({ pull: (controller) => controller.error(new Error("cut")) }))], once);
+  await assert.rejects(cut.client.me(), /did not answer to the end: cut/);
+});
+
+test("a stream that falls silent is taken for lost", async () => {
+  const silent = new ReadableStream<Uint8Array>({});
+  await assert.rejects(events(silent, 20).next(), /fell silent/);
+});
+
+test("a fetch that was given is called as a function, and one is needed", async (context) => {
+  function bound(this: unknown): Promise<Response> {
+    assert.equal(this, undefined); // browsers and workerd refuse theirs as a method
+    return Promise.resolve(answer({ credits: 1 }));
+  }
+  await new Agentpost({ url: "http://a.test", key: "k", fetch: bound as typeof fetch }).me();
+  const global = globalThis.fetch;
+  context.after(() => (globalThis.fetch = global));
+  Object.assign(globalThis, { fetch: undefined });
+  assert.throws(() => new Agentpost({ url: "http://a.test", key: "k" }), /no `fetch` here/);
+});
+
+test("any time can be allowed for a call", async () => {
+  for (const timeoutMs of [2 ** 31, Infinity]) {
+    const { client } = scripted([answer({ credits: 1 })], { timeoutMs });
+    await client.me();
+  }
+  assert.throws(() => scripted([], { timeoutMs: 0 }), ConfigError);
+  assert.throws(() => scripted([], { timeoutMs: NaN }), ConfigError);
+});
+
+test("the address and the key are taken as they are copied", async () => {
+  for (const [url, asked] of [
+    ["http://agent.test/base/v1/\n", "http://agent.test/base/v1/me"],
+    [" http://[::1]:8080", "http://[::1]:8080/v1/me"],
+    ["HTTPS://agent.test", "HTTPS://agent.test/v1/me"],
+  ] as const) {
+    const { client, seen } = scripted([answer({ credits: 1 })], { url, key: "svc_key_1\r\n" });
+    await client.me();
+    assert.deepEqual([seen[0]?.url, seen[0]?.headers.get("authorization")], [asked, "Bearer svc_key_1"]);
+  }
+  for (const url of ["http://", "http://user:hidden@a.test", "http://a.test?x=1", "http://a b", "http://a.test:99999"]) {
+    assert.throws(() => scripted([], { url }), (error: Error) => {
+      assert.ok(error instanceof ConfigError);
+      assert.doesNotMatch(error.message, /hidden/);
+      return true;
+    });
+  }
 });
 
 test("waiting holds calls until the message is final", async () => {
@@ -184,7 +294,7 @@ test("a stream goes on behind its last entry and tells text that is being writte
     },
   });
   const rest = `event: reset\ndata: {}\n\n${entry(2)}event: end\ndata: {}\n\n`;
-  const { client, seen } = scripted([new Response(cut), new Response(rest.replaceAll("\n", "\r\n"))]);
+  const { client, seen } = scripted([stream(cut), stream(rest.replaceAll("\n", "\r\n"))]);
   const told: unknown[] = [];
   for await (const each of client.messages.stream("msg_1")) {
     told.push(each.type === "entry" ? [each.entry.seq, each.entry.cursor] : each.type);
@@ -201,10 +311,10 @@ test("a message is sent and read along, again while the agent is busy", async ()
     `id: c${seq}\nevent: ${type}\ndata: {"seq":${seq},"type":"${type}"}\n\n`;
   const end = "event: end\ndata: {}\n\n";
   const steps = [
-    ...[LOST, open, new Response(entry(1, "turn_busy") + end), busy],
+    ...[LOST, open, stream(entry(1, "turn_busy") + end), busy],
     answer(message({ status: "processing", final: false })),
-    new Response('event: delta\ndata: {"text":"Hel","offset":0}\n\n'),
-    new Response(`event: reset\ndata: {}\n\n${entry(2, "agent_reply")}${end}`),
+    stream('event: delta\ndata: {"text":"Hel","offset":0}\n\n'),
+    stream(`event: reset\ndata: {}\n\n${entry(2, "agent_reply")}${end}`),
     answer(message({ reply: "Hello" })),
   ];
   const { client, seen } = scripted(steps, { retry: { baseMs: 0 } });

@@ -7,14 +7,15 @@ export interface Seen {
   body: unknown;
 }
 
-type Step = Response | Error | ((seen: Seen) => Response | Promise<Response>);
+type Step = Response | Error | ((seen: Seen, init?: RequestInit) => Response | Promise<Response>);
 
 /** A client whose server gives these answers, one for each request. */
 export function scripted(
   steps: Step[],
   options: ClientOptions = {},
-): { client: Agentpost; seen: Seen[] } {
+): { client: Agentpost; seen: Seen[]; redirects: unknown[] } {
   const seen: Seen[] = [];
+  const redirects: unknown[] = [];
   const answering: typeof fetch = async (input, init) => {
     init?.signal?.throwIfAborted();
     const body = typeof init?.body === "string" ? (JSON.parse(init.body) as unknown) : init?.body;
@@ -25,10 +26,11 @@ export function scripted(
       body,
     };
     seen.push(request);
+    redirects.push(init?.redirect);
     const step = steps.shift();
     if (step === undefined) throw new Error(`no answer is left for ${request.url}`);
     if (step instanceof Error) throw step;
-    return typeof step === "function" ? step(request) : step;
+    return typeof step === "function" ? step(request, init) : step;
   };
   const client = new Agentpost({
     url: "http://agent.test/base/",
@@ -37,11 +39,15 @@ export function scripted(
     retry: { baseMs: 0 },
     ...options,
   });
-  return { client, seen };
+  return { client, seen, redirects };
 }
 
 export function answer(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), { status, headers });
+}
+
+export function stream(body: string | ReadableStream<Uint8Array>): Response {
+  return new Response(body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
 }
 
 export function refusal(status: number, code: string, more: object = {}, headers = {}): Response {
