@@ -210,7 +210,7 @@ function overdue(url: string, timeoutMs: number | undefined): TimeoutError {
 function reason(error: unknown): string {
   const { message, cause } = error as { message?: string; cause?: { message?: string; code?: string } };
   const text = cause?.message || cause?.code || message || String(error);
-  return text.replace(/https?:\/\/[^\s"')]+/g, host);
+  return text.trim().replace(/https?:\/\/[^\s"')]+/g, host);
 }
 
 /** Raises `BadAnswerError` for a redirect; browsers do not say which status it has. */
