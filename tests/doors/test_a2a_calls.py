@@ -76,6 +76,8 @@ def rpc(server: AgentServer, body: Any, version: str | None = "1.0") -> dict[str
 
 
 CALL = {"jsonrpc": "2.0", "id": 7, "method": "ListTasks", "params": {}}
+PARTS = [{"text": "hi"}]
+LONG = {"message": {"messageId": "1", "contextId": "x" * 200, "role": "ROLE_USER", "parts": PARTS}}
 
 
 @pytest.mark.parametrize(
@@ -87,9 +89,12 @@ CALL = {"jsonrpc": "2.0", "id": 7, "method": "ListTasks", "params": {}}
         ("hello", -32600, "JSON object"),
         ([CALL], -32600, "JSON object"),
         ({**CALL, "jsonrpc": "1.0"}, -32600, "jsonrpc"),
-        ({"jsonrpc": "2.0", "id": 7}, -32600, ""),
-        ({**CALL, "method": ["ListTasks"]}, -32600, ""),
+        ({"jsonrpc": "2.0", "id": 7}, -32600, "method"),
+        ({**CALL, "method": ["ListTasks"], "params": [1]}, -32600, "text; params"),
+        ({**CALL, "id": {}}, -32600, "id must be"),
+        ({**CALL, "params": {"contextId": "\0"}}, -32602, "contextId the text holds"),
         ({**CALL, "method": "DoIt"}, -32601, "not found"),
+        ({**CALL, "method": "SendMessage", "params": LONG}, -32602, "contextId is over"),
         ({**CALL, "params": {"pageToken": "next"}}, -32602, "pageToken"),
         ({**CALL, "params": {"status": "TASK_STATE_DONE"}}, -32602, "status"),
         ({**CALL, "params": {"status": 77}}, -32602, "status"),

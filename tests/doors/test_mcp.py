@@ -241,6 +241,10 @@ async def refusals(client: Client) -> None:
     """What is wrong is said with what to do."""
     assert await refused(client, "send_message", text="") == "empty_message"
     assert await refused(client, "send_message", txt="x") == "invalid_request"
+    empty = [{"name": "a.txt"}, {"name": "b.txt"}]
+    wrong = await client.call_tool("send_message", {"text": "x", "files": empty})
+    assert wrong.is_error
+    assert "files.0 needs a url or base64; files.1 needs" in str(wrong.content)
     assert await refused(client, "follow_message", message_id="msg_1") == "not_found"
     assert await refused(client, "get_work", work_id="wrk_1") == "not_found"
     assert await refused(client, "answer_question", text="1999") == "invalid_request"
@@ -296,12 +300,13 @@ ACCEPT = {"Accept": "application/json, text/event-stream", "Authorization": f"Be
         ({"json": PING, "headers": {"Origin": "https://evil.example"}}, 403, -32600),
         ({"json": [PING]}, 400, -32600),
         ({"json": {**PING, "jsonrpc": "1.0"}}, 400, -32600),
+        ({"json": {"jsonrpc": "2.0", "id": 1}}, 400, -32600),
         ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 400, -32700),
         ({"json": {**PING, "params": {"pad": "x" * 17 * 2**20}}}, 413, -32600),
         ({"json": {**PING, "method": "tools/guess"}}, 200, -32601),
         ({"json": PING}, 200, None),
     ],
-    ids=["another origin", "a batch", "version", "no JSON", "too large", "no method", "fine"],
+    ids=["origin", "batch", "version", "nothing", "no JSON", "too large", "no method", "fine"],
 )
 def test_requests_are_checked(
     server: AgentServer, request_: dict[str, Any], status: int, code: int | None

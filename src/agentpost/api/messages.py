@@ -28,7 +28,7 @@ from agentpost.http.headers import header, headers
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission, long_poll, messages, sending
 from agentpost.services import recover as recovering
-from agentpost.services.attachments import InlineFile
+from agentpost.services.attachments import InlineFile, without_contents
 from agentpost.services.messages import Caller
 from agentpost.services.sending import Accepted, Admitted, NewMessage
 
@@ -162,17 +162,14 @@ def _detach_contents(body: dict[str, Any]) -> dict[int, LongText]:
 
 
 def _inline_files(shapes: list[InlineFileIn], contents: dict[int, LongText]) -> list[InlineFile]:
-    problems = [
-        Problem(f"files.{n}", "needs a url or base64")
-        for n, file in enumerate(shapes)
-        if file.url is None and file.base64 is None
-    ]
-    if problems:
-        raise InvalidRequest(*problems)
-    return [
+    files = [
         InlineFile(f.name, f.url, contents.get(n, f.base64), f.content_type)
         for n, f in enumerate(shapes)
     ]
+    problems = list(without_contents(files))
+    if problems:
+        raise InvalidRequest(*problems)
+    return files
 
 
 def _new_message(request: Request, shape: MessageIn) -> NewMessage:

@@ -13,8 +13,8 @@ import anyio
 import httpx2
 
 from agentpost.clock import SystemClock, new_id
-from agentpost.contract.errors import CATALOGUE
-from agentpost.domain.errors import ErrorCode
+from agentpost.contract.errors import CATALOGUE, in_words
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.domain.limits import WAIT_SECONDS_MAX
 from agentpost.doors.mcp.backend import BackendError, Change, Json, NewSend
 from agentpost.doors.writing import read
@@ -230,9 +230,12 @@ def _refused(answer: httpx2.Response) -> BackendError:
     try:
         body = answer.json()
         code, message = str(body["error"]), str(body["message"])
+        problems = [Problem(each["field"], each["problem"]) for each in body.get("problems", ())]
     except (ValueError, KeyError, TypeError):
         text = f"The server answered {answer.status_code}, not as this API does."
         return BackendError("internal", text, "Check AGENTPOST_URL.")
+    if problems:
+        return BackendError(code, *in_words(InvalidRequest(*problems)))
     advice = _ADVICE.get(code, "")
     if wait := answer.headers.get("retry-after"):
         advice = f"Try again in {wait} seconds."

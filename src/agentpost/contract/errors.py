@@ -6,6 +6,7 @@ The one table that turns a code into a status; `docs/errors.md` and the page beh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, Self
 
@@ -164,6 +165,20 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
         "Send again later, with growing pauses; not before `Retry-After`, when it is there.",
     ),
 }
+
+
+def in_words(refusal: Refusal, names: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """What is wrong and what to do, for a form of errors without a place for problems: the text
+    has them all. ``names``: what the caller calls a field."""
+    if not isinstance(refusal, InvalidRequest):
+        return refusal.message, CATALOGUE[refusal.code].advice
+    wrong = [
+        each.problem
+        if each.field is None
+        else f"{(names or {}).get(each.field, each.field)} {each.problem}"
+        for each in refusal.problems[:PROBLEMS_MAX]
+    ]
+    return f"The request is not valid: {'; '.join(wrong)}.", "Change what is named, send it again."
 
 
 class ProblemShape(Shape):

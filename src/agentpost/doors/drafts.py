@@ -15,7 +15,7 @@ from agentpost.domain.message import MessageStatus
 from agentpost.domain.records import MessageRecord, Snapshot
 from agentpost.domain.text import UNSTORABLE
 from agentpost.services import sending
-from agentpost.services.attachments import InlineFile
+from agentpost.services.attachments import InlineFile, without_contents
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 from agentpost.services.sending import NewMessage
@@ -137,7 +137,7 @@ def _check(draft: Draft) -> None:
 
 
 def _problems(draft: Draft) -> list[Problem]:
-    found = []
+    found = list(without_contents(draft.files))
     metadata = dict(draft.metadata or {})
     if len(draft.conversation or "") > limits.CONVERSATION_CHARACTERS_MAX:
         most = limits.CONVERSATION_CHARACTERS_MAX
@@ -155,6 +155,7 @@ def _problems(draft: Draft) -> list[Problem]:
             most = limits.METADATA_KEY_CHARACTERS_MAX
             found.append(Problem("metadata", f"a name is over {most} characters"))
     texts = {"text": draft.text, "conversation": draft.conversation or ""}
+    texts["idempotency_key"] = draft.idempotency_key or ""
     texts |= {f"metadata.{name}": f"{name}{value}" for name, value in metadata.items()}
     for n, file in enumerate(draft.files):
         texts[f"files.{n}"] = f"{file.name}{file.url}{file.content_type}"

@@ -4,6 +4,7 @@ the protocol has it."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -11,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from agentpost.api.errors import error_headers
 from agentpost.api.operation import Api
-from agentpost.contract.errors import CATALOGUE
+from agentpost.contract.errors import CATALOGUE, in_words
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.doors import bodies
 from agentpost.doors.bodies import NotJson
@@ -34,9 +35,23 @@ async def read(api: Api, request: Request, caller: Caller) -> tuple[bytes, dict[
     body = await bodies.read(api, request, caller)
     is_large = len(body) > LARGE_BYTES
     call = await asyncio.to_thread(bodies.parsed, body) if is_large else bodies.parsed(body)
-    if call.get("jsonrpc") != "2.0":
-        raise InvalidRequest(Problem("jsonrpc", 'must be "2.0"'))
+    problems = list(_problems(call))
+    if problems:
+        raise InvalidRequest(*problems)
     return body, call
+
+
+def _problems(call: dict[str, Any]) -> Iterator[Problem]:
+    """Why an object is no call, and no answer to one either."""
+    if call.get("jsonrpc") != "2.0":
+        yield Problem("jsonrpc", 'must be "2.0"')
+    is_answer = "method" not in call and ("result" in call or "error" in call)
+    if not (is_answer or isinstance(call.get("method"), str)):
+        yield Problem("method", "must be a text")
+    if not isinstance(call.get("id", ""), str | int) or isinstance(call.get("id"), bool):
+        yield Problem("id", "must be a text or a whole number")
+    if not isinstance(call.get("params", {}), dict):
+        yield Problem("params", "must be an object")
 
 
 def rpc_error(malformed_status: int, docs_url: str, request: Request, refusal: Refusal) -> Response:
@@ -46,19 +61,19 @@ def rpc_error(malformed_status: int, docs_url: str, request: Request, refusal: R
         malformed_status: the HTTP status when the body is no call. The other refusals have the
             status of the API.
     """
-    known = CATALOGUE[refusal.code]
-    is_malformed = isinstance(refusal, InvalidRequest)
+    text, advice = in_words(refusal)
     code = _INTERNAL_ERROR if refusal.code in OURS else _INVALID_REQUEST
     error = {
         "code": _PARSE_ERROR if isinstance(refusal, NotJson) else code,
-        "message": f"{refusal.message} {known.advice}",
+        "message": f"{text} {advice}",
         "data": {
             "error": refusal.code.value,
-            "advice": known.advice,
+            "advice": advice,
             "request_id": state_of(request.scope).id,
             "docs": f"{docs_url}#{refusal.code}",
         },
     }
-    status = malformed_status if is_malformed else known.status
+    is_malformed = isinstance(refusal, InvalidRequest)
+    status = malformed_status if is_malformed else CATALOGUE[refusal.code].status
     body = {"jsonrpc": "2.0", "id": None, "error": error}
     return JSONResponse(body, status, error_headers(refusal))

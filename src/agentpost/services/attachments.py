@@ -13,7 +13,7 @@ import contextlib
 import io
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -26,7 +26,7 @@ from agentpost.db import messages as message_rows
 from agentpost.db import pending_deletions
 from agentpost.db.session import Tx
 from agentpost.domain import idempotency, limits
-from agentpost.domain.errors import Fenced, Overloaded
+from agentpost.domain.errors import Fenced, Overloaded, Problem
 from agentpost.domain.executables import (
     HEAD_BYTES,
     SECOND_HEADER_BYTES,
@@ -79,6 +79,13 @@ class InlineFile:
             "base64": idempotency.short(contents),
             "content_type": idempotency.short(self.content_type),
         }
+
+
+def without_contents(files: Iterable[InlineFile]) -> Iterator[Problem]:
+    """The files that have neither a URL nor bytes."""
+    for n, file in enumerate(files):
+        if file.url is None and file.base64 is None:
+            yield Problem(f"files.{n}", "needs a url or base64")
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 from a2a.types import a2a_pb2
 from a2a.utils import errors
 
-from agentpost.contract.errors import CATALOGUE
+from agentpost.contract.errors import in_words
 from agentpost.domain.errors import ErrorCode, RateLimited, Refusal
 from agentpost.domain.job import Reason
 from agentpost.domain.message import MessageStatus, TurnState
@@ -33,6 +33,8 @@ TERMINAL: Final = frozenset(
 )
 PAUSED: Final = frozenset({State.TASK_STATE_INPUT_REQUIRED})
 
+_NAMES: Final = {"conversation": "contextId", "text": "parts", "answer": "parts"}
+"""What the protocol calls the fields of a message."""
 _NO_TASK: Final = frozenset({ErrorCode.NOT_FOUND})
 
 
@@ -56,11 +58,11 @@ def state_of(message: MessageRecord, cancelled: bool) -> a2a_pb2.TaskState:
 
 def error_of(refusal: Refusal) -> errors.A2AError:
     """A refusal as the protocol says it; its data has our code and what to do."""
-    advice = CATALOGUE[refusal.code].advice
+    wrong, advice = in_words(refusal, _NAMES)
     data = {"error": refusal.code.value, "advice": advice}
     if isinstance(refusal, RateLimited):
         data["retry_after_seconds"] = str(refusal.retry_after_seconds)
-    text = f"{refusal.message} {advice}"
+    text = f"{wrong} {advice}"
     if refusal.code in _NO_TASK:
         return errors.TaskNotFoundError(text, data)
     if refusal.code in OURS:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from agentpost.contract.errors import CATALOGUE
+from agentpost.contract.errors import in_words
 from agentpost.contract.events import EntryShape
 from agentpost.contract.message import (
     FileObject,
@@ -181,8 +181,7 @@ class LocalBackend:
 def _said(refusal: Refusal | BackendError) -> BackendError:
     if isinstance(refusal, BackendError):
         return refusal
-    advice = CATALOGUE[refusal.code].advice
-    return BackendError(refusal.code.value, refusal.message, advice)
+    return BackendError(refusal.code.value, *in_words(refusal))
 
 
 def _json(shape: Shape) -> Json:
