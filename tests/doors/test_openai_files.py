@@ -86,3 +86,8 @@ def test_what_is_no_file_is_refused_and_leaves_nothing(
     for limit in ("0", "-1", "x", "9" * 30):
         with pytest.raises(openai.BadRequestError):
             client.files.list(extra_query={"limit": limit})
+    theirs = foreign.files.create(file=b"theirs", purpose="user_data").id
+    for after in ("nonsense", theirs):
+        with pytest.raises(openai.BadRequestError) as refused_place:
+            client.files.list(after=after)
+        assert refused_place.value.param == "after"

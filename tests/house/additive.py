@@ -25,6 +25,9 @@ DESCRIBED_SINCE = {
     r"path \w+_id: pattern None does not fit '\^\w+_\[0-9a-f\]\{32\}\$'": (
         "an id of another form names nothing: it was a 404, and is"
     ),
+    r"query before: pattern None does not fit '\^\w+_\[0-9a-f\]\{32\}\$'": (
+        "no page followed anything else: it was empty, or the first one again"
+    ),
     r"body\.webhook_endpoint_id: pattern None does not fit .*": (
         "an id of another form is the id of no endpoint: it was a 404, and is"
     ),

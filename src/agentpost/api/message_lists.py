@@ -15,6 +15,7 @@ from agentpost.api.query import (
     id_param,
     int_param,
     labels_param,
+    place_param,
     time_param,
 )
 from agentpost.contract.message import (
@@ -23,7 +24,7 @@ from agentpost.contract.message import (
     MessageListShape,
     MessageShape,
 )
-from agentpost.domain import limits
+from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode
 from agentpost.domain.message import MessageStatus
 from agentpost.domain.message_filter import ListFilter
@@ -37,11 +38,14 @@ METADATA = Labels(
     "Only messages with these labels, each `label=text`, as in `metadata=order=1042`. A label with"
     " a `=` in it is written `metadata[label]=text`, as any label may be.",
 )
+BEFORE = Text(
+    "before", "Only messages older than the one with this `id`.", pattern=ids.pattern(ids.MESSAGE)
+)
 
 
 async def listed(api: Api, request: Request, caller: Caller) -> Response:
     """The key's messages that fit, newest first."""
-    limit, before = int_param(request, LIMIT), id_param(request, "before")
+    limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     page = await message_lists.listed(api.ctx, caller, _filter(request), before=before, limit=limit)
     data = [MessageItemShape.listed(snapshot, api.ctx.links) for snapshot in page.messages]
     go_on = UNSET if page.go_on is None else page.go_on
@@ -91,7 +95,7 @@ OPERATIONS = (
         errors=(ErrorCode.INVALID_REQUEST,),
         queries=(LIMIT,),
         texts=(
-            Text("before", "Only messages older than the one with this `id`."),
+            BEFORE,
             Text("status", "Only messages with this status.", tuple(MessageStatus)),
             Text("conversation", "Only messages of the conversation with this name."),
             Text("created_after", "Only messages accepted at this time or later.", format=TIME),

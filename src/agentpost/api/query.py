@@ -8,9 +8,11 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from agentpost.api.operation import Labels, Query
+from agentpost.api.operation import Api, Labels, Query, Text
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.times import parse_iso
+from agentpost.services import places
+from agentpost.services.messages import Caller
 
 _INTEGER = re.compile(r"[0-9]{1,15}", re.ASCII)
 TIME = "date-time"
@@ -99,6 +101,18 @@ def time_param(request: Request, name: str) -> int | None:
     except ValueError:
         problem = Problem(name, "must be an ISO 8601 time with its offset")
         raise InvalidRequest(problem) from None
+
+
+async def place_param(api: Api, request: Request, caller: Caller, place: Text) -> str | None:
+    """Where a list goes on: something that it had, named by the ``pattern`` of the parameter. None
+    when absent or empty. Raises ``invalid_request``."""
+    value = text_param(request, place.name)
+    if value is None:
+        return None
+    if not re.fullmatch(place.pattern or "", value):
+        raise InvalidRequest(Problem(place.name, places.NOT_LISTED))
+    await places.check(api.ctx, caller, place.name, value)
+    return value
 
 
 def id_param(request: Request, name: str) -> str | None:

@@ -13,6 +13,7 @@ from agentpost.api.query import (
     choice_param,
     id_param,
     int_param,
+    place_param,
     text_param,
     time_param,
 )
@@ -31,12 +32,16 @@ from agentpost.services.messages import Caller
 LIMIT = Query(
     "limit", "How many to list.", 1, limits.REQUESTS_PAGE_MAX, limits.REQUESTS_PAGE_DEFAULT
 )
+BEFORE = Text(
+    "before", "Only requests older than the one with this `id`.", pattern=ids.pattern(ids.REQUEST)
+)
 
 
 async def listed(api: Api, request: Request, caller: Caller) -> Response:
     """The requests that fit, newest first; with a cursor those that ended since."""
     wanted, limit = _filter(request), int_param(request, LIMIT)
-    before, created_before = id_param(request, "before"), time_param(request, "created_before")
+    before = await place_param(api, request, caller, BEFORE)
+    created_before = time_param(request, "created_before")
     cursor, wait = text_param(request, "cursor"), int_param(request, WAIT)
     if cursor is None:
         ends = [before] if before is not None else []
@@ -109,7 +114,7 @@ OPERATIONS = (
         errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR),
         queries=(LIMIT, WAIT),
         texts=(
-            Text("before", "Only requests older than the one with this `id`."),
+            BEFORE,
             Text("cursor", "Only requests that ended since the answer with this `cursor`."),
             Text("key", "Only requests with the key of this id."),
             Text("method", "Only requests with this method.", METHODS),

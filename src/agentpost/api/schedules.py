@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from agentpost.api.body import read_json, validated
 from agentpost.api.operation import CREATED, Api, Operation, Query, Text, respond
-from agentpost.api.query import id_param, int_param
+from agentpost.api.query import int_param, place_param
 from agentpost.contract.schedules import (
     DeletedScheduleShape,
     ScheduleChangeIn,
@@ -15,7 +15,7 @@ from agentpost.contract.schedules import (
     ScheduleListShape,
     ScheduleShape,
 )
-from agentpost.domain import limits
+from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.domain.schedules import Missed
 from agentpost.domain.scopes import Scope
@@ -26,6 +26,9 @@ from agentpost.services.schedules import NewSchedule
 
 LIMIT = Query(
     "limit", "How many to list.", 1, limits.SCHEDULES_PAGE_MAX, limits.SCHEDULES_PAGE_DEFAULT
+)
+BEFORE = Text(
+    "before", "Only schedules older than the one with this id.", pattern=ids.pattern(ids.SCHEDULE)
 )
 ONE = "/v1/schedules/{schedule_id}"
 
@@ -43,7 +46,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
 
 async def listed(api: Api, request: Request, caller: Caller) -> Response:
     """The key's schedules, newest first."""
-    limit, before = int_param(request, LIMIT), id_param(request, "before")
+    limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     found, more = await schedules.page(api.ctx, caller, before, limit)
     return respond(ScheduleListShape(data=[ScheduleShape.of(s) for s in found], has_more=more))
 
@@ -128,7 +131,7 @@ OPERATIONS = (
         answer=ScheduleListShape,
         errors=(ErrorCode.INVALID_REQUEST,),
         queries=(LIMIT,),
-        texts=(Text("before", "Only schedules older than the one with this id."),),
+        texts=(BEFORE,),
     ),
     Operation(
         id="getSchedule",

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.operation import Api, Operation, Query, Text, respond
-from agentpost.api.query import checked_param, choice_param, id_param, int_param
+from agentpost.api.query import checked_param, choice_param, int_param, place_param
 from agentpost.contract.usage import UsageListShape, UsageShape
 from agentpost.domain import limits
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.domain.scopes import Scope
 from agentpost.domain.times import DAY, SECOND, parse_iso
-from agentpost.domain.usage import USAGE_DAYS_DEFAULT, USAGE_DAYS_MAX, UsageGroup
+from agentpost.domain.usage import ID_PATTERNS, USAGE_DAYS_DEFAULT, USAGE_DAYS_MAX, UsageGroup
 from agentpost.services import usage_lists
 from agentpost.services.messages import Caller
 
 LIMIT = Query("limit", "How many to list.", 1, limits.USAGE_PAGE_MAX, limits.USAGE_PAGE_DEFAULT)
+BEFORE = Text(
+    "before", "Only lines with an `id` less than this one.", pattern="|".join(ID_PATTERNS.values())
+)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _EPOCH = date(1970, 1, 1)
 
 
 async def listed(api: Api, request: Request, caller: Caller) -> Response:
     """The account's usage, by day, key or conversation."""
-    limit, before = int_param(request, LIMIT), id_param(request, "before")
-    group = choice_param(request, "group_by", UsageGroup) or UsageGroup.DAY.value
+    limit = int_param(request, LIMIT)
+    group = UsageGroup(choice_param(request, "group_by", UsageGroup) or UsageGroup.DAY)
+    place = replace(BEFORE, pattern=ID_PATTERNS[group])
+    before = await place_param(api, request, caller, place)
     since, until = _range(request, api.ctx.clock.now())
     lines, more = await usage_lists.listed(
         api.ctx,
         caller.account_id,
-        UsageGroup(group),
+        group,
         since,
         until,
         before=before,
@@ -41,7 +47,7 @@ async def listed(api: Api, request: Request, caller: Caller) -> Response:
     )
     data = [
         UsageShape(
-            group=UsageGroup(group),
+            group=group,
             id=line.id,
             name=line.name,
             messages=line.messages,
@@ -106,7 +112,7 @@ OPERATIONS = (
                 " before `to`, begun ones included.",
             ),
             Text("to", "The first moment that does not count, as `from`; now by default."),
-            Text("before", "Only lines with an `id` less than this one."),
+            BEFORE,
         ),
     ),
 )

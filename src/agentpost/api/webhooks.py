@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from agentpost.api.body import read_json, read_optional_json, validated
 from agentpost.api.operation import CREATED, Api, Operation, Query, Text, respond
-from agentpost.api.query import choice_param, id_param, int_param
+from agentpost.api.query import choice_param, int_param, place_param
 from agentpost.contract import webhooks as shapes
-from agentpost.domain import limits
+from agentpost.domain import ids, limits
 from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.events import EventName
@@ -25,6 +25,9 @@ LIMIT = Query(
     1,
     limits.DELIVERIES_PAGE_MAX,
     limits.DELIVERIES_PAGE_DEFAULT,
+)
+BEFORE = Text(
+    "before", "Only deliveries older than the one with this `id`.", pattern=ids.pattern(ids.EVENT)
 )
 
 
@@ -87,7 +90,7 @@ async def test(api: Api, request: Request, caller: Caller) -> Response:
 
 async def list_deliveries(api: Api, request: Request, caller: Caller) -> Response:
     """Deliveries, newest first. Go on with `before`, the `id` of the last one."""
-    limit, before = int_param(request, LIMIT), id_param(request, "before")
+    limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     status = choice_param(request, "status", DeliveryStatus)
     found, more = await deliveries.page(
         api.ctx,
@@ -260,7 +263,7 @@ OPERATIONS = (
         errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
         queries=(LIMIT,),
         texts=(
-            Text("before", "Only deliveries older than the one with this `id`."),
+            BEFORE,
             Text("status", "Only deliveries with this status.", tuple(DeliveryStatus)),
         ),
     ),

@@ -24,7 +24,7 @@ from agentpost.doors.a2a.artifacts import ArtifactStream
 from agentpost.doors.a2a.states import PAUSED, TERMINAL, error_of, state_of
 from agentpost.doors.drafts import Draft
 from agentpost.http.pipeline import report_fault
-from agentpost.services import admission, chains, following, message_lists
+from agentpost.services import admission, chains, following, message_lists, places
 from agentpost.services.chains import Chain
 from agentpost.services.following import Moment
 from agentpost.services.long_poll import HungUp
@@ -215,6 +215,7 @@ class TaskHandler(RequestHandler):
         history = _history_length(params)
         caller = _caller(context)
         with _refusals_translated(context, Scope.READ):
+            await places.check(self._api.ctx, caller, "pageToken", params.page_token)
             found = await chains.newest(
                 self._api.ctx, caller, params.context_id or None, _LISTED_MAX
             )

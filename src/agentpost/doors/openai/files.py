@@ -21,7 +21,7 @@ from agentpost.domain.records import FileRecord, UploadRecord
 from agentpost.domain.times import SECOND
 from agentpost.doors import bodies
 from agentpost.http.headers import header
-from agentpost.services import uploads, works
+from agentpost.services import places, uploads, works
 from agentpost.services.messages import Caller
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.base import BlobMissing
@@ -73,10 +73,14 @@ async def _list(api: Api, request: Request, caller: Caller) -> Response:
     limit = query.get("limit", str(LIST_MAX))
     if not (limit.isascii() and limit.isdigit() and len(limit) < 6 and int(limit)):
         raise InvalidRequest(Problem("limit", "must be a whole number from 1 on"))
+    after = query.get("after", "")
+    if after and not ids.is_id(ids.UPLOAD, after):
+        raise InvalidRequest(Problem("after", places.NOT_LISTED))
+    await places.check(api.ctx, caller, "after", after)
     listed, more = await uploads.page(
         api.ctx,
         caller.account_id,
-        query.get("after", ""),
+        after,
         min(int(limit), LIST_MAX),
         oldest_first=query.get("order") == "asc",
     )
