@@ -29,7 +29,7 @@ from agentpost.doors.drafts import Draft
 from agentpost.doors.mcp.backend import BackendError, Change, Json, NewSend
 from agentpost.doors.writing import read
 from agentpost.http.pipeline import report_fault
-from agentpost.services import admission, following, message_lists, recover, works
+from agentpost.services import admission, following, message_lists, places, recover, works
 from agentpost.services.attachments import InlineFile
 from agentpost.services.context import AppContext
 from agentpost.services.following import Moment
@@ -109,6 +109,7 @@ class LocalBackend:
     async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
         wanted = ListFilter(conversation=conversation)
         with self._refusals_translated(Scope.READ):
+            await places.check(self._ctx, self._caller, "before", before or "")
             page = await message_lists.listed(
                 self._ctx, self._caller, wanted, before=before, limit=limit
             )
