@@ -118,7 +118,7 @@ def test_a_key_is_shown_once_with_its_prefix(server: AgentServer) -> None:
     named = ("--name", "shown", "--expires", "30d")
     made = server.command("keys", "create", "--account", "owner@localhost", *named)
     assert re.fullmatch("svc_key_[A-Za-z0-9_-]{32,}", made["key"])
-    [listed] = [key for key in server.command("keys", "list") if key["id"] == made["id"]]
+    [listed] = [key for key in server.command("keys", "list")["data"] if key["id"] == made["id"]]
     assert listed["name"] == "shown"
     assert listed["expires_at"] is not None
     assert made["key"] not in json.dumps(listed)

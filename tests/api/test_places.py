@@ -60,6 +60,7 @@ def named(caller: Caller) -> dict[str, str]:
     """The id of something that the caller has, of each kind that a list may be continued at."""
     cursor = caller.call("GET", "/v1/events").json()["cursor"]
     sent = caller.call("POST", "/v1/messages", json={"message": "hi"})
+    caller.final(caller.send([["start", "Work", [["return", "Done."]]]])["id"])
     schedule = {"cron": "0 0 1 1 *", "message": {"message": "hi"}}
     events = caller.call("GET", f"/v1/events?cursor={cursor}&wait=20").json()["data"]
     used = caller.call("GET", "/v1/usage?group_by=key").json()["data"]
@@ -68,6 +69,7 @@ def named(caller: Caller) -> dict[str, str]:
         ids.REQUEST: sent.headers["request-id"],
         ids.SCHEDULE: caller.call("POST", "/v1/schedules", json=schedule).json()["id"],
         ids.EVENT: events[0]["id"],
+        ids.WORK: caller.call("GET", "/v1/work").json()["data"][0]["work_id"],
         ids.KEY: used[0]["id"],
     }
 

@@ -74,7 +74,7 @@ def test_a_key_shows_its_scopes(
     assert caller.http.get("/v1/me").json()["key"]["scopes"] == everything
     reader = callers(server, keys[Scope.READ])
     assert reader.http.get("/v1/me").json()["key"]["scopes"] == ["read"]
-    listed = {key["name"]: key["scopes"] for key in server.command("keys", "list")}
+    listed = {key["name"]: key["scopes"] for key in server.command("keys", "list")["data"]}
     assert listed == {"default": everything, "send": ["send"], "read": ["read"], "admin": ["admin"]}
 
 

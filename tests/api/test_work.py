@@ -25,6 +25,12 @@ def test_the_list_is_newest_first_and_bounded(caller: Caller) -> None:
     assert item["preview"].startswith("Work 5 is done.")
     assert len(item["preview"]) == 200
     assert item["link"].endswith(f"/chat/{item['work_id']}")
+    assert listed["has_more"] is True
+    rest = caller.call("GET", f"/v1/work?before={listed['data'][-1]['work_id']}").json()
+    assert ([item["title"] for item in rest["data"]][:2], rest["has_more"]) == (
+        titles[1::-1],
+        False,
+    )
     assert len(caller.call("GET", "/v1/work").json()["data"]) >= 6
     assert caller.call("GET", "/v1/work?limit=50").status_code == 200
 

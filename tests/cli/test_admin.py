@@ -71,5 +71,5 @@ def test_tables_have_headings() -> None:
 
 def test_when_a_key_was_used_last_is_reported() -> None:
     run("keys", "create", "--account", EMAIL, "--name", "ci")
-    (key,) = json.loads(run("keys", "list", "--json"))
+    (key,) = json.loads(run("keys", "list", "--json"))["data"]
     assert key["last_used_at"] is None

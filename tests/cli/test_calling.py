@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from agentpost.cli import app
+from agentpost.cli.commands import PLACES, Commands
 from agentpost.cli.show import Screen
 from agentpost.cli.watching import TimeUp, within
 from tests.e2e.server import ACCOUNT, KEY, AgentServer
@@ -59,8 +60,8 @@ def test_a_message_from_its_sending_to_its_deletion(tmp_path: Path) -> None:
     message_id, work_id = sent["id"], sent["jobs"][0]["work_id"]
 
     found = ("--status", "completed", "-c", "cust", "--metadata", "order=1=2", "--since", "1h")
-    assert [item["id"] for item in record("messages", "list", *found)] == [message_id]
-    assert record("messages", "list", *found, "--until", "1h") == []
+    assert [item["id"] for item in record("messages", "list", *found)["data"]] == [message_id]
+    assert record("messages", "list", *found, "--until", "1h")["data"] == []
     heading, line = run("messages", "list", *found).stdout.splitlines()
     assert heading.split("\t") == ["ID", "STATUS", "SENT", "CONVERSATION", "MESSAGE"]
     assert line.split("\t")[:2] == [message_id, "completed"]
@@ -69,8 +70,8 @@ def test_a_message_from_its_sending_to_its_deletion(tmp_path: Path) -> None:
     assert "12 rows" in shown
     assert record("messages", "show", message_id)["id"] == message_id
 
-    (file,) = record("files", "list", message_id)
-    (of_work,) = record("files", "list", work_id)
+    (file,) = record("files", "list", message_id)["data"]
+    (of_work,) = record("files", "list", work_id)["data"]
     assert {**of_work, "url": ""} == {**file, "url": ""}, "links are signed for each answer"
     assert run("files", "get", message_id, "-o", str(tmp_path)).stdout.startswith("saved ")
     (again,) = record("files", "get", message_id, "-o", str(tmp_path))
@@ -80,7 +81,7 @@ def test_a_message_from_its_sending_to_its_deletion(tmp_path: Path) -> None:
     assert record("recover", message_id)["work"] == [{"work_id": work_id, "state": "settled"}]
     assert run("recover", message_id).stdout.split("\t")[-1] == "settled\n"
     assert run("messages", "cancel", message_id).stdout.startswith("completed · ")
-    by_key = record("usage", "--by", "key")
+    by_key = record("usage", "--by", "key")["data"]
     assert (by_key[0]["messages"] >= 1, by_key[0]["credits"] >= 2) == (True, True)
     assert "DAY\tMESSAGES" in run("usage", "--since", "1d").stdout
     assert run("work", "delete", work_id).stdout == f"✓ {work_id} is deleted\n"
@@ -98,6 +99,44 @@ def test_more_messages_than_are_listed_are_mentioned() -> None:
     second = run("messages", "list", "-c", "paged", "--before", last[0])
     assert second.stdout.splitlines()[-1].endswith("\tone")
     assert second.stderr == ""
+    page = record("messages", "list", "-c", "paged", "-n", "1")
+    assert (page["has_more"], page["next_before"]) == (True, last[0])
+    assert record("messages", "list", "-c", "paged", "-n", "2")["has_more"] is False
+    refused = run("messages", "list", "--before", "nonsense", code=2)
+    assert "before" in refused.stderr
+
+
+def list_commands() -> list[tuple[str, ...]]:
+    """The words of every command that lists what the API has."""
+    named = [(name, "list") for name, place in PLACES.items() if not place.logs]
+    lists = [words for words in named if "list" in getattr(Commands()[words[0]], "commands", {})]
+    return [*(words for words in lists if words[0] != "profiles"), ("usage",)]
+
+
+def test_every_list_says_whether_there_is_more() -> None:
+    sent = record("send", script(["start", "Chart", CHART]), "-c", "lists")
+    run("send", script(["start", "Table", CHART]), "-c", "lists")
+    for _ in range(2):
+        run("schedules", "create", "Report", "--cron", "0 8 * * 1")
+    assert {words[0] for words in list_commands()} >= {"messages", "files", "work", "events"}
+    for words in list_commands():
+        command = Commands()[words[0]]
+        command = command.commands["list"] if len(words) > 1 else command
+        owner = [sent["id"]] if words[0] == "files" else []
+        page = record(*words, *owner)
+        assert page["object"] == "list", words
+        assert isinstance(page["has_more"], bool), words
+        assert {"next_before", "cursor"} & page.keys(), words
+        options = {name for each in command.params for name in each.opts}
+        if "--before" in options and words[0] != "usage":  # all was used today
+            first = record(*words, "-n", "1")
+            assert first["has_more"] is True, words
+            assert f"--before {first['next_before']}" in run(*words, "-n", "1").stderr
+            following = record(*words, "-n", "1", "--before", first["next_before"])
+            assert len(following["data"]) == 1, words
+            assert following["data"] != first["data"], words
+    for schedule in record("schedules", "list")["data"]:
+        run("schedules", "delete", schedule["id"])
 
 
 def test_schedules() -> None:
@@ -110,7 +149,7 @@ def test_schedules() -> None:
     assert "next run: " in run("schedules", "show", made["id"]).stdout
     day = (datetime.now(UTC) + timedelta(days=300)).strftime("%Y-%m-%d")
     once = record("schedules", "create", "Once", "--at", f"{day}T09:00+01:00")
-    assert [s["id"] for s in record("schedules", "list")] == [once["id"], made["id"]]
+    assert [s["id"] for s in record("schedules", "list")["data"]] == [once["id"], made["id"]]
     assert f"\tonce\t{day}T08:00:00Z\tOnce" in run("schedules", "list").stdout
     for schedule in (made, once):
         assert run("schedules", "delete", schedule["id"]).stdout.endswith(" is deleted\n")
@@ -154,7 +193,7 @@ def test_no_answer_in_time_says_how_to_ask_for_it(
     server.open_gate("turn")
     again = record("send", text, "-c", "late", "--idempotency-key", key)
     assert again["reply"] == "late"
-    assert len(record("messages", "list", "-c", "late")) == 1
+    assert len(record("messages", "list", "-c", "late")["data"]) == 1
 
 
 def test_the_time_to_wait_is_counted() -> None:
@@ -192,7 +231,7 @@ def test_text_is_shown_while_it_is_written(server: AgentServer) -> None:
     released.join()
     assert result.stdout.count("Hello") == 1
     assert result.stdout.splitlines()[-1].startswith("completed · msg_")
-    (sent,) = record("messages", "list", "-c", "live")
+    (sent,) = record("messages", "list", "-c", "live")["data"]
     entries = run("follow", sent["id"], "--stream", "--json").stdout.splitlines()
     assert [json.loads(line)["type"] for line in entries] == ["agent_reply"]
 

@@ -202,7 +202,7 @@ def test_every_operation_of_endpoints(tmp_path: Path) -> None:
         )
         assert text.exit_code == 0
         secret = text.stdout.rpartition("secret: ")[2].strip()
-        (listed,) = answered("webhooks", "list")
+        (listed,) = answered("webhooks", "list")["data"]
         whe = listed["id"]
         assert (listed["events"], listed["description"]) == (["job.failed"], "a")
         assert secret not in run("webhooks", "list").output + run("webhooks", "show", whe).output
@@ -222,7 +222,8 @@ def test_every_operation_of_endpoints(tmp_path: Path) -> None:
             "job.expired",
         ]
         shown = answered("webhooks", "deliveries", whe, "--status", "delivered", "--limit", "1")
-        assert [each["id"] for each in shown] == [sample["id"]]
+        assert [each["id"] for each in shown["data"]] == [sample["id"]]
+        assert (shown["has_more"], shown["next_before"]) == (True, sample["id"])
         assert sample["id"] in run("webhooks", "deliveries", whe, "--attempts").stdout
 
         rotated = answered("webhooks", "rotate-secret", whe, "--grace", "1h")

@@ -114,7 +114,7 @@ def test_an_address_that_speaks_otherwise_is_named(alone: Server) -> None:
 def test_profiles_are_listed_used_and_removed(alone: Server) -> None:
     log_in(alone)
     log_in(alone, "--profile", "work.2")
-    assert json.loads(run("profiles", "list", "--json").stdout) == [
+    assert json.loads(run("profiles", "list", "--json").stdout)["data"] == [
         {"name": "default", "url": alone.url, "active": False},
         {"name": "work.2", "url": alone.url, "active": True},
     ]

@@ -142,7 +142,7 @@ def works() -> Bytes:
     shape = WorkShape.of(idle, LINKS, running=False, files=[], from_char=0)
     yield "work idle", shape.json()
     items = [WorkItemShape.of(each, LINKS, running=each is work) for each in (work, idle)]
-    yield "works", WorkListShape(data=items).json()
+    yield "works", WorkListShape(data=items, has_more=True).json()
     yield "work deleted", WorkDeletedShape(work_id="wrk_1").json()
 
 

@@ -151,7 +151,7 @@ def test_a_node_with_a_wrong_clock_says_so(two_nodes: list[Caller]) -> None:
     clock.set(200.0)
     try:
         eventually(lambda: degraded() == ["clock"], PATIENCE)
-        ahead = [node["clock_ahead_seconds"] for node in one.command("nodes")]
+        ahead = [node["clock_ahead_seconds"] for node in one.command("nodes")["data"]]
         assert [seconds > 190 for seconds in ahead] == [False, True]
         found = [each for each in findings(one) if each["state"] == "clock"]
         assert len(found) == 1

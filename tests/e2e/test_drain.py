@@ -62,7 +62,7 @@ def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
         answer = fresh(server, "/readyz")
         assert (answer.status_code, answer.headers["connection"]) == (503, "close")
         assert caller.send("still here?", conversation="e")["reply"] == "You said: still here?"
-        assert server.command("nodes")[0]["state"] == "draining"
+        assert server.command("nodes")["data"][0]["state"] == "draining"
         server.open_gate("turn")
         assert asking.result()["reply"] == "in time", "its call is held until the turn ends"
     new = caller.send([["start", "N", [["step", "new.0"]]]], conversation="f")

@@ -878,6 +878,7 @@ export interface WorkItem {
 /** Works, newest first. */
 export interface WorkList {
   data: WorkItem[];
+  has_more: boolean;
   object: "list";
 }
 
@@ -1295,6 +1296,8 @@ export interface Operations {
     query: {
       /** How many to list. */
       limit?: number;
+      /** Only works older than the one with this `work_id`. */
+      before?: string;
     };
     body: undefined;
     answer: WorkList;

@@ -8,10 +8,12 @@ export class WorkResource {
     this.#transport = transport;
   }
 
-  /** The account's works, newest first, up to 50. */
-  async list(options: CallOptions & { limit?: number } = {}): Promise<WorkItem[]> {
-    const query = options.limit === undefined ? {} : { limit: options.limit };
-    return (await this.#transport.call("listWork", { query, signal: options.signal })).data;
+  /** The account's works, newest first, up to 50; with `before`, a `work_id`, older ones. */
+  async list(
+    options: CallOptions & { limit?: number; before?: string } = {},
+  ): Promise<WorkItem[]> {
+    const { signal, ...query } = options;
+    return (await this.#transport.call("listWork", { query, signal })).data;
   }
 
   /** A work with a page of its text, from character `fromChar` on. */

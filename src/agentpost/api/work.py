@@ -5,15 +5,15 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.operation import Api, Operation, Query, respond
-from agentpost.api.query import INT_PARAM_MAX, int_param
+from agentpost.api.operation import Api, Operation, Query, Text, respond
+from agentpost.api.query import INT_PARAM_MAX, int_param, place_param
 from agentpost.contract.work import (
     WorkDeletedShape,
     WorkItemShape,
     WorkListShape,
     WorkShape,
 )
-from agentpost.domain import limits
+from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode
 from agentpost.domain.scopes import Scope
 from agentpost.services import admission, works
@@ -21,15 +21,19 @@ from agentpost.services.messages import Caller
 from agentpost.services.works import WorkView
 
 LIMIT = Query("limit", "How many to list.", 1, limits.WORK_LIST_MAX, limits.WORK_LIST_DEFAULT)
+BEFORE = Text(
+    "before", "Only works older than the one with this `work_id`.", pattern=ids.pattern(ids.WORK)
+)
 FROM_CHAR = Query("from_char", "Where the page of text begins.", 0, INT_PARAM_MAX, 0)
 
 
 async def list_work(api: Api, request: Request, caller: Caller) -> Response:
     """The account's works, newest first."""
-    found = await works.list_works(api.ctx, caller.account_id, int_param(request, LIMIT))
+    limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
+    listed, more = await works.list_works(api.ctx, caller.account_id, limit, before)
     links = api.ctx.links
-    items = [WorkItemShape.of(line.work, links, running=line.running) for line in found]
-    return respond(WorkListShape(data=items))
+    items = [WorkItemShape.of(line.work, links, running=line.running) for line in listed]
+    return respond(WorkListShape(data=items, has_more=more))
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
@@ -73,12 +77,14 @@ OPERATIONS = (
         summary="List works, newest first",
         description=(
             "A work is where the agent's jobs run and leave their files; in the web app it is a"
-            " chat. All keys of the account see all of them, however they were started."
+            " chat. All keys of the account see all of them, however they were started. While"
+            " `has_more`, continue with `before`: the last one's `work_id`."
         ),
         handler=list_work,
         answer=WorkListShape,
         errors=(ErrorCode.INVALID_REQUEST,),
         queries=(LIMIT,),
+        texts=(BEFORE,),
     ),
     Operation(
         id="getWork",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from functools import partial
 from typing import Annotated, Final
 
 import typer
 
 from agentpost.cli import given
 from agentpost.cli.connection import connected
-from agentpost.cli.options import AsJson, Limit, ProfileName, Since, Until, one_of
+from agentpost.cli.options import AsJson, Before, Limit, ProfileName, Since, Until, one_of
+from agentpost.cli.pages import first, show_page
 from agentpost.cli.printing import print_json, screen
 from agentpost.cli.tables import show_table
 
@@ -55,6 +56,7 @@ def usage(
     since: Since = None,
     until: Until = None,
     limit: Limit = 100,
+    before: Before = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
@@ -66,11 +68,9 @@ def usage(
         raise typer.BadParameter(f"--by is one of {', '.join(_GROUPS)}")
     start, end = given.moment(since, "--since"), given.moment(until, "--until")
     with connected(profile) as client:
-        pages = client.usage(by, start=start, end=end, limit=min(limit, _PAGE_MAX))
-        lines = list(islice(pages, limit))
-    if as_json:
-        print_json([line.raw for line in lines])
-        return
+        size = min(limit + 1, _PAGE_MAX)
+        pages = client.usage(by, start=start, end=end, limit=size, before=before)
+        lines, more = first(pages, limit, lambda line: line.id)
     if by == "day":
         columns: tuple[str, ...] = ("day", "messages", "jobs", "credits")
         rows: list[tuple[object, ...]] = [
@@ -79,4 +79,5 @@ def usage(
     else:
         columns = (f"{by}_id", "name", "messages", "jobs", "credits")
         rows = [(line.id, line.name, line.messages, line.jobs, line.credits) for line in lines]
-    show_table(columns, rows, empty="nothing was used in this time")
+    table = partial(show_table, columns, rows, empty="nothing was used in this time")
+    show_page(lines, more, as_json, table)

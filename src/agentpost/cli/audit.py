@@ -38,8 +38,11 @@ def audit(
 
     An action that is still begun was cut off, or is under way.
     """
+    from agentpost.domain import ids
     from agentpost.services import operator_log
 
+    if before is not None and not ids.is_id(ids.ACTION, before):
+        raise typer.BadParameter("--before is the id of an action: act_…")
     found = with_context(
         lambda ctx: operator_log.page(
             ctx, before, who=who, action=action, target=target, limit=limit
@@ -48,7 +51,7 @@ def audit(
     rows = [_shape(each) for each in found.actions]
     if not as_json:
         rows = [{**row, "detail": json.dumps(row["detail"])} for row in rows]
-    show_rows(rows, as_json, _COLUMNS)
+    show_rows(rows, as_json, _COLUMNS, found.more)
 
 
 def _shape(each: OperatorActionRecord) -> dict[str, Any]:

@@ -123,11 +123,18 @@ def show(shape: dict[str, Any], as_json: bool, line: str) -> None:
     print(json.dumps(shape, indent=2) if as_json else line)
 
 
-def show_rows(rows: list[dict[str, Any]], as_json: bool, columns: tuple[str, ...]) -> None:
-    """Many things: as a JSON list, or as a table of the named columns."""
+def show_rows(
+    rows: list[dict[str, Any]],
+    as_json: bool,
+    columns: tuple[str, ...],
+    next_before: str | None = None,
+) -> None:
+    """Many things: as JSON, or as a table of the named columns; see `pages.page`."""
+    from agentpost.cli import pages
     from agentpost.cli.tables import show_table
 
     if as_json:
-        print(json.dumps(rows, indent=2))
+        print(json.dumps(pages.page(rows, next_before), indent=2))
         return
     show_table(columns, [[row[name] for name in columns] for row in rows])
+    pages.say_more(next_before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -13,6 +14,7 @@ from agentpost.cli.connection import connected
 from agentpost.cli.downloads import fetch, free_path, local_name, save_all
 from agentpost.cli.errors import say
 from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.pages import show_page
 from agentpost.cli.printing import print_json, screen
 from agentpost.cli.tables import show_table
 
@@ -70,11 +72,9 @@ def files_list(
     """List the files of a message, or the newest of a piece of work."""
     with connected(profile) as client:
         found = _files_of(client, owner)
-    if as_json:
-        print_json([file.raw for file in found])
-    else:
-        rows = [(f.file_id, f.kind, f.size, f.label) for f in found]
-        show_table(("file_id", "kind", "bytes", "label"), rows, empty="no files")
+    rows = [(f.file_id, f.kind, f.size, f.label) for f in found]
+    columns = ("file_id", "kind", "bytes", "label")
+    show_page(found, None, as_json, partial(show_table, columns, rows, empty="no files"))
 
 
 def files_get(

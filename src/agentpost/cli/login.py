@@ -16,6 +16,7 @@ from agentpost.cli import exits, profiles, reaching
 from agentpost.cli.commands import group
 from agentpost.cli.errors import fail, say
 from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.pages import page
 from agentpost.cli.printing import print_json, screen
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def profiles_list(as_json: AsJson = False) -> None:
         for name, profile in sorted(stored.by_name.items())
     ]
     if as_json:
-        print_json(rows)
+        print_json(page(rows))
         return
     lines = [(row["name"], row["url"], "active" if row["active"] else "") for row in rows]
     show_table(("name", "url", "status"), lines, empty="no profile yet: agentpost login adds one")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -23,6 +23,7 @@ from agentpost.cli.options import (
     Until,
     one_of,
 )
+from agentpost.cli.pages import first, show_page
 from agentpost.cli.printing import print_json, screen
 from agentpost.cli.tables import show_table
 from agentpost.cli.watching import Watch, interruptible, within
@@ -152,16 +153,11 @@ def messages_list(
             limit=min(limit + 1, _PAGE_MAX),
             before=before,
         )
-        found = list(islice(pages, limit + 1))
-    items, more = found[:limit], found[limit:]
-    if as_json:
-        print_json([item.raw for item in items])
-    else:
-        rows = [(i.id, i.status, i.created_at, i.conversation, i.message) for i in items]
-        columns = ("id", "status", "sent", "conversation", "message")
-        show_table(columns, rows, empty="no such message", extra=("conversation",))
-    if more:
-        say(f"there are more: --limit, or --before {items[-1].id}")
+        items, more = first(pages, limit, lambda item: item.id)
+    rows = [(i.id, i.status, i.created_at, i.conversation, i.message) for i in items]
+    columns = ("id", "status", "sent", "conversation", "message")
+    table = partial(show_table, columns, rows, empty="no such message", extra=("conversation",))
+    show_page(items, more, as_json, table)
 
 
 def messages_show(

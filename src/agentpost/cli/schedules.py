@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -12,6 +12,7 @@ from agentpost.cli.commands import group
 from agentpost.cli.connection import connected
 from agentpost.cli.options import (
     AsJson,
+    Before,
     Busy,
     Limit,
     MaxCredits,
@@ -20,6 +21,7 @@ from agentpost.cli.options import (
     ResponseSchema,
     one_of,
 )
+from agentpost.cli.pages import first, show_page
 from agentpost.cli.printing import print_json, screen
 from agentpost.cli.tables import show_table
 
@@ -114,16 +116,20 @@ def schedules_create(
     _show(made, as_json)
 
 
-def schedules_list(limit: Limit = 50, as_json: AsJson = False, profile: ProfileName = None) -> None:
+def schedules_list(
+    limit: Limit = 50,
+    before: Before = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
     """List the schedules of the key, newest first."""
     with connected(profile) as client:
-        found = list(islice(client.schedules.list(limit=min(limit, _PAGE_MAX)), limit))
-    if as_json:
-        print_json([schedule.raw for schedule in found])
-        return
-    rows = [(s.id, s.status, s.cron or "once", s.next_run_at, _message(s)) for s in found]
+        pages = client.schedules.list(limit=min(limit + 1, _PAGE_MAX), before=before)
+        items, more = first(pages, limit, lambda item: item.id)
+    rows = [(s.id, s.status, s.cron or "once", s.next_run_at, _message(s)) for s in items]
     columns = ("id", "status", "cron", "next_run", "message")
-    show_table(columns, rows, empty="no schedule yet: agentpost schedules create makes one")
+    empty = "no schedule yet: agentpost schedules create makes one"
+    show_page(items, more, as_json, partial(show_table, columns, rows, empty=empty))
 
 
 def schedules_show(

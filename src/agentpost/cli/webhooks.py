@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
@@ -12,7 +11,8 @@ from agentpost.cli import exits, given
 from agentpost.cli.commands import group
 from agentpost.cli.connection import connected
 from agentpost.cli.errors import say
-from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.options import AsJson, Before, Limit, ProfileName
+from agentpost.cli.pages import first, show_page
 from agentpost.cli.printing import print_json, screen
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ Events = Annotated[
 ]
 Description = Annotated[str | None, typer.Option(help="A note of your own.")]
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Don't wait for the receiver's answer.")]
+_PAGE_MAX: Final = 100
 _COLUMNS: Final = ("id", "status", "url", "events", "created")
 _DELIVERY_COLUMNS: Final = ("event_id", "event", "status", "tries", "answer", "created")
 _ATTEMPT_COLUMNS: Final = ("event_id", "at", "answer", "ms")
@@ -104,10 +105,8 @@ def list_all(as_json: AsJson = False, profile: ProfileName = None) -> None:
     """List the account's endpoints, newest first."""
     with connected(profile) as client:
         found = client.webhooks.list()
-    if as_json:
-        print_json([endpoint.raw for endpoint in found])
-        return
-    _table(_COLUMNS, [_row(each) for each in found], "no endpoint yet: `agentpost webhooks create`")
+    rows, empty = [_row(each) for each in found], "no endpoint yet: `agentpost webhooks create`"
+    show_page(found, None, as_json, lambda: _table(_COLUMNS, rows, empty))
 
 
 def create(
@@ -226,7 +225,8 @@ def deliveries(
         str | None,
         typer.Option(help="Only these: pending, delivered, failed, dropped or cancelled."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = 20,
+    limit: Limit = 20,
+    before: Before = None,
     attempts: Annotated[
         bool, typer.Option("--attempts", help="Show each attempt with what was answered.")
     ] = False,
@@ -235,14 +235,14 @@ def deliveries(
 ) -> None:
     """List what was sent to an endpoint, newest first."""
     with connected(profile) as client:
-        pages = client.webhooks.deliveries(endpoint_id, status=status, limit=min(limit, 100))
-        found = list(islice(pages, limit))
-    if as_json:
-        print_json([each.raw for each in found])
-    elif attempts:
-        _table(_ATTEMPT_COLUMNS, [row for each in found for row in _attempt_rows(each)], _NOTHING)
-    else:
-        _table(_DELIVERY_COLUMNS, [_delivery_row(each) for each in found], _NOTHING)
+        size = min(limit + 1, _PAGE_MAX)
+        pages = client.webhooks.deliveries(endpoint_id, status=status, limit=size, before=before)
+        items, more = first(pages, limit, lambda each: each.id)
+    rows = [_delivery_row(each) for each in items]
+    if attempts:
+        rows = [row for each in items for row in _attempt_rows(each)]
+    columns = _ATTEMPT_COLUMNS if attempts else _DELIVERY_COLUMNS
+    show_page(items, more, as_json, lambda: _table(columns, rows, _NOTHING))
 
 
 _NOTHING: Final = "no delivery fits"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from agentpost.cli.commands import group
 from agentpost.cli.connection import connected
-from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.options import AsJson, Before, Limit, ProfileName
+from agentpost.cli.pages import first, show_page
 from agentpost.cli.printing import print_json, screen
+
+if TYPE_CHECKING:
+    from agentpost_client import Client
+    from agentpost_client.models import WorkItem
 
 EXAMPLES: Final = {
     "work list": """
@@ -25,6 +31,7 @@ EXAMPLES: Final = {
         agentpost work delete wrk_0660c5
     """,
 }
+_PAGE_MAX: Final = 50
 WorkId = Annotated[str, typer.Argument(metavar="WORK_ID")]
 
 
@@ -39,17 +46,24 @@ def attach(app: typer.Typer) -> None:
 
 
 def work_list(
-    limit: Annotated[int, typer.Option(min=1, max=50, help="How many of the newest.")] = 20,
+    limit: Limit = 20,
+    before: Before = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """List the account's newest work."""
+    """List the account's work, newest first."""
     with connected(profile) as client:
-        items = client.work_list(limit)
-    if as_json:
-        print_json([item.raw for item in items])
-    else:
-        screen().work_list(items)
+        items, more = first(_works(client, limit, before), limit, lambda item: item.work_id)
+    show_page(items, more, as_json, lambda: screen().work_list(items))
+
+
+def _works(client: Client, limit: int, before: str | None) -> Iterator[WorkItem]:
+    size = min(limit + 1, _PAGE_MAX)
+    page = client.work.list(size, before=before)
+    yield from page
+    while len(page) == size:
+        page = client.work.list(size, before=page[-1].work_id)
+        yield from page
 
 
 def work_show(work_id: WorkId, as_json: AsJson = False, profile: ProfileName = None) -> None:

@@ -78,6 +78,7 @@ class WorkListShape(Shape):
 
     object: Literal["list"] = "list"
     data: list[WorkItemShape]
+    has_more: bool
 
 
 class WorkDeletedShape(Shape):

@@ -14,6 +14,7 @@ _OWNERS: Final[Mapping[str, str]] = {
     ids.REQUEST: "SELECT account_id, key_id FROM requests WHERE id = ?",
     ids.EVENT: "SELECT account_id, NULL FROM events WHERE id = ?",
     ids.UPLOAD: "SELECT account_id, NULL FROM uploads WHERE id = ?",
+    ids.WORK: "SELECT account_id, NULL FROM works WHERE id = ?",
     ids.KEY: "SELECT account_id, NULL FROM keys WHERE id = ?",
     ids.CONVERSATION: "SELECT account_id, NULL FROM conversations WHERE id = ?",
 }

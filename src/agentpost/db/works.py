@@ -6,13 +6,14 @@ from agentpost.db import account_storage, pending_deletions
 from agentpost.db.mapper import Mapper
 from agentpost.db.messages import FILES
 from agentpost.db.session import Tx
+from agentpost.domain import ids
 from agentpost.domain.records import FileRecord, WorkRecord, WorkShown
 
 WORKS = Mapper(WorkRecord, "works")
 _OF_ACCOUNT = f"{WORKS.select} WHERE id = ? AND account_id = ? AND deleted_at IS NULL"
 _LOCK = f"{WORKS.select} WHERE id = ? AND account_id = ? AND deleted_at IS NULL /*for update*/"
 _LIST = (
-    f"{WORKS.select} WHERE account_id = ? AND home = 0 AND deleted_at IS NULL"
+    f"{WORKS.select} WHERE account_id = ? AND id < ? AND home = 0 AND deleted_at IS NULL"
     " ORDER BY id DESC LIMIT ?"
 )
 _OF_CONVERSATION = (
@@ -87,9 +88,9 @@ def lock(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
     return WORKS.one(tx, _LOCK, (work_id, account_id))
 
 
-def list_(tx: Tx, account_id: str, limit: int) -> list[WorkRecord]:
-    """The account's works, newest first; home works are not shown."""
-    return WORKS.all(tx, _LIST, (account_id, limit))
+def list_(tx: Tx, account_id: str, limit: int, before: str | None = None) -> list[WorkRecord]:
+    """The account's works older than that id, newest first; home works are not shown."""
+    return WORKS.all(tx, _LIST, (account_id, before or ids.last(ids.WORK), limit))
 
 
 def of_conversation(tx: Tx, conversation_id: str, limit: int) -> list[WorkRecord]:

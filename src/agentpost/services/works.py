@@ -42,11 +42,13 @@ class WorkSummary:
 
 
 @read_transaction
-def list_works(tx: Tx, ctx: AppContext, account_id: str, limit: int) -> list[WorkSummary]:
-    """The account's works, newest first."""
+def list_works(
+    tx: Tx, ctx: AppContext, account_id: str, limit: int, before: str | None = None
+) -> tuple[list[WorkSummary], bool]:
+    """The account's works older than ``before``, newest first, and whether there are more."""
     running = {job.work_id for job in job_rows.executing(tx, account_id)}
-    works = rows.list_(tx, account_id, limit)
-    return [WorkSummary(work, work.id in running) for work in works]
+    works = rows.list_(tx, account_id, limit + 1, before)
+    return [WorkSummary(work, work.id in running) for work in works[:limit]], len(works) > limit
 
 
 async def get(ctx: AppContext, account_id: str, work_id: str) -> WorkView:

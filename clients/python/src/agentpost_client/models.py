@@ -798,3 +798,4 @@ class WorkList(Record):
     """Works, newest first."""
 
     data: tuple[WorkItem, ...] = ()
+    has_more: bool = False

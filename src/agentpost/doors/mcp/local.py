@@ -119,10 +119,10 @@ class LocalBackend:
 
     async def works(self, limit: int) -> Json:
         with self._refusals_translated(Scope.READ):
-            found = await works.list_works(self._ctx, self._caller.account_id, limit)
+            listed, more = await works.list_works(self._ctx, self._caller.account_id, limit)
         links = self._ctx.links
-        items = [WorkItemShape.of(line.work, links, running=line.running) for line in found]
-        return _json(WorkListShape(data=items))
+        items = [WorkItemShape.of(line.work, links, running=line.running) for line in listed]
+        return _json(WorkListShape(data=items, has_more=more))
 
     async def work(self, work_id: str, from_char: int) -> Json:
         with self._refusals_translated(Scope.READ):

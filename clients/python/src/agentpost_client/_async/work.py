@@ -35,10 +35,12 @@ class AsyncWorks:
         return "".join(parts)
 
     @operation("listWork")
-    async def list(self, limit: int = WORK_LIST_DEFAULT) -> tuple[WorkItem, ...]:
-        """The account's newest works, 1 to 50."""
-        found = await self._transport.ask(call("GET", "work", query={"limit": limit}), WorkList)
-        return found.data
+    async def list(
+        self, limit: int = WORK_LIST_DEFAULT, *, before: str | None = None
+    ) -> tuple[WorkItem, ...]:
+        """The account's newest works, 1 to 50; with ``before``, a ``work_id``, older ones."""
+        query = {"limit": limit, "before": before}
+        return (await self._transport.ask(call("GET", "work", query=query), WorkList)).data
 
     @operation("stopWork")
     async def stop(self, work_id: str) -> Work:

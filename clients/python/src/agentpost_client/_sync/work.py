@@ -36,10 +36,12 @@ class Works:
         return "".join(parts)
 
     @operation("listWork")
-    def list(self, limit: int = WORK_LIST_DEFAULT) -> tuple[WorkItem, ...]:
-        """The account's newest works, 1 to 50."""
-        found = self._transport.ask(call("GET", "work", query={"limit": limit}), WorkList)
-        return found.data
+    def list(
+        self, limit: int = WORK_LIST_DEFAULT, *, before: str | None = None
+    ) -> tuple[WorkItem, ...]:
+        """The account's newest works, 1 to 50; with ``before``, a ``work_id``, older ones."""
+        query = {"limit": limit, "before": before}
+        return (self._transport.ask(call("GET", "work", query=query), WorkList)).data
 
     @operation("stopWork")
     def stop(self, work_id: str) -> Work:
