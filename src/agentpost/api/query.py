@@ -105,8 +105,8 @@ def time_param(request: Request, name: str) -> int | None:
 
 async def place_param(api: Api, request: Request, caller: Caller, place: Text) -> str | None:
     """Where a list goes on: something that it had, named by the ``pattern`` of the parameter. None
-    when absent or empty. Raises ``invalid_request``."""
-    value = text_param(request, place.name)
+    when absent. Raises ``invalid_request``."""
+    value = checked_param(request, place.name)
     if value is None:
         return None
     if not re.fullmatch(place.pattern or "", value):
