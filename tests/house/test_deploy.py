@@ -5,6 +5,7 @@ are too large to be installed for the tests are run by `make deploy`.
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -260,6 +261,20 @@ def test_proxies_fit_the_limits() -> None:
     idle = re.search(r"^ +keepalive_timeout (\d+)s;", nginx, re.M)
     assert idle
     assert int(idle[1]) < number("cli/serving.py", "_KEEP_ALIVE_SECONDS")
+
+
+@pytest.mark.skipif(not shutil.which("caddy"), reason="Caddy is not installed")
+def test_caddy_takes_its_file(tmp_path: Path) -> None:
+    """As Debian's package of Caddy reads it, where that is the one installed."""
+    done = subprocess.run(
+        ["caddy", "validate", "--adapter", "caddyfile", "--config", PROXIES[0]],
+        env={**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("path", [ROOT / "compose.yaml", *KUBERNETES], ids=lambda path: path.name)
