@@ -260,6 +260,7 @@ def test_a_chat_from_a_pipe(server: AgentServer, tmp_path: Path) -> None:
         "/files",
         f"/save {tmp_path / 'out'}",
         "/nope",
+        "/file ~no-user-of-this-name/a.txt",
         "two \\",
         "lines",
         "/new",
@@ -278,6 +279,7 @@ def test_a_chat_from_a_pipe(server: AgentServer, tmp_path: Path) -> None:
     assert "never sent" not in out
     assert [line.partition(": ")[2] for line in result.stderr.splitlines()] == [
         "there is no command /nope; /help lists them",
+        "there is no file '~no-user-of-this-name/a.txt'",
         "there is no message yet",
     ]
     again = run("chat", "-c", "piped", stdin="")

@@ -1,6 +1,7 @@
 """login, logout and profiles, and which server a command calls."""
 
 import json
+import pwd
 import stat
 from pathlib import Path
 
@@ -49,6 +50,38 @@ def test_login_refused_keeps_nothing(server: Server) -> None:
     assert result.exit_code == 7
     assert "the key of the profile 'w' is unknown" in result.stderr
     assert not profiles.path().exists()
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user without HOME and without an entry in the list of users, as in containers."""
+
+    def no_entry(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", no_entry)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("homeless")
+@pytest.mark.parametrize("command", [["me"], ["send", "hi"], ["profiles", "list"], ["listen"]])
+def test_a_user_without_a_home_is_told_what_to_set(alone: Server, command: list[str]) -> None:
+    result = run(*command)
+    assert isinstance(result.exception, SystemExit)
+    assert result.exit_code == (1 if command[0] == "profiles" else 7)
+    [line] = result.stderr.splitlines()
+    assert "no home folder: set HOME, or XDG_CONFIG_HOME" in line
+    assert "AGENTPOST_URL and AGENTPOST_KEY" in line
+    assert alone.asked == []
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_user_without_a_home_needs_none_for_what_variables_name(server: Server) -> None:
+    server.on("GET /v1/me", ACCOUNT)
+    assert run("me").exit_code == 0
+    result = run("listen", "--print-secret")
+    assert (result.exit_code, "set HOME, or XDG_CONFIG_HOME" in result.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(

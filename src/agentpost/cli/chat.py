@@ -239,7 +239,7 @@ class Chat:
         self.screen.closing(message, hints=False)
 
     def _attach(self, path: str) -> None:
-        file = Path(path).expanduser()
+        file = prompting.typed_path(path)
         if not file.is_file():
             raise ValueError(f"there is no file {path!r}" if path else "give the path of a file")
         self._attached.append(file)
@@ -255,7 +255,7 @@ class Chat:
         if not self._files:
             raise ValueError("no files so far")
         made: Sequence[File] = list(self._files.values())
-        where = Path(folder or ".").expanduser()
+        where = prompting.typed_path(folder or ".")
         for path in downloads.save_all(self.client, made, where, self.screen):
             self.screen.saved(path)
 

@@ -15,12 +15,18 @@ FOLDER = "agentpost"
 
 
 def config_folder() -> Path:
-    """Where settings of the person are: ``~/.config/agentpost``, or below XDG_CONFIG_HOME."""
+    """Where settings of the person are: ``~/.config/agentpost``, or below XDG_CONFIG_HOME.
+
+    Raises `OSError` when neither is known.
+    """
     return _below("XDG_CONFIG_HOME", ".config")
 
 
 def state_folder() -> Path:
-    """Where places to continue from are: ``~/.local/state/agentpost``, or below XDG_STATE_HOME."""
+    """Where places to continue from are: ``~/.local/state/agentpost``, or below XDG_STATE_HOME.
+
+    Raises `OSError` when neither is known.
+    """
     return _below("XDG_STATE_HOME", ".local/state")
 
 
@@ -46,6 +52,13 @@ def write(path: Path, text: str) -> None:
 
 def _below(variable: str, otherwise: str) -> Path:
     """XDG: an address that is not absolute does not count."""
-    given = os.environ.get(variable, "")
-    base = Path(given) if given.startswith("/") else Path.home() / otherwise
-    return base / FOLDER
+    value = os.environ.get(variable, "")
+    if value.startswith("/"):
+        return Path(value) / FOLDER
+    try:
+        return Path.home() / otherwise / FOLDER
+    except RuntimeError:  # a user without an entry in the list of users, as in containers
+        raise OSError(
+            f"this user has no home folder: set HOME, or {variable}, to the absolute path of a"
+            " folder"
+        ) from None

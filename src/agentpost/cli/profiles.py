@@ -55,13 +55,17 @@ class Profiles:
 
 
 def path() -> Path:
-    """The file with the profiles."""
+    """The file with the profiles; raises `OSError` for a person without a home folder."""
     return private_files.config_folder() / "config.toml"
 
 
 def load() -> Profiles:
     """The profiles in the file, none when it is not there; raises `UnusableProfiles`."""
-    file = path()
+    try:
+        file = path()
+    except OSError as error:
+        text = f"{error}; or set AGENTPOST_URL and AGENTPOST_KEY, which need no profile"
+        raise UnusableProfiles(text) from None
     try:
         read = tomllib.loads(file.read_text(encoding="utf-8"))
         named = read.get("profiles", {})

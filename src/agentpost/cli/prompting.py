@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,12 +29,16 @@ def prompt(commands: Iterable[str]) -> Iterator[Callable[[str], str]]:
     if not on_terminal():
         yield lambda sign: _joined(lambda _: _line_of_pipe(), sign)
         return
-    file = private_files.state_folder() / _HISTORY
-    _start(file, tuple(commands))
+    _start(tuple(commands))
     try:
         yield lambda sign: _joined(_line, sign)
     finally:
-        _keep(file)
+        _keep()
+
+
+def typed_path(text: str) -> Path:
+    """The path that a person typed; a ``~`` that names no home folder stays as it is."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - `Path.expanduser` raises then
 
 
 def on_terminal() -> bool:
@@ -74,20 +79,20 @@ def _typed() -> str:
     return readline.get_line_buffer()
 
 
-def _start(file: Path, commands: tuple[str, ...]) -> None:
+def _start(commands: tuple[str, ...]) -> None:
     try:
         import readline
     except ImportError:
         return
     with suppress(OSError):
-        readline.read_history_file(file)
+        readline.read_history_file(private_files.state_folder() / _HISTORY)
     readline.set_history_length(_HISTORY_LINES)
     readline.set_completer_delims(" ")
     readline.set_completer(lambda begun, n: _nth(_completions(begun, commands), n))
     readline.parse_and_bind("tab: complete")
 
 
-def _keep(file: Path) -> None:
+def _keep() -> None:
     try:
         import readline
     except ImportError:
@@ -95,6 +100,7 @@ def _keep(file: Path) -> None:
     lines = readline.get_current_history_length()
     kept = [readline.get_history_item(n + 1) for n in range(lines)][-_HISTORY_LINES:]
     with suppress(OSError):
+        file = private_files.state_folder() / _HISTORY
         private_files.write(file, "".join(f"{line}\n" for line in kept))
     readline.set_completer(None)
 
@@ -102,7 +108,7 @@ def _keep(file: Path) -> None:
 def _completions(begun: str, commands: tuple[str, ...]) -> list[str]:
     """Commands, and paths of files behind ``/file``."""
     found = [word for word in commands if word.startswith(begun)]
-    path = Path(begun).expanduser()
+    path = typed_path(begun)
     start = str(path) + ("/" if begun.endswith("/") else "")
     paths = glob(f"{escape(start)}*") if begun else []  # noqa: PTH207 - keeps what was typed
     return found + [f"{each}/" if Path(each).is_dir() else each for each in sorted(paths)]
