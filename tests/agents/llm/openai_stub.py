@@ -1,6 +1,7 @@
 """A service with the protocol of OpenAI that answers what a test says, in the provider's shapes."""
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -9,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Request = dict[str, Any]
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 USAGE = {
     "prompt_tokens": 11,
     "prompt_tokens_details": {"cached_tokens": 4},
@@ -19,18 +21,26 @@ USAGE = {
 
 @dataclass(frozen=True)
 class Says:
-    """A text, in the pieces in which it is streamed; ``between`` is called behind each of them."""
+    """A text, in the pieces in which it is streamed; ``between`` is called behind each of them.
+
+    ``finish`` is the reason of its end; None: the stream ends without one.
+    """
 
     pieces: Sequence[str]
     between: Callable[[int], None] = lambda _: None
     breaks_off: bool = False
+    finish: str | None = "stop"
 
 
 @dataclass(frozen=True)
 class Calls:
-    """Calls of tools, at once: a name and the arguments as JSON, which may be broken."""
+    """Calls of tools, at once: a name and the arguments as JSON, which may be broken.
+
+    ``ids`` are those of the calls, where a test sets them.
+    """
 
     calls: Sequence[tuple[str, str]]
+    ids: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -124,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.requests.append(request)
         self.server.keys.append(self.headers["Authorization"])
-        reply = self.server.answer(request)
+        reply = _rejected(request) or self.server.answer(request)
         with suppress(OSError):  # nobody listens any more
             if isinstance(reply, Hangs):
                 self.server.over.wait()
@@ -170,13 +180,31 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             for call in _calls(request, reply, streamed=True):
                 event({"tool_calls": [call]})
-        event({}, "tool_calls" if isinstance(reply, Calls) else "stop")
+        event({}, _finish(reply))
         self._event({**head, "choices": [], "usage": USAGE})
         self.wfile.write(b"data: [DONE]\n\n")
 
     def _event(self, data: dict[str, Any]) -> None:
         self.wfile.write(b"data: " + json.dumps(data).encode() + b"\n\n")
         self.wfile.flush()
+
+
+def _rejected(request: Request) -> Fails | None:
+    """What strict services answer: a chat template takes one system message, at the beginning, and
+    a name of a tool has few characters."""
+    systems = [n for n, m in enumerate(request["messages"]) if m["role"] in ("system", "developer")]
+    if systems not in ([], [0]):
+        return Fails(400, message="System message must be at the beginning.")
+    names = [tool["function"]["name"] for tool in request.get("tools", ())]
+    if len(set(names)) < len(names) or not all(map(_TOOL_NAME.fullmatch, names)):
+        return Fails(400, message=f"Invalid 'tools': {names}")
+    return None
+
+
+def _finish(reply: Says | Calls | Refuses) -> str | None:
+    if isinstance(reply, Calls):
+        return "tool_calls"
+    return reply.finish if isinstance(reply, Says) else "stop"
 
 
 def _head(request: Request) -> dict[str, Any]:
@@ -188,7 +216,7 @@ def _calls(request: Request, reply: Calls, *, streamed: bool = False) -> list[di
     return [
         {
             **({"index": n} if streamed else {}),
-            "id": f"call_{number}_{n}",
+            "id": reply.ids[n] if reply.ids else f"call_{number}_{n}",
             "type": "function",
             "function": {"name": name, "arguments": arguments},
         }
@@ -204,8 +232,7 @@ def _whole(request: Request, reply: Says | Calls | Refuses) -> dict[str, Any]:
         message["refusal"] = reply.text
     else:
         message["tool_calls"] = _calls(request, reply)
-    finish = "tool_calls" if isinstance(reply, Calls) else "stop"
-    choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
+    choice = {"index": 0, "message": message, "finish_reason": _finish(reply), "logprobs": None}
     return {
         **_head(request), "object": "chat.completion", "choices": [choice], "usage": USAGE
     }  # fmt: skip

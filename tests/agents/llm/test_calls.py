@@ -166,6 +166,7 @@ async def test_a_refusal_is_an_answer(stub: OpenAIStub) -> None:
         (Fails(500), None),
         (Fails(503), None),
         (Says(["Good "], breaks_off=True), None),
+        (Says(["Good "], finish=None), None),
     ],
 )
 async def test_a_passing_failure_is_tried_again(

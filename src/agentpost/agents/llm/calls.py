@@ -101,7 +101,7 @@ def passes(error: Exception) -> bool:
     if isinstance(error, _PASSING) or not isinstance(error, ModelAPIError):
         return True
     if not isinstance(error, ModelHTTPError):
-        return False
+        return type(error) is ModelAPIError  # of no kind: a stream that broke off
     return error.status_code in _STATUS_PASSING or error.status_code >= _SERVER_FAILED
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ class Provider:
     """A protocol of models: its classes in pydantic-ai, and where its key is.
 
     ``variables`` are tried in their order; ``own`` says whether other services with that protocol
-    are usual which need no key.
+    are usual which need no key; ``profile`` is what all of these services can be relied on for.
     """
 
     title: str
@@ -24,11 +25,24 @@ class Provider:
     model: str
     provider: str
     own: bool = False
+    profile: Mapping[str, bool] | None = None
 
 
 PROVIDERS: Final = {
     "openai": Provider(
-        "OpenAI", ("OPENAI_API_KEY",), "openai", "OpenAIChatModel", "OpenAIProvider", own=True
+        "OpenAI",
+        ("OPENAI_API_KEY",),
+        "openai",
+        "OpenAIChatModel",
+        "OpenAIProvider",
+        own=True,
+        profile={
+            # The chat templates of some models, such as Qwen's, take one system message and reject
+            # a request that has a second one.
+            "openai_chat_supports_multiple_system_messages": False,
+            # Without it, a stream whose connection was lost reads like one that was completed.
+            "openai_chat_streaming_requires_finish_reason": True,
+        },
     ),
     "anthropic": Provider(
         "Anthropic", ("ANTHROPIC_API_KEY",), "anthropic", "AnthropicModel", "AnthropicProvider"
@@ -73,5 +87,5 @@ def made(provider: str, model: str, base_url: str) -> Model:
     models: Any = importlib.import_module(f"pydantic_ai.models.{kind.module}")
     providers: Any = importlib.import_module(f"pydantic_ai.providers.{kind.module}")
     service = getattr(providers, kind.provider)(api_key=key, base_url=base_url or None)
-    built: Model = getattr(models, kind.model)(model, provider=service)
+    built: Model = getattr(models, kind.model)(model, provider=service, profile=kind.profile)
     return built
