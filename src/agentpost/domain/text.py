@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from typing import Final
+from typing import Any, Final
 
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 
@@ -19,6 +20,20 @@ _BYTE_UNITS: Final = ("bytes", "kB", "MB", "GB")
 def storable(text: str) -> str:
     """The text without U+0000, and with a question mark for each half of a surrogate pair."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+def storable_json(value: Any) -> Any:
+    """The JSON value with U+FFFD for each U+0000 and half of a surrogate pair, and with the name of
+    each number that JSON does not have, such as NaN."""
+    if isinstance(value, str):
+        return UNSTORABLE.sub("\ufffd", value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {storable_json(name): storable_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable_json(each) for each in value]
+    return value
 
 
 def agent_text(text: object) -> str:

@@ -78,6 +78,35 @@ def test_it_writes_pages_and_reads_them_later(caller: Caller, stub: OpenAIStub) 
     assert results(stub)[-1] == "B"
 
 
+@pytest.mark.parametrize("path", ["/etc/motd", "a//b", "", "../a", "a" * 300, "a/" * 600, "a\nb"])
+def test_a_path_that_no_file_may_have_is_told(caller: Caller, stub: OpenAIStub, path: str) -> None:
+    write = [call("write_file", path=at, text="Dear all") for at in (path, "letter.txt")]
+    stub.tell(Calls(write[:1]), Calls(write[1:]), Says(["Done."]))
+    done = caller.final(caller.send("Write a letter", conversation=f"path {path[:9]!r}")["id"])
+    assert (done["status"], [file["name"] for file in done["files"]]) == (
+        "completed", ["letter.txt"]
+    )  # fmt: skip
+    assert '{"error":"a ' in results(stub)[0]
+
+
+def test_mistakes_in_an_answer_are_repaired(caller: Caller, stub: OpenAIStub) -> None:
+    """Text that cannot be stored, in the arguments of a call and in the reply, and an id of two
+    calls; a number that JSON does not have is told."""
+    calls = [call("write_file", path=f"{n}.txt", text="a\0b\ud83dc\U0001f600") for n in "12"]
+    stub.tell(
+        Calls(calls, ids=["call_1", "call_1"]),
+        Calls([("read_file", '{"name": "1.txt", "offset": NaN}')]),
+        Calls([call("run_code", code="'\ud83d'")]),
+        Says(["Half \ud83d", " and \0."]),
+    )
+    done = caller.final(caller.send("Write two files", conversation="repaired")["id"])
+    assert (done["status"], done["jobs"][0]["text"]) == ("completed", "Half \ufffd and \ufffd.")
+    texts = [httpx2.get(file["url"]).text for file in done["files"]]
+    assert texts == ["a\ufffdb\ufffdc\U0001f600"] * 2
+    sent = [m for m in stub.requests[-1]["messages"] if m["role"] == "tool"]
+    assert len({m["tool_call_id"] for m in sent}) == len(sent) == 4
+
+
 def test_a_message_stops_what_runs(caller: Caller, stub: OpenAIStub) -> None:
     replies: Iterator[Reply] = iter([Calls([call("list_files")]), Hangs()])
 

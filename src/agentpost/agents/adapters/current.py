@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentpost.agents.base import File, Job, Json, Said
+from agentpost.domain.filenames import check_path
 
 TOOL_FILES_BYTES_MAX: Final = 700_000
 """What one tool call or node may write, in bytes: it is kept in the record of the call."""
@@ -51,8 +52,10 @@ class ToolRun:
     def write(self, path: str, data: bytes | str | Path) -> None:
         """Write a file of the work once this tool call or node is recorded.
 
-        Raises `ValueError` when all of its files have more than `TOOL_FILES_BYTES_MAX` bytes.
+        Raises `ValueError` for a path that no file may have, for text with half of a surrogate
+        pair, and when all of its files have more than `TOOL_FILES_BYTES_MAX` bytes.
         """
+        check_path(path)
         if isinstance(data, Path):
             data = data.read_bytes()
         self._written.append((path, data.encode() if isinstance(data, str) else data))

@@ -37,6 +37,7 @@ from pydantic_core import to_json, to_jsonable_python
 from agentpost.agents.adapters import recording
 from agentpost.agents.adapters.conversing import APPROVAL, MEMORY_BYTES_MAX, Outcome, RunInput
 from agentpost.agents.adapters.recording import Charge, Recorder
+from agentpost.agents.adapters.repairing import number_ids, storable_arguments
 from agentpost.agents.base import JobFailed, Json
 
 KIND: Final = "openai-agents"
@@ -187,12 +188,16 @@ class _RecordedModel(Model):
 
         async def body() -> tuple[Json, recording.Usage]:
             made = await self._answer(*args, **kwargs)
-            plain = {
+            plain: dict[str, Any] = {
                 "output": _OUTPUT.dump_python(made.output, mode="json", exclude_unset=True),
                 "id": made.response_id,
                 "input_tokens": made.usage.input_tokens,
                 "output_tokens": made.usage.output_tokens,
             }
+            calls = [item for item in plain["output"] if item["type"] == "function_call"]
+            for call in calls:
+                call["arguments"] = storable_arguments(call["arguments"])
+            number_ids(calls, "call_id")
             tokens = {n: plain[n] for n in ("input_tokens", "output_tokens")}
             return cast("Json", plain), {"model": name, **tokens}
 

@@ -52,6 +52,7 @@ from agentpost.agents.adapters.conversing import (
     RunInput,
 )
 from agentpost.agents.adapters.recording import Charge, Recorder, Usage, current_recorder
+from agentpost.agents.adapters.repairing import number_ids, storable_arguments
 from agentpost.agents.base import Json
 from agentpost.domain.limits import CHOICE_CHARACTERS_MAX, CHOICES_MAX
 
@@ -186,7 +187,7 @@ class _RecordedModel(WrapperModel):
             answer = await self._patience(attempt, self._recorder.drop_shown)
             (plain,) = ModelMessagesTypeAdapter.dump_python([answer], mode="json")
             used = answer.usage
-            return plain, {
+            return _repaired(plain), {
                 "model": answer.model_name or self.model_name,
                 "input_tokens": used.input_tokens,
                 "output_tokens": used.output_tokens,
@@ -211,6 +212,16 @@ class _RecordedModel(WrapperModel):
                 if text:
                     self._recorder.delta(text)
         return events.get()
+
+
+def _repaired(plain: dict[str, Any]) -> Json:
+    """A recorded answer with calls that can be recorded and told apart."""
+    calls = [part for part in plain["parts"] if part["part_kind"] == "tool-call"]
+    for call in calls:
+        if isinstance(call["args"], str):
+            call["args"] = storable_arguments(call["args"])
+    number_ids(calls, "tool_call_id")
+    return plain
 
 
 def _streams(model: Model) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from agentpost.agents.adapters.current import ToolRun, enter, enter_job
 from agentpost.agents.base import File, Job, Json, Turn
+from agentpost.domain.text import storable_json
 
 Usage: TypeAlias = dict[str, Json]
 """What a model call used: ``model``, ``input_tokens``, ``output_tokens`` and, where it is known,
@@ -92,6 +93,7 @@ class TurnRecorder:
                     answer, _usage = await body()
             except TimeoutError:
                 return {"late": True}
+            answer = storable_json(answer)
             return {"answer": answer, "seconds": asyncio.get_running_loop().time() - began}
 
         done = await self._turn.step(call_model, name)
@@ -162,7 +164,8 @@ class JobRecorder:
             answer, usage = await body()
             if self._charge is not None:
                 await self._job.charge(self._charge(usage), f"model {usage.get('model')}")
-            return answer
+            storable: Json = storable_json(answer)
+            return storable
 
         answer: Json = await self._job.step(call_model, name)
         return answer
@@ -190,9 +193,9 @@ class JobRecorder:
         async def call_tool(_name: str, _args: Json) -> Json:
             run = ToolRun(self._job, self._files)
             enter(run)
-            return {"result": await body(), "files": run.written()}
+            return {"result": storable_json(await body()), "files": run.written()}
 
-        done = await self._job.step(call_tool, name, args)
+        done = await self._job.step(call_tool, name, storable_json(args))
         if done["files"]:
             self._written[number] = done["files"]
         result: Json = done["result"]

@@ -27,6 +27,7 @@ from pydantic_core import SchemaValidator, core_schema, to_json
 from agentpost.agents.adapters.recording import current_recorder
 from agentpost.agents.base import Json
 from agentpost.agents.llm.hidden import NOTHING, Hidden
+from agentpost.domain.text import storable_json
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,6 @@ RESULT_CHARACTERS: Final = 100_000
 """How much of a result is kept: it is recorded, and the model reads it."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _ANY: Final = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
-_UNFIT: Final = re.compile("[\x00\ud800-\udfff]")
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -298,7 +298,7 @@ def _described(tool: ToolDefinition) -> Json:
         "description": tool.description,
         "parameters_json_schema": tool.parameters_json_schema,
     }
-    return cast("Json", _cleaned(definition))
+    return cast("Json", storable_json(definition))
 
 
 def _kept(result: Any) -> Any:
@@ -306,7 +306,7 @@ def _kept(result: Any) -> Any:
     database cannot hold."""
     if isinstance(result, ToolReturn):  # its metadata is for programs that show a user interface
         result = result.return_value
-    result = _cleaned(result)
+    result = storable_json(result)
     if isinstance(result, str):
         text = result
     else:
@@ -315,17 +315,6 @@ def _kept(result: Any) -> Any:
         return result
     left = len(text) - RESULT_CHARACTERS
     return f"{text[:RESULT_CHARACTERS]}\n[{left} characters are left out]"
-
-
-def _cleaned(value: Any) -> Any:
-    """The value with U+FFFD in place of U+0000 and lone surrogates."""
-    if isinstance(value, str):
-        return _UNFIT.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_cleaned(name): _cleaned(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_cleaned(each) for each in value]
-    return value
 
 
 def _with_variables(value: Any, environment: Mapping[str, str] = os.environ) -> Any:

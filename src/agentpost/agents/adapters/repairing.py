@@ -1,0 +1,34 @@
+"""What a model got wrong in its answer and what can be put right without asking it again.
+
+A model is a program that makes mistakes: it writes half of an emoji, or gives two calls of tools
+the same id. No database keeps the one, and no framework can tell the others apart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from agentpost.domain.text import UNSTORABLE, storable_json
+
+
+def storable_arguments(text: str) -> str:
+    """The arguments of a call, as JSON, without characters that cannot be stored; they may be
+    written as escapes. What is no JSON is left as it is, since the model is told of that."""
+    try:
+        arguments = json.loads(text)
+    except ValueError:
+        return text
+    if UNSTORABLE.search(text) or "\\u" in text:
+        return json.dumps(storable_json(arguments), ensure_ascii=False)
+    return text
+
+
+def number_ids(calls: Sequence[dict[str, Any]], field: str) -> None:
+    """Give each of the calls of one answer an id that no other one has; ``field`` is its name."""
+    taken: set[str] = set()
+    for number, call in enumerate(calls):
+        if call[field] in taken:
+            call[field] = f"{call[field]}_{number}"
+        taken.add(call[field])
