@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests import forked
+from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 from tests.servers import Postgres
 
+__all__ = ["s3_endpoint", "s3_url"]
 Maker = Callable[..., AgentServer]
 
 
@@ -125,3 +127,32 @@ def test_folders_of_files_that_others_may_read_are_made_private(node: Maker) -> 
     server.start()
     found = {path: oct(path.stat().st_mode & 0o777) for path in (blobs, *blobs.rglob("*"))}
     assert set(found.values()) == {"0o700"}, found
+
+
+def test_a_wrong_bucket_is_named_and_the_right_one_taken_afterwards(
+    node: Maker,
+    postgres: Postgres,
+    fresh_postgres: Callable[..., str],
+    s3_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A storage that refused at the first start has no claim on the database."""
+    from moto import settings as s3_server
+
+    url = fresh_postgres(postgres.schema())
+    wrong_url = s3_url.replace(s3_url.split("/")[2], "no-such-bucket")
+    line = refused(node("wrong", database_url=url, storage_url=wrong_url))
+    assert line.startswith("agentpost: the object store has no bucket 'no-such-bucket'")
+    assert "AGENTPOST_STORAGE_URL" in line
+    server = node("right", database_url=url, storage_url=s3_url)
+    with monkeypatch.context() as patch:
+        patch.setattr(s3_server, "INITIAL_NO_AUTH_ACTION_COUNT", 0)
+        credentials = "refuses the credentials (InvalidAccessKeyId): correct AWS_ACCESS_KEY_ID"
+        assert credentials in refused(server)
+        code, said = run(server, "backup", s3_url)
+        assert (code, len(said.splitlines()), credentials in said) == (1, 1, True), said
+    server.start()
+    caller = Caller(server)
+    caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])
+    caller.close()
+    assert run(server, "doctor")[0] == 0

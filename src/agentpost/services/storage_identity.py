@@ -25,6 +25,10 @@ log = structlog.get_logger(__name__)
 NAME = "storage_id"
 ANSWER_SECONDS = 3.0
 """A bucket that does not answer must not hold up the start; `/readyz` tells about it."""
+_NO_ANSWER = (
+    f"no answer within {ANSWER_SECONDS:.0f} seconds; check AGENTPOST_STORAGE_URL, and"
+    " whether AWS_ACCESS_KEY_ID is set"
+)
 NAMING_SECONDS = 2.0
 """How long the node that named the storage in the database may take to name the storage itself."""
 _NAMING_LOOK_SECONDS = 0.1
@@ -43,11 +47,23 @@ async def settle(ctx: AppContext) -> None:
     folder. With PostgreSQL it raises `OtherStorage`: there, several nodes share one storage. A node
     that only answers the API may come with an empty folder as long as there are no files at all;
     it takes none then (`AppContext.storage_pending`).
+
+    A database without a storage gets this one only after it has taken and given back bytes; raises
+    `OSError` for one that refuses to. One that does not answer is settled with later, by
+    `services.health.check_blobs`, as is one that a database already has.
     """
+    is_bound = await ctx.db.read(lambda tx: meta.get(tx, NAME)) is not None
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             found = await ctx.storage.identity()
+            if not is_bound:
+                await ctx.storage.check(ctx.node)
+    except TimeoutError:
+        log.warning("storage_not_compared", reason=_NO_ANSWER)
+        return
     except Exception as error:
+        if isinstance(error, OSError) and not is_bound:
+            raise
         log.warning("storage_not_compared", reason=reason_of(error))
         return
     kept, is_first = await _kept(ctx, found)

@@ -40,6 +40,11 @@ class StorageCheckFailed(Exception):
     """A store gave other bytes back than it was given."""
 
 
+class StorageRefused(OSError):
+    """The store answered that it serves us nothing: no such bucket, or not with these credentials.
+    The text is one sentence, which says what to correct."""
+
+
 class BlobMissing(Exception):
     """No blob under that key."""
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from agentpost.storage.base import (
     checked_key,
 )
 from agentpost.storage.cache import CACHE_BYTES_DEFAULT, FileCache
-from agentpost.storage.s3_bucket import S3Location, response_timeout
+from agentpost.storage.s3_bucket import S3Location, answering
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -42,9 +43,10 @@ class S3Storage:
     Parts of an upload that a crash cut off stay hidden until `S3Incoming.tidy` removes them.
     """
 
-    def __init__(self, store: S3Store, cache: FileCache) -> None:
+    def __init__(self, store: S3Store, cache: FileCache, bucket: str) -> None:
         self._store = store
         self._cache = cache
+        self._answering = partial(answering, bucket)
 
     @classmethod
     def from_url(
@@ -56,7 +58,8 @@ class S3Storage:
         ``virtual_hosted_style=true`` puts the bucket's name into the host. ``cache_folder`` holds
         what `local` downloaded. Raises `ValueError` for another kind of URL or unknown options.
         """
-        return cls(_open_store(url), FileCache(cache_folder, cache_bytes_max))
+        location = S3Location.parse(url)
+        return cls(_open_store(location), FileCache(cache_folder, cache_bytes_max), location.bucket)
 
     async def put(self, key: str, data: bytes | Path) -> BlobInfo:
         """See `Storage.put`."""
@@ -65,12 +68,12 @@ class S3Storage:
         checked_key(key)
         if isinstance(data, bytes):
             digest = await asyncio.to_thread(hashlib.sha256, data)
-            async with response_timeout(len(data)):
+            async with self._answering(len(data)):
                 await obstore.put_async(self._store, key, data, **_parts(len(data)))
             return BlobInfo(len(data), digest.hexdigest())
         source = _Source(data)
         size = (await asyncio.to_thread(data.stat)).st_size
-        async with response_timeout(size):
+        async with self._answering(size):
             await obstore.put_async(self._store, key, source.chunks(), **_parts(size))
         return BlobInfo(source.size, source.digest.hexdigest())
 
@@ -87,13 +90,13 @@ class S3Storage:
                 return
             options = {"range": (start, stop)}
         try:
-            async with response_timeout():
+            async with self._answering():
                 found = await obstore.get_async(self._store, checked_key(key), options=options)  # type: ignore[arg-type]
         except FileNotFoundError:
             raise BlobMissing(key) from None
         chunks = aiter(found.stream(min_chunk_size=CHUNK_BYTES))
         while True:
-            async with response_timeout():
+            async with self._answering():
                 chunk = await anext(chunks, None)
             if chunk is None:
                 return
@@ -115,7 +118,7 @@ class S3Storage:
         import obstore
 
         with suppress(FileNotFoundError):  # S3 itself never says so, some of its kind do
-            async with response_timeout():
+            async with self._answering():
                 await obstore.delete_async(self._store, checked_key(key))
         await self._cache.forget(key)
 
@@ -157,7 +160,7 @@ class S3Storage:
         now = (await self._head(mark))["last_modified"]
         stream = aiter(obstore.list(self._store, chunk_size=_LISTED_AT_ONCE))
         while True:
-            async with response_timeout():
+            async with self._answering():
                 page = await anext(stream, None)
             if page is None:
                 return
@@ -177,7 +180,7 @@ class S3Storage:
         import obstore
 
         try:
-            async with response_timeout():
+            async with self._answering():
                 return await obstore.head_async(self._store, checked_key(key))
         except FileNotFoundError:
             raise BlobMissing(key) from None
@@ -210,10 +213,9 @@ def _parts(size: int) -> dict[str, Any]:
     }
 
 
-def _open_store(url: str) -> S3Store:
+def _open_store(location: S3Location) -> S3Store:
     from obstore.store import S3Store
 
-    location = S3Location.parse(url)
     config: S3Config = {}
     if location.region:
         config["region"] = location.region

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
+
+from agentpost.storage.base import StorageRefused
 
 ANSWER_SECONDS = 30.0
 """One that accepts connections and says nothing must not hold its callers for ever."""
 BYTES_PER_SECOND_MIN = 128 * 1_024
+_CREDENTIALS = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_REGIONS = ("PermanentRedirect", "AuthorizationHeaderMalformed")
+_REFUSALS = ("PermissionDeniedError", "UnauthenticatedError")
+"""Errors of obstore: statuses 403 and 401."""
+_METADATA_SERVICE = "http://169.254.169.254/"
+"""Of the machine, which is asked for credentials when the environment has none."""
 _OPTIONS = frozenset({"endpoint", "region", "virtual_hosted_style"})
 
 
@@ -55,3 +66,44 @@ def below(url: str, name: str) -> str:
 def response_timeout(size: int = 0) -> asyncio.Timeout:
     """Raises `TimeoutError` when the store does not take or give so many bytes in a fair time."""
     return asyncio.timeout(ANSWER_SECONDS + size / BYTES_PER_SECOND_MIN)
+
+
+@asynccontextmanager
+async def answering(bucket: str, size: int = 0) -> AsyncIterator[None]:
+    """`response_timeout` for a request of obstore; raises `StorageRefused` for an answer that only
+    a correction of the settings changes."""
+    try:
+        async with response_timeout(size):
+            yield
+    except Exception as error:
+        if refusal := _refusal(bucket, error):
+            raise StorageRefused(refusal) from error
+        raise
+
+
+def _refusal(bucket: str, error: Exception) -> str:
+    """What to correct, or "" for an error of another kind; the store's answer is in its text."""
+    text = str(error)
+    found = re.search(r"<Code>(\w+)</Code>", text)
+    code = found[1] if found else ""
+    said = f" ({code})" if code else ""
+    if code == "NoSuchBucket":
+        return (
+            f"the object store has no bucket {bucket!r}{said}: create it, or correct the name or"
+            " the endpoint in its address (AGENTPOST_STORAGE_URL for the files of the server)"
+        )
+    if code in _REGIONS:
+        return (
+            f"the bucket {bucket!r} is in another region{said}: correct region= in its"
+            " address (AGENTPOST_STORAGE_URL for the files of the server)"
+        )
+    if code == "AccessDenied":
+        return (
+            f"the credentials may not use the bucket {bucket!r}{said}: give their owner the right"
+            f" to, or correct {_CREDENTIALS}"
+        )
+    if type(error).__name__ in _REFUSALS:
+        return f"the object store refuses the credentials{said}: correct {_CREDENTIALS}"
+    if _METADATA_SERVICE in text:
+        return f"there are no credentials for the bucket {bucket!r}: set {_CREDENTIALS}"
+    return ""
