@@ -3,19 +3,24 @@
 A limit on the size of the server's files stands for the disk; it can be set and lifted from here.
 """
 
+import json
 import resource
+import signal
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from typing import Any
 
 import httpx2
 import pytest
 
+from tests import forked
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.posting import announce, complete, post, problem
 from tests.e2e.server import AgentServer
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, PROMPT, eventually
 
 MIB = 2**20
 LARGE = "YWFh" * (8 * MIB // 3)  # 8 MB
@@ -24,7 +29,7 @@ TABLES = ("messages", "attachments", "files", "conversations", "entries", "uploa
 
 @pytest.fixture
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server()
+    return start_server(metrics_token="m")
 
 
 @contextmanager
@@ -106,3 +111,95 @@ def test_a_turn_under_way_ends_when_there_is_room(
         )
         assert caller.get(message["id"])["status"] == "processing"
     assert caller.get(message["id"], wait=20)["reply"] == "made it"
+
+
+@contextmanager
+def under_the_floor(server: AgentServer) -> Iterator[None]:
+    """No disk has the space that the setting asks for, which is read again."""
+    settings = server.home / "agentpost.toml"
+    for least in (10**15, 0):
+        settings.write_text(f"free_space_min_bytes = {least}\n")
+        assert server.process is not None
+        server.process.send_signal(signal.SIGHUP)
+        line = f'"free_space_min_bytes": {least}'
+        eventually(lambda: line in server.log_file.read_text(), what="the setting")  # noqa: B023
+        if least:
+            yield
+
+
+@contextmanager
+def storage_away(server: AgentServer) -> Iterator[None]:
+    """The folder for files is not mounted."""
+    folder = server.home / "data" / "blobs"
+    folder.rename(folder.with_name("away"))
+    try:
+        yield
+    finally:
+        folder.with_name("away").rename(folder)
+
+
+@pytest.mark.parametrize(
+    ("without", "cause", "ready"),
+    [
+        (under_the_floor, "no space for files at the moment (free_space_min_bytes)", "problems"),
+        (storage_away, "the file storage, which does not take files", "failing"),
+    ],
+)
+def test_a_job_that_waits_for_space_says_so_and_goes_on(
+    server: AgentServer,
+    callers: Callable[..., Caller],
+    without: Callable[[AgentServer], AbstractContextManager[None]],
+    cause: str,
+    ready: str,
+) -> None:
+    """Where the client looks, and where the operator does; without being run again and again."""
+    caller = callers(server)
+    gate = without.__name__
+    job = [["gate", gate], ["write", "a.txt", "worth waiting for"], ["return", "stored"]]
+    message = caller.send([["start", "Write", job]])
+    server.await_gate(gate)
+    [row] = server.rows("SELECT id, epoch FROM jobs WHERE state = 'running'")
+
+    def steps_shown() -> list[str]:
+        return [each["step"] for each in caller.log(message["id"]) if each["type"] == "progress"]
+
+    def found() -> list[str]:
+        done = forked.run(["doctor", "--json"], env=server._environment(), cwd=server.home)
+        findings = json.loads(done.stdout)["findings"]
+        return [each["problem"] for each in findings if each["id"] == row["id"]]
+
+    def metric() -> bool:
+        asked = {"Authorization": "Bearer m"}
+        text = httpx2.get(f"{server.url}/metrics", headers=asked, timeout=PATIENCE).text
+        return "agentpost_runs_waiting_for_storage 1.0" in text
+
+    with without(server):
+        server.open_gate(gate)
+        eventually(
+            lambda: any(cause in step for step in steps_shown()), what="a word to the client"
+        )
+        eventually(metric, what="the metric")
+        eventually(
+            lambda: (
+                "free_space_min_bytes" in str(ready_body(server).get(ready))
+                or "Files cannot be stored" in str(ready_body(server).get(ready))
+            ),
+            what="a word at /readyz",
+        )
+        if without is under_the_floor:  # a doctor beside the server makes the folder that is away
+            eventually(lambda: any("waits to store a file" in each for each in found()))
+        assert '"file_waits"' in server.log_file.read_text()
+    began = time.monotonic()
+    assert caller.final(message["id"])["status"] == "completed"
+    assert time.monotonic() - began < PROMPT
+    assert len([step for step in steps_shown() if "Waits" in step]) == 1
+    assert server.rows(f"SELECT epoch FROM jobs WHERE id = '{row['id']}'") == [
+        {"epoch": row["epoch"]}
+    ]
+    eventually(lambda: found() == [], what="nothing for the doctor to say")
+    eventually(lambda: ready_body(server) == {"status": "ready"}, what="readiness")
+
+
+def ready_body(server: AgentServer) -> dict[str, Any]:
+    body: dict[str, Any] = httpx2.get(f"{server.url}/readyz", timeout=PATIENCE).json()
+    return body

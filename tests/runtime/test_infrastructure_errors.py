@@ -72,6 +72,7 @@ async def goes_on_later(here: Running, message_id: str, mend: Callable[[], None]
 
 
 async def test_a_storage_that_takes_nothing(here: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run waits where it is, and is not run again."""
     broken = here.ctx.storage
 
     async def refuse(*_: object) -> object:
@@ -80,7 +81,11 @@ async def test_a_storage_that_takes_nothing(here: Running, monkeypatch: pytest.M
     monkeypatch.setattr(broken, "put", refuse)
     Script.job = write
     message_id = await here.send()
-    await goes_on_later(here, message_id, monkeypatch.undo)
+    await eventually_async(here.ctx.health.waiting)
+    monkeypatch.undo()
+    assert (await here.final(message_id))["status"] == "completed"
+    assert here.row("SELECT epoch FROM jobs") == (1,)
+    assert here.ctx.health.waiting() == {}
 
 
 async def test_a_storage_that_gives_nothing(here: Running, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,16 +3,26 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from functools import partial
 
 import httpx2
 import pytest
 
-from agentpost.db import meta
+from agentpost.db import jobs, meta
 from agentpost.db import nodes as node_rows
 from agentpost.domain.job import JobState
 from agentpost.domain.roles import Role
-from agentpost.services import accounts, allowances, doctor, operating, operator_log, users
+from agentpost.services import (
+    accounts,
+    allowances,
+    doctor,
+    health_state,
+    operating,
+    operator_log,
+    users,
+)
 from agentpost.services.doctor import Finding
+from agentpost.services.missing_runs import NOT_RUN
 from tests.web.site import Site
 
 PATH = "/dashboard/operator"
@@ -72,6 +82,23 @@ def test_an_operator_sees_every_account_and_what_is_open(
         assert text in page
     found = asyncio.run(operating.server(site.ctx))
     assert (found.jobs, found.turns_waiting, found.unowned) == (1, 1, 1)
+
+
+def test_what_does_not_work_is_named_with_its_cause(site: Site, operator: httpx2.Client) -> None:
+    site.job(site.work(), JobState.RUNNING)
+    [(job_id, _)] = site.write(jobs.executing_anywhere)
+    node = site.ctx.node
+    site.write(lambda tx: tx.execute("UPDATE jobs SET node = ?", (node,)))
+    assert "What does not work now" not in operator.get(PATH).text
+    site.ctx.health.failed(health_state.SPACE, "little is free")
+    for report, problem in (
+        (f'{{"{job_id}": "it waits"}}', "it waits"),
+        (f'["{job_id}"]', NOT_RUN),
+    ):
+        site.write(partial(meta.put, name=f"missing:{node}", value=report))
+        page = operator.get(PATH).text
+        assert f"{job_id}: {problem}" in page
+        assert "less than free_space_min_bytes is free" in page
 
 
 @pytest.mark.parametrize(("text", "fits"), [("ANN@", True), ("bob", False), ("a%n", False)])

@@ -45,7 +45,7 @@ from agentpost.http.application import Route
 from agentpost.http.pipeline import Handler, Middleware, surround
 from agentpost.http.published import Published
 from agentpost.http.request_state import state_of
-from agentpost.services.health_state import PROBLEMS, Health
+from agentpost.services.health_state import Health
 from agentpost.storage.incoming import TARGET_PATH, Receiver
 from agentpost.storage.signing import LinkSigner
 
@@ -189,11 +189,18 @@ async def _methods(_: Request) -> Response:
 
 
 async def _readiness(health: Health, is_ready: Callable[[], bool], _: Request) -> Response:
-    """The results of the last checks of the stores, by name; why they fail is in the log."""
+    """The results of the last checks of the parts, by name, with the problem where there is more to
+    tell than the name; the log has the reason."""
     if not is_ready():
         return JSONResponse({"status": "starting"}, 503)
-    if failing := health.failing():
-        problems = {name: PROBLEMS[name] for name in failing}
-        return JSONResponse({"status": "failing", "failing": problems}, 503)
+    problems = health.problems()
+    failing = {name: problems[name] for name in health.failing()}
     degraded = health.degraded()
-    return JSONResponse({"status": "ready", **({"degraded": degraded} if degraded else {})})
+    parts = {
+        "failing": failing,
+        "degraded": degraded,
+        "problems": {name: problems[name] for name in degraded if name in problems},
+    }
+    body = {name: value for name, value in parts.items() if value}
+    status = {"status": "failing" if failing else "ready"}
+    return JSONResponse(status | body, 503 if failing else 200)

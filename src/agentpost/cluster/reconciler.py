@@ -28,6 +28,7 @@ from agentpost.services.context import AppContext
 
 log = structlog.get_logger(__name__)
 RECONCILE_SECONDS = 1.0
+WAITS = "it waits to store a file, and goes on when that is possible:"
 _MISSES_MIN = 2
 _MISSES_MAX = 64
 _SKIPS_MAX = 60
@@ -54,14 +55,16 @@ class RunReconciler:
                 job_runner.reclaim(job_id, ctx.node)
 
             self._kinds["jobs"] = _Kind(job_runner.runs, reclaim)
-        self._reported: list[str] = []
+        self._reported: dict[str, str] = {}
         self._last_clean: tuple[int | None, list[object]] | None = None
         self._skipped = 0
 
     async def reconcile(self) -> None:
         """Check once. Nothing is read when neither the database nor the runs can have changed since
         a check without findings."""
-        now = (self._ctx.db.changes, [kind.runs.state for kind in self._kinds.values()])
+        waiting = self._ctx.health.waiting()
+        states = [kind.runs.state for kind in self._kinds.values()]
+        now = (self._ctx.db.changes, [*states, waiting])
         if now[0] is not None and self._last_clean == now and self._skipped < _SKIPS_MAX:
             self._skipped += 1
             return
@@ -73,11 +76,11 @@ class RunReconciler:
             not_owned, not_run = found[name].not_owned, found[name].not_run
             kind.end_orphans(not_owned, not_run)
             missing += await kind.find_missing(not_run)
-        if missing != self._reported:  # for the doctor, who sees only the record
-            await missing_runs.report_missing(
-                self._ctx, missing
-            )  # may fail as all the rest does; told next time
-            self._reported = missing
+        texts = {owner: f"{WAITS} {reason}" for owner, reason in sorted(waiting.items())}
+        problems = texts | dict.fromkeys(missing, missing_runs.NOT_RUN)
+        if problems != self._reported:  # for the doctor, who sees only the record
+            await missing_runs.report(self._ctx, problems)  # may fail; told next time
+            self._reported = problems
         if not any(kind.any_missing for kind in self._kinds.values()):
             self._last_clean = now
 

@@ -95,6 +95,10 @@ class Owner(Protocol):
         often. Raises `Fenced`."""
         ...
 
+    async def tell_waiting(self, text: str) -> None:
+        """Tell the client that it waits. Raises `Fenced`."""
+        ...
+
     async def charge_owed(self, n: int) -> None:
         """Pay what the body of that recorded call charged, and found no credits for. Raises
         `Fenced` and `OutOfCredits`."""
@@ -298,6 +302,17 @@ class Journal:
         await self._pause(times)
         self._run.again = True
         self.stop(StopCause.PROCESS_DIED)
+
+    async def tell_waiting(self, text: str) -> bool:
+        """Tell the client that the run waits; False when the database does not take it now."""
+        try:
+            await self._owner.tell_waiting(text)
+        except Fenced:
+            self.stop(StopCause.FENCED)
+        except Exception as error:
+            log.warning("wait_not_told", owner=self._run.owner, error=repr(error))
+            return False
+        return True
 
     async def guard(
         self, effect: Coroutine[Any, Any, T], theirs: tuple[type[Exception], ...] = ()

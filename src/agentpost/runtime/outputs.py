@@ -6,13 +6,22 @@ import asyncio
 import hashlib
 from pathlib import Path, PosixPath
 
+import structlog
+
 from agentpost.clock import new_id
+from agentpost.domain import backoff
+from agentpost.domain.errors import reason_of
 from agentpost.domain.executables import HEAD_BYTES
 from agentpost.domain.records import FileRecord
 from agentpost.runtime.journal import Journal
-from agentpost.services import blobs
+from agentpost.services import blobs, storage_space
 from agentpost.services.context import AppContext
 from agentpost.storage import sniff
+from agentpost.storage.base import BlobInfo
+
+log = structlog.get_logger(__name__)
+_AGAIN_SECONDS = 0.5
+_AGAIN_SECONDS_MAX = 4.0
 
 
 class Spilled(PosixPath):
@@ -36,13 +45,13 @@ async def store(
     """Put the bytes and describe them.
 
     What is wrong with ``data`` itself is the author's and is raised: `TypeError`, or `OSError` for
-    a path that cannot be read. A storage that fails stops the run.
+    a path that cannot be read. While the storage does not take the bytes, the run waits.
     """
     if not isinstance(data, bytes | Path):
         raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
     head = data[:HEAD_BYTES] if isinstance(data, bytes) else await asyncio.to_thread(_head, data)
     blob = f"files/{new_id('', ctx.clock.now())}"
-    info = await journal.guard(blobs.store(ctx, blob, data))
+    info = await _stored(ctx, journal, blob, data)
     name = path.rpartition("/")[2]
     content_type, kind = sniff.describe(name, head, None)
     return FileRecord(
@@ -60,6 +69,39 @@ async def store(
         label=label,
         created_at=0,
     )
+
+
+async def _stored(ctx: AppContext, journal: Journal, blob: str, data: bytes | Path) -> BlobInfo:
+    """Store the bytes, as often as it takes: what was made to get them is not to be made again.
+
+    The second try that fails is told to the client and the operator. A run that leaves this node
+    is ended while it waits; its next owner makes the call again. Raises `OSError` as `store`.
+    """
+    tried, is_reported = 0, False
+    try:
+        while True:
+            journal.go_on()
+            try:
+                info = await blobs.store(ctx, blob, data)
+                break
+            except Exception as error:
+                fault = error
+            if isinstance(data, Path):
+                await asyncio.to_thread(_head, data)
+            if tried == 1:
+                ctx.health.waits(blob, journal.owner, reason_of(fault))
+                log.warning("file_waits", owner=journal.owner, reason=reason_of(fault))
+            if tried and not is_reported:
+                is_reported = await journal.tell_waiting(storage_space.waiting_text(fault))
+            with journal.idle():
+                await asyncio.sleep(backoff.pause(tried, _AGAIN_SECONDS, _AGAIN_SECONDS_MAX))
+            await journal.ready()
+            tried += 1
+    finally:
+        ctx.health.waits_no_longer(blob)
+    if tried > 1:
+        log.info("file_wait_over", owner=journal.owner, tries=tried + 1)
+    return info
 
 
 def _head(path: Path) -> bytes:

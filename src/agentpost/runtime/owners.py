@@ -36,6 +36,10 @@ class JobOwner:
         """See `Owner.process_died`. Counted in the record, like `interrupted`."""
         return await jobs.interrupted(self.ctx, self.owned, reason, PROCESS_DIED_FAILURE)
 
+    async def tell_waiting(self, text: str) -> None:
+        """See `Owner.tell_waiting`: as progress of the job."""
+        await jobs.progress(self.ctx, self.owned, None, text)
+
     async def charge_owed(self, n: int) -> None:
         """See `Owner.charge_owed`."""
         await jobs.charge_owed(self.ctx, self.owned, n)
@@ -63,6 +67,9 @@ class TurnOwner:
     async def process_died(self, reason: str, times: int) -> bool:
         """See `Owner.process_died`."""
         return times <= POISON_TAKEOVERS_MAX
+
+    async def tell_waiting(self, text: str) -> None:
+        """See `Owner.tell_waiting`. The log has no entry for a turn that runs, which is short."""
 
     async def charge_owed(self, n: int) -> None:
         """See `Owner.charge_owed`. A turn charges nothing."""

@@ -27,10 +27,9 @@ from agentpost.services import (
     step_places,
     storage_audit,
     storage_identity,
+    storage_space,
 )
 from agentpost.services.context import AppContext
-
-_MISSING = "its node is alive but does not run it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,7 @@ async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     if not failing and await storage_identity.is_other(ctx):
         failing.append(Finding(health_state.BLOBS, "other", storage_identity.explain(ctx)))
     if not failing:
+        failing += await _little_space(ctx)
         failing += [Finding(*row) for row in await blob_audit.audit(ctx, full=full)]
         failing += [Finding(*row) for row in await storage_audit.audit(ctx, full=full)]
     failing += await _long_log(ctx)
@@ -84,6 +84,13 @@ async def _failing_stores(ctx: AppContext) -> list[Finding]:
             problem = f"{health_state.PROBLEMS[name]} {reason_of(error)}"
             found.append(Finding(name, "failing", problem))
     return found
+
+
+async def _little_space(ctx: AppContext) -> list[Finding]:
+    """The file storage, when it is below the floor."""
+    await storage_space.refresh(ctx)
+    problem = storage_space.shortage(ctx)
+    return [Finding(health_state.SPACE, "short", problem)] if problem else []
 
 
 async def _long_log(ctx: AppContext) -> list[Finding]:
@@ -114,7 +121,7 @@ async def _neglected(ctx: AppContext) -> list[Finding]:
     def fn(tx: Tx) -> list[Finding]:
         found = rows.neglected(tx, ctx.clock.now(), **limits, mail_is_sent=mail_is_sent)
         neglected = [Finding(*row) for row in found]
-        missing = [Finding(*row, _MISSING) for row in missing_runs.still_missing(tx)]
+        missing = [Finding(id_, "running", text) for id_, text in missing_runs.reported(tx)]
         nodes = [Finding(*row) for row in node_faults.found(tx, ctx)]
         return [*neglected, *missing, *nodes]
 

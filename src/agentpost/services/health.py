@@ -42,8 +42,8 @@ async def check_blobs(ctx: AppContext) -> None:
     """Store bytes and read them; raises what keeps it from that, and `StoreUnavailable` when the
     storage is not the one that was there at the start. One that could not be compared with the
     database then is compared now."""
-    await ctx.storage.check(ctx.node)
     await storage_space.refresh(ctx)
+    await ctx.storage.check(ctx.node)
     if ctx.storage_id is None:
         await storage_identity.settle(ctx)
     elif (found := await ctx.storage.identity() or "") != ctx.storage_id:

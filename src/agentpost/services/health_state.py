@@ -18,15 +18,20 @@ REDIS: Final = "redis"
 NOTICES: Final = "notices"
 SCANNER: Final = "scanner"
 CLOCK: Final = "clock"
-OPTIONAL: Final = frozenset({REDIS, NOTICES, SCANNER, CLOCK})
+SPACE: Final = "space"
+OPTIONAL: Final = frozenset({REDIS, NOTICES, SCANNER, CLOCK, SPACE})
 """Parts without which all else works, only slower or less exactly; without the scanner files are
-refused, and messages without files are not. The clock is this machine's, where it is not the
-database's (`services.node_faults`)."""
+refused, and messages without files are not; without space for files, work that writes one waits.
+The clock is this machine's, where it is not the database's (`services.node_faults`)."""
 PROBLEMS: Final = {
     DATABASE: "The database cannot be written to or read from.",
     BLOBS: "Files cannot be stored or read.",
     ENGINE: "Jobs are not dispatched.",
     SCANNER: "Files cannot be scanned for malware.",
+    SPACE: (
+        "Files are not stored at the moment: less than free_space_min_bytes is free, the disk is"
+        " full, or the storage refuses them. Work that writes a file waits and goes on when it can."
+    ),
 }
 
 
@@ -42,6 +47,7 @@ class Health:
         self.free_bytes: int | None = None
         self._failing: dict[str, float] = {}  # name -> since when, by the monotonic clock
         self._checked: dict[str, float] = {}  # name -> when last
+        self._waiting: dict[str, tuple[str, str]] = {}  # blob -> who waits to store it, and why
         self._lock = threading.Lock()
 
     def failing(self) -> list[str]:
@@ -55,6 +61,25 @@ class Health:
     def parts(self) -> dict[str, bool]:
         """Each part that has been checked: whether it works."""
         return {name: name not in self._failing for name in sorted(self._checked)}
+
+    def problems(self) -> dict[str, str]:
+        """What to tell of each part that fails, where there is more to tell than its name."""
+        return {name: PROBLEMS[name] for name in sorted(self._failing) if name in PROBLEMS}
+
+    def waiting(self) -> dict[str, str]:
+        """The turns and jobs of this process that wait to store a file, and why."""
+        with self._lock:
+            return dict(self._waiting.values())
+
+    def waits(self, blob: str, owner: str, reason: str) -> None:
+        """A turn or job waits to store a blob."""
+        with self._lock:
+            self._waiting[blob] = (owner, reason)
+
+    def waits_no_longer(self, blob: str) -> None:
+        """The blob is stored, or its run has ended."""
+        with self._lock:
+            self._waiting.pop(blob, None)
 
     def worked_within(self, name: str, seconds: float) -> bool:
         """Whether the last check of a part went well and is no older than that."""

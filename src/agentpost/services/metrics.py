@@ -128,6 +128,11 @@ def _process(ctx: AppContext, *, ready: bool) -> Iterable[Metric]:
         (),
         {} if free is None else {(): free},
     )
+    yield _gauge(
+        "agentpost_runs_waiting_for_storage",
+        "Turns and jobs of this process that wait until a file can be stored.",
+        len(ctx.health.waiting()),
+    )
     held = ctx.held_calls.count()
     yield _gauge("agentpost_held_calls", "Calls held until something changes.", held)
     yield _gauge("agentpost_event_streams", "Event streams that are open.", ctx.streams.total())

@@ -1,4 +1,5 @@
-"""Turns and jobs whose owner is alive but does not run them."""
+"""What a node says of turns and jobs it owns that do not go on: it does not run them, or they
+wait to store a file."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from agentpost.db.session import Tx
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction
 
+NOT_RUN = "its node is alive but does not run it"
 _PREFIX = "missing:"
 """One value of `db.meta` for each node: what it last reported."""
 
@@ -34,29 +36,36 @@ def differences(
     return {name: _OWNED[name].differences(tx, ctx.node, of) for name, of in epochs.items()}
 
 
-async def report_missing(ctx: AppContext, missing: list[str]) -> None:
-    """Write down for the doctor what this node is missing now; nothing when it is empty."""
-    if missing:
-        text = json.dumps(missing)
+async def report(ctx: AppContext, problems: Mapping[str, str]) -> None:
+    """Write down for operators what does not go on at this node now, and why; nothing when it is
+    empty."""
+    if problems:
+        text = json.dumps(problems)
         await ctx.db.write(lambda tx: meta.put(tx, _PREFIX + ctx.node, text))
     else:
         await ctx.db.write(lambda tx: forget(tx, ctx.node))
 
 
 def forget(tx: Tx, node: str) -> None:
-    """Nothing is missing, or the node is gone."""
+    """Everything goes on, or the node is gone."""
     meta.delete(tx, _PREFIX + node)
 
 
-def still_missing(tx: Tx) -> list[tuple[str, str]]:
-    """(id, state) of the rows that nodes reported as missing and still own."""
+def reported(tx: Tx) -> list[tuple[str, str]]:
+    """(id, problem) of the rows that nodes reported and still own."""
+    reports = meta.starting(tx, _PREFIX)
+    if not reports:
+        return []
     owned = dict([*message_rows.running_turns(tx), *job_rows.executing_anywhere(tx)])
-    reported = {
-        node: meta.get(tx, _PREFIX + node) for node in sorted({n for n in owned.values() if n})
-    }
     return [
-        (missing, "running")
-        for node, text in reported.items()
-        for missing in json.loads(text or "[]")
-        if owned.get(missing) == node
+        (owner, problem)
+        for name, text in sorted(reports.items())
+        for owner, problem in _problems(text).items()
+        if owned.get(owner) == name.removeprefix(_PREFIX)
     ]
+
+
+def _problems(text: str) -> dict[str, str]:
+    """A report; one of an older version is a list of what is not run."""
+    report: dict[str, str] | list[str] = json.loads(text)
+    return report if isinstance(report, dict) else dict.fromkeys(report, NOT_RUN)

@@ -17,7 +17,7 @@ from agentpost.domain.allowances import NAMES, Allowances
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
 from agentpost.domain.records import AccountRecord
-from agentpost.services import nodes
+from agentpost.services import missing_runs, nodes
 from agentpost.services.accounts import is_live
 from agentpost.services.allowances import allowances_of, running_jobs_max
 from agentpost.services.context import AppContext
@@ -49,6 +49,8 @@ class Server:
     Attributes:
         jobs: how many hold a slot.
         unowned: how many turns and jobs should run and have no node.
+        problems: why files are not stored by this node, and the like.
+        stuck: (id, problem) of turns and jobs that do not go on (`services.missing_runs`).
         deliveries_due: when the first delivery is due; None: none is to be made.
         deliveries_since: since when the oldest of them waits.
     """
@@ -58,6 +60,8 @@ class Server:
     jobs: int
     turns: int
     unowned: int
+    problems: Sequence[str]
+    stuck: Sequence[tuple[str, str]]
     turns_waiting: int
     jobs_queued: int
     mails: int
@@ -97,6 +101,8 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
         jobs=sum(jobs.values()),
         turns=sum(turns.values()),
         unowned=jobs.get("", 0) + turns.get("", 0),
+        problems=list(ctx.health.problems().values()),
+        stuck=missing_runs.reported(tx),
         turns_waiting=turns_waiting,
         jobs_queued=jobs_queued,
         mails=mails,

@@ -6,6 +6,9 @@ disk can still grow. The check of the file storage reads the free space every fe
 
 from __future__ import annotations
 
+import errno
+from typing import Final
+
 from agentpost.agents import StorageFull
 from agentpost.db import account_storage, accounts
 from agentpost.db import uploads as rows
@@ -13,6 +16,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavailable
 from agentpost.domain.records import AttachmentRecord, FileRecord
+from agentpost.services import health_state
 from agentpost.services.allowances import stored_bytes_max
 from agentpost.services.context import AppContext
 
@@ -22,6 +26,18 @@ _ADVICE = (
     " with files expire"
 )
 NO_ROOM = "the server has no space for files at the moment"
+WAITS_FOR_ROOM: Final = (
+    f"Waits for space: {NO_ROOM} (free_space_min_bytes). The work goes on when there is space."
+)
+WAITS_FOR_STORAGE: Final = (
+    "Waits for the file storage, which does not take files at the moment. The work goes on when it"
+    " does."
+)
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class NoRoom(StoreUnavailable):
+    """Less space is free than `free_space_min_bytes`."""
 
 
 def is_short(ctx: AppContext) -> bool:
@@ -38,13 +54,33 @@ def ensure_for_uploads(ctx: AppContext) -> None:
 
 def ensure_for_files(ctx: AppContext) -> None:
     """Raises `StoreUnavailable` below the floor: a run stops, and goes on when there is room."""
-    if is_short(ctx):
-        raise StoreUnavailable(f"{NO_ROOM} (free_space_min_bytes)")
+    if (problem := shortage(ctx)) is not None:
+        raise NoRoom(problem)
+
+
+def shortage(ctx: AppContext) -> str | None:
+    """What to tell an operator of a server that is below the floor; None when it is not."""
+    if not is_short(ctx):
+        return None
+    free, least = ctx.health.free_bytes, ctx.settings.free_space_min_bytes
+    return f"{NO_ROOM}: {free:,} bytes are free, free_space_min_bytes is {least:,}"
+
+
+def waiting_text(fault: Exception) -> str:
+    """What the log of a message says of a job that waits because of that fault."""
+    is_full = isinstance(fault, OSError) and fault.errno in _FULL
+    return WAITS_FOR_ROOM if is_full or isinstance(fault, NoRoom) else WAITS_FOR_STORAGE
 
 
 async def refresh(ctx: AppContext) -> None:
-    """Bring ``ctx.health.free_bytes`` up to date."""
+    """Bring ``ctx.health`` up to date: the free bytes, and whether there is space for files. There
+    is none either while work waits for it although the floor is not reached."""
     ctx.health.free_bytes = await ctx.storage.free_bytes()
+    reason = shortage(ctx) or next(iter(ctx.health.waiting().values()), None)
+    if reason is None:
+        ctx.health.works(health_state.SPACE)
+    else:
+        ctx.health.failed(health_state.SPACE, reason)
 
 
 def ensure_may_announce(tx: Tx, ctx: AppContext, account_id: str, size: int) -> None:
