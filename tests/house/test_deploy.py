@@ -32,7 +32,9 @@ from tests.house.tree import DOCS, ROOT, SRC, document
 
 DEPLOY = ROOT / "deploy"
 KUBERNETES = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
-PROXIES = (DEPLOY / "proxy/Caddyfile", DEPLOY / "proxy/nginx.conf")
+PROXIES = tuple(
+    DEPLOY / "proxy" / name for name in ("Caddyfile", "nginx.conf", "nginx-prefix.conf")
+)
 UNIT = DEPLOY / "systemd/agentpost.service"
 FILES = [
     ROOT / "Dockerfile",
@@ -251,13 +253,14 @@ def test_proxies_fit_the_limits() -> None:
         text = document(path)
         assert f"127.0.0.1:{DEFAULTS['port']}" in text, path.name
         sizes = re.findall(r"(?:max_size|client_max_body_size) (\d+)(\w+)", text)
-        assert len(sizes) == 2
+        assert len(sizes) == (1 if path.name == "nginx-prefix.conf" else 2)
         for size, unit in sizes:
             assert int(size) * BYTES[unit] > limits.UPLOAD_BYTES_MAX, f"{path.name}: {size}{unit}"
+    for path in PROXIES[1:]:
+        held = re.search(r"proxy_pass .*?proxy_read_timeout (\d+)s;", document(path), re.S)
+        assert held
+        assert int(held[1]) > DEFAULTS["door_wait_seconds"]
     nginx = document(PROXIES[1])
-    held = re.search(r"proxy_pass http://agentpost;.*?proxy_read_timeout (\d+)s;", nginx, re.S)
-    assert held
-    assert int(held[1]) > DEFAULTS["door_wait_seconds"]
     idle = re.search(r"^ +keepalive_timeout (\d+)s;", nginx, re.M)
     assert idle
     assert int(idle[1]) < number("cli/serving.py", "_KEEP_ALIVE_SECONDS")
