@@ -22,6 +22,9 @@ COUNT = {
 }
 
 
+NAMES: list[str] = json.loads(os.environ.get("TOOL_NAMES", '["count"]'))
+
+
 class Died(Exception):
     """It ends while it works on this request."""
 
@@ -36,14 +39,17 @@ def result_of(request: dict[str, Any]) -> Any:
             "serverInfo": {"name": "stub", "version": "1"},
         }
     if method == "tools/list":
-        return {"tools": [COUNT]}
+        return {"tools": [{**COUNT, "name": name} for name in NAMES]}
     if method == "tools/call":
         word = params["arguments"]["word"]
         if word == "die":
             raise Died
         if word == "bad":
             return {"content": [{"type": "text", "text": "no such word"}], "isError": True}
-        return {"content": [{"type": "text", "text": f"{len(word)} letters"}]}
+        counted = f"{len(word)} letters"
+        if params["name"] != "count":
+            counted = f"{params['name']}: {counted}"
+        return {"content": [{"type": "text", "text": counted}]}
     return {} if method == "ping" else None
 
 

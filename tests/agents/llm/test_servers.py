@@ -76,6 +76,31 @@ async def test_tools_of_programs_and_addresses(
     assert [name for name, _ in recorder.tools] == ["here_count", "there_count", "here_count"]
 
 
+async def test_a_name_that_no_provider_takes_is_mapped(stub: OpenAIStub, tmp_path: Path) -> None:
+    """The stub rejects such names and names that two tools have, as providers do."""
+    names = ["tickets.find", "tickets/find", "z" * 80, "z" * 81, "suche\u00e4", "b_count", "ok"]
+    named = {**PROGRAM, "env": {"TOOL_NAMES": json.dumps(names)}}
+    clash = {**PROGRAM, "env": {"TOOL_NAMES": '["file", "count"]'}}
+    path = written(tmp_path, {"a": named, "a_b": PROGRAM, "write": clash})
+    offered: list[str] = []
+
+    def answer(request: dict[str, Any]) -> Calls | Says:
+        if offered:
+            return Says(["Called."])
+        every = (tool["function"]["name"] for tool in request["tools"])
+        offered.extend(n for n in every if n.startswith(("a_", "write_")) and n != "write_file")
+        return Calls([(name, '{"word": "abc"}') for name in offered])
+
+    stub.requests.clear()
+    stub.answer = answer
+    done, _ = await ask(stub, llm_mcp_file=path)
+    assert done.text == "Called."
+    results = [m["content"] for m in stub.requests[1]["messages"] if m["role"] == "tool"]
+    expected = [*(f"{name}: 3 letters" for name in [*names, "file"]), "3 letters", "3 letters"]
+    assert sorted(results) == sorted(expected)
+    assert {"a_ok", "a_b_count", "write_count"} < set(offered)
+
+
 async def test_a_server_that_is_down_is_left_out(
     stub: OpenAIStub, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

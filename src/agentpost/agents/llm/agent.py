@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from pydantic_ai import Agent, DeferredToolRequests
+from pydantic_ai import Agent, DeferredToolRequests, Tool
 from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings as CallSettings
@@ -72,14 +72,17 @@ class Llm:
         price = prices.of(given, self._model)
         self.charge = price.credits if price is not None else None
         self._answers = models.made(self._provider, self._model, given.base_url)
-        self._servers = servers.of_file(given.mcp_file)
+        tools = [*_own_tools(), *self._tools]
+        names = [tool.name if isinstance(tool, Tool) else tool.__name__ for tool in tools]
+        names += [ASK_USER.name, asked.RESULT_TOOL]
+        self._servers = servers.of_file(given.mcp_file, names)
         agent: Agent[Any, Any] = Agent(
             Fitted(self._answers, given.context_tokens),
             output_type=[str, DeferredToolRequests],
             instructions=[INSTRUCTIONS, *filter(None, [given.instructions])],
             model_settings=CallSettings(max_retries=0),
             retries=_RETRIES,
-            tools=[*_own_tools(), *self._tools],
+            tools=tools,
             toolsets=[ExternalToolset([ASK_USER]), *self._servers],
         )
         calls = Calls(given.call_seconds, given.retries)

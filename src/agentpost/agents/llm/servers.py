@@ -12,8 +12,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self, cast
@@ -27,6 +27,7 @@ from pydantic_core import SchemaValidator, core_schema, to_json
 from agentpost.agents.adapters.recording import current_recorder
 from agentpost.agents.base import Json
 from agentpost.agents.llm.hidden import NOTHING, Hidden
+from agentpost.agents.llm.tool_names import Reserved, provider_name
 from agentpost.domain.text import storable_json
 
 logger = logging.getLogger(__name__)
@@ -61,8 +62,8 @@ class Entry(BaseModel):
 _FILE: Final = TypeAdapter(dict[str, Entry], config=ConfigDict(hide_input_in_errors=True))
 
 
-def of_file(path: str) -> list[AbstractToolset[Any]]:
-    """The servers that a file names; none for "".
+def of_file(path: str, names: Iterable[str] = ()) -> list[AbstractToolset[Any]]:
+    """The servers that a file names; none for "". ``names`` are those of other tools.
 
     Raises `ValueError` with what is wrong with the file; no value of it is repeated.
     """
@@ -73,7 +74,9 @@ def of_file(path: str) -> list[AbstractToolset[Any]]:
         if not isinstance(read, dict) or not isinstance(read.get("mcpServers"), dict):
             raise ValueError('it has to be {"mcpServers": {"name": {…}}}')
         entries = _FILE.validate_python(_with_variables(read["mcpServers"]))
-        return [_made(name, entry) for name, entry in entries.items()]
+        return [
+            _made(name, entry, Reserved.of(name, entries, names)) for name, entry in entries.items()
+        ]
     except OSError as error:
         raise ValueError(f"AGENTPOST_LLM_MCP_FILE: {path}: {error.strerror or error}") from None
     except ValidationError as error:
@@ -84,13 +87,13 @@ def of_file(path: str) -> list[AbstractToolset[Any]]:
         raise ValueError(f"AGENTPOST_LLM_MCP_FILE: {path}: {error}") from None
 
 
-def _made(name: str, entry: Entry) -> AbstractToolset[Any]:
+def _made(name: str, entry: Entry, reserved: Reserved) -> AbstractToolset[Any]:
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name: letters, digits, - and _, 32 at the most")
     if (entry.command is None) == (entry.url is None):
         raise ValueError(f"{name} needs a command or a url, and not both")
     reach = _Reach(partial(_session, name, entry), Hidden.of(entry.url, entry.headers))
-    return Server(reach.current(), name, reach)
+    return Server(reach.current(), name, reach, reserved)
 
 
 def _session(name: str, entry: Entry) -> _Session:
@@ -173,6 +176,7 @@ class Server(WrapperToolset[Any]):
 
     name: str
     reach: _Reach
+    reserved: Reserved = field(default_factory=Reserved)
     held: list[_Session] = field(default_factory=list)
     """The sessions that this run has entered: the newest is the one it uses."""
     offered: list[ToolDefinition] | None = None
@@ -190,7 +194,7 @@ class Server(WrapperToolset[Any]):
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
         """Each run knows for itself whether the server is connected."""
-        return Server(self.wrapped, self.name, self.reach)
+        return Server(self.wrapped, self.name, self.reach, self.reserved)
 
     async def __aenter__(self) -> Self:
         await self._open()
@@ -232,11 +236,18 @@ class Server(WrapperToolset[Any]):
             listed = recorder.offered(self.name, described) if recorder else described()
             self.offered = [ToolDefinition(**read) for read in cast("list[Any]", await listed)]
         return {
-            made.name: ToolsetTool(
-                toolset=self, tool_def=made, max_retries=ctx.max_retries, args_validator=_ANY
+            name: ToolsetTool(
+                toolset=self,
+                tool_def=replace(tool, name=name),
+                max_retries=ctx.max_retries,
+                args_validator=_ANY,
             )
-            for made in self.offered
+            for name, tool in self._offered_by_name().items()
         }
+
+    def _offered_by_name(self) -> dict[str, ToolDefinition]:
+        """The tools by the names that the model calls them by."""
+        return {provider_name(tool.name, self.reserved): tool for tool in self.offered or ()}
 
     async def _live(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """The tools that it has now; none when it cannot be reached.
@@ -260,11 +271,14 @@ class Server(WrapperToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         """The result; a failure is a text for the model, and never fails the run."""
-        found = (await self._live(ctx)).get(name)
+        offered = self._offered_by_name()[name].name
+        live = {storable_json(its): tool for its, tool in (await self._live(ctx)).items()}
+        found = live.get(offered)
         if found is None:
             return self._unreachable()
         try:
-            return _kept(await found.toolset.call_tool(name, tool_args, ctx, found))
+            called = found.tool_def.name
+            return _kept(await found.toolset.call_tool(called, tool_args, ctx, found))
         except ModelRetry as error:
             return _kept(f"{name} failed: {self.reach.hidden.in_text(error.message)}")
         except Exception as error:
