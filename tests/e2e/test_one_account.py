@@ -20,6 +20,7 @@ OF_ALL = {
     "services.deliveries.due_endpoints": "finds the endpoints with something to send",
     "services.deliveries.record_and_claim": "records answers of receivers, many at once",
     "services.requests.": "the request log, which is written for many requests at once",
+    "services.resting.Resting.due": "looks for what is due on behalf of the sweeps named here",
     "services.missing_runs.": "finds turns and jobs that this node should run",
     "services.upkeep.": "finds turns and jobs whose node is gone",
     "services.sweeping.": "finds deadlines that are over",

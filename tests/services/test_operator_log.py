@@ -90,10 +90,11 @@ def test_commands_are_recorded_and_no_secret_is(
     key = run("keys", "create", "--account", "eve@example.com", "--name", "ci").strip()
     assert "disabled" in run("accounts", "disable", "eve@example.com")
     shown = run("audit", "--json")
-    assert [each["action"] for each in json.loads(shown)] == [
+    actions = json.loads(shown)["data"]
+    assert [each["action"] for each in actions] == [
         "accounts disable",
         "keys create",
         "accounts create",
     ]
     assert key not in shown
-    assert json.loads(shown)[1]["detail"] == {"name": "ci", "scopes": "send,read,admin"}
+    assert actions[1]["detail"] == {"name": "ci", "scopes": "send,read,admin"}
