@@ -23,7 +23,7 @@ _TEXTS: Final = {
 
 
 @dataclass(slots=True)
-class Said:
+class Utterance:
     """What one side has said at a time.
 
     ``item_ids``: the ids of the output items that it was, where the client sends them back.
@@ -42,27 +42,27 @@ class Said:
         return ("\n\n" if self.role == "user" else "").join(self.texts)
 
 
-def take_content(content: Any, where: str, said: Said) -> None:
+def take_content(content: Any, where: str, utterance: Utterance) -> None:
     """Add a message's ``content``, a text or a list of parts; ``where`` is its place in the body.
 
     Raises ``invalid_request`` and `NotInThisApi`.
     """
     if isinstance(content, str):
-        said.texts.append(content)
+        utterance.texts.append(content)
     elif isinstance(content, list):
         for n, part in enumerate(content):
-            _take_part(part, f"{where}[{n}]", said)
+            _take_part(part, f"{where}[{n}]", utterance)
     else:
         raise wrong(where, "must be a text or a list")
 
 
 def text_of(content: Any, where: str) -> str:
     """The text of a message that may have nothing else, such as one of the system."""
-    said = Said("user")
-    take_content(content, where, said)
-    if said.files or said.upload_ids:
+    utterance = Utterance("user")
+    take_content(content, where, utterance)
+    if utterance.files or utterance.upload_ids:
         raise NotInThisApi("unsupported_value", where, "may have texts only")
-    return said.text
+    return utterance.text
 
 
 def schema_of(wanted: Mapping[str, Any], where: str) -> dict[str, Any] | None:
@@ -86,19 +86,21 @@ def schema_of(wanted: Mapping[str, Any], where: str) -> dict[str, Any] | None:
     return schema
 
 
-def _take_part(part: Any, where: str, said: Said) -> None:
+def _take_part(part: Any, where: str, utterance: Utterance) -> None:
     kind = str(part.get("type")) if isinstance(part, dict) else None
     if kind in _TEXTS:
-        said.texts.append(_string(part, _TEXTS[kind], where))
+        utterance.texts.append(_string(part, _TEXTS[kind], where))
     elif kind in ("input_image", "image_url"):
         image = part.get("image_url")  # Chat Completions has an object there
-        _take_file({**part, **image} if isinstance(image, dict) else part, "image_url", where, said)
+        _take_file(
+            {**part, **image} if isinstance(image, dict) else part, "image_url", where, utterance
+        )
     elif kind == "input_file":
-        _take_file(part, "file_url", where, said)
+        _take_file(part, "file_url", where, utterance)
     elif kind == "input_audio":
-        said.files.append(_audio(part.get("input_audio"), f"{where}.input_audio"))
+        utterance.files.append(_audio(part.get("input_audio"), f"{where}.input_audio"))
     elif kind == "file" and isinstance(part.get("file"), dict):
-        _take_file(part["file"], "file_url", f"{where}.file", said)
+        _take_file(part["file"], "file_url", f"{where}.file", utterance)
     else:
         raise NotInThisApi(
             "unsupported_value", f"{where}.type", "only texts, pictures and files are taken"
@@ -112,7 +114,7 @@ def _audio(value: Any, where: str) -> InlineFile:
     return InlineFile(f"audio.{form}", None, _string(value, "data", where), f"audio/{form}")
 
 
-def _take_file(part: Mapping[str, Any], url: str, where: str, said: Said) -> None:
+def _take_file(part: Mapping[str, Any], url: str, where: str, utterance: Utterance) -> None:
     if url == "image_url" and isinstance(part.get("url"), str):
         part = {**part, "image_url": part["url"]}
     name = part.get("filename")
@@ -126,13 +128,13 @@ def _take_file(part: Mapping[str, Any], url: str, where: str, said: Said) -> Non
     if source == "file_id":
         if not value.startswith(ids.UPLOAD):
             raise wrong(f"{where}.file_id", "must be a finished upload (POST /v1/uploads)")
-        said.upload_ids.append(value)
+        utterance.upload_ids.append(value)
     elif value.startswith("data:"):
-        said.files.append(_data_file(value, name, f"{where}.{source}"))
+        utterance.files.append(_data_file(value, name, f"{where}.{source}"))
     elif source == "file_data":
-        said.files.append(InlineFile(name, None, value, None))
+        utterance.files.append(InlineFile(name, None, value, None))
     else:
-        said.files.append(InlineFile(name, value, None, None))
+        utterance.files.append(InlineFile(name, value, None, None))
 
 
 def _data_file(url: str, name: str | None, where: str) -> InlineFile:

@@ -13,7 +13,7 @@ Rules = Mapping[str, tuple[Callable[[Any], bool], str]]
 
 _NO_DIFFERENCE: Final = frozenset(
     {
-        "background_options", "context_management", "include", "max_tool_calls", "n_probs",
+        "background_options", "context_management", "include", "max_tool_calls",
         "parallel_tool_calls", "prediction", "prompt_cache_key", "prompt_cache_options",
         "prompt_cache_retention", "safety_identifier", "service_tier", "stream_options",
         "top_logprobs", "truncation", "user",
@@ -70,8 +70,9 @@ def check(
     unless those are ignored as well.
     """
     ignored = []
+    rules = {**_REFUSED, **rules}
     for name, value in body.items():
-        takes, instead = {**_REFUSED, **rules}.get(name, (None, ""))
+        takes, instead = rules.get(name, (None, ""))
         if name == "tools" and body.get("tool_choice") == "none":
             continue  # they are not to be called
         if takes is not None and not takes(value):

@@ -20,7 +20,7 @@ from agentpost.domain.limits import INLINE_FILES_MAX
 from agentpost.domain.records import MessageRecord, Snapshot
 from agentpost.doors import bodies, drafts
 from agentpost.doors.drafts import Draft
-from agentpost.doors.openai.content import Said
+from agentpost.doors.openai.content import Utterance
 from agentpost.doors.openai.items import sources_of
 from agentpost.doors.openai.transcripts import (
     Transcript,
@@ -129,37 +129,37 @@ async def prepare(
     does not answer that one's typed question, and `NotInThisApi`.
     """
     message = call_input.transcript.message(call_input.where)
-    said = call_input.transcript.said
+    utterances = call_input.transcript.utterances
     scope = [*call_input.scope, call_input.conversation, call_input.message_id]
     draft = await asyncio.to_thread(_draft, call, call_input, message, scope)
-    history = () if call_input.has_history else said[:-1]
+    history = () if call_input.has_history else utterances[:-1]
     anew = _written(draft, call_input.transcript.instructions, history, message)
     if call_input.message_id is not None:
         previous = (await following.look(api.ctx, caller, call_input.message_id)).snapshot
         anew = replace(anew, conversation_id=previous.message.conversation_id)
         answer = replace(anew, text=message.text).answering(previous)
         return Prepared((), anew if answer.answer_to is None else answer)
-    if call_input.conversation is not None or len(said) < 3:
+    if call_input.conversation is not None or len(utterances) < 3:
         return Prepared((), anew)
-    earlier = await asyncio.to_thread(topic, said[:-2], scope)
+    earlier = await asyncio.to_thread(topic, utterances[:-2], scope)
     goes_on = _written(draft, call_input.transcript.instructions, (), message)
     going_on = [
         _going_on(goes_on, before, message.text)
         for before in await repeats.last_ones(api.ctx, caller, earlier)
-        if _has_answered(said[-2], before, shown or partial(_texts, api))
+        if _has_answered(utterances[-2], before, shown or partial(_texts, api))
     ]
     return Prepared(going_on, anew)
 
 
-def _draft(call: Call, call_input: CallInput, message: Said, scope: Sequence[object]) -> Draft:
+def _draft(call: Call, call_input: CallInput, message: Utterance, scope: Sequence[object]) -> Draft:
     """The message without its text."""
-    said = call_input.transcript.said
+    utterances = call_input.transcript.utterances
     sent = [
         call_input.transcript.instructions,
-        [each.text for each in said],
+        [each.text for each in utterances],
         call_input.response_schema,
     ]
-    own = topic(said, scope)
+    own = topic(utterances, scope)
     attempt = Attempt(own, call.body_hash, call.retry_count, call.arrived_at)
     return Draft(
         text="",
@@ -169,18 +169,18 @@ def _draft(call: Call, call_input: CallInput, message: Said, scope: Sequence[obj
         metadata=call_input.metadata,
         response_schema=call_input.response_schema,
         idempotency_key=call.idempotency_key,
-        original_hash=hashed([*sent, topic(said, [call_input.message_id])]),
+        original_hash=hashed([*sent, topic(utterances, [call_input.message_id])]),
         attempt=attempt if call.idempotency_key is None else None,
     )
 
 
 def _written(
-    draft: Draft, instructions: Sequence[str], history: Sequence[Said], message: Said
+    draft: Draft, instructions: Sequence[str], history: Sequence[Utterance], message: Utterance
 ) -> Draft:
     """The draft with its text and the files of what was said before, as far as there is room; an
     upload belongs to the message that brought it."""
     text, context = with_context(instructions, history, message.text)
-    earlier = [file for said in history for file in said.files]
+    earlier = [file for utterance in history for file in utterance.files]
     room = max(0, INLINE_FILES_MAX - len(draft.files) - len(context))
     newest = earlier[max(0, len(earlier) - room) :]
     return replace(draft, text=text, files=(*newest, *draft.files, *context))
@@ -199,7 +199,7 @@ def _going_on(draft: Draft, before: Snapshot, text: str) -> Draft:
     return draft if answer.answer_to is None else answer
 
 
-def _has_answered(answer: Said, before: Snapshot, shown: TextsOf) -> bool:
+def _has_answered(answer: Utterance, before: Snapshot, shown: TextsOf) -> bool:
     """Whether a history's answer is what the message has brought, or had brought when it was shown;
     the ids of the answer's items have to be the message's own."""
     sources = {before.message.id, *(link.job.id for link in before.links)}

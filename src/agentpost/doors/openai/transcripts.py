@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from agentpost.domain.limits import MESSAGE_CHARACTERS_MAX
-from agentpost.doors.openai.content import Said
+from agentpost.doors.openai.content import Utterance
 from agentpost.doors.openai.errors import NotInThisApi
 from agentpost.services.attachments import InlineFile
 
@@ -32,22 +32,22 @@ _NAMES: Final = {"user": "User", "assistant": "Assistant"}
 
 @dataclass(slots=True)
 class Transcript:
-    """What a call holds, in its order; the sides take turns in ``said``."""
+    """What a call holds, in its order; the sides take turns in ``utterances``."""
 
     instructions: list[str] = field(default_factory=list)
-    said: list[Said] = field(default_factory=list)
+    utterances: list[Utterance] = field(default_factory=list)
 
-    def side(self, role: Literal["user", "assistant"]) -> Said:
+    def side(self, role: Literal["user", "assistant"]) -> Utterance:
         """Where the next thing of that side belongs: its last word, or a new one behind the other
         side's."""
-        if not self.said or self.said[-1].role != role:
-            self.said.append(Said(role))
-        return self.said[-1]
+        if not self.utterances or self.utterances[-1].role != role:
+            self.utterances.append(Utterance(role))
+        return self.utterances[-1]
 
-    def message(self, where: str) -> Said:
+    def message(self, where: str) -> Utterance:
         """The new message. Raises `NotInThisApi` when the agent's answer is the last word;
         ``where`` is the place of the list."""
-        last = self.said[-1] if self.said else Said("user")
+        last = self.utterances[-1] if self.utterances else Utterance("user")
         if last.role != "user":
             raise NotInThisApi(
                 "unsupported_value",
@@ -58,12 +58,12 @@ class Transcript:
         return last
 
 
-def topic(said: Sequence[Said], scope: Sequence[object]) -> str:
+def topic(utterances: Sequence[Utterance], scope: Sequence[object]) -> str:
     """The hash of what was said, without its white space, which clients change.
 
     ``scope`` is what else must be equal: whose words they are, and what they go on from.
     """
-    parts = [[each.role, "".join(each.text.split()), _files(each)] for each in said]
+    parts = [[each.role, "".join(each.text.split()), _files(each)] for each in utterances]
     return hashed([list(scope), parts])
 
 
@@ -80,7 +80,7 @@ def is_same_text(one: str, other: str) -> bool:
 
 
 def with_context(
-    instructions: Sequence[str], history: Sequence[Said], text: str
+    instructions: Sequence[str], history: Sequence[Utterance], text: str
 ) -> tuple[str, list[InlineFile]]:
     """The text of a message with what the agent has to know besides, and files to go with it.
 
@@ -103,12 +103,12 @@ def with_context(
     return f"{_IN_FILE}\n\n{_MESSAGE}\n{text}", [file]
 
 
-def _line(said: Said) -> str:
-    names = [file.name or file.url or "a file" for file in said.files] + said.upload_ids
+def _line(utterance: Utterance) -> str:
+    names = [file.name or file.url or "a file" for file in utterance.files] + utterance.upload_ids
     files = f" (files: {', '.join(names)})" if names else ""
-    return f"{_NAMES[said.role]}: {said.text}{files}"
+    return f"{_NAMES[utterance.role]}: {utterance.text}{files}"
 
 
-def _files(said: Said) -> list[str]:
-    contents = [str(file.url or file.base64) for file in said.files]
-    return [hashed(content) for content in contents] + said.upload_ids
+def _files(utterance: Utterance) -> list[str]:
+    contents = [str(file.url or file.base64) for file in utterance.files]
+    return [hashed(content) for content in contents] + utterance.upload_ids

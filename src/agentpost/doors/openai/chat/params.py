@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agentpost.doors.openai import parameters
 from agentpost.doors.openai.chat.shapes import GOES_ON
-from agentpost.doors.openai.content import Said, schema_of, take_content, text_of
+from agentpost.doors.openai.content import Utterance, schema_of, take_content, text_of
 from agentpost.doors.openai.errors import NotInThisApi, wrong
 from agentpost.doors.openai.parameters import Rules, conversation_of, flag
 from agentpost.doors.openai.sending import CallInput
@@ -98,10 +98,10 @@ def _take_message(message: Mapping[str, Any], where: str, transcript: Transcript
     elif role == "user":
         take_content(content, place, transcript.side("user"))
     elif role == "assistant":
-        said = Said("assistant")
+        utterance = Utterance("assistant")
         if content is not None:  # tools were called instead
-            take_content(content, place, said)
-        transcript.side("assistant").texts.append(_as_answered(said.text))
+            take_content(content, place, utterance)
+        transcript.side("assistant").texts.append(_as_answered(utterance.text))
     elif role in ("tool", "function"):  # of another model
         side = transcript.side("assistant")
         side.texts.append(f"\n[Result of a tool] {text_of(content, place)}")

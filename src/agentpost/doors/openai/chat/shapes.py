@@ -14,6 +14,7 @@ from agentpost.domain import ids
 from agentpost.domain.records import Snapshot
 from agentpost.domain.times import SECOND
 from agentpost.doors.openai.parameters import OWN_MODEL
+from agentpost.doors.openai.responses.shapes import BETWEEN, led
 from agentpost.doors.openai.states import explanation_of, is_over, status_of
 from agentpost.doors.outputs import Output, outputs_of
 from agentpost.services.following import Moment
@@ -21,7 +22,6 @@ from agentpost.services.following import Moment
 Json = dict[str, Any]
 GOES_ON: Final = "*The work goes on. Write again in this chat to hear how it ends.*"
 """The end of an answer whose call was held for as long as one is."""
-_BETWEEN: Final = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +101,9 @@ def texts_of(snapshot: Snapshot, links: Links) -> list[str]:
     return [*texts, *(led(text, len(texts)) for text in notes_of(snapshot, links))]
 
 
-def led(text: str, index: int) -> str:
-    """A text with the blank line that separates it from those before it."""
-    return f"{_BETWEEN}{text}" if text and index else text
-
-
 def file_links(output: Output, index: int) -> str:
     """The files of an output in Markdown, which goes behind its text."""
-    lines = _BETWEEN.join(map(_file_link, output.files))
+    lines = BETWEEN.join(map(_file_link, output.files))
     return led(lines, index or int(bool(output.text)))
 
 

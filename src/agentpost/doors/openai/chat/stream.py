@@ -18,10 +18,8 @@ from agentpost.doors.openai.errors import code_of
 from agentpost.doors.openai.responses import shapes as response_shapes
 from agentpost.doors.openai.responses.stream import ResponseStream
 from agentpost.doors.openai.states import error_of, is_over
-from agentpost.doors.outputs import outputs_of
+from agentpost.doors.outputs import Output, outputs_of
 from agentpost.services.following import Moment
-
-_BETWEEN = "\n\n"
 
 
 class CompletionStream:
@@ -47,8 +45,9 @@ class CompletionStream:
             step = json.loads(entry.body_json).get("step")
             if entry.type == EntryType.PROGRESS and step:
                 yield self._chunk(moment, {"reasoning_content": f"{step}\n"})
+        outputs = outputs_of(moment.snapshot, self._links)
         for event in self._responses.events(moment):
-            yield from self._of_event(moment, event)
+            yield from self._of_event(moment, outputs, event)
 
     def last(self, moment: Moment) -> Iterator[str]:
         """The end of the stream: the rest of the answer, or why there is none."""
@@ -61,7 +60,7 @@ class CompletionStream:
             rest = [*shapes.notes_of(moment.snapshot, self._links), *rest]
         for text in rest:
             if text:
-                yield self._text(moment, f"{_BETWEEN if self._sent else ''}{text}")
+                yield self._text(moment, f"{response_shapes.BETWEEN if self._sent else ''}{text}")
         for last in shapes.last_chunks(moment, self._links, self._echo):
             yield _frame(last)
         yield "data: [DONE]\n\n"
@@ -71,28 +70,26 @@ class CompletionStream:
         error = {"message": refusal.message, "type": "invalid_request_error", "param": None}
         return _frame({"error": {**error, "code": code_of(refusal)}})
 
-    def _of_event(self, moment: Moment, event: Json) -> Iterator[str]:
+    def _of_event(self, moment: Moment, outputs: list[Output], event: Json) -> Iterator[str]:
         kind = event["type"].removeprefix("response.")
         index: int = event.get("output_index", 0)
         if kind == "output_item.added":
             self._item = ""
-        elif kind == "output_text.delta" and not self._is_files_only(moment, index):
+        elif kind == "output_text.delta":
+            if index < len(outputs) and not outputs[index].text:
+                return  # the names of its files, which come as links
             self._item += event["delta"]
             yield self._text(moment, event["delta"])
         elif kind == "output_item.done" and event["item"]["status"] == "completed":
-            output = outputs_of(moment.snapshot, self._links)[index]
-            text = shapes.led(output.text, index)
+            output = outputs[index]
+            text = response_shapes.led(output.text, index)
             if not text.startswith(self._item):
-                yield self._text(moment, f"{_BETWEEN}{output.text}")
+                yield self._text(moment, f"{response_shapes.BETWEEN}{output.text}")
             elif text != self._item:
                 yield self._text(moment, text.removeprefix(self._item))
             links = shapes.file_links(output, index)
             if links and moment.snapshot.message.response_schema_json is None:
                 yield self._text(moment, links)
-
-    def _is_files_only(self, moment: Moment, index: int) -> bool:
-        outputs = outputs_of(moment.snapshot, self._links)
-        return index < len(outputs) and not outputs[index].text
 
     def _text(self, moment: Moment, text: str) -> str:
         self._sent += text

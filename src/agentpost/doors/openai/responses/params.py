@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentpost.doors.openai import parameters
-from agentpost.doors.openai.content import Said, schema_of, take_content, text_of
+from agentpost.doors.openai.content import Utterance, schema_of, take_content, text_of
 from agentpost.doors.openai.errors import NotInThisApi, wrong
 from agentpost.doors.openai.items import message_id_of
 from agentpost.doors.openai.parameters import Rules, conversation_of, flag
@@ -44,7 +44,7 @@ class Reference:
     """An output item that is named only: its text belongs into ``answer``, at ``place``."""
 
     item_id: str
-    answer: Said
+    answer: Utterance
     place: int
 
 

@@ -24,7 +24,8 @@ from agentpost.services.following import Moment
 Json = dict[str, Any]
 
 
-_BETWEEN: Final = "\n\n"
+BETWEEN: Final = "\n\n"
+"""The blank line between two outputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def _text(output: Output, index: int) -> str:
 
 def led(text: str, index: int) -> str:
     """The beginning of an output's text, with the blank line that separates outputs."""
-    return f"{_BETWEEN}{text}" if text and index else text
+    return f"{BETWEEN}{text}" if text and index else text
 
 
 def _annotations(output: Output, index: int) -> list[Json]:
