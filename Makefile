@@ -28,7 +28,7 @@ QUICK := tests/domain tests/contract tests/house tests/client tests/observabilit
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick generators oldest lives simulate chaos check lint types imports format generate docs release-check api-changes sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
+.PHONY: help setup serve test quick generators oldest lives simulate chaos check lint types imports format generate docs release-check sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -109,8 +109,6 @@ sizes: $(READY) ## Install the built wheels for real, each into an environment o
 release-check: $(READY) ## Build the wheels and run the server from them with uvx
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/release $$uv $(BIN)/python
 
-api-changes: $(READY) ## Say what changed in the API since the last release; fails if it breaks clients
-	@PYTHONPATH=. $(BIN)/python .ci/api_changes.py
 
 sbom: $(READY) ## Write dist/sbom.cdx.json: every package of uv.lock, as CycloneDX
 	@mkdir -p dist

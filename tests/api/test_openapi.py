@@ -1,4 +1,4 @@
-"""The served description (spec: Versioning; design: Growing within v1)."""
+"""The served description (spec: Versioning)."""
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate

@@ -101,25 +101,6 @@ def test_explain_tells_what_happened_in_order(server: AgentServer) -> None:
     assert run(server, "explain", "msg_none").returncode == 1
 
 
-def test_a_replay_says_whether_the_record_is_what_its_signals_lead_to(
-    server: AgentServer,
-) -> None:
-    message_id = (server.home / "message").read_text()
-    found = server.command("explain", "--replay", message_id)
-    assert found["agrees"]
-    assert [step["signal"] for step in found["steps"]][:2] == ["TurnBegun", "Admitted"]
-    text = run(server, "explain", "--replay", message_id)
-    assert "signals: the record agrees with them." in text.stdout
-    server.execute("UPDATE messages SET status = 'failed'")
-    done = run(server, "explain", "--replay", message_id)
-    server.execute("UPDATE messages SET status = 'completed'")
-    assert done.returncode == 1
-    assert done.stdout.splitlines()[-1] == (
-        "The record disagrees here: the message's status is 'failed', expected 'completed'"
-    )
-    assert run(server, "explain", "--replay", "msg_none").returncode == 1
-
-
 def test_a_backup_is_a_whole_database(server: AgentServer, tmp_path: Path) -> None:
     target = tmp_path / "copy.db"
     made = server.command("backup", str(target))

@@ -111,7 +111,7 @@ def test_no_contract_has_a_hole() -> None:
 @pytest.mark.parametrize(
     ("contract", "modules", "importers"),
     [
-        ("transition", RECORD, ["agentpost.services.record", "agentpost.domain.replay_order"]),
+        ("transition", RECORD, ["agentpost.services.record"]),
         ("adapters", ADAPTERS, ["agentpost.bootstrap", "agentpost.wakeups.postgres"]),
     ],
 )

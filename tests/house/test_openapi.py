@@ -1,7 +1,7 @@
 """`docs/openapi.json` is what its script makes of today's operations, and reads well.
 
-So every change of the contract is a change of a committed file, seen in review; that it only adds
-is kept by `test_additive`.
+So every change of the contract is a change of a committed file, which review sees: within /v1 it
+may only add.
 """
 
 import json

@@ -1,9 +1,6 @@
-"""What a release is checked with: the audit of dependencies, and the changes of the API."""
+"""What a release is checked with: the audit of dependencies."""
 
-import json
 import runpy
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +8,6 @@ import pytest
 from tests.house.tree import ROOT
 
 AUDIT: dict[str, Any] = runpy.run_path(str(ROOT / ".ci/audit.py"))
-CHANGES: dict[str, Any] = runpy.run_path(str(ROOT / ".ci/api_changes.py"))
 SOUND = {"name": "a", "version": "1", "vulns": []}
 HOLED = {"name": "b", "version": "2", "vulns": [{"id": "CVE-1", "fix_versions": ["3"]}]}
 UNKNOWN = {"name": "c", "skip_reason": "not there"}
@@ -39,35 +35,3 @@ def test_an_audit_without_its_service_says_so_and_fails_nothing() -> None:
 def test_a_vulnerable_package_is_named_with_its_remedy() -> None:
     _, lines = AUDIT["verdict"]({"dependencies": [HOLED, UNKNOWN]}, "")
     assert lines[:2] == ["b 2: CVE-1 (fixed in 3)", "not audited: c, not there"]
-
-
-def test_additions_to_the_api_are_listed() -> None:
-    old = {"paths": {"/a": {"get": {}}}, "components": {"schemas": {"A": {"properties": {}}}}}
-    new = {
-        "paths": {"/a": {"get": {}, "post": {}}},
-        "webhooks": {"a.made": {}},
-        "components": {"schemas": {"A": {"properties": {"x": {}}}, "B": {"properties": {"y": {}}}}},
-    }
-    assert list(CHANGES["added"](old, new)) == ["operation POST /a", "event a.made", "field A.x"]
-
-
-def test_the_last_release_is_the_newest_tag(tmp_path: Path) -> None:
-    """Without one, it is the committed description."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/openapi.released.json").write_text('{"is": "snapshot"}')
-    released = CHANGES["released"]
-    name, description = released(tmp_path)
-    assert "no tag" in name
-    assert description == {"is": "snapshot"}
-
-    def git(*arguments: str) -> None:
-        identity = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
-        subprocess.run(["git", "-C", str(tmp_path), *identity, *arguments], check=True)
-
-    git("init", "--quiet")
-    for version in ("v0.9.0", "v0.10.0"):
-        (tmp_path / "docs/openapi.json").write_text(json.dumps({"is": version}))
-        git("add", "-A")
-        git("commit", "--quiet", "-m", version)
-        git("tag", version)
-    assert released(tmp_path) == ("v0.10.0", {"is": "v0.10.0"})

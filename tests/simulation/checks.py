@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING
 
-from agentpost.db.session import Row, Tx
+from agentpost.db.session import Row
 from agentpost.domain.message import TurnState
-from agentpost.domain.replay import Replay, replay
-from agentpost.services.replaying import history
 from tests.simulation.world import World, event_of
 
 if TYPE_CHECKING:
@@ -62,7 +59,6 @@ def check(history: History) -> None:
     _check_steps(world)
     _check_deliveries(world)
     _check_schedules(world)
-    _check_replays(world)
 
 
 def _check_acknowledged(history: History) -> None:
@@ -144,14 +140,3 @@ def _check_schedules(world: World) -> None:
     ):
         assert outcome == "sent", f"{schedule_id} ended {outcome}"
         assert world.rows("SELECT 1 FROM messages WHERE id = ?", message_id)
-
-
-def _check_replays(world: World) -> None:
-    """The signals that were recorded lead to the record, whatever the clocks did meanwhile."""
-    for (message_id,) in world.rows("SELECT id FROM messages"):
-        found = world.read_now(partial(_replayed, str(message_id)))
-        assert found.problem is None, f"{message_id}: {found.problem}"
-
-
-def _replayed(message_id: str, tx: Tx) -> Replay:
-    return replay(history(tx, message_id))

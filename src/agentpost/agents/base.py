@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias
 
 from agentpost.agents.answers import Answer
 from agentpost.agents.files import File as File  # noqa: PLC0414 - it is imported from here, too
@@ -360,13 +360,6 @@ class Job(Protocol):
     ) -> None:
         """Ask the user (see `Turn.ask`); takes effect when the function returns."""
         ...
-
-
-@runtime_checkable
-class AgentInfo(Protocol):
-    """Optional: an agent object may say what it is called (shown by ``GET /v1/me``)."""
-
-    name: str
 
 
 current_step_key: ContextVar[str | None] = ContextVar("agentpost_step_key", default=None)

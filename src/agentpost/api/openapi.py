@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 description, built from the operations (design: Growing within v1)."""
+"""The OpenAPI 3.1 description, built from the operations (spec: Versioning)."""
 
 from __future__ import annotations
 

@@ -33,7 +33,6 @@ EXAMPLES: Final = {
     """,
     "explain": """
         agentpost explain msg_0660c5
-        agentpost explain --replay msg_0660c5
     """,
     "login-link": """
         agentpost login-link
@@ -127,24 +126,11 @@ def maintenance_off(as_json: AsJson = False) -> None:
 
 def explain(
     message_id: Annotated[str, typer.Argument(help="The message's id, msg_….")],
-    replay: Annotated[
-        bool,
-        typer.Option(
-            "--replay",
-            help="Put the recorded signals through the state machine again and compare.",
-        ),
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the timeline of a message: signals, log entries, events, deliveries and attempts.
-
-    --replay: exit 1 where the record is not what follows from its signals. It changes nothing.
-    """
+    """Show the timeline of a message: signals, log entries, events, deliveries and attempts."""
     from agentpost.services import timeline
 
-    if replay:
-        _replay(message_id, as_json)
-        return
     found = with_context(lambda ctx: timeline.build(ctx, message_id))
     if as_json:
         lines = [line.as_dict() for line in found.lines]
@@ -158,22 +144,6 @@ def explain(
     print()
     for line in found.lines:
         print(line.as_text())
-
-
-def _replay(message_id: str, as_json: bool) -> None:
-    """Show a message's replay; raises `typer.Exit` where the record disagrees."""
-    from agentpost.services import replaying
-
-    found = with_context(lambda ctx: replaying.check(ctx, message_id), upgrade=False)
-    if as_json:
-        print(json.dumps(replaying.as_dict(message_id, found), indent=2))
-    else:
-        for step in found.steps:
-            print(replaying.as_text(step))
-        says = f"{len(found.steps)} signals: the record agrees with them."
-        print(says if found.problem is None else f"The record disagrees here: {found.problem}")
-    if found.problem is not None:
-        raise typer.Exit(1)
 
 
 # --- parts ----------------------------------------------------------------------------------------

@@ -101,18 +101,6 @@ def count(tx: Tx, message_id: str, owners: Sequence[str], *, output: bool = Fals
     return total
 
 
-def kept_signals(tx: Tx, owner: str) -> list[Row]:
-    """(id, at, name, body) of a message's or job's signals, oldest first."""
-    sql = "SELECT id, at, name, body_json FROM signals WHERE owner = ? ORDER BY id"
-    return tx.all(sql, (owner,))
-
-
-def event_data(tx: Tx, message_id: str) -> list[Row]:
-    """(id, at, name, job id, data) of a message's webhook events, oldest first."""
-    sql = "SELECT id, at, name, job_id, data_json FROM events WHERE message_id = ? ORDER BY id"
-    return tx.all(sql, (message_id,))
-
-
 def events(tx: Tx, message_id: str) -> list[Row]:
     """(id, at, name, job id) of a message's webhook events."""
     sql = "SELECT id, at, name, job_id FROM events WHERE message_id = ? ORDER BY id"

@@ -13,6 +13,7 @@ from agentpost.db import agent_lines, history
 from agentpost.db import messages as message_rows
 from agentpost.db import timeline as rows
 from agentpost.db.session import Tx
+from agentpost.domain import signals as s
 from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import not_found
 from agentpost.domain.journal import name_of
@@ -20,7 +21,6 @@ from agentpost.domain.message import OPEN_TURNS
 from agentpost.domain.records import AttachmentRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.domain.times import iso
 from agentpost.services.context import AppContext
-from agentpost.services.implied_signals import implied_signals
 from agentpost.services.transactions import read_transaction
 
 _TEXT_CHARACTERS = 120
@@ -207,10 +207,26 @@ def _for_account(body: str) -> str:
 
 
 def _implied(tx: Tx, message: MessageRecord) -> list[TimelineEvent]:
+    """Two signals that have no row, since other rows say the same: the turn began with the message,
+    and what the agent replied. Earlier versions stored them, and then none is implied."""
+    signals: list[tuple[int, s.TurnSignal]] = []
+    if not rows.has_signal(tx, message.id, s.TurnBegun.__name__, s.TurnQueued.__name__):
+        signals.append((message.created_at, s.TurnBegun()))
+    if message.reply is not None and not rows.has_signal(tx, message.id, s.TurnReplied.__name__):
+        signals.append((message.updated_at, _replied(tx, message, message.reply)))
     return [
         TimelineEvent(at, "signal", message.id, type(signal).__name__, {}, dumps(signal))
-        for at, signal in implied_signals(tx, message)
+        for at, signal in signals
     ]
+
+
+def _replied(tx: Tx, message: MessageRecord, reply: str) -> s.TurnReplied:
+    """``reply`` is the reply's text and the question (`derivation.said`)."""
+    entry = rows.reply(tx, message.id)  # None: retention removed it
+    in_time = entry is not None and bool(json.loads(entry).get("delivered_sync"))
+    question = message.asked
+    text = reply.removesuffix(question).removesuffix("\n\n") if question else reply
+    return s.TurnReplied(text or None, question, delivered_sync=in_time)
 
 
 def _recorded(
