@@ -70,15 +70,19 @@ class Screen:
 
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
-        """A spinner while the block runs, on a terminal only; live steps change its text."""
-        if not self._spins:
-            yield
-            return
-        with self._console.status(Text(what)) as self._status:
-            try:
+        """A spinner while the block runs, on a terminal only; live steps change its text. A line
+        of text that is open at the block's end is ended."""
+        try:
+            if not self._spins:
                 yield
-            finally:
-                self._status = None
+                return
+            with self._console.status(Text(what)) as self._status:
+                try:
+                    yield
+                finally:
+                    self._status = None
+        finally:
+            self._live.end()
 
     def part(self, part: Entry | TextDelta | TextReset, reply_shown: bool = False) -> None:
         """A log entry, or a piece of text that is being written."""
@@ -91,10 +95,6 @@ class Screen:
                 self._live.reset(part)
             case _:
                 self.entry(part, reply_shown)
-
-    def end_text(self) -> None:
-        """Leave a text that is being written, so that the next line is one."""
-        self._live.end()
 
     def _write(self, text: str) -> None:
         """A piece of text as it is; the spinner is away while a line is open."""
@@ -160,9 +160,9 @@ class Screen:
         else:
             self.prose(text)
 
-    def closing(self, message: Message, hints: bool = True) -> None:
-        """Where a message stands: status, question, problems, files, credits, and with ``hints``
-        the command to continue with."""
+    def closing(self, message: Message) -> None:
+        """Where a message stands: status, question, problems, files, credits, and the command to
+        continue with."""
         credits_used = human_credits(message.credits_used)
         reason = f" ({reason_words(message.reason)})" if message.reason else ""
         self.line(
@@ -179,10 +179,10 @@ class Screen:
         if message.output is not None:
             self.line(f"output: {json.dumps(message.output, ensure_ascii=False)}")
         self.files(message.files)
-        for hint in _hints(message) if hints else ():
+        for hint in _hints(message):
             self.line(f"→ {hint}")
 
-    def message(self, message: Message, hints: bool = True) -> None:
+    def message(self, message: Message) -> None:
         """A message as it is now: its reply, the results of its jobs, where it stands."""
         if message.reply:
             self.prose(message.reply)
@@ -190,7 +190,7 @@ class Screen:
             if job.text:
                 self.line(f"{job.title or job.job_id}:", style="bold")
                 self.prose(job.text)
-        self.closing(message, hints)
+        self.closing(message)
 
     def question(self, message: Message) -> None:
         """The agent's question, unless it was shown with its reply, and what may be answered."""
