@@ -293,6 +293,7 @@ def surroundings(settings: Settings, egress: Egress) -> Surroundings:
         environment=worker_environment(os.environ, settings.worker_env, threads=1),
         memory_bytes=settings.worker_memory_bytes or default_memory_bytes(),
         cpu_seconds=settings.step_cpu_seconds,
+        program_idle_seconds=settings.program_idle_seconds,
         way_out=egress,
         secret=settings.agent_secret.get_secret_value(),
         llm=ModelSettings(

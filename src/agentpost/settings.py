@@ -122,6 +122,7 @@ class Settings(BaseSettings):
     agent_memory_bytes: Annotated[int, Field(ge=0)]
     agent_cpu_seconds: Annotated[float, Field(ge=0)]
     agent_stall_seconds: Seconds
+    program_idle_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     llm_base_url: WebUrl
     llm_instructions: str
     llm_call_seconds: Seconds

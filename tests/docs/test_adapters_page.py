@@ -15,7 +15,7 @@ import pytest
 
 from agentpost.contract.signing import new_secret
 from agentpost_client import Client, Message
-from tests.docs.snippets import write_programs
+from tests.docs.snippets import blocks, write_programs
 from tests.e2e.server import KEY, AgentServer
 from tests.house.tree import DOCS
 
@@ -32,6 +32,8 @@ SPECS = {
     "invoices": "invoices:agent",
     "orders_that_ask": "orders_that_ask:agent",
     "counter": f"cmd:{sys.executable} counter.py",
+    "counter that stays": f"cmd:{sys.executable} counter_that_stays.py",
+    "greeter that stays": "cmd:sh greeter_that_stays.sh",
     "service": os.environ["TEST_SERVICE"],
 }
 AGENTS = {}
@@ -41,9 +43,9 @@ async def agent(turn):
     name = turn.conversation
     if name not in AGENTS or AGENTS[name].attach is None:
         AGENTS[name] = registry.resolve(SPECS[name])  # the last one of a kind runs its jobs
-    if AGENTS[name].attach is not None:
-        settings = load_settings()
-        AGENTS[name].attach(surroundings(settings, way_out(settings)))
+        if AGENTS[name].attach is not None:
+            settings = load_settings()
+            AGENTS[name].attach(surroundings(settings, way_out(settings)))
     await AGENTS[name].run(turn)
 """
 SECONDS_MAX = 90.0
@@ -53,6 +55,7 @@ SECONDS_MAX = 90.0
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     home = tmp_path_factory.mktemp("adapters")
     write_programs(PAGE, home)
+    (home / "greeter_that_stays.sh").write_text(shell_program("greeter_that_stays.sh"))
     (home / "dispatcher.py").write_text(DISPATCHER)
     secret = new_secret()
     with pytest.MonkeyPatch.context() as environment, serving(home, secret) as service:
@@ -106,13 +109,26 @@ def test_a_deferred_tool_asks(client: Client) -> None:
     assert ended(client, "large", "orders_that_ask").status == "completed"
 
 
+def test_a_program_that_stays_has_a_second_run(client: Client) -> None:
+    replies = [ended(client, "hello", "counter that stays").reply for _ in range(2)]
+    assert replies == [f"You said hello. This is run {run}." for run in (1, 2)]
+    greetings = [ended(client, "hello", "greeter that stays").reply or "" for _ in range(2)]
+    assert greetings[0].startswith("Good day from process ")
+    assert greetings[0] == greetings[1]
+
+
+def shell_program(name: str) -> str:
+    """The page's shell script of that name."""
+    scripts = [block.text for block in blocks(PAGE) if block.kind == "sh"]
+    return next(text for text in scripts if f"# {name}\n" in text)
+
+
 def test_the_shell_program_replies(tmp_path: Path) -> None:
     """What the page's shell script says for a turn."""
     import json
     import subprocess
 
-    script = PAGE.read_text().partition("```sh\n")[2].partition("```")[0]
-    (tmp_path / "greeter.sh").write_text(script)
+    (tmp_path / "greeter.sh").write_text(shell_program("greeter.sh"))
     done = subprocess.run(
         ["sh", "greeter.sh"], cwd=tmp_path, input="{}\n", capture_output=True, text=True, check=True
     )

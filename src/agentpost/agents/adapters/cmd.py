@@ -1,12 +1,13 @@
 """A program as the agent: `cmd:<argv>`. It talks in lines of JSON (docs/adapters.md: A program).
 
-One process for each run of a turn or job, ended with it. What it calls is numbered in the order of
-its lines and recorded like the calls of an agent in Python, so it is run again in the same way.
+What it calls in a run of a turn or job is numbered in the order of its lines and recorded like the
+calls of an agent in Python, so it is run again in the same way.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
@@ -18,6 +19,7 @@ from agentpost.agents.adapters.bound import bind, bound
 from agentpost.agents.adapters.described import described_job, described_turn, local_files
 from agentpost.agents.adapters.operations import Operation, contents, read
 from agentpost.agents.adapters.program import Program
+from agentpost.agents.adapters.programs import Programs
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import File, Job, JobFailed, Json, Started, Turn, step_key
 
@@ -28,37 +30,45 @@ class ProgramFailed(Exception):
     """The program ended too early, or said something that is not of the protocol."""
 
 
+class NotBegun(Exception):
+    """A program that had stayed has ended without a line about the run it was given."""
+
+
 class Cmd:
     """The agent of the setting `cmd:<argv>`."""
 
     def __init__(self, argv: list[str]) -> None:
-        self.argv = argv
-        self.surroundings: Surroundings | None = None
+        self._argv = argv
+        self._programs: Programs | None = None
 
     def attach(self, surroundings: Surroundings) -> None:
         """Give it what the server has for it."""
-        self.surroundings = surroundings
+        self._programs = Programs(self._argv, surroundings)
 
     async def run(self, turn: Turn) -> None:
         """The agent function."""
         first = {"v": 1, "op": "turn", "turn": await described_turn(turn)}
-        async with Program.started(self.argv, self._given) as program:
-            await _TurnTalk(program, turn).all(first)
+        await self._talk(lambda program: _TurnTalk(program, turn), first)
 
     async def work(self, job: Job, name: str, args: Json) -> str:
         """Run one job."""
         files = await local_files(await job.files())
         described = {**described_job(job), "files": files}
         first = {"v": 1, "op": "job", "name": name, "args": args, "job": described}
-        async with Program.started(self.argv, self._given) as program:
-            talk = _JobTalk(program, job)
-            await talk.all(first)
-        return talk.text
+        return await self._talk(lambda program: _JobTalk(program, job), first)
 
-    @property
-    def _given(self) -> Surroundings:
-        assert self.surroundings is not None, "the server attaches it before it runs"
-        return self.surroundings
+    async def _talk(self, make_talk: Callable[[Program], _Talk], first: Operation) -> str:
+        """One run, and the text of its end. Raises `JobFailed` when the program said so."""
+        assert self._programs is not None, "the server attaches it before it runs"
+        while True:
+            with contextlib.suppress(NotBegun):
+                async with self._programs.process() as program:
+                    end = await make_talk(program).all(first)
+                break
+        text = str(end.get("text") or "")
+        if end["op"] == "fail":
+            raise JobFailed(text)
+        return text
 
 
 def agent_of(rest: str) -> Cmd:
@@ -81,26 +91,25 @@ class _Talk(ABC):
     def __init__(self, program: Program) -> None:
         self._program = program
         self._steps: dict[str, asyncio.Queue[Operation]] = {}
-        self.text = ""
 
-    async def all(self, first: Operation) -> None:
-        """Until the program has said its end, or has ended; raises `JobFailed` when it said so,
-        `ProgramFailed`, and what the calls raise that have no id."""
+    async def all(self, first: Operation) -> Operation:
+        """Until the program has said its end, or has ended: its last operation. Raises
+        `ProgramFailed`, `NotBegun`, and what the calls raise that have no id."""
         try:
             async with asyncio.TaskGroup() as group:
                 await self._program.say(first)
-                end = await self._read_all(group)
+                return await self._read_all(group)
         except BaseExceptionGroup as several:
             raise several.exceptions[0] from None
-        if end["op"] == "fail":
-            raise JobFailed(str(end.get("text", "")))
-        self.text = str(end.get("text") or "")
 
     async def _read_all(self, group: asyncio.TaskGroup) -> Operation:
         """Make the calls of its lines until its end, which is given back."""
+        is_silent = self._program.runs > 1
         while (line := await self._program.line()) is not None:
+            is_silent = False
             op = read(line, ProgramFailed)
             if op["op"] in ("end", "fail"):
+                self._program.stays = op.get("stay") is True
                 return op
             step = self._steps.get(str(op.get("id")))
             if step is not None:
@@ -112,6 +121,8 @@ class _Talk(ABC):
                 call = _raising(error)
             if call is not None:
                 group.create_task(self._answer(op, call))
+        if is_silent:
+            raise NotBegun
         code = await self._program.code()
         if code != 0:
             raise ProgramFailed(f"the program ended with code {code}")
@@ -125,10 +136,10 @@ class _Talk(ABC):
             if key is None:
                 raise
             reply = {"id": key, "error": {"type": type(error).__name__, "text": str(error)}}
+        else:
+            reply = {"id": key, "value": value}
+        if key is not None and not self._program.stays:  # one that stays takes it for the next run
             await self._program.say(reply)
-            return
-        if key is not None:
-            await self._program.say({"id": key, "value": value})
 
     @abstractmethod
     def _call(self, op: Operation) -> Awaitable[Json] | None:

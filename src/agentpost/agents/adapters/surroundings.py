@@ -51,12 +51,15 @@ class Surroundings:
     """What the server has for its agent.
 
     ``environment`` is that of programs; ``memory_bytes`` (None: no limit) and ``cpu_seconds`` are
-    what one program may use. ``secret`` signs requests. ``llm`` is for a model.
+    what one program may use in a run; one that stays ends when it has waited
+    ``program_idle_seconds`` for the next run, 0: none stays. ``secret`` signs requests. ``llm`` is
+    for a model.
     """
 
     environment: Mapping[str, str]
     memory_bytes: int | None
     cpu_seconds: float
+    program_idle_seconds: float
     way_out: WayOut
     secret: str
     llm: ModelSettings
