@@ -13,7 +13,7 @@ from typing import Annotated, Final, Self
 from msgspec import UNSET, Meta
 
 from agentpost.contract.shape import Maybe, Shape, about
-from agentpost.domain.errors import ErrorCode, InvalidRequest, PollInProgress, Refusal
+from agentpost.domain.errors import ErrorCode, InvalidRequest, NoRoute, PollInProgress, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX
 
 
@@ -169,7 +169,10 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
 
 def in_words(refusal: Refusal, names: Mapping[str, str] | None = None) -> tuple[str, str]:
     """What is wrong and what to do, for a form of errors without a place for problems: the text
-    has them all. ``names``: what the caller calls a field."""
+    has them all. What to do is empty where the text says it. ``names``: what the caller calls a
+    field."""
+    if isinstance(refusal, NoRoute):
+        return refusal.message, ""
     if not isinstance(refusal, InvalidRequest):
         return refusal.message, CATALOGUE[refusal.code].advice
     wrong = [

@@ -2,6 +2,7 @@
 
     Refusal                     a request is refused; `code` is stable, the text may change
     ├── InvalidRequest          with `problems`: which fields, and why
+    ├── NoRoute                 an address that is not served; the text says what to do
     ├── PollInProgress          with the `cursor` to go on from
     ├── RateLimited             with `retry_after_seconds`
     ├── Overloaded              with `retry_after_seconds`
@@ -84,6 +85,13 @@ class InvalidRequest(Refusal):
             ErrorCode.INVALID_REQUEST, f"The request is not valid{where}: {first.problem}."
         )
         self.problems = problems
+
+
+class NoRoute(Refusal):
+    """``not_found`` for an address that the server does not serve; the message says what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.NOT_FOUND, message)
 
 
 class PollInProgress(Refusal):

@@ -18,7 +18,7 @@ from starlette.types import Scope as HttpScope
 from agentpost.api import admission
 from agentpost.api.errors import error_response
 from agentpost.api.operation import Api, Handler
-from agentpost.domain.errors import ErrorCode, Refusal
+from agentpost.domain.errors import ErrorCode, NoRoute, Refusal
 from agentpost.domain.scopes import Scope
 from agentpost.doors.openai.errors import openai_error
 from agentpost.doors.rpc import rpc_error
@@ -144,7 +144,7 @@ class _Loaded:
         try:
             require(self._door.extra, f"This server does not speak {self._name} as it is installed")
         except MissingExtra as missing:
-            raise Refusal(ErrorCode.NOT_FOUND, str(missing)) from None
+            raise NoRoute(str(missing)) from None
 
 
 class DoorRoutes:
@@ -206,17 +206,16 @@ async def with_own_origin(own: str, handler: pipeline.Handler, request: Request)
 
 
 async def _no_such_route(_: Request) -> Response:
-    raise Refusal(
-        ErrorCode.NOT_FOUND,
+    raise NoRoute(
         "There is no such route in this part of the OpenAI API: send messages with POST"
-        f" {OPENAI_PREFIX}responses (`client.responses.create`).",
+        f" {OPENAI_PREFIX}responses (`client.responses.create`) or {OPENAI_PREFIX}chat/completions"
+        " (`client.chat.completions.create`).",
     )
 
 
 async def _no_openai_here(own: str, _: Request) -> Response:
-    raise Refusal(
-        ErrorCode.NOT_FOUND,
-        f"The OpenAI API of this server is not here: set base_url to {own}{OPENAI_PREFIX[:-1]}.",
+    raise NoRoute(
+        f"The OpenAI API of this server is not here: set base_url to {own}{OPENAI_PREFIX[:-1]}."
     )
 
 

@@ -65,7 +65,7 @@ def rpc_error(malformed_status: int, docs_url: str, request: Request, refusal: R
     code = _INTERNAL_ERROR if refusal.code in OURS else _INVALID_REQUEST
     error = {
         "code": _PARSE_ERROR if isinstance(refusal, NotJson) else code,
-        "message": f"{text} {advice}",
+        "message": f"{text} {advice}".strip(),
         "data": {
             "error": refusal.code.value,
             "advice": advice,

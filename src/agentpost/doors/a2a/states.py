@@ -62,7 +62,7 @@ def error_of(refusal: Refusal) -> errors.A2AError:
     data = {"error": refusal.code.value, "advice": advice}
     if isinstance(refusal, RateLimited):
         data["retry_after_seconds"] = str(refusal.retry_after_seconds)
-    text = f"{wrong} {advice}"
+    text = f"{wrong} {advice}".strip()
     if refusal.code in _NO_TASK:
         return errors.TaskNotFoundError(text, data)
     if refusal.code in OURS:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from agentpost.api.errors import error_headers
-from agentpost.contract.errors import CATALOGUE
+from agentpost.contract.errors import CATALOGUE, in_words
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.http.request_state import state_of
 
@@ -58,7 +58,7 @@ def openai_error(docs_url: str, request: Request, refusal: Refusal) -> Response:
         **error_headers(refusal),
     }
     error = {
-        "message": f"{refusal.message} {CATALOGUE[refusal.code].advice}",
+        "message": " ".join(in_words(refusal)).strip(),
         "type": kind_of(refusal.code),
         "param": first.field if first else None,
         "code": code_of(refusal),
