@@ -22,6 +22,7 @@ RUN_OWNER = "TEST_RUN_OWNER"
 TESTS = Path(__file__).parent
 LONG = (
     "simulation/test_simulation.py",
+    "e2e/test_poison.py",
     "api/test_schemathesis.py",
     "docs/test_pages.py",
     "web/browser/test_every_page.py",

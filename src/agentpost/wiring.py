@@ -14,6 +14,7 @@ from agentpost.api.metrics import handler as metrics_handler
 from agentpost.api.operation import Api
 from agentpost.bootstrap import Adapters, heartbeat, surroundings, way_out, wire_context
 from agentpost.cluster.membership import Nodes
+from agentpost.cluster.quarantine import Quarantine
 from agentpost.cluster.reconciler import RunReconciler
 from agentpost.delivery.dispatcher import Deliveries
 from agentpost.doors.routes import DoorRoutes
@@ -86,8 +87,9 @@ def wire(
         agent.attach(surroundings(settings, ctx.egress))
     find = values.resolve if processes is None else processes.find_job
     jobs = JobRunner(ctx, loop, steps, find) if settings.role != "api" else None
-    nodes = Nodes(ctx, jobs, heartbeat(settings, ctx))
-    reconciler = RunReconciler(ctx, turns, jobs)
+    quarantine = Quarantine(turns.runs if turns else None, jobs.runs if jobs else None)
+    nodes = Nodes(ctx, jobs, heartbeat(settings, ctx), quarantine)
+    reconciler = RunReconciler(ctx, turns, jobs, quarantine)
     return Parts(
         ctx=ctx,
         loop=loop,

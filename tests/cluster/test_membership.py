@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import cast
 
 from agentpost.cluster.membership import Nodes
+from agentpost.cluster.quarantine import Quarantine
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.services import jobs
 from tests.services.harness import NODE, opened
@@ -27,7 +28,7 @@ async def test_a_single_server_asks_again_for_what_it_could_not_claim_at_its_sta
         _, [job] = await harness.working()
         harness.ctx.node = "node_next"
         claims = Claims()
-        nodes = Nodes(harness.ctx, cast("JobRunner", claims), None)
+        nodes = Nodes(harness.ctx, cast("JobRunner", claims), None, Quarantine(None, None))
         await nodes.enter()
         await nodes.recover_open()
         await nodes.watch()

@@ -42,6 +42,7 @@ FROZEN = {
     "0031_what_a_node_is": "97f6053ec44e45d894a836e4292908b9ff70bc17bf35a7ab2fdd3aa4b9dc3758",
     "0034_packed_bodies": "45fa3d00ee001a09b5cfdbbaf0ee807dcb4181db1684876ec05286999e830b1a",
     "0035_clocks_of_nodes": "1045be940a7466d9075253f2de15656b58c6150dbbb1ba0040d0ea5bb88fd1cf",
+    "0036_deaths_of_turns": "27c80aef83675036f426448d93dfbe21101762e23a4e42002e381286e657170e",
     "0032_keys_sessions_deletion": (
         "40f5071d54750f9e0b11c4053f1e96147b3e4a96e89e8335c8038c75cf8d869d"
     ),

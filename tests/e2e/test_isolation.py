@@ -40,7 +40,7 @@ def server(start_server: ServerMaker) -> AgentServer:
         agent_processes=2,
         agent_memory_bytes=300 << 20,
         agent_stall_seconds=3,
-        constants={"agentpost.domain.limits.POISON_TAKEOVERS_MAX": 1},
+        constants={"agentpost.domain.poison.DEATHS_MAX": 2},
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 from agentpost.agents import Job, Turn
 from agentpost.clock import new_id
+from agentpost.cluster.quarantine import Quarantine
 from agentpost.cluster.reconciler import RunReconciler
 from agentpost.contract.message import MessageShape
 from agentpost.db import messages as message_rows
@@ -176,7 +177,8 @@ async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     ctx.engine = LocalEngine(ctx.node)
     await ctx.engine.start(job_runner)
     caller = Caller(key.id, key.name, account.id)
-    yield Running(ctx, db, loop, job_runner, RunReconciler(ctx, turns, job_runner), pool, caller)
+    reconciler = RunReconciler(ctx, turns, job_runner, Quarantine(turns.runs, job_runner.runs))
+    yield Running(ctx, db, loop, job_runner, reconciler, pool, caller)
     Script.gate.set()
     db.failing = ""
     await turns.stop(STOP_SECONDS)

@@ -144,9 +144,7 @@ async def test_a_turn_s_step_runs_again(here: Running, notes: Path) -> None:
     assert (await here.final(await here.send()))["reply"] == "run 2"
 
 
-async def test_a_turn_whose_step_is_always_killed_is_interrupted(
-    here: Running, notes: Path
-) -> None:
+async def test_a_turn_whose_step_is_always_killed_fails(here: Running, notes: Path) -> None:
     async def turn(turn: Turn) -> None:
         turn.reply(await turn.step(killed_always, str(notes)))
 
@@ -154,5 +152,5 @@ async def test_a_turn_whose_step_is_always_killed_is_interrupted(
     shown = await here.final(await here.send())
     assert (shown["status"], shown["reason"]) == ("failed", "turn_failed")
     (body,) = here.row("SELECT body_json FROM signals WHERE name = 'TurnBroken'")
-    assert '"interrupted"' in body
+    assert '"poisoned"' in body
     assert "SIGKILL" in body, "the operator is told why"

@@ -7,7 +7,8 @@ import pytest
 
 from agentpost.domain.errors import Fenced
 from agentpost.domain.job import POISON_FAILURE
-from agentpost.services import jobs, nodes, upkeep
+from agentpost.domain.message import WhenBusy
+from agentpost.services import jobs, nodes, turns, upkeep
 from agentpost.services.jobs import Owned
 from tests.services.harness import NODE, Harness
 
@@ -94,7 +95,8 @@ async def restarted(harness: Harness, job: Owned) -> bool:
     """Whether the next node takes a job that the one before gave back when it left."""
     await nodes.leave(harness.ctx)
     harness.ctx.node = f"{harness.ctx.node}+"
-    assert (await upkeep.left_behind(harness.ctx, set())).jobs == [(job.job_id, None)]
+    [left] = (await upkeep.left_behind(harness.ctx, set())).jobs
+    assert (left.id, left.node) == (job.job_id, None)
     return await jobs.claim(harness.ctx, job.job_id, None) is not None
 
 
@@ -109,6 +111,76 @@ async def test_a_job_whose_nodes_leave_in_order_is_not_counted_against_it(harnes
     assert await restarted(harness, job)
     assert harness.job(message_id)["status"] == "running"
     assert not await taken_over_from_dead_node(harness, job), "what the dead left counts as before"
+
+
+async def test_what_was_recorded_before_a_node_left_ends_the_count(harness: Harness) -> None:
+    """design: Work that ends its process."""
+    message_id, [job] = await harness.working()
+    for _ in range(5):
+        assert await taken_over_from_dead_node(harness, job)
+    await jobs.record_call(harness.ctx, harness.owned(job.job_id), harness.call(job.job_id))
+    assert await restarted(harness, job)
+    for _ in range(5):
+        assert await taken_over_from_dead_node(harness, job)
+    assert harness.job(message_id)["status"] == "running"
+
+
+async def test_a_suspected_job_is_left_to_those_who_run_it_apart(harness: Harness) -> None:
+    """design: Work that ends its process."""
+    _, [job] = await harness.working()
+    for deaths in range(2):
+        await nodes.leave(harness.ctx)
+        claim = partial(jobs.claim, harness.ctx, job.job_id, may_be_suspect=False)
+        assert await claim() is not None, f"{deaths} deaths are no reason"
+        assert await taken_over_from_dead_node(harness, job)
+    await nodes.leave(harness.ctx)
+    assert await claim() is None
+    [left] = (await upkeep.left_behind(harness.ctx, set())).jobs
+    assert left == (job.job_id, None, 2)
+    assert await jobs.claim(harness.ctx, job.job_id) is not None
+
+
+async def turn_taken_over_from_dead_node(harness: Harness, message_id: str) -> None:
+    gone = harness.ctx.node
+    harness.ctx.node = f"{gone}+"
+    await turns.reclaim(harness.ctx, message_id, gone)
+
+
+async def test_a_turn_whose_nodes_die_fails_in_the_end(harness: Harness) -> None:
+    """design: Work that ends its process."""
+    message_id = (await harness.begun()).message.id
+    later = (await harness.send("later", busy=WhenBusy.QUEUE)).message.id
+    for _ in range(5):
+        await turn_taken_over_from_dead_node(harness, message_id)
+        await turns.reclaim(harness.ctx, message_id, harness.ctx.node)  # lost here: not counted
+        assert harness.shown(message_id)["status"] == "processing"
+    await turn_taken_over_from_dead_node(harness, message_id)
+    assert harness.shown(message_id)["reason"] == "turn_failed"
+    [entry] = harness.log(message_id)
+    assert (entry["reason"], "given up" in entry["text"]) == ("poisoned", True)
+    await harness.end(harness.ticket(later))
+    assert harness.shown(later)["status"] == "completed"
+
+
+async def test_a_suspected_turn_may_wait_and_then_has_all_its_time(harness: Harness) -> None:
+    """design: Work that ends its process."""
+    ctx, limit = harness.ctx, harness.ctx.settings.turn_limit_seconds
+    await nodes.beat(ctx)
+    message_id = (await harness.begun()).message.id
+    await turn_taken_over_from_dead_node(harness, message_id)
+    gone = ctx.node
+    harness.tick(3 * limit)
+    await upkeep.abandon_turns(ctx)
+    assert harness.shown(message_id)["status"] == "processing", "its node is dead: it waits"
+    ctx.node = f"{gone}+"
+    await nodes.beat(ctx)
+    await turns.reclaim(ctx, message_id, gone)
+    harness.tick(limit / 2)
+    await upkeep.abandon_turns(ctx)
+    assert harness.shown(message_id)["status"] == "processing"
+    harness.tick(limit)
+    await upkeep.abandon_turns(ctx)
+    assert harness.log(message_id)[0]["reason"] == "abandoned"
 
 
 async def test_a_node_that_leaves_gives_back_only_its_own(harness: Harness) -> None:

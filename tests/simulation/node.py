@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 from agentpost.clock import ManualClock
 from agentpost.cluster.heartbeat import BEAT_SECONDS, Heartbeat
 from agentpost.cluster.membership import Nodes
+from agentpost.cluster.quarantine import Quarantine
 from agentpost.cluster.reconciler import RunReconciler
 from agentpost.db.session import Tx
 from agentpost.delivery.dispatcher import Deliveries
@@ -206,8 +207,9 @@ class Node:
         )
         self.jobs = JobRunner(self.ctx, loop, steps, lambda _: job_of(effect, sleep))
         heart = None if alone else SimulatedHeartbeat(world, self, lease, world.clock)
-        self.members = Nodes(self.ctx, self.jobs, heart)
-        reconciler = RunReconciler(self.ctx, self.turns, self.jobs)
+        quarantine = Quarantine(self.turns.runs, self.jobs.runs, world.loop.time)
+        self.members = Nodes(self.ctx, self.jobs, heart, quarantine)
+        reconciler = RunReconciler(self.ctx, self.turns, self.jobs, quarantine)
         self._deliveries = Deliveries(self.ctx, self.ctx.egress, alone=alone)
         self._deliveries._loop = SimulatedAgentLoop()
         self._loop = loop

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 import structlog
 
 from agentpost.cluster.heartbeat import Heartbeat
+from agentpost.cluster.quarantine import Quarantine
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.services import health_state, node_faults, nodes, turns, upkeep
 from agentpost.services.context import AppContext
+from agentpost.services.upkeep import Left
 
 log = structlog.get_logger(__name__)
 WATCH_SECONDS = 1.0
@@ -23,14 +27,20 @@ class Nodes:
     Args:
         heart: None when no other node can exist (the data folder is locked): every open row of
         another node was left behind by a process that has ended.
+        quarantine: which suspected work may begin here.
     """
 
     def __init__(
-        self, ctx: AppContext, job_runner: JobRunner | None, heart: Heartbeat | None
+        self,
+        ctx: AppContext,
+        job_runner: JobRunner | None,
+        heart: Heartbeat | None,
+        quarantine: Quarantine,
     ) -> None:
         self._ctx = ctx
         self._job_runner = job_runner
         self._heart = heart
+        self._quarantine = quarantine
         self._gone: set[str] = set()
         self._address_is_said = False
         self._left_open = False  # by the last look, for a node that is alone
@@ -93,20 +103,25 @@ class Nodes:
     async def _recover_open(self, dead: set[str]) -> None:
         left = await upkeep.left_behind(self._ctx, dead)
         self._left_open = bool(left.turns or left.jobs)
+        kinds: list[tuple[list[Left], Callable[[Left], Awaitable[None]]]] = []
         if self._ctx.turns is not None:
-            for message_id, node in left.turns:
-                await self._recover_turn(message_id, node)
+            kinds.append((left.turns, self._recover_turn))
         if self._job_runner is not None:
-            for job_id, node in left.jobs:
-                if node is not None:
-                    log.info("job_takeover", job_id=job_id, dead_node=node)
-                    self._job_runner.reclaim(job_id, node)
-                else:
-                    self._job_runner.run(job_id, None)
+            kinds.append((left.jobs, partial(self._recover_job, self._job_runner)))
+        rows = [(row, recover) for of_kind, recover in kinds for row in of_kind]
+        # Of the suspected ones the innocent come first: what dies of itself dies more often.
+        for row, recover in sorted(rows, key=lambda each: (each[0].deaths, each[0].id)):
+            if self._quarantine.admit(row.id, row.deaths):
+                await recover(row)
 
-    async def _recover_turn(self, message_id: str, node: str | None) -> None:
-        log.info("turn_takeover", message_id=message_id, dead_node=node)
+    async def _recover_turn(self, left: Left) -> None:
+        log.info("turn_takeover", message_id=left.id, dead_node=left.node, deaths=left.deaths)
         try:
-            await turns.reclaim(self._ctx, message_id, node)
+            await turns.reclaim(self._ctx, left.id, left.node)
         except Exception:  # one that cannot be taken up must not keep the others from it
-            log.exception("turn_takeover_failed", message_id=message_id)
+            log.exception("turn_takeover_failed", message_id=left.id)
+
+    async def _recover_job(self, runner: JobRunner, left: Left) -> None:
+        if left.node is not None:
+            log.info("job_takeover", job_id=left.id, dead_node=left.node, deaths=left.deaths)
+        runner.reclaim(left.id, left.node)

@@ -19,6 +19,7 @@ from math import inf
 
 import structlog
 
+from agentpost.cluster.quarantine import Quarantine
 from agentpost.domain import backoff
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.runs import Run, Runs
@@ -41,20 +42,26 @@ class RunReconciler:
     """See the module docstring; either runner may be missing in this process."""
 
     def __init__(
-        self, ctx: AppContext, turn_runner: TurnRunner | None, job_runner: JobRunner | None
+        self,
+        ctx: AppContext,
+        turn_runner: TurnRunner | None,
+        job_runner: JobRunner | None,
+        quarantine: Quarantine,
     ):
         self._ctx = ctx
         self._kinds: dict[str, _Kind] = {}
         if turn_runner is not None:
             self._kinds["turns"] = _Kind(
-                turn_runner.runs, lambda owner: turns.reclaim(ctx, owner, ctx.node)
+                turn_runner.runs,
+                lambda owner: turns.reclaim(ctx, owner, ctx.node),
+                quarantine,
             )
         if job_runner is not None:
 
             async def reclaim(job_id: str) -> None:
                 job_runner.reclaim(job_id, ctx.node)
 
-            self._kinds["jobs"] = _Kind(job_runner.runs, reclaim)
+            self._kinds["jobs"] = _Kind(job_runner.runs, reclaim, quarantine)
         self._reported: dict[str, str] = {}
         self._last_clean: tuple[int | None, list[object]] | None = None
         self._skipped = 0
@@ -100,8 +107,11 @@ class _Reclaimed:
 class _Kind:
     """Turns, or jobs."""
 
-    def __init__(self, runs: Runs, reclaim: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(
+        self, runs: Runs, reclaim: Callable[[str], Awaitable[None]], quarantine: Quarantine
+    ) -> None:
         self.runs = runs
+        self._quarantine = quarantine
         self._reclaim = reclaim
         self._misses: dict[tuple[str, int], int] = {}
         self._reclaimed: dict[str, _Reclaimed] = {}
@@ -169,7 +179,8 @@ class _Kind:
         for (owner, at), misses in missing.items():
             if self.runs.closed:
                 break  # this node drains: others run it
-            if misses >= backoff.pause(self._times(owner, at), _MISSES_MIN, _MISSES_MAX):
+            due = misses >= backoff.pause(self._times(owner, at), _MISSES_MIN, _MISSES_MAX)
+            if due and self._quarantine.admit_again(owner):
                 await self._run_again(owner, at)
         return sorted(owner for (owner, _), misses in missing.items() if misses >= _MISSES_MIN)
 

@@ -86,6 +86,11 @@ TURN_FAILURES: Final[dict[TurnFailure, Meaning]] = {
         "The turn ran again after a crash and made other calls than before.",
         "The author of the agent puts clocks, random numbers and requests into steps.",
     ),
+    TurnFailure.POISONED: Meaning(
+        "The process that ran the turn, or a step of it, ended six times meanwhile.",
+        "The author of the agent finds what ends it, such as a crash in a library or a lack of"
+        " memory. `agentpost explain MESSAGE` says how a process ended where that is known.",
+    ),
     TurnFailure.STOPPED: Meaning("The caller cancelled the message.", "Nothing is to be done."),
     TurnFailure.OUTPUT_INVALID: Meaning(
         "The agent gave two outputs that did not fit the `response_schema`.",

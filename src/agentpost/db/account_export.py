@@ -28,7 +28,8 @@ PAGE: Final = 200
 LEFT_OUT: Final = frozenset(
     (
         *("digest", "old_digest", "password", "secret", "old_secret", "oidc_subject"),
-        *("turn_node", "turn_epoch", "turn_inputs_json", "node", "epoch", "traceparent", "bodies"),
+        *("turn_node", "turn_epoch", "turn_inputs_json", "turn_deaths", "turn_retried_at"),
+        *("node", "epoch", "traceparent", "bodies"),
     )
 )
 _OF_ACCOUNT: Final[Mapping[str, Mapper[Any]]] = {

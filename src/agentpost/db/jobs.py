@@ -40,7 +40,8 @@ _UNOWNED = (
 )
 _ANYWHERE = "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue')"
 _LEFT = (
-    "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue')"
+    "SELECT id, node, takeovers, calls <> calls_at_takeover FROM jobs"
+    " WHERE state IN ('running', 'overdue')"
     " AND (node IS NULL OR node NOT IN (SELECT alive.key FROM json_each(?) AS alive))"
 )
 _EXECUTING_ON = "SELECT id, epoch FROM jobs WHERE state IN ('running', 'overdue') AND node = ?"
@@ -144,9 +145,11 @@ def executing_anywhere(tx: Tx) -> list[tuple[str, str | None]]:
     return [(row[0], row[1]) for row in tx.all(_ANYWHERE)]
 
 
-def left_by(tx: Tx, alive: set[str]) -> list[tuple[str, str | None]]:
-    """(job id, node) of every job that holds a slot, but those of these nodes."""
-    return [(row[0], row[1]) for row in tx.all(_LEFT, (as_json.names(alive),))]
+def left_by(tx: Tx, alive: set[str]) -> list[tuple[str, str | None, int, bool]]:
+    """(job id, node, deaths before, whether a call was recorded since) of every job that holds a
+    slot, but those of these nodes."""
+    rows = tx.all(_LEFT, (as_json.names(alive),))
+    return [(row[0], row[1], row[2], bool(row[3])) for row in rows]
 
 
 def executing_on(tx: Tx, node: str) -> dict[str, int]:

@@ -84,7 +84,8 @@ _QUEUE_POSITION = (
 )
 _RUNNING = "SELECT id, turn_node FROM messages WHERE turn_state = 'running'"
 _LEFT = (
-    f"{_RUNNING} AND (turn_node IS NULL"
+    "SELECT id, turn_node, turn_deaths FROM messages"
+    " WHERE turn_state = 'running' AND (turn_node IS NULL"
     " OR turn_node NOT IN (SELECT alive.key FROM json_each(?) AS alive))"
 )
 OWNED: Final = owned(
@@ -97,6 +98,9 @@ _BUSY_DUE = (
 )
 _BEGUN_BEFORE = (
     "SELECT id FROM messages WHERE turn_state = 'running' AND turn_began_at <= ?"
+    " AND (turn_deaths = 0 OR (COALESCE(turn_retried_at, turn_began_at) <= ?"
+    # Without a living node it waits until it may run apart from others, which is not its time.
+    " AND turn_node IN (SELECT id FROM nodes)))"
     " ORDER BY turn_began_at LIMIT ?"
 )
 _FOR_NOBODY = (
@@ -259,9 +263,9 @@ def running_turns(tx: Tx) -> list[tuple[str, str | None]]:
     return [(row[0], row[1]) for row in tx.all(_RUNNING)]
 
 
-def turns_left_by(tx: Tx, alive: set[str]) -> list[tuple[str, str | None]]:
-    """(message id, node) of the turns that run, but those of these nodes."""
-    return [(row[0], row[1]) for row in tx.all(_LEFT, (as_json.names(alive),))]
+def turns_left_by(tx: Tx, alive: set[str]) -> list[tuple[str, str | None, int]]:
+    """(message id, node, deaths before) of the turns that run, but those of these nodes."""
+    return [(row[0], row[1], row[2]) for row in tx.all(_LEFT, (as_json.names(alive),))]
 
 
 def busy_due(tx: Tx, now: int, limit: int) -> list[str]:
@@ -271,7 +275,7 @@ def busy_due(tx: Tx, now: int, limit: int) -> list[str]:
 
 def begun_before(tx: Tx, at: int, limit: int) -> list[str]:
     """Turns that run since that time or longer."""
-    return [row[0] for row in tx.all(_BEGUN_BEFORE, (at, limit))]
+    return [row[0] for row in tx.all(_BEGUN_BEFORE, (at, at, limit))]
 
 
 def waiting_for_nobody(tx: Tx) -> list[str]:

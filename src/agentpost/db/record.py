@@ -14,12 +14,16 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.job import JobRole
 from agentpost.domain.records import EntryRecord, JobRecord, MessageRecord
 
+_WRITTEN_APART = (
+    *("turn_no", "response_schema_json", "answer_json", "answered_by"),
+    *("turn_deaths", "turn_retried_at"),
+)
 _MESSAGE_CHANGES = tuple(
     # Its place among the turns is given once, and is in an index, which is written again whenever
     # an UPDATE names the column. The others are written by statements of their own, or never again.
     name
     for name in MESSAGES.columns[MESSAGES.columns.index("notes_json") :]
-    if name not in ("turn_no", "response_schema_json", "answer_json", "answered_by")
+    if name not in _WRITTEN_APART
 )
 _message_changes = attrgetter(*_MESSAGE_CHANGES)
 _UPDATE_MESSAGE = MESSAGES.update_sql(_MESSAGE_CHANGES, "id = ? AND version = ?")
@@ -74,6 +78,14 @@ def set_expiry(tx: Tx, message_id: str, at: int) -> None:
 def set_turn_no(tx: Tx, message: MessageRecord) -> None:
     """The turn of a waiting message begins."""
     tx.run("UPDATE messages SET turn_no = ? WHERE id = ?", (message.turn_no, message.id))
+
+
+def set_turn_deaths(tx: Tx, message: MessageRecord) -> None:
+    """The turn of a message is run again after a death of its node."""
+    tx.run(
+        "UPDATE messages SET turn_deaths = ?, turn_retried_at = ? WHERE id = ?",
+        (message.turn_deaths, message.turn_retried_at, message.id),
+    )
 
 
 def set_reply_deadline(tx: Tx, message_id: str, at: int) -> None:

@@ -90,7 +90,7 @@ conversations = Table(
 messages = Table(
     "messages",
     metadata,
-    *columns_of(records.MessageRecord),
+    *columns_of(records.MessageRecord, zero=("turn_deaths",)),
     Index("ix_messages_account", "account_id", "id"),
     Index("ix_messages_conversation", "conversation_id", "turn_no"),
     Index("ix_messages_key", "key_id", "id"),

@@ -117,4 +117,7 @@ WORKER_KILLED_FAILURE = (
 PROCESS_DIED_FAILURE = (
     "The work was interrupted again and again: the process that ran it ended each time."
 )
-POISON_FAILURE = "The work was interrupted again and again without getting any further."
+POISON_FAILURE = (
+    "The work was given up: the server that ran it ended six times in a row, and the work got no "
+    "further in between."
+)

@@ -13,7 +13,7 @@ class TurnState(StrEnum):
     WAITING = "waiting"  # accepted; another turn of the conversation goes first
     RUNNING = "running"  # the agent has it
     ENDED = "ended"  # the agent answered, asked or started something
-    FAILED = "failed"  # it raised, said nothing, took too long, diverged or was cancelled
+    FAILED = "failed"  # it raised, said nothing, took too long, diverged, was cancelled or given up
     BUSY = "busy"  # it could or would not wait for the turn before it; nothing ran
 
 
@@ -47,6 +47,7 @@ class TurnFailure(StrEnum):
     EMPTY = "empty"
     ABANDONED = "abandoned"
     INTERRUPTED = "interrupted"
+    POISONED = "poisoned"
     STOPPED = "stopped"
     OUTPUT_INVALID = "output_invalid"
     OUTPUT_MISSING = "output_missing"
@@ -57,6 +58,9 @@ TURN_FAILURE_TEXTS = {
     TurnFailure.EMPTY: "The agent ended its turn without an answer.",
     TurnFailure.ABANDONED: "The agent took too long to answer.",
     TurnFailure.INTERRUPTED: "The answer was interrupted and could not be continued.",
+    TurnFailure.POISONED: (
+        "The answer was given up: the process that made it ended six times in a row."
+    ),
     TurnFailure.STOPPED: "The message was cancelled.",
     TurnFailure.OUTPUT_INVALID: "The agent's output did not fit the response_schema, twice.",
     TurnFailure.OUTPUT_MISSING: "The agent gave no output for the response_schema.",

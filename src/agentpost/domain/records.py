@@ -66,6 +66,13 @@ class MessageRecord:
     output_json: str | None = None  # of the turn
     answered_by: str | None = None  # the message that answered what this one asks
     user_id: str | None = None  # who wrote it in the app
+    turn_deaths: int = 0  # how many nodes died while they ran the turn
+    turn_retried_at: Time | None = None  # when it began again under suspicion
+
+    @property
+    def turn_runs_since(self) -> int | None:
+        """When the time that the turn may take began."""
+        return self.turn_retried_at or self.turn_began_at
 
     @property
     def gives_up_at(self) -> int:
@@ -97,7 +104,7 @@ class JobRecord:
     epoch: int = 0
     calls: int = 0  # recorded calls
     calls_at_takeover: int = 0  # recorded calls when it was last taken over
-    takeovers: int = 0  # take-overs in a row without a newly recorded call
+    takeovers: int = 0  # deaths of what ran it, in a row without a newly recorded call
     recover_requests: int = 0  # how often a client recovered it
     credits_used: Millionths = 0
     credits_needed: Millionths = 0

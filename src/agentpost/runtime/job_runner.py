@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from contextlib import suppress
+from functools import partial
 
 import structlog
 
@@ -38,14 +39,15 @@ class JobRunner:
     def run(self, job_id: str, epoch: int | None) -> None:
         """See `JobExecutor.run`."""
         if epoch is None:
-            self._claim(job_id, None)
+            self._claim(job_id, None, may_be_suspect=False)
         else:
             self.runs.submit(
                 job_id, epoch, lambda run: self._run(run, jobs.open_(self._ctx, job_id, epoch))
             )
 
-    def reclaim(self, job_id: str, node: str) -> None:
-        """Go on with a job that this node owned when it went away, or lost it."""
+    def reclaim(self, job_id: str, node: str | None) -> None:
+        """Go on with a job that this node owned when it went away, or lost it; or with one that
+        nobody owns, even when it is suspected of ending its process."""
         self._claim(job_id, node)
 
     def abort(self, job_id: str) -> None:
@@ -63,11 +65,10 @@ class JobRunner:
         """End what runs; the next owner continues it from its recorded calls."""
         await self.runs.stop(seconds)
 
-    def _claim(self, job_id: str, node: str | None) -> None:
+    def _claim(self, job_id: str, node: str | None, *, may_be_suspect: bool = True) -> None:
         if not self.runs.claiming(job_id):  # while the loop is blocked, each sweep asks again
-            self.runs.submit(
-                job_id, None, lambda run: self._run(run, jobs.claim(self._ctx, job_id, node))
-            )
+            claim = partial(jobs.claim, self._ctx, job_id, node, may_be_suspect=may_be_suspect)
+            self.runs.submit(job_id, None, lambda run: self._run(run, claim()))
 
     async def _run(self, run: Run, claiming: Awaitable[JobTicket | None]) -> None:
         try:

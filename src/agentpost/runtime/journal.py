@@ -198,7 +198,9 @@ class Journal:
             if self._run.leaving:
                 await _until_ended()
             with self._run.recording():
-                return await traced.call(self._run.owner, slot.n, made, effect(slot))
+                answer = await traced.call(self._run.owner, slot.n, made, effect(slot))
+            self._run.has_got_further = True
+            return answer
         if slot.owes:
             await self.guard(self._owner.charge_owed(slot.n))
         replay: T = self.replay(slot.done)

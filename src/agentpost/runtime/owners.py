@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentpost.domain import poison
 from agentpost.domain.job import PROCESS_DIED_FAILURE
-from agentpost.domain.limits import POISON_TAKEOVERS_MAX
 from agentpost.services import jobs
 from agentpost.services.context import AppContext
 from agentpost.services.jobs import Owned
@@ -62,11 +62,11 @@ class TurnOwner:
 
     async def interrupted(self, reason: str, times: int) -> bool:
         """See `Owner.interrupted`."""
-        return times <= POISON_TAKEOVERS_MAX
+        return not poison.is_poison(times)
 
     async def process_died(self, reason: str, times: int) -> bool:
         """See `Owner.process_died`."""
-        return times <= POISON_TAKEOVERS_MAX
+        return not poison.is_poison(times)
 
     async def tell_waiting(self, text: str) -> None:
         """See `Owner.tell_waiting`. The log has no entry for a turn that runs, which is short."""

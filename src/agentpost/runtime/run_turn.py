@@ -102,7 +102,7 @@ async def _outcome(
     ctx: AppContext, agent: AgentFn, turn: TurnRun, ticket: TurnTicket, journal: Journal
 ) -> TurnResult | TurnFailure | None:
     """The outcome of the agent's function, as a value; None when nothing is to be written."""
-    began = ticket.message.turn_began_at or ctx.clock.now()
+    began = ticket.message.turn_runs_since or ctx.clock.now()
     left = ctx.settings.turn_limit_seconds - (ctx.clock.now() - began) / SECOND
     # No longer than the limit, also when the clock was set back since the turn began.
     limit = asyncio.timeout(min(max(left, 0.0), ctx.settings.turn_limit_seconds))
@@ -120,8 +120,10 @@ async def _outcome(
     finally:
         turn.deltas.close()
     # The run was stopped, even if the author's code swallowed, grouped or replaced the exception.
-    if journal.stopped in (StopCause.DIVERGED, StopCause.POISONED):
+    if journal.stopped is StopCause.DIVERGED:
         return TurnFailure.INTERRUPTED
+    if journal.stopped is StopCause.POISONED:
+        return TurnFailure.POISONED
     if journal.stopped is StopCause.OUTPUT_INVALID:
         return TurnFailure.OUTPUT_INVALID
     if journal.over:

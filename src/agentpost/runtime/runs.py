@@ -32,6 +32,7 @@ class Run:
     ``calls``: how many recorded calls its function has made; ``diverged``: how they differ from the
     recorded ones. ``in_flight``: how many of its calls, its end included, are not recorded yet;
     ``leaving``: it begins no more of them (design: Shutdown). Both belong to the agent loop.
+    ``has_got_further``: it has recorded a call.
     ``on_change``: called when ``epoch`` or ``over`` has changed, on any thread.
     """
 
@@ -45,6 +46,7 @@ class Run:
     diverged: str | None = None
     in_flight: int = 0
     leaving: bool = False
+    has_got_further: bool = False
     on_change: Callable[[], None] = _nobody_asks
 
     def claimed(self, epoch: int) -> None:

@@ -53,8 +53,3 @@ def with_started(links: list[JobLink], job: JobRecord) -> list[JobLink]:
 def said(reply: str | None, question: str | None) -> str | None:
     """What the agent said: its replies, then its question (design: How a turn ends)."""
     return "\n\n".join(part for part in (reply, question) if part) or None
-
-
-def takeovers(job: JobRecord) -> int:
-    """How often in a row it was interrupted without recording a call, with this time."""
-    return job.takeovers + 1 if job.calls == job.calls_at_takeover else 1

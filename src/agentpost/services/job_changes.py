@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from agentpost.db import accounts
 from agentpost.db.session import Tx
+from agentpost.domain import poison
 from agentpost.domain import signals as s
 from agentpost.domain.job import JobState
 from agentpost.domain.records import JobRecord
 from agentpost.domain.times import seconds
-from agentpost.services import derivation
 from agentpost.services.context import AppContext
 
 
@@ -51,14 +51,15 @@ def apply(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, now: int
             job.epoch += 1
             job.node = ctx.engine.dispatch(tx, job.id, job.epoch)
         case s.JobReclaimed():
-            lost_here = job.node == ctx.node  # by a fault of ours: that says nothing of the job
-            if job.node is not None and not lost_here:  # it was taken from a dead node
-                job.takeovers = derivation.takeovers(job)
-            if not lost_here:
+            if job.node is None:  # it was handed over in order: that is no death
+                job.takeovers = deaths_before(job)
+            elif job.node != ctx.node:
+                job.takeovers = deaths(job)
+            if job.node != ctx.node:  # else it was lost by a fault of ours
                 job.calls_at_takeover = job.calls
             job.epoch, job.node = job.epoch + 1, ctx.node
         case s.StepInterrupted():
-            job.takeovers, job.calls_at_takeover = derivation.takeovers(job), job.calls
+            job.takeovers, job.calls_at_takeover = deaths(job), job.calls
         case s.Recovered():
             job.recover_requests += 1
             job.credits_used = accounts.charged_for(tx, job.id)
@@ -66,3 +67,17 @@ def apply(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, now: int
                 job.watch_by = now + seconds(ctx.settings.watch_seconds)
         case s.Admitted() | s.StartRefused():
             raise AssertionError("these make a job; see create_job")
+
+
+def deaths(job: JobRecord) -> int:
+    """Its deaths in a row without a newly recorded call, with the one that is being dealt with."""
+    return poison.deaths_in_a_row(job.takeovers, has_got_further=_has_got_further(job))
+
+
+def deaths_before(job: JobRecord) -> int:
+    """The same when it did not die."""
+    return 0 if _has_got_further(job) else job.takeovers
+
+
+def _has_got_further(job: JobRecord) -> bool:
+    return job.calls != job.calls_at_takeover

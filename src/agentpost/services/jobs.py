@@ -15,17 +15,18 @@ from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
+from agentpost.domain import poison
 from agentpost.domain import signals as s
 from agentpost.domain.credits import Charge
 from agentpost.domain.job import EXECUTING, POISON_FAILURE, WORKER_KILLED_FAILURE, JobState
 from agentpost.domain.journal import Call
-from agentpost.domain.limits import POISON_TAKEOVERS_MAX
 from agentpost.domain.records import AccountRecord, FileRecord, JobRecord
 from agentpost.domain.times import iso
 from agentpost.services import (
     ceilings,
     credits,
     history,
+    job_changes,
     job_tickets,
     lifecycle,
     record,
@@ -59,18 +60,28 @@ async def open_(ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
 
 
 @write_transaction
-def claim(tx: Tx, ctx: AppContext, job_id: str, owner: str | None = None) -> JobTicket | None:
+def claim(
+    tx: Tx,
+    ctx: AppContext,
+    job_id: str,
+    owner: str | None = None,
+    *,
+    may_be_suspect: bool = True,
+) -> JobTicket | None:
     """Claim a job that nobody runs (``owner`` is None), or that a node owns which is dead or, being
     our own, runs nothing of it; None when another was faster.
 
-    A job whose nodes die again and again without recording a call fails (design: Ownership).
+    A job whose nodes die again and again without recording a call fails (design: Work that ends its
+    process). ``may_be_suspect``: False leaves suspected work to the sweep that runs it apart.
     """
     now = ctx.clock.now()
     unlocked = job_rows.get(tx, job_id)
     if unlocked is None or unlocked.state not in EXECUTING:
         return None
     confirmed = ctx.lease.now()  # before anything is read that says whose it is
-    may_end = _is_stuck(unlocked) and owner not in (None, ctx.node)
+    if not may_be_suspect and poison.is_suspect(job_changes.deaths_before(unlocked)):
+        return None
+    may_end = _is_poison(unlocked) and owner not in (None, ctx.node)
     account = accounts.lock(tx, unlocked.account_id) if may_end else None
     job_rows.lock_ahead(tx, job_id)
     work_rows.get_ahead(tx, unlocked.work_id, unlocked.account_id)
@@ -78,16 +89,16 @@ def claim(tx: Tx, ctx: AppContext, job_id: str, owner: str | None = None) -> Job
     job = job_rows.lock(tx, job_id)
     if job is None or job.state not in EXECUTING or job.node != owner:
         return None
-    if account is not None and _is_stuck(job):
+    if account is not None and _is_poison(job):
         _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
         return None
     claimed = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now, locked=job)
     return job_tickets.make(tx, claimed, message, confirmed)
 
 
-def _is_stuck(job: JobRecord) -> bool:
-    """Whether it has been interrupted often enough since a call was recorded."""
-    return job.takeovers >= POISON_TAKEOVERS_MAX and job.calls == job.calls_at_takeover
+def _is_poison(job: JobRecord) -> bool:
+    """Whether this death is one too many since a call was recorded."""
+    return poison.is_poison(job_changes.deaths(job))
 
 
 # --- recorded calls -------------------------------------------------------------------------------
@@ -134,11 +145,12 @@ def interrupted(
     tx: Tx, ctx: AppContext, owned: Owned, reason: str, failure: str = WORKER_KILLED_FAILURE
 ) -> bool:
     """The process ended that ran the job or a function of it. False: too often in a row without a
-    newly recorded call; the job has failed with that text (design: Ownership). Raises `Fenced`."""
+    newly recorded call; the job has failed with that text (design: Work that ends its process).
+    Raises `Fenced`."""
     now = ctx.clock.now()
     account = accounts.lock(tx, owned.account_id)
     job = job_rows.lock(tx, owned.job_id)
-    if job is not None and job.epoch == owned.epoch and _is_stuck(job):
+    if job is not None and job.epoch == owned.epoch and _is_poison(job):
         failed = s.Failed(failure, reason)
         _end(tx, ctx, account, owned.job_id, failed, owned.epoch, None, now)
         return False

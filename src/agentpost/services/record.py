@@ -104,6 +104,8 @@ def apply_turn(
             message.updated_at = message.created_at
         case s.TurnBegun():
             rows.set_turn_no(tx, message)
+        case s.TurnReclaimed() if message.turn_deaths:
+            rows.set_turn_deaths(tx, message)
     files: list[FileRecord] = []
     if change.entry is not None and change.entry.with_files and message.reply_files:
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]

@@ -15,6 +15,7 @@ from agentpost.db import accounts, conversations, journal
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
+from agentpost.domain import poison
 from agentpost.domain import signals as s
 from agentpost.domain.credits import to_credits
 from agentpost.domain.job import JobState
@@ -126,7 +127,8 @@ def reclaim(tx: Tx, ctx: AppContext, message_id: str, owner: str | None) -> None
     inputs and recorded answers.
 
     Nothing happens when another node was faster. ``owner`` is None for a turn that waits in a
-    conversation where none runs.
+    conversation where none runs. A turn whose nodes die again and again fails. A suspected one has
+    waited to run apart, so its time begins anew (design: Work that ends its process).
     """
     now = ctx.clock.now()
     conversation, message = _locked(tx, message_id)
@@ -135,6 +137,13 @@ def reclaim(tx: Tx, ctx: AppContext, message_id: str, owner: str | None) -> None
         next_turn(tx, ctx, conversation.id, now)
     if message.turn_state is not TurnState.RUNNING or message.turn_node != owner:
         return
+    if owner not in (None, ctx.node):
+        message.turn_deaths += 1
+    if poison.is_poison(message.turn_deaths):
+        _break(tx, ctx, message, TurnFailure.POISONED, now)
+        return
+    if poison.is_suspect(message.turn_deaths):
+        message.turn_retried_at = now
     if _abandon_late(tx, ctx, message, now):
         return
     _begin(tx, ctx, conversation, message, journal.all_(tx, message.id))
@@ -153,12 +162,17 @@ def abandon(tx: Tx, ctx: AppContext, message_id: str) -> None:
 def _abandon_late(tx: Tx, ctx: AppContext, message: MessageRecord, now: int) -> bool:
     """End a turn that runs for too long; its conversation is locked."""
     limit = seconds(ctx.settings.turn_limit_seconds)
-    if message.turn_began_at is None or message.turn_began_at + limit > now:
+    since = message.turn_runs_since
+    if since is None or since + limit > now:
         return False
-    record.apply_turn(tx, ctx, message, s.TurnBroken(TurnFailure.ABANDONED), now)
+    _break(tx, ctx, message, TurnFailure.ABANDONED, now)
+    return True
+
+
+def _break(tx: Tx, ctx: AppContext, message: MessageRecord, detail: TurnFailure, now: int) -> None:
+    record.apply_turn(tx, ctx, message, s.TurnBroken(detail), now)
     conversations.end_turn(tx, message.conversation_id)
     next_turn(tx, ctx, message.conversation_id, now)
-    return True
 
 
 # --- ending ---------------------------------------------------------------------------------------

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from agentpost.db import accounts, nodes
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
+from agentpost.domain import poison
 from agentpost.domain import signals as s
 from agentpost.domain.job import JobState
 from agentpost.domain.times import seconds
@@ -90,12 +92,21 @@ async def resume_queued(ctx: AppContext) -> None:
     await sweep(ctx, "resume_queued", lambda tx, *_: job_rows.accounts_with_queued(tx), resume)
 
 
+class Left(NamedTuple):
+    """A turn, by its message, or a job to recover. ``node``: whose it was; None: without an owner.
+    ``deaths``: of what ran it, in a row, with that of ``node``."""
+
+    id: str
+    node: str | None
+    deaths: int
+
+
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """The rows to recover: (message id, node) and (job id, node); node None: without an owner."""
+    """The rows to recover."""
 
-    turns: list[tuple[str, str | None]]
-    jobs: list[tuple[str, str | None]]
+    turns: list[Left]
+    jobs: list[Left]
 
 
 @read_transaction
@@ -106,9 +117,20 @@ def left_behind(tx: Tx, ctx: AppContext, dead: set[str]) -> LeftBehind:
     Rows of this node are never included, even when another node removed it from the table.
     """
     alive = (nodes.all_(tx) - dead) | {ctx.node}
-    open_turns = message_rows.turns_left_by(tx, alive)
-    orphans = [(message_id, None) for message_id in message_rows.waiting_for_nobody(tx)]
-    return LeftBehind([*open_turns, *orphans], job_rows.left_by(tx, alive))
+    open_turns = [
+        Left(message_id, node, deaths + (node is not None))
+        for message_id, node, deaths in message_rows.turns_left_by(tx, alive)
+    ]
+    orphans = [Left(message_id, None, 0) for message_id in message_rows.waiting_for_nobody(tx)]
+    return LeftBehind([*open_turns, *orphans], [_left(*row) for row in job_rows.left_by(tx, alive)])
+
+
+def _left(job_id: str, node: str | None, takeovers: int, has_got_further: bool) -> Left:
+    if node is not None:
+        takeovers = poison.deaths_in_a_row(takeovers, has_got_further=has_got_further)
+    elif has_got_further:
+        takeovers = 0
+    return Left(job_id, node, takeovers)
 
 
 async def unowned_jobs(ctx: AppContext) -> list[str]:

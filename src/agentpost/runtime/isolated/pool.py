@@ -23,6 +23,7 @@ import structlog
 from agentpost.agents import JobFailed, JobFn, Turn, values
 from agentpost.agents.deaths import WorkerDied
 from agentpost.domain import job as job_words
+from agentpost.domain import poison
 from agentpost.processes import bytecode, capacity
 from agentpost.processes.environment import worker_environment
 from agentpost.processes.main import frame
@@ -37,8 +38,6 @@ from agentpost.settings import Settings
 
 log = structlog.get_logger(__name__)
 _BOOT_SECONDS_MAX: Final = 120.0
-_ALONE_SECONDS: Final = 60.0
-"""A suspect that has held out for so long alone is not what ended its process."""
 _RETIRE_SHARE: Final = 0.5
 """A process that has used so much of its CPU time or memory takes no further runs."""
 _FOLDER_PREFIX: Final = "agent-"
@@ -140,7 +139,7 @@ class AgentProcesses:
         acquit: asyncio.TimerHandle | None = None
         if process.alone:
             loop = asyncio.get_running_loop()
-            acquit = loop.call_later(_ALONE_SECONDS, self._suspects.acquit, owner)
+            acquit = loop.call_later(poison.ALONE_SECONDS, self._suspects.acquit, owner)
         try:
             yield process
         except ProcessDied as died:
@@ -170,7 +169,7 @@ class AgentProcesses:
         """Wait for a process that may take the run, and mark it as taken."""
         if self._suspects.is_suspect(owner):
             try:
-                async with asyncio.timeout(_ALONE_SECONDS):
+                async with asyncio.timeout(poison.ALONE_SECONDS):
                     return await self._first(self._free_alone, alone=True)
             except TimeoutError:  # others hold those places for long
                 self._suspects.acquit(owner)

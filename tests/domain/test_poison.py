@@ -1,0 +1,82 @@
+"""When work is suspected of ending its process, and when it is given up (design: Work that ends its
+process)."""
+
+import pytest
+
+from agentpost.domain import poison
+from agentpost.domain.poison import Suspect
+
+
+@pytest.mark.parametrize(
+    ("deaths", "suspect", "given_up"),
+    [(0, False, False), (1, False, False), (2, True, False), (5, True, False), (6, True, True)],
+)
+def test_what_so_many_deaths_in_a_row_mean(deaths: int, suspect: bool, given_up: bool) -> None:
+    assert (poison.is_suspect(deaths), poison.is_poison(deaths)) == (suspect, given_up)
+
+
+@pytest.mark.parametrize(
+    ("before", "further", "after"), [(0, False, 1), (5, False, 6), (5, True, 1)]
+)
+def test_a_recorded_call_begins_the_count_again(before: int, further: bool, after: int) -> None:
+    assert poison.deaths_in_a_row(before, has_got_further=further) == after
+
+
+@pytest.mark.parametrize(
+    ("deaths", "running", "begins"),
+    [
+        (2, [], True),
+        (2, [Suspect(2, 0)], False),  # one at a time
+        (2, [Suspect(2, 60)], True),  # that one has run for long enough
+        (2, [Suspect(2, 90), Suspect(2, 30)], False),
+        (2, [Suspect(3, 60)], False),  # after more deaths it takes longer
+        (2, [Suspect(3, 600)], True),
+        (2, [Suspect(5, 1e9)], False),  # the last chance is alone to its end
+        (5, [Suspect(2, 1e9)], False),
+        (5, [], True),
+    ],
+)
+def test_suspected_work_begins_apart(deaths: int, running: list[Suspect], begins: bool) -> None:
+    assert poison.may_begin(deaths, running) is begins
+
+
+def history(culprit_seconds: float, innocent_seconds: float, innocents: int) -> dict[int, int]:
+    """Play processes that die of work 0: how many deaths each had at its end, by the rules alone.
+
+    Innocent work needs so many seconds without a death; the culprit ends its process after its own.
+    """
+    deaths = dict.fromkeys(range(innocents + 1), 0)
+    done: dict[int, int] = {}
+    while deaths:
+        begun: dict[int, float] = {}
+        now, died = 0.0, False
+        while deaths and not died:
+            for each in sorted(deaths, key=lambda one: (deaths[one], -one)):
+                if each in begun:
+                    continue
+                running = [
+                    Suspect(deaths[other], now - at)
+                    for other, at in begun.items()
+                    if other in deaths and poison.is_suspect(deaths[other])
+                ]
+                if not poison.is_suspect(deaths[each]) or poison.may_begin(deaths[each], running):
+                    begun[each] = now
+            now += 1
+            for each in [one for one in begun if one in deaths]:
+                if each and now - begun[each] >= innocent_seconds:
+                    done[each] = deaths.pop(each)
+            died = 0 in begun and now - begun[0] >= culprit_seconds
+        for each in [one for one in begun if died and one in deaths]:
+            deaths[each] = poison.deaths_in_a_row(deaths[each], has_got_further=False)
+            if poison.is_poison(deaths[each]):
+                done[each] = deaths.pop(each)
+    return done
+
+
+@pytest.mark.parametrize("culprit_seconds", [1, 30, 90, 900])
+@pytest.mark.parametrize("innocent_seconds", [10, 100, 1000])
+def test_only_the_culprit_is_given_up(culprit_seconds: int, innocent_seconds: int) -> None:
+    ends = history(culprit_seconds, innocent_seconds, innocents=5)
+    assert ends.pop(0) == poison.DEATHS_MAX
+    assert len(ends) == 5
+    assert max(ends.values()) < poison.DEATHS_MAX
