@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.scripted import FILE, Server, run, server
+from tests.cli.scripted import FILE, Server, message, run, server
 from tests.client.scripted import KEY
 
 __all__ = ["server"]
@@ -32,6 +32,23 @@ def test_files_get_overwrites_nothing_in_a_folder(server: Server, tmp_path: Path
         f"agentpost: {tmp_path / 'chart.png'} already exists and was not changed\n"
     )
     assert (tmp_path / "chart.png").read_text() == "mine"
+
+
+def test_only_the_person_names_a_hidden_file(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server does not, whatever it calls a file or a folder."""
+    monkeypatch.chdir(tmp_path)
+    url = f"{server.url}/f"
+    hidden = {**FILE, "file_id": "wrk_1/.ssh/.. /..rc", "name": "..rc", "url": url}
+    server.on("GET /v1/files/wrk_1/.bashrc", {**FILE, "name": ".bashrc", "url": url})
+    server.on("GET /v1/messages/msg_1", message(files=[hidden]))
+    server.on("GET /f", b"evil")
+    assert run("files", "get", "wrk_1/.bashrc").stdout == "saved bashrc\n"
+    (tmp_path / "in").mkdir()
+    assert run("files", "get", "wrk_1/.bashrc", "-o", "in").stdout == "saved in/bashrc\n"
+    assert run("files", "get", "wrk_1/.bashrc", "-o", ".mine").stdout == "saved .mine\n"
+    assert run("files", "get", "msg_1").stdout == "saved ssh/file/rc\n"
 
 
 def test_work_commands(server: Server) -> None:

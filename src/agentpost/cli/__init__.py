@@ -10,6 +10,7 @@ from agentpost import __version__
 from agentpost.cli import streams
 from agentpost.cli.commands import PLACES
 from agentpost.cli.errors import NAME, Program
+from agentpost.cli.printing import print_text
 
 _HELP = ("-h", "--help")
 
@@ -26,7 +27,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"agentpost {__version__}")
+        print_text(f"agentpost {__version__}")
         raise typer.Exit
 
 

@@ -12,6 +12,7 @@ from agentpost.cli.account_data import accounts_delete, accounts_export
 from agentpost.cli.commands import group
 from agentpost.cli.context import AsJson, guarded, show, show_rows, with_context
 from agentpost.cli.errors import say
+from agentpost.cli.printing import print_json, print_text
 from agentpost.cli.reencrypting import db_reencrypt
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def credits_show(account: Account, as_json: AsJson = False) -> None:
     if as_json:
         show({**_account(found), "ledger": moves}, as_json, "")
         return
-    print(f"{found.email}: {_available(found)}")
+    print_text(f"{found.email}: {_available(found)}")
     show_rows(moves, False, ("at", "kind", "amount", "job_id", "note"))
 
 
@@ -218,10 +219,10 @@ def config_show(as_json: AsJson = False) -> None:
     }
     shown["data_dir"] = guarded(lambda: str(settings.data_path))
     if as_json:
-        print(json.dumps(shown, indent=2))
+        print_json(shown, indented=True)
     else:
         for name, value in shown.items():
-            print(f"{name} = {json.dumps(value)}")
+            print_text(f"{name} = {json.dumps(value)}")
     for warning in warnings(settings):
         say(warning)
     refused = list(problems(settings))

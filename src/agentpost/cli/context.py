@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from agentpost.cli.errors import EXIT_USAGE, say
+from agentpost.cli.printing import print_json, print_text
 
 if TYPE_CHECKING:
     from agentpost.services.context import AppContext
@@ -120,7 +120,10 @@ def complain(error: Exception) -> None:
 
 def show(shape: dict[str, Any], as_json: bool, line: str) -> None:
     """One thing: as JSON, or as the line given."""
-    print(json.dumps(shape, indent=2) if as_json else line)
+    if as_json:
+        print_json(shape, indented=True)
+    else:
+        print_text(line)
 
 
 def show_rows(
@@ -134,7 +137,7 @@ def show_rows(
     from agentpost.cli.tables import show_table
 
     if as_json:
-        print(json.dumps(pages.page(rows, next_before), indent=2))
+        print_json(pages.page(rows, next_before), indented=True)
         return
     show_table(columns, [[row[name] for name in columns] for row in rows])
     pages.say_more(next_before)

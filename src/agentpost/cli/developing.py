@@ -16,6 +16,7 @@ from agentpost.agents.reloading import AgentCode
 from agentpost.cli import private_files, serving
 from agentpost.cli.context import complain
 from agentpost.cli.errors import say
+from agentpost.cli.printing import print_text
 from agentpost.observability import logging
 from agentpost.runtime.runs import Run
 from agentpost.server import Server
@@ -184,4 +185,4 @@ def _tell_divergence(run: Run) -> None:
 
 def _tell(text: str) -> None:
     logging.flush()  # what was logged before stands above
-    print(f"agentpost dev: {text}", flush=True)
+    print_text(f"agentpost dev: {text}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Annotated, Final
 
 import typer
 
 from agentpost.cli.context import AsJson, guarded, show_rows, with_context
+from agentpost.cli.printing import print_json, print_text
 
 EXAMPLES: Final = {
     "doctor": """
@@ -43,9 +43,9 @@ def doctor_command(
             finding.as_dict() for finding in with_context(partial(doctor.examine, full=full))
         ]
     if as_json:
-        print(json.dumps({"ok": not findings, "findings": findings}, indent=2))
+        print_json({"ok": not findings, "findings": findings}, indented=True)
     elif not findings:
-        print("Everything open has an owner or a deadline.")
+        print_text("Everything open has an owner or a deadline.")
     else:
         show_rows(findings, False, ("id", "state", "problem"))
     if findings:

@@ -11,6 +11,7 @@ import typer
 
 from agentpost.cli.commands import HEADINGS, PLACES, Commands, Group
 from agentpost.cli.exits import INTERRUPTED
+from agentpost.domain.text import displayable
 
 NAME = "agentpost"
 EXIT_USAGE = 2
@@ -19,9 +20,9 @@ EXIT_USAGE = 2
 def say(text: str) -> None:
     """A line on standard error, in the one shape that errors and notices have.
 
-    ``text`` may come from a server: give what must not drive the terminal through `show.one_line`.
+    ``text`` may come from a server: it is printed without control characters.
     """
-    print(f"{NAME}: {text}", file=sys.stderr, flush=True)
+    print(f"{NAME}: {displayable(text)}", file=sys.stderr, flush=True)
 
 
 def fail(text: str, code: int = 1) -> NoReturn:
@@ -86,7 +87,7 @@ class Program(Group):
 def _wrong_call(error: typer.TyperException) -> int:
     """Show it; the exit code. A group without a command shows its help, as --help does."""
     if type(error).__name__ == "NoArgsIsHelpError":
-        print(error.format_message(), file=sys.stderr)
+        print(displayable(error.format_message()), file=sys.stderr)
         return error.exit_code
     text = " ".join(error.format_message().split())
     text = text if text.endswith((".", "?")) else f"{text}."

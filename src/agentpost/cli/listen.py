@@ -13,6 +13,7 @@ from agentpost.cli import given, listening_places, local_webhooks
 from agentpost.cli.connection import errors_told, resolve
 from agentpost.cli.errors import say
 from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.printing import print_text
 from agentpost.cli.staying import may_pass, pause_after, staying_connected, until_answered
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def listen(
     if print_secret:
         server = resolve(profile)
         with errors_told(server):
-            typer.echo(local_webhooks.secret_of(server))
+            print_text(local_webhooks.secret_of(server))
         return
     names = given.event_names(events)
     target = local_webhooks.checked_url(forward_to) if forward_to is not None else ""
@@ -121,7 +122,7 @@ def _greet(server: Server, target: str, *, as_json: bool) -> None:
         lines.append(f"Signing secret: {local_webhooks.secret_of(server)} (it stays the same)")
     lines.append("Ctrl-C ends it; the next run continues here.")
     for line in lines:
-        typer.echo(line, err=as_json)
+        print_text(line, to_errors=as_json)
 
 
 def _run(

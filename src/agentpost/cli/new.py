@@ -11,6 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from agentpost.cli.errors import say
+from agentpost.cli.printing import print_text
 
 EXAMPLES: Final = {
     "new": """
@@ -105,10 +106,8 @@ def new(
     except OSError as error:
         say(f"{folder} cannot be made: {error.strerror or error}")
         raise typer.Exit(1) from None
-    print(f"Made {folder} with {', '.join(_FILES)}. Next:\n")
-    print(f"  cd {folder}")
-    print("  python -m pytest")
-    print("  agentpost dev")
+    print_text(f"Made {folder} with {', '.join(_FILES)}. Next:\n")
+    print_text(f"  cd {folder}\n  python -m pytest\n  agentpost dev")
 
 
 def _problem(folder: Path) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from agentpost.cli.admin import Account
 from agentpost.cli.commands import group
 from agentpost.cli.context import AsJson, option_value, show, with_context
+from agentpost.cli.printing import print_json, print_text
 
 if TYPE_CHECKING:
     from agentpost.services.context import AppContext
@@ -134,16 +134,17 @@ def explain(
     found = with_context(lambda ctx: timeline.build(ctx, message_id))
     if as_json:
         lines = [line.as_dict() for line in found.lines]
-        print(json.dumps({"message": found.summary, "story": lines}, indent=2))
+        print_json({"message": found.summary, "story": lines}, indented=True)
         return
     for name, value in found.summary.items():
         if name != "jobs" and value is not None:
-            print(f"{name}: {value}")
+            print_text(f"{name}: {value}")
     for job_id, facts in found.summary["jobs"].items():
-        print(f"job {job_id}: " + ", ".join(f"{n} {v}" for n, v in facts.items() if v is not None))
-    print()
+        shown = ", ".join(f"{n} {v}" for n, v in facts.items() if v is not None)
+        print_text(f"job {job_id}: {shown}")
+    print_text()
     for line in found.lines:
-        print(line.as_text())
+        print_text(line.as_text())
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -173,11 +174,13 @@ async def _limits(ctx: AppContext, account: str) -> dict[str, Any]:
 
 def _show_limits(found: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(found, indent=2))
+        print_json(found, indented=True)
         return
     for name, value in found["limits"].items():
-        print(f"{name} = {value}" + ("  (set for this account)" * (name in found["overridden"])))
-    print(f"stored_bytes_now = {found['stored_bytes_now']}")
+        print_text(
+            f"{name} = {value}" + ("  (set for this account)" * (name in found["overridden"]))
+        )
+    print_text(f"stored_bytes_now = {found['stored_bytes_now']}")
 
 
 def _switch(on: bool, as_json: bool) -> None:

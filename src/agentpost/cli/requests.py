@@ -12,7 +12,7 @@ import typer
 from agentpost.cli.commands import group
 from agentpost.cli.connection import errors_told, resolve
 from agentpost.cli.options import AsJson, ProfileName
-from agentpost.cli.printing import print_json
+from agentpost.cli.printing import print_json, print_text
 from agentpost.cli.staying import staying_connected, until_answered
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def show(
     elif curl:
         from agentpost.contract.requests import as_curl
 
-        typer.echo(as_curl(found, server.url))
+        print_text(as_curl(found, server.url))
     else:
         _show(found)
 
@@ -122,7 +122,6 @@ def show(
 def _show(found: LoggedRequestDetails) -> None:
     from agentpost.cli.printing import screen
     from agentpost.cli.request_lines import RequestLines
-    from agentpost.domain.text import displayable
 
     RequestLines(as_json=False).line(found)
     facts = screen()
@@ -138,7 +137,7 @@ def _show(found: LoggedRequestDetails) -> None:
         kept = "" if body else ", not kept" if size else ""
         facts.line(f"{name} body ({size} bytes{kept})", style="bold")
         if body:
-            typer.echo(displayable(_pretty(body)))
+            print_text(_pretty(body))
 
 
 def _pretty(body: str) -> str:

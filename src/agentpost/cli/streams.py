@@ -6,6 +6,8 @@ import os
 import sys
 from contextlib import suppress
 
+from agentpost.cli.printing import print_text
+
 
 def open_missing() -> None:
     """Open the null device in place of each standard stream that is closed. Otherwise the next file
@@ -29,7 +31,7 @@ def announce(text: str) -> None:
     """Print a text that nobody needs; from then on an output that takes none leads nowhere, so that
     the end of the program does not fail with what is left of it."""
     try:
-        print(text, flush=True)
+        print_text(text)
     except OSError:
         with suppress(OSError):
             nowhere = os.open(os.devnull, os.O_WRONLY)

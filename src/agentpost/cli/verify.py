@@ -7,7 +7,6 @@ second Ctrl-C stops the cleanup.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -19,6 +18,7 @@ import typer
 
 from agentpost.cli.errors import fail
 from agentpost.cli.interruption import Interruption
+from agentpost.cli.printing import print_json
 from agentpost.cli.verify_report import announce, close, count, report, show_list, tell
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
             with screen.waiting("Taking away what was made…"):
                 left = leave(probe)
         if as_json:
-            typer.echo(json.dumps(report(options.url, probe, results, left), ensure_ascii=False))
+            print_json(report(options.url, probe, results, left))
         else:
             close(screen, probe, results, left)
         if interruption.pressed:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
+from agentpost.cli.printing import print_json
 
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
@@ -115,7 +114,7 @@ def show_list(screen: Screen, groups: Sequence[Group], as_json: bool) -> None:
             for group in groups
             for each in group.checks
         ]
-        typer.echo(json.dumps(shown, ensure_ascii=False))
+        print_json(shown)
         return
     for group in groups:
         messages = f" · sends: {', '.join(group.sends)}" if group.sends else ""

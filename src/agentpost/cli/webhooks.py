@@ -13,7 +13,7 @@ from agentpost.cli.connection import connected
 from agentpost.cli.errors import say
 from agentpost.cli.options import AsJson, Before, Limit, ProfileName
 from agentpost.cli.pages import first, show_page
-from agentpost.cli.printing import print_json, screen
+from agentpost.cli.printing import print_json, print_text, screen
 
 if TYPE_CHECKING:
     from agentpost_client import Client
@@ -136,7 +136,7 @@ def show(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName 
     _show_endpoint(found)
     rows = [_delivery_row(each) for each in found.recent_deliveries]
     if rows:
-        typer.echo()
+        print_text()
     _table(_DELIVERY_COLUMNS, rows, "nothing was sent to it yet")
 
 

@@ -11,6 +11,7 @@ from agentpost.domain.limits import (
     REQUEST_PATH_KEPT_CHARACTERS_MAX,
 )
 from agentpost.domain.records import RequestRecord
+from agentpost.domain.text import displayable_json
 from agentpost.domain.times import iso
 
 LEFT_OUT: Final = "…"
@@ -121,8 +122,9 @@ def as_curl(one: SentRequest, api: str) -> str:
     missing = _missing_of_body(one)
     if one.request_bytes:
         lines.append('-H "Content-Type: application/json"')
-        body = "@body.json" if missing or not one.request_body else shlex.quote(one.request_body)
-        lines.append(f"-d {body}")
+        # White space of JSON or not: no terminal takes a carriage return for that.
+        body = displayable_json((one.request_body or "").replace("\r", ""))
+        lines.append(f"-d {'@body.json' if missing or not body else shlex.quote(body)}")
     notes = [missing] if missing else []
     if LEFT_OUT in one.path or len(one.path) >= REQUEST_PATH_KEPT_CHARACTERS_MAX:
         notes.append("# The address is not complete: put back what was left out of it.")

@@ -59,6 +59,12 @@ def displayable(text: str, instead: str = "", *, lines: bool = True) -> str:
     return (_HIDDEN_IN_TEXT if lines else _HIDDEN_IN_LINE).sub(instead, text)
 
 
+def displayable_json(text: str) -> str:
+    """JSON with each character that `displayable` leaves out of a text written as an escape: the
+    same value, and nothing that drives a terminal."""
+    return _HIDDEN_IN_TEXT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def human_size(size: int) -> str:
     """Bytes for people, such as ``12.3 kB``; a unit is a thousand of the one before."""
     if size == 1:

@@ -203,8 +203,8 @@ def _verified_email(ctx: AppContext, claims: Document) -> str:
         address = users.normal_email(check_mail_address(email if isinstance(email, str) else ""))
     except ValueError:
         raise _Refused(f"{_name(ctx)} does not tell your e-mail address.") from None
-    verified = not settings.oidc_verified_claim or claims.get(settings.oidc_verified_claim)
-    if verified not in (True, "true"):
+    claim = settings.oidc_verified_claim
+    if claim and claims.get(claim) is not True:
         raise _Refused(f"{_name(ctx)} has not verified your e-mail address {address}.")
     return address
 
@@ -286,7 +286,7 @@ async def _claims(ctx: AppContext, metadata: Document, tokens: Document, nonce: 
         raise _broken(ctx, "it sent no token")
     try:
         claims = await _verified(ctx, metadata, token, access, nonce, _KEPT)
-    except _UnknownKey:  # it may have new ones
+    except _OtherKey:  # it may have new ones
         claims = await _verified(ctx, metadata, token, access, nonce, _KEYS_AGAIN)
     page = metadata.get("userinfo_endpoint")
     if ctx.settings.oidc_email_claim in claims or not (
@@ -299,8 +299,9 @@ async def _claims(ctx: AppContext, metadata: Document, tokens: Document, nonce: 
     return {**more, **claims}
 
 
-class _UnknownKey(OidcError):
-    """The token is signed with a key that we have not."""
+class _OtherKey(OidcError):
+    """The token is signed with a key that we do not have, or do not have any more: a provider may
+    give a new key the id of an old one."""
 
 
 async def _verified(
@@ -308,7 +309,7 @@ async def _verified(
 ) -> Document:
     from authlib.oidc.core import CodeIDToken
     from joserfc import jwt
-    from joserfc.errors import InvalidKeyIdError, JoseError
+    from joserfc.errors import BadSignatureError, InvalidKeyIdError, JoseError
     from joserfc.jwk import KeySet
 
     jwks = await _document(ctx, metadata["jwks_uri"], kept)
@@ -326,9 +327,10 @@ async def _verified(
         decoded = jwt.decode(token, keys, algorithms=_ALGORITHMS)
         claims = CodeIDToken(decoded.claims, decoded.header, rules, params)
         claims.validate(now=ctx.clock.now() // SECOND, leeway=_LEEWAY_SECONDS)
-    except InvalidKeyIdError as error:
-        broken = _broken(ctx, "its token has an unknown key")
-        raise _UnknownKey(str(broken), broken.reason) from error
+    except (InvalidKeyIdError, BadSignatureError) as error:
+        unknown = isinstance(error, InvalidKeyIdError)
+        broken = _broken(ctx, f"its token has {'an unknown key' if unknown else 'a bad signature'}")
+        raise _OtherKey(str(broken), broken.reason) from error
     except (JoseError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise _broken(ctx, f"its token is not valid ({type(error).__name__})") from error
     return dict(claims)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -12,6 +13,7 @@ from uuid import uuid4
 FALLBACK_NAME = "file"
 _INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _JOINERS = "\u200c\u200d"  # emoji and Persian need them
+_AT_THE_ENDS = re.compile(r"^[\s.]+|\s+$")
 
 
 def place_for(name: str, into: Path) -> Path:
@@ -23,10 +25,11 @@ def place_for(name: str, into: Path) -> Path:
 
 
 def local_name(name: str) -> str:
-    """The last part of a name, without characters that nobody sees; the server's rule for names."""
+    """The last part of a name, without characters that nobody sees and without dots at its
+    beginning: a server does not choose the name of a hidden file, such as ``.bashrc``."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    cleaned = "".join(c for c in last if c in _JOINERS or category(c) not in _INVISIBLE).strip()
-    return FALLBACK_NAME if cleaned in ("", ".", "..") else cleaned
+    visible = "".join(c for c in last if c in _JOINERS or category(c) not in _INVISIBLE)
+    return _AT_THE_ENDS.sub("", visible) or FALLBACK_NAME
 
 
 class PartialFile:
