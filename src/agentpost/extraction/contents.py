@@ -2,8 +2,8 @@
 
 Run as a program, this module reads the file from its input and writes to its output, as JSON, what
 `look` returns, or ``{"error": …}`` with a sentence for the user. With ``page`` it writes a page of
-a zipped site, with its styles and pictures inside it; with ``drawn`` the slides or the pages of a
-document as one web page.
+a zipped site, with its styles and pictures inside it; with ``drawn`` a Word document as one web
+page.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ async def look(
     - ``sheets``: ``sheets``, each with ``title``, ``rows`` and ``more``; ``more_sheets``
     - ``document``: ``text`` in Markdown, ``more``
     - ``slides``: ``slides``, each with ``title``, ``lines``, ``picture`` (a data URL or None) and
-      ``charts``; ``more``
+      ``charts``; ``more``; ``picture`` of all slides, where the file has one
     - ``archive``: ``members`` (pairs of name and size), ``count``, ``pages`` (of a site, else none)
 
     Or ``error`` alone, for a file that cannot be shown so.
@@ -59,21 +59,17 @@ async def page(
     return await apart.run(__name__, ["page", name, member], content, launch) or None
 
 
-async def drawn(
-    kind: str, name: str, content: AsyncIterator[bytes], launch: Sequence[str] = ()
-) -> bytes:
-    """A presentation (``slides``) or Word document (``document``) as one web page without scripts,
-    or a page that says why there is none."""
-    made = await apart.run(__name__, ["drawn", name, kind], content, launch)
-    return made or sentence(_FAILED.format(name=name))
+async def drawn(name: str, content: AsyncIterator[bytes], launch: Sequence[str] = ()) -> bytes:
+    """A Word document as one web page without scripts, or a page that says why there is none."""
+    page = await apart.run(__name__, ["drawn", name], content, launch)
+    return page or sentence(_FAILED.format(name=name))
 
 
 def can_draw(kind: str) -> bool:
-    """Whether the packages for it are installed."""
-    from agentpost.extraction import document_pages, slide_pages
+    """Whether it is a Word document, and the packages for it are installed."""
+    from agentpost.extraction import document_pages
 
-    drawers = {"slides": slide_pages, "document": document_pages}
-    return kind in drawers and drawers[kind].is_possible()
+    return kind == "document" and document_pages.is_possible()
 
 
 def sentence(text: str) -> bytes:
@@ -84,17 +80,15 @@ def sentence(text: str) -> bytes:
     return f'<!doctype html><meta charset=utf-8><p style="{look}">{escape(text)}'.encode()
 
 
-def _drawn(path: Path, kind: str, name: str) -> bytes:
-    from agentpost.extraction import document_pages, slide_pages
+def _drawn(path: Path, name: str) -> bytes:
+    from agentpost.extraction import document_pages
 
     try:
         with only_unreadable(name):
             with Archive(path, name) as archive:
-                main = {"slides": "ppt/presentation.xml", "document": "word/document.xml"}[kind]
-                if main not in archive.members:
+                if "word/document.xml" not in archive.members:
                     raise Unreadable(f"{name} is damaged")
-            page = slide_pages.page if kind == "slides" else document_pages.page
-            return page(path).encode()
+            return document_pages.page(path).encode()
     except Unreadable as unreadable:
         return sentence(f"{unreadable}.")
 
@@ -181,7 +175,7 @@ def _main() -> None:
         file.flush()
         path = Path(file.name)
         if kind == "drawn":
-            sys.stdout.buffer.write(_drawn(path, sys.argv[3], name))
+            sys.stdout.buffer.write(_drawn(path, name))
             return
         if kind != "page":
             sys.stdout.write(json.dumps(_made(path, kind, name)))

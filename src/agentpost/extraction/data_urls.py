@@ -10,7 +10,6 @@ _SUM_BYTES_MAX: Final = 6_000_000
 _PIXELS_MAX: Final = 40_000_000
 _SIDE: Final = 960
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
-_WHOLE: Final = (0.0, 0.0, 0.0, 0.0)
 
 
 class Pictures:
@@ -19,9 +18,8 @@ class Pictures:
     def __init__(self) -> None:
         self._bytes = 0
 
-    def url(self, content: bytes, crop: tuple[float, ...] = _WHOLE) -> str | None:
-        """No larger than it is shown, ``crop`` left, top, right and bottom parts of it cut off;
-        None when it cannot be read, or there were too many."""
+    def url(self, content: bytes) -> str | None:
+        """No larger than it is shown; None when it cannot be read, or there were too many."""
         from PIL import Image
 
         if self._bytes > _SUM_BYTES_MAX:
@@ -31,16 +29,6 @@ class Pictures:
                 if opened.width * opened.height > _PIXELS_MAX:
                     return None
                 small = opened.convert("RGBA")
-                left, top, right, bottom = (min(max(each, 0.0), 0.95) for each in crop)
-                wide, tall = small.size
-                small = small.crop(
-                    (
-                        int(wide * left),
-                        int(tall * top),
-                        max(int(wide * (1 - right)), int(wide * left) + 1),
-                        max(int(tall * (1 - bottom)), int(tall * top) + 1),
-                    )
-                )
                 small.thumbnail((_SIDE, _SIDE))
                 made = io.BytesIO()
                 small.save(made, "WEBP", quality=82)

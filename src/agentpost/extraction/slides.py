@@ -1,4 +1,5 @@
-"""The slides of a presentation as a page shows them: their texts, and a picture of each."""
+"""The slides of a presentation as a page shows them: their texts and first pictures, or one picture
+of all slides where the program that wrote the file left it as the file's thumbnail."""
 
 from __future__ import annotations
 
@@ -15,6 +16,10 @@ _LINE_CHARACTERS: Final = 160
 _PICTURE_BYTES_MAX: Final = 10_000_000
 _PIXELS_MAX: Final = 40_000_000
 _SIDE: Final = 480
+_SHEET_WIDTH_MIN: Final = 640
+"""A narrower thumbnail is the icon of the first slide that PowerPoint leaves."""
+_SHEET_SIDE: Final = 2_400
+_THUMBNAIL: Final = "docProps/thumbnail.jpeg"
 _QUALITY: Final = 80
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 
@@ -36,7 +41,10 @@ def read(archive: Archive) -> dict[str, Any]:
                 "charts": charts,
             }
         )
-    return {"slides": shown, "more": max(0, len(members) - SLIDES_MAX)}
+    sheet = None
+    if _THUMBNAIL in archive.members:
+        sheet = _small(archive, _THUMBNAIL, _SHEET_SIDE, _SHEET_WIDTH_MIN)
+    return {"slides": shown, "more": max(0, len(members) - SLIDES_MAX), "picture": sheet}
 
 
 def _related(archive: Archive, member: str) -> tuple[list[str], int]:
@@ -60,8 +68,9 @@ def _related(archive: Archive, member: str) -> tuple[list[str], int]:
     return pictures, charts
 
 
-def _small(archive: Archive, member: str) -> str | None:
-    """A picture as a data URL, no larger than a thumbnail; None when it cannot be read."""
+def _small(archive: Archive, member: str, side: int = _SIDE, width_min: int = 0) -> str | None:
+    """A picture as a data URL, no larger than ``side`` pixels; None when it cannot be read or is
+    narrower than ``width_min``."""
     try:
         from PIL import Image
     except ImportError:
@@ -71,11 +80,11 @@ def _small(archive: Archive, member: str) -> str | None:
         return None
     try:
         with Image.open(io.BytesIO(content), formats=_FORMATS) as picture:
-            if picture.width * picture.height > _PIXELS_MAX:
+            if picture.width * picture.height > _PIXELS_MAX or picture.width < width_min:
                 return None
-            picture.draft("RGB", (_SIDE, _SIDE))
+            picture.draft("RGB", (side, side))
             small = picture.convert("RGBA")
-            small.thumbnail((_SIDE, _SIDE))
+            small.thumbnail((side, side))
             flat = Image.new("RGB", small.size, "white")
             flat.paste(small, mask=small)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):

@@ -137,16 +137,13 @@ def is_drawn(file: FileRecord) -> bool:
 
 
 async def drawn(ctx: AppContext, file: FileRecord) -> bytes | None:
-    """The slides or pages of an Office document as a web page, to be framed without rights; None
-    for other files. Raises ``not_found``, `Overloaded`."""
+    """A Word document as a web page, to be framed without rights; None for other files. Raises
+    ``not_found``, `Overloaded`."""
     if not is_drawn(file):
         return None
     async with _turn(file.account_id):
         return await contents.drawn(
-            look_of(file).value,
-            file.name,
-            _content(ctx, file, file.size),
-            step_places.launch(ctx.settings),
+            file.name, _content(ctx, file, file.size), step_places.launch(ctx.settings)
         )
 
 

@@ -85,7 +85,7 @@ async def _of_text(ctx: AppContext, file: FileRecord) -> dict[str, Any]:
 
 
 async def frame(ctx: AppContext, request: Request, viewer: Viewer) -> View:
-    """A made web page, one of a zipped site, slides or a Word document, without rights; raises
+    """A made web page, one of a zipped site or a Word document, without rights; raises
     ``not_found``."""
     file = await shown_files.find(ctx, viewer.account_id, _file_id(request))
     member = request.query_params.get("page", "")[:_MEMBER_CHARACTERS_MAX]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from PIL import Image
 from pptx import Presentation
 
 from agentpost.agents import File, JobFailed
@@ -18,6 +20,8 @@ from agentpost.agents.offline.making.deck.arrange import arranged
 from agentpost.agents.offline.making.deck.pages import Text
 from agentpost.agents.offline.making.deck.slides import Layout, Outline, Slide
 from agentpost.agents.offline.making.maker import Inputs
+from agentpost.extraction import slides
+from agentpost.extraction.office import Archive
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 
@@ -91,6 +95,11 @@ def test_a_deck_has_as_many_slides_as_were_asked_for(
     assert making.check_pptx(shown, planned) == making.check_pdf(printed, planned) == count
     written: Any = Presentation(io.BytesIO(deck.read_bytes()))
     assert len(list(written.slides)) == count
+    with Archive(deck, deck.name) as archive:
+        preview = slides.read(archive)
+    picture = Image.open(io.BytesIO(b64decode(preview["picture"].partition(",")[2])))
+    rows = -(-count // 2)
+    assert picture.size == (1292, rows * 372 - 12)
 
 
 @pytest.mark.parametrize("count", range(2, 16))

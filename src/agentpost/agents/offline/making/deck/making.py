@@ -71,9 +71,12 @@ def pages_of(outline: Outline, height: float = 540.0) -> list[Page]:
 def write_pptx(planned: dict[str, Any], files: Sequence[File]) -> bytes:
     """A step: the .pptx of an outline."""
     outline = msgspec.convert(planned, Outline)
+    pages, images = pages_of(outline), paths(files)
     return pptx_writer.build(
-        pages_of(outline), paths(files), accent=outline.accent, title=outline.title,
-        language=outline.language,
+        pages, images, accent=outline.accent, title=outline.title, language=outline.language,
+        thumbnail=typeset.sheet(
+            pages, images, accent=outline.accent, language=outline.language
+        ),
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from agentpost.agents.offline.making.deck.pages import (
 from agentpost.agents.offline.style.languages import language as language_of
 
 if TYPE_CHECKING:
+    from pptx.presentation import Presentation
     from pptx.slide import Slide
 
 _EMU = 12700
@@ -29,9 +30,16 @@ _STYLE = "{http://schemas.openxmlformats.org/presentationml/2006/main}style"
 
 
 def build(
-    pages: Sequence[Page], images: Sequence[Path], *, accent: str | None, title: str, language: str
+    pages: Sequence[Page],
+    images: Sequence[Path],
+    *,
+    accent: str | None,
+    title: str,
+    language: str,
+    thumbnail: bytes,
 ) -> bytes:
-    """The .pptx file. ``images`` are pictures by their number in the pages."""
+    """The .pptx file. ``images`` are pictures by their number in the pages, ``thumbnail`` is a JPEG
+    that previews show."""
     palette = colours(accent)
     deck, layouts = template.presentation(palette)
     deck.core_properties.title = title
@@ -40,9 +48,24 @@ def build(
     for page in pages:
         slide = deck.slides.add_slide(layouts[page.layout])
         _Slide(slide, page, accent, images, language).draw()
+    _set_thumbnail(deck, thumbnail)
     buffer = io.BytesIO()
     deck.save(buffer)
     return buffer.getvalue()
+
+
+def _set_thumbnail(deck: Presentation, jpeg: bytes) -> None:
+    """Put the picture in the place of the one that the library's empty file brings."""
+    from pptx.opc.constants import CONTENT_TYPE, RELATIONSHIP_TYPE
+    from pptx.opc.package import Part
+    from pptx.opc.packuri import PackURI
+
+    package = deck.part.package
+    for reference, relation in list(package._rels.items()):
+        if relation.reltype == RELATIONSHIP_TYPE.THUMBNAIL:
+            package.drop_rel(reference)
+    part = Part(PackURI("/docProps/thumbnail.jpeg"), CONTENT_TYPE.JPEG, package, jpeg)
+    package.relate_to(part, RELATIONSHIP_TYPE.THUMBNAIL)
 
 
 class _Slide:

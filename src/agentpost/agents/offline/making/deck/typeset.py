@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,6 +13,9 @@ from agentpost.agents.base import JobFailed
 from agentpost.agents.offline.making.deck.pages import Page, Picture, Plot, colours, series
 from agentpost.agents.offline.style.typeset import Typeset, typeset
 
+_SHEET_SLIDES = 12
+_SHEET_SLIDE_WIDTH = 640
+_GAP = 12
 _LAYOUT = Path(__file__).with_name("slides.typ")
 
 
@@ -52,6 +56,30 @@ def build(
         )
     except typst.TypstError as error:
         raise JobFailed("The slides could not be typeset.") from error
+
+
+def sheet(
+    pages: Sequence[Page], images: Sequence[Path], *, accent: str | None, language: str
+) -> bytes:
+    """The first slides in two columns, as one JPEG: the deck's thumbnail, which previews show."""
+    from PIL import Image
+
+    shown = pages[:_SHEET_SLIDES]
+    typeset_pages = build(
+        shown, images, accent=accent, language=language, form="png", wide=_SHEET_SLIDE_WIDTH
+    ).pages
+    slides = [Image.open(io.BytesIO(page)).convert("RGB") for page in typeset_pages]
+    wide, tall = slides[0].size
+    columns = min(2, len(slides))
+    rows = -(-len(slides) // columns)
+    size = (columns * (wide + _GAP) - _GAP, rows * (tall + _GAP) - _GAP)
+    picture = Image.new("RGB", size, "#d7dbde")
+    for number, slide in enumerate(slides):
+        row, column = divmod(number, columns)
+        picture.paste(slide, (column * (wide + _GAP), row * (tall + _GAP)))
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=85)
+    return buffer.getvalue()
 
 
 def _assets(images: Sequence[Path], pages: Sequence[Page]) -> dict[int, tuple[str, bytes]]:
