@@ -1,15 +1,23 @@
 """What the first start prints fits the agent that is served."""
 
 import json
+import re
 import shlex
+import shutil
+import stat
 import sys
 from pathlib import Path
 
+import httpx2
 import pytest
 
-from agentpost.cli.welcome import welcome
+from agentpost.cli.welcome import FIRST_START, welcome
 from agentpost.server import start
 from agentpost.settings import load_settings
+from tests.cli.terminals import terminal
+from tests.e2e.caller import Caller
+from tests.e2e.server import AgentServer
+from tests.servers import empty_sqlite
 
 
 @pytest.mark.anyio
@@ -30,11 +38,53 @@ async def test_the_first_message_is_one_of_the_agents_own(
     server = await start(settings)
     try:
         printed = welcome(server, settings)
+        path = settings.data_path / FIRST_START
+        assert str(path) in printed
+        steps = path.read_text()
     finally:
         assert await server.stop()
-    commands = printed.replace("\\\n", "").splitlines()
+    commands = steps.replace("\\\n", "").splitlines()
     curl = next(shlex.split(line) for line in commands if line.startswith("  curl "))
     assert json.loads(curl[curl.index("-d") + 1]) == {"message": text}
     send = shlex.split(commands[-1])
     assert send[1:] == ["send", text, "--save", "."]
-    assert "sales.csv" not in printed
+    assert "sales.csv" not in steps
+
+
+def test_a_log_gets_no_secret_of_the_first_start(tmp_path: Path) -> None:
+    """They are in a file, which only the server's user may read; a second start says nothing."""
+    server = AgentServer(tmp_path / "first", bootstrap_api_key="").start()
+    try:
+        kept = server.home / "data" / FIRST_START
+        steps, log = kept.read_text(), server.log_file.read_text()
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+        assert f"  {kept}\n" in log
+        assert "svc_key_" not in log
+        assert "/login/" not in log
+        key = re.findall(r"svc_key_\w+", steps)[0]
+        assert Caller(server, key).call("GET", "/v1/me").status_code == 200
+        (link,) = re.findall(rf"{server.url}/login/\S+", steps)
+        assert httpx2.get(link).status_code == 200
+        kept.unlink()
+        server.stop()
+        server.start()
+        assert not kept.exists()
+    finally:
+        server.stop()
+
+
+def test_a_terminal_gets_all_of_it(tmp_path: Path) -> None:
+    """To paste: nothing is written then."""
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    shutil.copyfile(empty_sqlite(), data / "agentpost.db")
+    environment = {"AGENTPOST_DATA_DIR": str(data), "AGENTPOST_BOOTSTRAP_API_KEY": ""}
+    with terminal(
+        environment, "serve", "--port", "0", "--agent", "tests.e2e.agents:agent"
+    ) as shown:
+        shown.until("Its API key is shown only now:")
+        assert "svc_key_" in shown.until("curl -s http://127.0.0.1:")
+        shown.until("/v1/messages")
+        shown.type("\x03")
+        assert shown.end() in (0, 130)
+    assert not (data / FIRST_START).exists()

@@ -8,31 +8,65 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from agentpost.server import Server
+from agentpost.cli import private_files
+from agentpost.server import FirstAccount, Server
+from agentpost.services.accounts import DEFAULT_EMAIL
 from agentpost.services.sessions import LOGIN_LINK_SECONDS
 from agentpost.settings import Settings
 
+FIRST_START: Final = "first-start.txt"
+"""In the data folder: what a first start without a terminal would have printed."""
 SAMPLE = "month,revenue\nJan,120\nFeb,135\nMar,128\nApr,151\nMay,170\nJun,182\n"
 
 
 def welcome(server: Server, settings: Settings) -> str:
-    """A few lines for the terminal. A generated key is shown here and nowhere else."""
-    url = settings.public_url
-    lines = [f"agentpost is ready at {url}   (agent: {server.ctx.agent_name})"]
-    first = server.first
-    log_in = f"{_operator(settings)} login-link"
-    if first is None:
-        lines += [
-            f"dashboard: {settings.public_app_url}/dashboard   (sign in by: {log_in})",
-            f"data: {settings.data_path}",
-        ]
+    """A few lines for the terminal. A generated key is shown on the first start and never again.
+
+    Where standard output is no terminal it is kept in a log, which more people read than may have
+    the key and the login link: these are written to `FIRST_START` in the data folder instead.
+    """
+    lines = [f"agentpost is ready at {settings.public_url}   (agent: {server.ctx.agent_name})"]
+    if server.first is None:
+        place = f"{settings.public_app_url}/dashboard"
+        lines.append(f"dashboard: {place}   (sign in by: {_operator(settings)} login-link)")
+    lines.append(f"data: {settings.data_path}")
+    if server.first is None:
         return "\n".join(lines)
+    steps = _first_steps(server, server.first, settings)
+    return "\n".join(lines + (steps if sys.stdout.isatty() else _written(steps, settings)))
+
+
+def _written(steps: list[str], settings: Settings) -> list[str]:
+    """Write the first steps to a file; what is printed instead of them."""
+    path = settings.data_path / FIRST_START
+    try:
+        private_files.write(path, "\n".join(steps).strip() + "\n")
+    except OSError as error:
+        why = error.strerror or error
+        return [
+            "",
+            f"A default account was created, but {path} cannot be written ({why}).",
+            "Make another API key and a link to the dashboard:",
+            f"  {_operator(settings)} keys create --account {DEFAULT_EMAIL} --name first",
+            f"  {_operator(settings)} login-link",
+        ]
+    return [
+        "",
+        "A default account was created. This is no terminal, so its API key, a link to the",
+        "dashboard and a first message to try are in a file that only this user may read:",
+        f"  {path}",
+        "Keep the key elsewhere, then delete the file.",
+    ]
+
+
+def _first_steps(server: Server, first: FirstAccount, settings: Settings) -> list[str]:
+    """The key, the login link, and a first message in two forms."""
+    url = settings.public_url
     generated = not settings.bootstrap_api_key.get_secret_value()
     key = first.key.secret if generated else "$AGENTPOST_BOOTSTRAP_API_KEY"
-    lines += [
-        f"data: {settings.data_path}",
+    lines = [
         "",
         "A default account was created. Its API key is shown only now:"
         if generated
@@ -41,23 +75,21 @@ def welcome(server: Server, settings: Settings) -> str:
     if generated:
         lines.append(f"  {key}")
     if first.login is not None:
-        minutes = LOGIN_LINK_SECONDS // 60
-        text = f"Open the dashboard; this link works once, for {minutes} minutes:"
         lines += [
             "",
-            text,
+            f"Open the dashboard; this link works once, for {LOGIN_LINK_SECONDS // 60} minutes:",
             f"  {first.login.url}",
-            f"  (another: {log_in})",
+            f"  (another: {_operator(settings)} login-link)",
         ]
     body, commands = _example(server.ctx.examples)
-    lines += [
+    quote = "'" if generated else '"'
+    return [
+        *lines,
         "",
         "Try it: send a message in another terminal:",
         "",
         f"  curl -s {url}/v1/messages \\",
-        f"    -H 'Authorization: Bearer {key}' \\"
-        if generated
-        else f'    -H "Authorization: Bearer {key}" \\',
+        f"    -H {quote}Authorization: Bearer {key}{quote} \\",
         f"    -d {shlex.quote(json.dumps(body, ensure_ascii=False))}",
         "",
         "or, with live progress:",
@@ -66,7 +98,6 @@ def welcome(server: Server, settings: Settings) -> str:
         *(f"  {command}" for command in commands),
         "",
     ]
-    return "\n".join(lines)
 
 
 def _example(examples: tuple[str, ...] | None) -> tuple[dict[str, Any], list[str]]:
