@@ -39,6 +39,10 @@ async def work(job: Job, words: list[str]) -> str:
                 return str(await job.step(spin))
             case ["hoard"]:
                 return str(await job.step(hoard))
+            case ["leak", mib]:
+                return str(await job.step(leak, int(mib)))
+            case ["fill", mib]:
+                return str(await job.step(fill, int(mib)))
             case ["environment"]:
                 return json.dumps(await job.step(environment))
     except Exception as error:
@@ -63,6 +67,20 @@ def spin() -> int:
 def hoard() -> int:
     """Ask for more memory than a worker may have."""
     return len(bytearray(2 * 1024**3))
+
+
+leaked: list[bytearray] = []
+
+
+def leak(mib: int) -> int:
+    """Keep memory after the end, as a module does that forgets to give it back."""
+    leaked.append(bytearray(mib << 20))
+    return os.getpid()
+
+
+def fill(mib: int) -> int:
+    """Use memory and give it back."""
+    return len(bytearray(mib << 20)) and os.getpid()
 
 
 def environment() -> dict[str, str]:

@@ -96,6 +96,23 @@ def test_a_step_has_a_limit_of_memory(strict_server: AgentServer, callers: Calle
     assert result(caller, caller.send("hoard")).endswith(reported)
 
 
+def test_a_step_runs_where_the_leak_of_another_account_is_not(
+    strict_server: AgentServer, callers: Callers
+) -> None:
+    leaking, other = callers(strict_server), callers(strict_server, strict_server.new_key("tidy"))
+
+    def run(caller: Caller, words: str) -> str:
+        return result(caller, caller.send(words, conversation=words))
+
+    leaked = run(leaking, "leak 150")  # less than half of what its process may have
+    assert run(leaking, "leak 1") == leaked
+    filled = run(other, "fill 350")
+    assert filled != leaked
+    assert filled.isdecimal(), "it ran, in a fresh process"
+    leaked = run(leaking, "leak 300")
+    assert run(other, "fill 1") != leaked, "what a leak has filled is not used again"
+
+
 def test_reading_a_file_has_a_limit_of_time(strict_server: AgentServer, callers: Callers) -> None:
     answer = callers(strict_server).send("read", files=[csv("a,b\n1,2\n")])
     assert answer["status"] == "completed"

@@ -35,6 +35,16 @@ def leave(): sys.exit("enough")
 def crash(): os._exit(3)
 def segfault(): ctypes.string_at(0)
 def hoard(size): return len(bytearray(size))
+def hoard_otherwise(size):
+    try:
+        return hoard(size)
+    except MemoryError as error:
+        raise OwnError("no", "memory") from error
+
+leaked = []
+def leak(size):
+    leaked.append(bytearray(size))
+    return os.getpid()
 def names(): return sorted(os.environ)
 def keep(): return tempfile.mkstemp()[1]
 def nap(seconds): time.sleep(seconds)

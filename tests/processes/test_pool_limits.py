@@ -148,6 +148,29 @@ async def test_a_worker_that_takes_too_much_memory_dies(bench: Callable[..., Ben
     assert await unlimited.call("hoard", 512 * 1024**2) == 512 * 1024**2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+@pytest.mark.parametrize("hoard", ["hoard", "hoard_otherwise"])
+async def test_a_call_that_lacks_memory_where_others_left_little_has_a_fresh_process(
+    bench: Callable[..., Bench], hoard: str
+) -> None:
+    one = bench(memory_bytes=384 * 1024**2)
+    full = await one.call("leak", 120 * 1024**2)
+    assert await one.call(hoard, 280 * 1024**2, account="b") == 280 * 1024**2
+    assert await one.call("pid") != full
+    with pytest.raises(Exception, match=r"ran out of memory|no-memory"):  # in the fresh one, too
+        await one.call(hoard, 512 * 1024**2, account="b")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+async def test_a_worker_whose_memory_stays_high_is_replaced(bench: Callable[..., Bench]) -> None:
+    one = bench(memory_bytes=384 * 1024**2)
+    pid = await one.call("leak", 50 * 1024**2)
+    await one.call("hoard", 250 * 1024**2)  # given back
+    assert await one.call("leak", 50 * 1024**2) == pid
+    assert await one.call("leak", 100 * 1024**2) == pid, "it has half of its memory yet"
+    assert await one.call("pid", account="b") != pid
+
+
 async def test_a_worker_gets_what_is_listed_of_the_environment(
     bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,10 @@ class LimitExceeded(WorkerDied):
     """The function used more CPU time or memory than a call may; the text names the setting."""
 
 
+class OutOfMemory(LimitExceeded):
+    """The limit was of memory, which earlier calls of the process may have filled."""
+
+
 class NoWorker(WorkerDied):
     """No process could be started, or kept; the function was not called."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import fcntl
+import gc
 import io
 import os
 import resource
@@ -20,6 +21,8 @@ from typing import Final
 
 _PARENT_CHECK_SECONDS: Final = 0.5
 _PR_SET_PDEATHSIG: Final = 1
+_FULL_SHARE: Final = 0.5
+"""A process that holds more of its memory takes no further call."""
 
 
 def take_channel() -> socket.socket:
@@ -82,6 +85,24 @@ def limit_memory(limit: int | None) -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         most = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def has_filled_memory(limit: int | None) -> bool:
+    """Whether this process holds so much of its limited memory, although nothing runs in it, that
+    a next call might lack it."""
+    if limit is None or sys.platform != "linux":
+        return False
+    most = int(limit * _FULL_SHARE)
+    if _written_bytes() <= most:
+        return False
+    gc.collect()
+    return _written_bytes() > most
+
+
+def _written_bytes() -> int:
+    """What the limit counts (see `limit_memory`)."""
+    with Path("/proc/self/statm").open() as sizes:
+        return int(sizes.read().split()[5]) * resource.getpagesize()
 
 
 def go_first_when_memory_is_short() -> None:

@@ -9,13 +9,15 @@ values text, "key": step key, "into": path | None, "cpu": seconds | None}``, for
 with ``"given": [path]`` besides and ``"into": bool``: its files come as descriptors
 (`agentpost.processes.handing`). It is answered by ``{"begun": true}`` before the function is looked
 for. Each gets one reply: ``{"value": values text}``, ``{"error": described error, "kinds": names of
-its classes, "trace": text}`` or, as the last thing the worker says, ``{"died": reason}``. No
-pickle: what comes back is data.
+its classes, "trace": text}`` or, as the last thing the worker says, ``{"died": reason}``.
+``"lacked_memory": true`` beside an error: it came of that; ``"full": true`` in a reply: the process
+is to be replaced. No pickle: what comes back is data.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import faulthandler
 import importlib
 import json
@@ -41,6 +43,7 @@ from agentpost.processes.confinement import (
     die_of_cpu_time,
     die_with,
     go_first_when_memory_is_short,
+    has_filled_memory,
     limit_memory,
     take_channel,
 )
@@ -99,6 +102,8 @@ def main(parent: int) -> None:
             with contextlib.suppress(AttributeError, OSError, ValueError):
                 sys.stdout.flush()  # whatever the function has made of it
                 sys.stderr.flush()
+            if has_filled_memory(hello["memory_bytes"]):
+                reply["full"] = True
             channel.sendall(frame(reply))
             if "died" in reply:
                 return
@@ -190,7 +195,19 @@ def _failure(error: BaseException) -> dict[str, Any]:
     if isinstance(error, SystemExit):
         error = StepFailed(f"the function called sys.exit({error.code!r})")
     kinds = values.class_names(error)
-    return {"error": values.describe_error(error), "kinds": kinds, "trace": trace}
+    reply = {"error": values.describe_error(error), "kinds": kinds, "trace": trace}
+    return reply | {"lacked_memory": True} if _has_lacked_memory(error) else reply
+
+
+def _has_lacked_memory(error: BaseException | None) -> bool:
+    """Whether it came of too little memory, which authors and libraries may tell in other words."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _put(made: object, into: Path, own_folder: Path) -> None:

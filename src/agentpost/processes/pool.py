@@ -25,7 +25,7 @@ from typing import Any, Final
 import structlog
 
 from agentpost.agents import values
-from agentpost.agents.deaths import NotBegun, NoWorker, WorkerDied, WorkerKilled
+from agentpost.agents.deaths import NotBegun, NoWorker, OutOfMemory, WorkerDied, WorkerKilled
 from agentpost.processes import capacity
 from agentpost.processes.requests import Request
 from agentpost.processes.separation import Separation
@@ -50,7 +50,8 @@ class WorkerPool:
     """At most ``workers`` processes, started when needed and shared fairly by account (0 for a
     number that suits the host).
 
-    A process is replaced after ``max_tasks`` calls and ended when idle for ``idle_seconds``.
+    A process is replaced after ``max_tasks`` calls, or when one has left it with little memory, and
+    ended when idle for ``idle_seconds``.
     ``scratch`` is a folder of this pool alone: each worker's temporary files live, and end, below
     it. ``sys.path`` and the working directory are those of the server when the worker is started.
 
@@ -235,55 +236,74 @@ class WorkerPool:
     async def _begin(
         self, request: Request, account: str, limits: CallLimits, ready: Ready | None
     ) -> dict[str, Any]:
-        """Ask a worker, and another one when it has died before it began.
+        """Ask a worker, and another one when it has died before it began. A function that ran out
+        of memory in a process that was not fresh runs again in one that is: earlier calls may have
+        filled it.
 
         Raises `NoWorker` when that goes on, or `WorkerDied` when nobody killed them: then it is the
         request that no worker can take.
         """
-        death = WorkerDied("")
-        for _ in range(_BEGINNINGS_MAX):
-            worker = await self._acquire(account)
+        deaths: list[WorkerDied] = []
+        needs_fresh = False
+        while len(deaths) < _BEGINNINGS_MAX:
+            worker = await self._acquire(account, is_fresh=needs_fresh)
             if ready is not None:
                 try:
                     await ready()
                 except BaseException:
                     self._rest(worker)
                     raise
-            worker.output.begin(structlog.contextvars.get_contextvars())
-            loop = asyncio.get_running_loop()
-            self._busy[worker] = loop.time()
-            self._let_long_calls_yield()
-            spare = loop.call_later(_SPARE_SECONDS, self._keep_spare)
-            long = loop.call_later(_LONG_SECONDS, self._let_long_calls_yield)
+            is_fresh = not worker.calls
             try:
-                reply = await request.ask(worker, limits)
+                return await self._ask(worker, request, limits)
             except NotBegun as lost:
                 log.info("worker_replaced", reason=str(lost))
-                death = lost.death
-                continue
-            except WorkerDied:
-                raise
-            except BaseException:
-                worker.kill()
-                raise
-            finally:
-                spare.cancel()
-                long.cancel()
-                del self._busy[worker]
-                worker.session.yield_processors(False)
-                worker.output.end()
-            worker.calls += 1
-            if worker.calls < self._max_tasks and not self._closed.is_set():
-                self._rest(worker)
-            else:
-                worker.leave()
-            return reply
-        kind = NoWorker if isinstance(death, WorkerKilled) else WorkerDied
-        raise kind(f"{_BEGINNINGS_MAX} processes in a row ended before they began: {death}")
+                deaths.append(lost.death)
+            except OutOfMemory as lack:
+                if is_fresh:
+                    raise
+                log.info("worker_replaced", reason=str(lack))
+                needs_fresh = True
+        kind = NoWorker if isinstance(deaths[-1], WorkerKilled) else WorkerDied
+        raise kind(f"{_BEGINNINGS_MAX} processes in a row ended before they began: {deaths[-1]}")
 
-    async def _acquire(self, account: str) -> WorkerProcess:
-        worker = self._take_idle(account)
-        if worker is None and self._spare is not None:
+    async def _ask(
+        self, worker: WorkerProcess, request: Request, limits: CallLimits
+    ) -> dict[str, Any]:
+        """Ask one worker. Raises `OutOfMemory` for whatever a lack of memory came to in a process
+        that is not fresh, and what `Request.ask` raises."""
+        worker.output.begin(structlog.contextvars.get_contextvars())
+        loop = asyncio.get_running_loop()
+        self._busy[worker] = loop.time()
+        self._let_long_calls_yield()
+        spare = loop.call_later(_SPARE_SECONDS, self._keep_spare)
+        long = loop.call_later(_LONG_SECONDS, self._let_long_calls_yield)
+        try:
+            reply = await request.ask(worker, limits)
+        except WorkerDied:
+            raise
+        except BaseException:
+            worker.kill()
+            raise
+        finally:
+            spare.cancel()
+            long.cancel()
+            del self._busy[worker]
+            worker.session.yield_processors(False)
+            worker.output.end()
+        if worker.calls and reply.get("lacked_memory"):
+            worker.leave()
+            raise OutOfMemory("it lacked memory after earlier calls")
+        worker.calls += 1
+        if worker.calls < self._max_tasks and not (reply.get("full") or self._closed.is_set()):
+            self._rest(worker)
+        else:
+            worker.leave()
+        return reply
+
+    async def _acquire(self, account: str, *, is_fresh: bool) -> WorkerProcess:
+        worker = None if is_fresh else self._take_idle(account)
+        if worker is None and self._spare is not None and not is_fresh:
             await asyncio.wait({self._spare})
             worker = self._take_idle(account)
         worker = worker or await self._spawn()

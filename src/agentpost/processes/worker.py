@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
-from agentpost.agents.deaths import LimitExceeded, NotBegun, died
+from agentpost.agents.deaths import LimitExceeded, NotBegun, OutOfMemory, died
 from agentpost.processes import handing
 from agentpost.processes.main import HEADER
 from agentpost.processes.pipes import OutputPipes
@@ -132,7 +132,7 @@ class WorkerProcess:
             raise TimeoutError(limits.late) from None
         if "died" in reply:
             self.leave()
-            raise LimitExceeded(reply["died"])
+            raise OutOfMemory(reply["died"])
         return reply
 
     def _with_files(self, request: bytes, files: Sequence[handing.Open]) -> bytes:
