@@ -302,6 +302,7 @@ def surroundings(settings: Settings, egress: Egress) -> Surroundings:
             call_seconds=settings.llm_call_seconds,
             retries=settings.llm_retries,
             context_tokens=settings.llm_context_tokens,
+            tools=settings.llm_tools,
             mcp_file=settings.llm_mcp_file,
             input_credits=settings.llm_input_credits,
             output_credits=settings.llm_output_credits,

@@ -128,6 +128,7 @@ class Settings(BaseSettings):
     llm_call_seconds: Seconds
     llm_retries: Annotated[int, Field(ge=0, le=20)]
     llm_context_tokens: Annotated[int, Field(ge=0)]
+    llm_tools: TextList
     llm_mcp_file: str
     llm_input_credits: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     llm_output_credits: Annotated[float, Field(ge=0, allow_inf_nan=False)]

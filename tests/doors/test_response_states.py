@@ -62,11 +62,11 @@ def message(status: MessageStatus, reason: Reason | None, final: bool) -> Messag
 def test_the_status(
     status: MessageStatus, reason: Reason | None, final: bool, expected: str
 ) -> None:
-    found = message(status, reason, final)
-    assert status_of(found, cancelled=False) == expected
-    error = error_of(Snapshot(found, [], []), cancelled=False)
+    snapshot = Snapshot(message(status, reason, final), [], [])
+    assert status_of(snapshot, cancelled=False) == expected
+    error = error_of(snapshot, cancelled=False)
     assert (error is not None) == (expected in ("failed", "cancelled"))
-    assert (incomplete_of(found) is not None) == (expected == "incomplete")
+    assert (incomplete_of(snapshot) is not None) == (expected == "incomplete")
 
 
 def test_every_status_has_a_row() -> None:
@@ -75,13 +75,14 @@ def test_every_status_has_a_row() -> None:
 
 def test_a_message_that_waits_for_its_turn_is_queued() -> None:
     waiting = replace(message(S.PROCESSING, None, False), turn_state=TurnState.WAITING)
-    assert status_of(waiting, cancelled=False) == "queued"
+    assert status_of(Snapshot(waiting, [], []), cancelled=False) == "queued"
 
 
 def test_a_message_whose_turn_was_stopped_is_cancelled() -> None:
     stopped = message(S.FAILED, Reason.TURN_FAILED, True)
-    assert status_of(stopped, cancelled=True) == "cancelled"
-    error = error_of(Snapshot(stopped, [], []), cancelled=True)
+    snapshot = Snapshot(stopped, [], [])
+    assert status_of(snapshot, cancelled=True) == "cancelled"
+    error = error_of(snapshot, cancelled=True)
     assert error is not None
     assert (error["code"], error["message"]) == (
         "cancelled",

@@ -11,6 +11,9 @@ from agentpost.domain.limits import SAID_CHARACTERS_MAX
 UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 """Characters that no database takes: U+0000 and halves of surrogate pairs."""
 
+CUT_SHORT: Final = "[The answer is cut off here: the model reached its limit for one answer.]"
+"""The end of a text that a model could not finish."""
+
 _HIDDEN: Final = "\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _HIDDEN_IN_TEXT: Final = re.compile(f"[\x00-\x08\x0b-\x1f{_HIDDEN}]")
 _HIDDEN_IN_LINE: Final = re.compile(f"[\x00-\x1f\u2028\u2029{_HIDDEN}]")
@@ -34,6 +37,11 @@ def storable_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [storable_json(each) for each in value]
     return value
+
+
+def cut_short(text: str) -> str:
+    """The text, which a model could not finish, with a sentence that says so."""
+    return f"{text}\n\n{CUT_SHORT}"
 
 
 def agent_text(text: object) -> str:

@@ -6,14 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic_ai import Agent
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
 
 from agentpost.agents.adapters.conversing import NO_OUTPUT, Outcome, RunInput
+from agentpost.agents.adapters.pydantic_ai import PydanticAI
 from agentpost.agents.adapters.recording import Body, Usage
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import JobFailed, Json
 from agentpost.agents.llm import calls
 from agentpost.agents.llm.agent import Llm
 from agentpost.bootstrap import surroundings, way_out
+from agentpost.domain.text import CUT_SHORT
 from agentpost.settings import load_settings
 from tests.agents.llm.openai_stub import (
     CONTEXT_OVERFLOW,
@@ -283,14 +288,34 @@ async def test_the_budget_is_kept(stub: OpenAIStub) -> None:
     assert 2_000 < len(stub.requests[0]["messages"][-1]["content"]) < 9_000 * 3
 
 
-async def test_a_call_without_an_answer_ends(stub: OpenAIStub, waits: list[float]) -> None:
-    # On a busy machine the second call may be over before its answer, too.
-    stub.tell(Hangs(), *[Says(["Late."])] * 8)
-    done, _ = await ask(stub, llm_call_seconds=1, llm_retries=8)
-    assert done.text == "Late."
+async def test_an_author_s_agent_is_given_whole_answers(stub: OpenAIStub) -> None:
+    """A stream without an end is asked for again; what is cut short says so."""
+    provider = OpenAIProvider(base_url=stub.url, api_key="none")
+    agent = PydanticAI(Agent(OpenAIChatModel("stub-1", provider=provider)), None)
+    stub.tell(Says(["Good "], finish=None), Says(["Good ", "day."], finish="length"))
+    recorder = Direct()
+    done = await agent.run(RunInput("Hello", None, []), recorder)
+    assert (done.text, recorder.shown[1]) == (f"Good day.\n\n{CUT_SHORT}", "[drop]")
+
+
+async def test_a_silent_model_is_given_up_and_not_called_again(
+    stub: OpenAIStub, waits: list[float]
+) -> None:
     stub.tell(Hangs())
     with pytest.raises(JobFailed, match="did not answer in time"):
-        await ask(stub, llm_call_seconds=0.3, llm_retries=0)
+        await ask(stub, llm_call_seconds=0.3)
+    assert (len(stub.requests), waits) == (1, [])
+
+
+async def test_a_slow_model_may_take_longer_than_the_limit(stub: OpenAIStub) -> None:
+    """The limit is one of silence: the pieces of this answer take twice as long together."""
+
+    def between(_: int) -> None:
+        stub.over.wait(0.7)
+
+    stub.tell(Says(list("slowly"), between))
+    done, _ = await ask(stub, llm_call_seconds=2)
+    assert (done.text, len(stub.requests)) == ("slowly", 1)
 
 
 async def test_nobody_listens(waits: list[float]) -> None:

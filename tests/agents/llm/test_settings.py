@@ -64,3 +64,10 @@ def test_a_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(cast("dict[str, Any]", MODULES), "llm", ("nobody_has_this",))
     with pytest.raises(MissingExtra, match=r"pip install 'agentpost\[llm\]'"):
         resolve("llm:openai:gpt-5.1")
+
+
+def test_a_tool_that_is_not_there_is_told() -> None:
+    service = {"llm_base_url": "http://127.0.0.1:11434/v1"}
+    attach("llm:openai:qwen3:8b", **service, llm_tools=["write_file"])
+    with pytest.raises(ValueError, match=r"AGENTPOST_LLM_TOOLS: there is no make_tea, but .*write"):
+        attach("llm:openai:qwen3:8b", **service, llm_tools=["write_file", "make_tea"])

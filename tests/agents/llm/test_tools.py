@@ -55,6 +55,9 @@ def call(tool: str, /, **args: Any) -> tuple[str, str]:
     return tool, json.dumps(args)
 
 
+NOTE = call("write_file", path="note.txt", text="Two.")
+
+
 def results(stub: OpenAIStub) -> list[str]:
     return [m["content"] for m in stub.requests[-1]["messages"] if m["role"] == "tool"]
 
@@ -108,7 +111,7 @@ def test_mistakes_in_an_answer_are_repaired(caller: Caller, stub: OpenAIStub) ->
 
 
 def test_a_message_stops_what_runs(caller: Caller, stub: OpenAIStub) -> None:
-    replies: Iterator[Reply] = iter([Calls([call("list_files")]), Hangs()])
+    replies: Iterator[Reply] = iter([Calls([NOTE]), Hangs()])
 
     def answer(request: dict[str, Any]) -> Reply:
         names = [tool["function"]["name"] for tool in request["tools"]]
@@ -134,7 +137,7 @@ def test_a_result_in_the_caller_s_shape(caller: Caller, stub: OpenAIStub) -> Non
     stub.tell(Calls([call("give_result", n=1)]))
     done = caller.final(caller.send("How many?", conversation="result/1", **wanted)["id"])
     assert (done["status"], done["output"], done["jobs"]) == ("completed", {"n": 1}, [])
-    stub.tell(Calls([call("list_files")]), Calls([call("give_result", n=2)]))
+    stub.tell(Calls([NOTE]), Calls([call("give_result", n=2)]))
     done = caller.final(caller.send("How many?", conversation="result/2", **wanted)["id"])
     assert (done["status"], done["output"], len(done["jobs"])) == ("completed", {"n": 2}, 1)
     assert all("Asia/Tokyo" in instructions_of(request) for request in stub.requests)

@@ -64,7 +64,7 @@ class RunInput:
 
     ``at`` is when it was said (ISO 8601, UTC), ``zone`` the user's time zone when it is known, and
     ``schema`` the caller's ``response_schema``. ``answer`` is what the message answers to a typed
-    question; None when it is none.
+    question; None when it is none. ``has_files``: there are files in the conversation.
     """
 
     prompt: str
@@ -74,6 +74,7 @@ class RunInput:
     zone: str | None = None
     schema: dict[str, Any] | None = None
     answer: Json = None
+    has_files: bool = False
 
 
 class Framework(Protocol):
@@ -112,7 +113,9 @@ async def take_turn(framework: Framework, turn: Turn) -> None:
             turn.output(value)
 
         schema = turn.response_schema
-        asked = RunInput(prompt, memory, _pairs(said), turn.message.at, zone, schema, answer)
+        asked = RunInput(
+            prompt, memory, _pairs(said), turn.message.at, zone, schema, answer, _has_files(turn)
+        )
         try:
             outcome = await _run(framework, asked, recorder, give)
         except (NeedsJob, JobFailed):  # a job can say in its own words how it failed
@@ -159,7 +162,9 @@ async def work_through(
         memory = _newest([job.state])
     texts: list[str] = []
     schema = job.response_schema
-    asked = RunInput(prompt, memory, _pairs(said), job.message.at, zone, schema, answer)
+    asked = RunInput(
+        prompt, memory, _pairs(said), job.message.at, zone, schema, answer, bool(files)
+    )
     while True:
         outcome = await _run(framework, asked, recorder, job.output)
         texts.append(outcome.text)
@@ -168,6 +173,8 @@ async def work_through(
             break
         text = "\n\n".join(s.text for s in joined)
         asked = _after(asked, text, outcome, at=joined[-1].at)
+        if any(said.files for said in joined):
+            asked = replace(asked, has_files=True)
     job.state[_KEY] = {"of": number, "memory": outcome.memory}
     _ask(job, outcome)
     return "\n\n".join(text for text in texts if text)
@@ -193,6 +200,10 @@ async def _run(
         if not outcome.question:
             await give(_value(outcome))
     return outcome
+
+
+def _has_files(turn: Turn) -> bool:
+    return bool(turn.message.files) or any(work.files for work in turn.works)
 
 
 def _after(asked: RunInput, text: str, outcome: Outcome, *, at: str) -> RunInput:

@@ -22,6 +22,7 @@ from agentpost.agents.adapters.conversing import Outcome, RunInput
 from agentpost.agents.adapters.current import current
 from agentpost.agents.adapters.recording import Charge, Recorder
 from agentpost.agents.base import Json
+from agentpost.domain.text import cut_short
 
 KIND: Final = "langgraph"
 SUPERSTEPS_MAX: Final = 1_000
@@ -137,12 +138,20 @@ def _input_key(graph: Pregel[Any, Any, Any, Any]) -> str:
 def _text(graph: Pregel[Any, Any, Any, Any], values: Any) -> str:
     messages = values.get(_MESSAGES) if isinstance(values, dict) else None
     if messages:
-        return str(messages[-1].text)
+        text = str(messages[-1].text)
+        return cut_short(text) if _is_cut_short(messages[-1]) else text
     channels = graph.output_channels
     fields = [channels] if isinstance(channels, str) else list(channels)
     name = "output" if "output" in fields else fields[0] if len(fields) == 1 else None
     found = values if name is None else values.get(name)
     return found if isinstance(found, str) else json.dumps(found, indent=2, default=str)
+
+
+def _is_cut_short(message: Any) -> bool:
+    """Whether the model reached its limit, in the words of OpenAI, Anthropic or Google."""
+    said = getattr(message, "response_metadata", {})
+    reasons = (said.get("finish_reason"), said.get("stop_reason"))
+    return any(reason in ("length", "max_tokens", "MAX_TOKENS") for reason in reasons)
 
 
 def _question(value: Any) -> str:

@@ -9,6 +9,7 @@ import copy
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, cast
 
 from agents import (
@@ -28,6 +29,7 @@ from agents.tool_context import ToolContext
 from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
+    ResponseIncompleteEvent,
     ResponseOutputItem,
     ResponseTextDeltaEvent,
 )
@@ -37,8 +39,9 @@ from pydantic_core import to_json, to_jsonable_python
 from agentpost.agents.adapters import recording
 from agentpost.agents.adapters.conversing import APPROVAL, MEMORY_BYTES_MAX, Outcome, RunInput
 from agentpost.agents.adapters.recording import Charge, Recorder
-from agentpost.agents.adapters.repairing import number_ids, storable_arguments
+from agentpost.agents.adapters.repairing import number_ids, storable_arguments, whole
 from agentpost.agents.base import JobFailed, Json
+from agentpost.domain.text import cut_short
 
 KIND: Final = "openai-agents"
 _YES: Final = frozenset({"yes", "y", "ok", "okay", "approve", "approved", "true", "go ahead"})
@@ -68,7 +71,8 @@ class OpenAIAgents:
 
     async def run(self, given: RunInput, recorder: Recorder) -> Outcome:
         """See `Framework.run`."""
-        agent = _Copies(recorder, given.schema).of(self._agent)
+        copies = _Copies(recorder, given.schema)
+        agent = copies.of(self._agent)
         kept = cast("dict[str, Any] | None", given.memory)
         entered: Any
         if kept and kept["waiting"] is not None:
@@ -89,7 +93,8 @@ class OpenAIAgents:
         output = done.final_output
         memory = {"items": items, "waiting": None}
         if isinstance(output, str):
-            return Outcome(output, None, memory)
+            is_cut_short = copies.is_cut_short and given.schema is None
+            return Outcome(cut_short(output) if is_cut_short else output, None, memory)
         value = cast("Json", to_jsonable_python(output, fallback=str))
         return Outcome(to_json(output, indent=2).decode(), None, memory, output=value)
 
@@ -112,6 +117,8 @@ class _Copies:
         self._recorder = recorder
         self._schema = schema
         self._made: dict[int, Agent[Any]] = {}
+        self.is_cut_short = False
+        """Whether the model reached its limit in its last answer."""
 
     def of(self, agent: Agent[Any]) -> Agent[Any]:
         """The copy of an agent, always the same one."""
@@ -119,7 +126,7 @@ class _Copies:
             tools = [
                 self._tool(tool) if isinstance(tool, FunctionTool) else tool for tool in agent.tools
             ]
-            model = _RecordedModel(agent.model, self._recorder)
+            model = _RecordedModel(agent.model, self._recorder, self)
             made = self._made[id(agent)] = agent.clone(model=model, tools=tools, handoffs=[])
             if self._schema is not None and agent.output_type in (None, str):
                 made.output_type = _Wanted(self._schema)
@@ -179,20 +186,23 @@ class _Wanted(AgentOutputSchemaBase):
 class _RecordedModel(Model):
     """A model whose answers are recorded, and shown while they are written."""
 
-    def __init__(self, wrapped: str | Model | None, recorder: Recorder) -> None:
+    def __init__(self, wrapped: str | Model | None, recorder: Recorder, copies: _Copies) -> None:
         self._given = wrapped
+        self._copies = copies
         self._recorder = recorder
 
     async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
         name = self._given if isinstance(self._given, str) else type(self._given).__name__
 
         async def body() -> tuple[Json, recording.Usage]:
-            made = await self._answer(*args, **kwargs)
+            attempt = partial(self._answer, *args, **kwargs)
+            made, is_cut_short = await whole(attempt, self._recorder.drop_shown)
             plain: dict[str, Any] = {
                 "output": _OUTPUT.dump_python(made.output, mode="json", exclude_unset=True),
                 "id": made.response_id,
                 "input_tokens": made.usage.input_tokens,
                 "output_tokens": made.usage.output_tokens,
+                "is_cut_short": is_cut_short,
             }
             calls = [item for item in plain["output"] if item["type"] == "function_call"]
             for call in calls:
@@ -208,25 +218,30 @@ class _RecordedModel(Model):
             output_tokens=read["output_tokens"],
             total_tokens=read["input_tokens"] + read["output_tokens"],
         )
+        self._copies.is_cut_short = read.get("is_cut_short", False)
         output = _OUTPUT.validate_python(read["output"])
         return ModelResponse(output=output, usage=used, response_id=read["id"])
 
-    async def _answer(self, *args: Any, **kwargs: Any) -> ModelResponse:
+    async def _answer(self, *args: Any, **kwargs: Any) -> tuple[ModelResponse, bool] | None:
+        """An answer, and whether the model reached its limit in it; None when it broke off."""
         model = self._given
         if not isinstance(model, Model):
             model = RunConfig().model_provider.get_model(model)
         done: Response | None = None
+        is_cut_short = False
         async for event in model.stream_response(*args, **kwargs):
             if isinstance(event, ResponseTextDeltaEvent):
                 self._recorder.delta(event.delta)
-            elif isinstance(event, ResponseCompletedEvent):
+            elif isinstance(event, ResponseCompletedEvent | ResponseIncompleteEvent):
                 done = event.response
+                is_cut_short = isinstance(event, ResponseIncompleteEvent)
         if done is None:
-            raise RuntimeError("the model's answer broke off")
+            return None
         used = done.usage
         tokens = (used.input_tokens, used.output_tokens) if used else (0, 0)
         usage = Usage(requests=1, input_tokens=tokens[0], output_tokens=tokens[1])
-        return ModelResponse(output=done.output, usage=usage, response_id=done.id)
+        answer = ModelResponse(output=done.output, usage=usage, response_id=done.id)
+        return answer, is_cut_short
 
     def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
         raise TypeError("a recorded run asks for whole answers")

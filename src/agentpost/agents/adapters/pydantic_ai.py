@@ -52,20 +52,22 @@ from agentpost.agents.adapters.conversing import (
     RunInput,
 )
 from agentpost.agents.adapters.recording import Charge, Recorder, Usage, current_recorder
-from agentpost.agents.adapters.repairing import number_ids, storable_arguments
+from agentpost.agents.adapters.repairing import number_ids, storable_arguments, whole
 from agentpost.agents.base import Json
 from agentpost.domain.limits import CHOICE_CHARACTERS_MAX, CHOICES_MAX
+from agentpost.domain.text import cut_short
 
 KIND: Final = "pydantic-ai"
 OWN_CALLS: Final = "agentpost_own_calls"
 """In a tool's metadata: it is no step, its own calls on the job are recorded. It is sequential."""
+_GIVE_REASONS: Final = ("openai", "anthropic")
 _YES: Final = frozenset({"yes", "y", "ok", "okay", "approve", "approved", "true", "go ahead"})
 _RESULT: Final[TypeAdapter[Any]] = TypeAdapter(ToolReturnContent)
 _RETURN: Final[TypeAdapter[Any]] = TypeAdapter(ToolReturn)
 
 
-Attempt: TypeAlias = Callable[[], Awaitable[ModelResponse]]
-"""One call of a model."""
+Attempt: TypeAlias = Callable[[Callable[[], None]], Awaitable[ModelResponse]]
+"""One call of a model; it calls its argument whenever a piece of the answer comes."""
 Patience: TypeAlias = Callable[[Attempt, Callable[[], None]], Awaitable[ModelResponse]]
 """Makes a call, again where that helps; before that it calls its second argument, so that readers
 drop what they were shown."""
@@ -75,9 +77,23 @@ Options: TypeAlias = Callable[[RunInput], Mapping[str, Any]]
 """Further arguments of the agent's ``run``, for what it is asked."""
 
 
-async def once(attempt: Attempt, _: Callable[[], None]) -> ModelResponse:
-    """The `Patience` of an agent that decides about retries on its own."""
-    return await attempt()
+async def unless_broken_off(attempt: Attempt, drop_shown: Callable[[], None]) -> ModelResponse:
+    """The `Patience` of an agent that decides about retries on its own: only an answer that breaks
+    off, which it would not notice, is asked for again."""
+
+    async def whole_answer() -> ModelResponse | None:
+        answer = await attempt(lambda: None)
+        return None if is_broken_off(answer) else answer
+
+    return await whole(whole_answer, drop_shown)
+
+
+def is_broken_off(answer: ModelResponse) -> bool:
+    """Whether a provider whose answers always end with a reason has given none. pydantic-ai takes
+    such an answer for a complete one; what the provider itself said is in the details."""
+    if answer.provider_name not in _GIVE_REASONS or answer.finish_reason not in (None, "stop"):
+        return False
+    return "finish_reason" not in (answer.provider_details or {})
 
 
 class PydanticAI:
@@ -90,7 +106,7 @@ class PydanticAI:
         self,
         agent: Agent[Any, Any],
         charge: Charge | None,
-        patience: Patience = once,
+        patience: Patience = unless_broken_off,
         options: Options | None = None,
     ) -> None:
         self._agent = agent
@@ -126,6 +142,8 @@ class PydanticAI:
             output = cast("Json", to_jsonable_python(done.output, fallback=str))
         else:
             text = done.output if isinstance(done.output, str) else _as_text(done.output)
+            if asked.schema is None and _last_answer(done.all_messages()).finish_reason == "length":
+                text = cut_short(text)
         return Outcome(text, None, _memory(done.all_messages(), {}), output=output)
 
 
@@ -203,11 +221,13 @@ class _RecordedModel(WrapperModel):
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
+        hear: Callable[[], None],
     ) -> ModelResponse:
         if not _streams(self.wrapped):
             return await self.wrapped.request(messages, settings, parameters)
         async with self.wrapped.request_stream(messages, settings, parameters) as events:
             async for event in events:
+                hear()
                 text = _text_of(event)
                 if text:
                     self._recorder.delta(text)
@@ -298,8 +318,12 @@ def _is_prompt(message: ModelMessage) -> bool:
 
 def _last_text(messages: Sequence[ModelMessage]) -> str:
     """What the model wrote beside its output."""
-    answers = [message for message in messages if isinstance(message, ModelResponse)]
-    return "".join(part.content for part in answers[-1].parts if isinstance(part, TextPart))
+    parts = _last_answer(messages).parts
+    return "".join(part.content for part in parts if isinstance(part, TextPart))
+
+
+def _last_answer(messages: Sequence[ModelMessage]) -> ModelResponse:
+    return next(each for each in reversed(messages) if isinstance(each, ModelResponse))
 
 
 def _as_text(output: object) -> str:

@@ -11,10 +11,11 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 from agentpost.agents.adapters.current import ToolRun, enter, enter_job
-from agentpost.agents.base import File, Job, Json, Turn
+from agentpost.agents.base import File, Job, JobFailed, Json, Turn
 from agentpost.domain.text import storable_json
 
 Usage: TypeAlias = dict[str, Json]
@@ -25,7 +26,10 @@ Charge: TypeAlias = Callable[[Usage], float]
 Body: TypeAlias = Callable[[], Awaitable[Json]]
 
 ANSWER_SECONDS: Final = 90.0
-"""How long one model call of a turn may take, in seconds; then a job makes it."""
+"""How long one model call may take within a turn, in seconds; then a job waits for its answer."""
+CLAIM_SECONDS: Final = 60.0
+"""How long such a call waits for its job, in seconds: the job may wait for its place, or run on
+another node. It makes the call itself then."""
 TURN_SECONDS: Final = 30.0
 """When the model calls of a turn have taken so long, in seconds, a job makes the further ones."""
 
@@ -69,6 +73,58 @@ class Recorder(Protocol):
 current_recorder: ContextVar[Recorder | None] = ContextVar("agentpost_recorder", default=None)
 """The recorder of the run in whose task this is read."""
 _OFFERED_BY: Final = "offered_by"
+_FAILED: Final = "failed"
+
+
+class _Shown:
+    """Where the pieces of an answer go: to the readers of the turn, then to those of the job."""
+
+    def __init__(self, run: Turn) -> None:
+        self._run: Turn | Job | None = run
+        self._pieces: list[str] = []
+
+    def add(self, text: str) -> None:
+        self._pieces.append(text)
+        if self._run is not None:
+            self._run.delta(text)
+
+    def drop(self) -> None:
+        self._pieces.clear()
+        if self._run is not None:
+            self._run.delta("", reset=True)
+
+    def hold(self) -> None:
+        """Nobody reads until the job runs."""
+        self._run = None
+
+    def move(self, job: Job) -> None:
+        """The job's readers get what has been written, and what follows."""
+        self._run = job
+        job.delta("".join(self._pieces))
+
+
+@dataclass(frozen=True, slots=True)
+class _LateCall:
+    """A call of a model that takes longer than its turn may."""
+
+    answer: asyncio.Future[tuple[Json, Usage]]
+    shown: _Shown
+
+    def offer(self, message_id: str) -> None:
+        """Leave it to the job of that message."""
+        _late_calls[message_id] = self
+        self.shown.hold()
+        loop = asyncio.get_running_loop()
+        loop.call_later(CLAIM_SECONDS, self._withdraw, message_id)
+
+    def _withdraw(self, message_id: str) -> None:
+        if _late_calls.get(message_id) is self:
+            del _late_calls[message_id]
+            self.answer.cancel()
+
+
+_late_calls: Final[dict[str, _LateCall]] = {}
+"""By the message whose job may take them; a job in another process makes its call itself."""
 
 
 class TurnRecorder:
@@ -78,6 +134,7 @@ class TurnRecorder:
         self._turn = turn
         self._seconds = 0.0
         self._offering = asyncio.Lock()
+        self._shown = _Shown(turn)
         self.recorded: list[Json] = []
 
     async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
@@ -88,15 +145,24 @@ class TurnRecorder:
 
         async def call_model(_: str) -> Json:
             began = asyncio.get_running_loop().time()
+            call = asyncio.ensure_future(body())
             try:
-                async with asyncio.timeout(ANSWER_SECONDS):
-                    answer, _usage = await body()
-            except TimeoutError:
+                await asyncio.wait({call}, timeout=ANSWER_SECONDS)
+            except asyncio.CancelledError:
+                call.cancel()
+                raise
+            if not call.done():
+                _LateCall(call, self._shown).offer(self._turn.message.message_id)
                 return {"late": True}
-            answer = storable_json(answer)
+            answer = storable_json(call.result()[0])
             return {"answer": answer, "seconds": asyncio.get_running_loop().time() - began}
 
-        done = await self._turn.step(call_model, name)
+        self._shown = _Shown(self._turn)
+        try:
+            done = await self._turn.step(call_model, name)
+        except JobFailed as error:
+            self.recorded.append({_FAILED: str(error)})
+            raise
         if "late" in done:
             raise NeedsJob
         self._seconds += done["seconds"]
@@ -128,11 +194,11 @@ class TurnRecorder:
 
     def delta(self, text: str) -> None:
         """See `Recorder.delta`."""
-        self._turn.delta(text)
+        self._shown.add(text)
 
     def drop_shown(self) -> None:
         """See `Recorder.drop_shown`."""
-        self._turn.delta("", reset=True)
+        self._shown.drop()
 
 
 class JobRecorder:
@@ -155,13 +221,22 @@ class JobRecorder:
         self._written: dict[int, list[Any]] = {}
 
     async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
-        """See `Recorder.model`."""
+        """See `Recorder.model`. A call that failed in the turn has failed, and one that is still
+        under way from there is waited for: neither is paid twice."""
         await self.flush()
         if self._carried:
-            return self._carried.pop(0)
+            carried = self._carried.pop(0)
+            if isinstance(carried, dict) and _FAILED in carried:
+                raise JobFailed(str(carried[_FAILED]))
+            return carried
 
         async def call_model(_: str) -> Json:
-            answer, usage = await body()
+            late = _late_calls.pop(self._job.message.message_id, None)
+            if late is None:
+                answer, usage = await body()
+            else:
+                late.shown.move(self._job)
+                answer, usage = await late.answer
             if self._charge is not None:
                 await self._job.charge(self._charge(usage), f"model {usage.get('model')}")
             storable: Json = storable_json(answer)

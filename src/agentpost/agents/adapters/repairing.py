@@ -7,10 +7,30 @@ the same id. No database keeps the one, and no framework can tell the others apa
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeVar
 
+from agentpost.agents.base import JobFailed
 from agentpost.domain.text import UNSTORABLE, storable_json
+
+_TRIES: Final = 3
+"""How often an answer is asked for that breaks off."""
+_Answer = TypeVar("_Answer")
+
+
+async def whole(
+    attempt: Callable[[], Awaitable[_Answer | None]], drop_shown: Callable[[], None]
+) -> _Answer:
+    """The answer of ``attempt``, which gives None when it broke off and is made again then.
+
+    ``drop_shown`` tells readers to drop what they were shown. Raises `JobFailed` after some tries.
+    """
+    for _ in range(_TRIES):
+        answer = await attempt()
+        if answer is not None:
+            return answer
+        drop_shown()
+    raise JobFailed("The model's answer broke off several times. Please try again later.")
 
 
 def storable_arguments(text: str) -> str:

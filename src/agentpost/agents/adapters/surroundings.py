@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -40,6 +40,7 @@ class ModelSettings:
     call_seconds: float
     retries: int
     context_tokens: int
+    tools: Sequence[str]
     mcp_file: str
     input_credits: float
     output_credits: float

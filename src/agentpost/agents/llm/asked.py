@@ -24,7 +24,7 @@ _DEFINITIONS: Final = "#/$defs/"
 
 def options(asked: RunInput) -> Mapping[str, Any]:
     """The arguments of the agent's ``run`` for this message."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"deps": asked}
     if asked.at:
         found["instructions"] = today(asked.at, asked.zone)
     if asked.schema is not None:

@@ -27,6 +27,7 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.messages import ModelResponse, TextPart
 
+from agentpost.agents.adapters.pydantic_ai import Attempt, is_broken_off
 from agentpost.agents.base import JobFailed
 from agentpost.agents.retries import Backoff
 
@@ -51,7 +52,9 @@ class Calls:
     """How the calls of a model are made (see `Patience` of the adapter).
 
     Args:
-        seconds: how long one try may take.
+        seconds: how long the provider may be silent, before its answer and within it. A call that
+            is given up for that is not made again: the provider may have worked on it, and would
+            bill the next one too.
         retries: tries after the first.
         sleep: waits that many seconds.
     """
@@ -66,23 +69,34 @@ class Calls:
         self._retries = retries
         self._sleep = sleep
 
-    async def __call__(
-        self, attempt: Callable[[], Awaitable[ModelResponse]], drop_shown: Callable[[], None]
-    ) -> ModelResponse:
+    async def __call__(self, attempt: Attempt, drop_shown: Callable[[], None]) -> ModelResponse:
         """The answer; raises `JobFailed` with a text for the user."""
         for tried in range(self._retries + 1):
             if tried:
                 drop_shown()
             try:
-                async with asyncio.timeout(self._seconds):
-                    return _with_refusal(await attempt())
+                return _with_refusal(await self._heard(attempt))
             except (ModelAPIError, TimeoutError) as error:
-                logger.warning("a model call failed: %s", error or "it took too long")
+                logger.warning("a model call failed: %s", str(error) or "the model was silent")
                 wait = self._wait(error, tried)
                 if wait is None:
                     raise JobFailed(reported(error)) from error
             await self._sleep(wait)
         raise AssertionError("the last try returns or raises")
+
+    async def _heard(self, attempt: Attempt) -> ModelResponse:
+        """The answer of one try; raises `TimeoutError` after a silence."""
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(self._seconds) as silence:
+
+            def hear() -> None:
+                if not silence.expired():
+                    silence.reschedule(loop.time() + self._seconds)
+
+            answer = await attempt(hear)
+        if is_broken_off(answer):
+            raise ModelAPIError(answer.model_name or "", "the answer broke off")
+        return answer
 
     def _wait(self, error: Exception, tried: int) -> float | None:
         """Seconds before the next try; None when there is none."""
@@ -95,13 +109,13 @@ class Calls:
 
 
 def passes(error: Exception) -> bool:
-    """Whether the same call may well succeed later."""
-    if isinstance(error, ModelQuotaExceededError):
+    """Whether the same call may well succeed later, and costs nothing until then."""
+    if isinstance(error, ModelQuotaExceededError | TimeoutError):
         return False
-    if isinstance(error, _PASSING) or not isinstance(error, ModelAPIError):
+    if isinstance(error, _PASSING):
         return True
     if not isinstance(error, ModelHTTPError):
-        return type(error) is ModelAPIError  # of no kind: a stream that broke off
+        return type(error) is ModelAPIError  # of no kind: an answer that broke off
     return error.status_code in _STATUS_PASSING or error.status_code >= _SERVER_FAILED
 
 

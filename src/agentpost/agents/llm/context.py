@@ -26,6 +26,8 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_core import to_json
 
+from agentpost.agents.llm.offering import without_left_out
+
 logger = logging.getLogger(__name__)
 
 BYTES_PER_TOKEN: Final = 3
@@ -64,6 +66,7 @@ class Fitted(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """See `Model.request`; raises `ModelContextWindowExceededError` when half is too long."""
+        model_request_parameters = without_left_out(model_request_parameters)
         tools = tools_size(model_request_parameters)
         sent = self._fitted(messages, tools)
         try:
@@ -83,6 +86,7 @@ class Fitted(WrapperModel):
         run_context: Any = None,
     ) -> AsyncIterator[StreamedResponse]:
         """See `request`: a provider says that it is too long before it writes."""
+        model_request_parameters = without_left_out(model_request_parameters)
         tools = tools_size(model_request_parameters)
         sent = self._fitted(messages, tools)
         asked = (model_settings, model_request_parameters, run_context)

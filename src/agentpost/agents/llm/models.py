@@ -40,8 +40,8 @@ PROVIDERS: Final = {
             # The chat templates of some models, such as Qwen's, take one system message and reject
             # a request that has a second one.
             "openai_chat_supports_multiple_system_messages": False,
-            # Without it, a stream whose connection was lost reads like one that was completed.
-            "openai_chat_streaming_requires_finish_reason": True,
+            # Also none later on: a change of the tools, for one, would be announced in it.
+            "supports_inline_system_prompts": False,
         },
     ),
     "anthropic": Provider(

@@ -6,7 +6,8 @@ from typing import Final, Literal
 
 from agentpost.domain.job import JobState, Reason
 from agentpost.domain.message import MessageStatus, TurnState
-from agentpost.domain.records import MessageRecord, Snapshot
+from agentpost.domain.records import Snapshot
+from agentpost.domain.text import CUT_SHORT
 from agentpost.services.explaining import EXPLANATIONS
 from agentpost.services.following import Moment
 
@@ -23,12 +24,13 @@ _FINAL: Final[dict[MessageStatus, Status]] = {
 TERMINAL: Final = frozenset({"completed", "incomplete", "failed", "cancelled"})
 
 
-def status_of(message: MessageRecord, cancelled: bool) -> Status:
+def status_of(snapshot: Snapshot, cancelled: bool) -> Status:
     """The status of the response that stands for a message; ``cancelled``: its turn was stopped.
 
     What waits, for its turn or for credits, is ``queued``: nothing of it is lost, and nobody has to
     send it again.
     """
+    message = snapshot.message
     if message.status is MessageStatus.PROCESSING:
         return "queued" if message.turn_state is TurnState.WAITING else "in_progress"
     if not message.final:
@@ -36,12 +38,19 @@ def status_of(message: MessageRecord, cancelled: bool) -> Status:
     stopped = cancelled or message.reason is Reason.STOPPED
     if message.status is MessageStatus.FAILED and stopped:
         return "cancelled"
-    return _FINAL[message.status]
+    status = _FINAL[message.status]
+    return "incomplete" if status == "completed" and _is_cut_short(snapshot) else status
+
+
+def _is_cut_short(snapshot: Snapshot) -> bool:
+    """Whether a model could not finish what it said."""
+    texts = [snapshot.message.reply, *(link.job.result for link in snapshot.links)]
+    return any(text is not None and text.endswith(CUT_SHORT) for text in texts)
 
 
 def is_over(moment: Moment) -> bool:
     """Whether a message brings nothing more."""
-    return status_of(moment.snapshot.message, moment.cancelled) in TERMINAL
+    return status_of(moment.snapshot, moment.cancelled) in TERMINAL
 
 
 def error_of(snapshot: Snapshot, cancelled: bool) -> dict[str, str | None] | None:
@@ -51,7 +60,7 @@ def error_of(snapshot: Snapshot, cancelled: bool) -> dict[str, str | None] | Non
     take a cancelled one without an error for an empty answer.
     """
     message = snapshot.message
-    status = status_of(message, cancelled)
+    status = status_of(snapshot, cancelled)
     if status not in ("failed", "cancelled"):
         return None
     reason = Reason.STOPPED if status == "cancelled" else message.reason
@@ -75,8 +84,12 @@ def explanation_of(snapshot: Snapshot, reason: Reason | None) -> str:
     return " ".join([*results[:1], *advice])
 
 
-def incomplete_of(message: MessageRecord) -> dict[str, str] | None:
-    """The `incomplete_details` of a response that has a part of its results."""
-    if status_of(message, cancelled=False) != "incomplete":
+def incomplete_of(snapshot: Snapshot) -> dict[str, str] | None:
+    """The `incomplete_details` of a response that has a part of its results, or whose text a model
+    could not finish."""
+    if status_of(snapshot, cancelled=False) != "incomplete":
         return None
-    return {"reason": message.reason.value if message.reason else "partial"}
+    if snapshot.message.status is not MessageStatus.PARTIAL:
+        return {"reason": "max_output_tokens"}
+    reason = snapshot.message.reason
+    return {"reason": reason.value if reason else "partial"}

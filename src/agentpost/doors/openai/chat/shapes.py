@@ -11,11 +11,12 @@ import msgspec
 from agentpost.contract.message import FileShape, MessageShape
 from agentpost.contract.shape import Links
 from agentpost.domain import ids
+from agentpost.domain.message import MessageStatus
 from agentpost.domain.records import Snapshot
 from agentpost.domain.times import SECOND
 from agentpost.doors.openai.parameters import OWN_MODEL
 from agentpost.doors.openai.responses.shapes import BETWEEN, led
-from agentpost.doors.openai.states import explanation_of, is_over, status_of
+from agentpost.doors.openai.states import explanation_of, incomplete_of, is_over
 from agentpost.doors.outputs import Output, outputs_of
 from agentpost.services.following import Moment
 
@@ -76,7 +77,8 @@ def _head(moment: Moment, kind: str) -> Json:
 
 def _finish_reason(moment: Moment) -> str:
     """``length`` tells a program that this is not all of the answer."""
-    return "stop" if is_over(moment) else "length"
+    is_cut_short = incomplete_of(moment.snapshot) == {"reason": "max_output_tokens"}
+    return "stop" if is_over(moment) and not is_cut_short else "length"
 
 
 def _usage(snapshot: Snapshot, links: Links) -> Json:
@@ -121,7 +123,7 @@ def notes_of(snapshot: Snapshot, links: Links) -> list[str]:
         return []
     shape = MessageShape.of(snapshot, links)
     texts = [f"*Note: {note}*" for note in shape.notes]
-    if status_of(message, cancelled=False) == "incomplete":
+    if message.status is MessageStatus.PARTIAL:
         texts.append(explanation_of(snapshot, message.reason))
     form = shape.answer_format
     if form is not msgspec.UNSET and form is not None and form.choices:

@@ -43,7 +43,7 @@ def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
     snapshot = moment.snapshot
     message = snapshot.message
     shape = MessageShape.of(snapshot, links)
-    status = status_of(message, moment.cancelled)
+    status = status_of(snapshot, moment.cancelled)
     made = [item(each, n) for n, each in enumerate(outputs_of(snapshot, links))]
     is_completed = status == "completed"
     ignored = {"ignored": list(echo.ignored)} if echo.ignored else {}
@@ -51,7 +51,7 @@ def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
         **_head(moment, echo),
         "status": status,
         "error": error_of(snapshot, moment.cancelled),
-        "incomplete_details": incomplete_of(message),
+        "incomplete_details": incomplete_of(snapshot),
         "metadata": shape.metadata if shape.metadata is not msgspec.UNSET else {},
         "output": made,
         "completed_at": _ended_at(snapshot) if is_completed else None,
