@@ -43,6 +43,7 @@ FROZEN = {
     "0034_packed_bodies": "45fa3d00ee001a09b5cfdbbaf0ee807dcb4181db1684876ec05286999e830b1a",
     "0035_clocks_of_nodes": "1045be940a7466d9075253f2de15656b58c6150dbbb1ba0040d0ea5bb88fd1cf",
     "0036_deaths_of_turns": "27c80aef83675036f426448d93dfbe21101762e23a4e42002e381286e657170e",
+    "0037_open_invitations": "4d90c67d1d1cc6ab7be013a7d56a6cd40dc7c48dbfb2ac65eef8b699d0f1d3e6",
     "0032_keys_sessions_deletion": (
         "40f5071d54750f9e0b11c4053f1e96147b3e4a96e89e8335c8038c75cf8d869d"
     ),

@@ -5,22 +5,27 @@ from pathlib import Path
 
 from agentpost.db import users as user_rows
 from agentpost.domain.roles import Role
-from agentpost.services import accounts
+from agentpost.services import accounts, password_links
 from agentpost.services import users as user_services
 from tests.web.site import Site, open_site
 from tests.web.test_password_login import PASSWORD, link_of
 
 
-def test_an_owner_invites_and_hands_the_link_on(tmp_path: Path) -> None:
+def test_an_operator_invites_and_hands_the_link_on(tmp_path: Path) -> None:
     """Without a mail server; the link is in that answer and nowhere else."""
     with open_site(tmp_path) as site, site.browser() as ann:
-        page = ann.post("/dashboard/users", data={"email": "Zoe@Example.com", "role": "member"})
+        boss = site.user("boss@example.com", Role.OPERATOR)
+        operator = site.browser(boss.id)
+        page = operator.post(
+            "/dashboard/users", data={"email": "Zoe@Example.com", "role": "member"}
+        )
         assert page.status_code == 200
         assert "content-encoding" not in page.headers
         path = link_of(page)
         assert "/password/" not in ann.get("/dashboard/users").text
         taken = ann.post("/dashboard/users", data={"email": "zoe@example.com", "role": "member"})
         assert (taken.status_code, "already" in taken.text) == (422, True)
+        operator.close()
         with site.stranger() as zoe:
             zoe.post(path, data={"password": PASSWORD})
             assert "zoe@example.com" in zoe.get("/profile").text
@@ -46,7 +51,10 @@ def test_an_invitation_does_not_tell_who_uses_the_server(tmp_path: Path) -> None
             for name in ("known", "fresh"):
                 form["email"] = f"{name}@example.com"
                 answers.append(ann.post("/dashboard/users", data=form))
-                links.append(link_of(answers[-1]))
+                made = asyncio.run(
+                    password_links.make(site.ctx, invitation_of(site, form["email"]))
+                )
+                links.append("/" + made.url.split("/", 3)[3])
                 lists.append(ann.get("/dashboard/users").text.count(f"{name}@example.com"))
                 assert ann.post("/dashboard/users", data=form).status_code == 422
             assert [each.status_code for each in answers] == [200, 200]
@@ -59,6 +67,13 @@ def test_an_invitation_does_not_tell_who_uses_the_server(tmp_path: Path) -> None
         with site.browser(boss.id) as operator:
             form["email"] = "eve@example.com"
             assert operator.post("/dashboard/users", data=form).status_code == 422
+
+
+def invitation_of(site: Site, address: str) -> str:
+    """The id of Ann's invitation of that address."""
+    found = site.write(lambda tx: user_rows.by_email(tx, f"{address} {site.ann}"))
+    assert found is not None
+    return found.id
 
 
 def test_nobody_gets_round_their_present_password(site: Site) -> None:

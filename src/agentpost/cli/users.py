@@ -34,7 +34,7 @@ EXAMPLES: Final = {
 }
 User = Annotated[str, typer.Argument(help="User id or e-mail address.")]
 RoleName = Annotated[str, typer.Option("--role", help="operator, owner or member.")]
-_COLUMNS = ("id", "account_id", "email", "role", "last_login_at")
+_COLUMNS = ("id", "account_id", "email", "role", "accepted", "last_login_at")
 
 
 def attach(app: typer.Typer) -> None:
@@ -70,7 +70,7 @@ def users_create(
 
 
 def users_list(as_json: AsJson = False) -> None:
-    """List the users of every account."""
+    """List the users of every account, and invitations that nobody has accepted yet."""
     from agentpost.services import users
 
     found = [_user(user) for user in with_context(users.all_)]
@@ -90,11 +90,12 @@ def users_role(
         lambda ctx: users.set_role(ctx, user, wanted), "users role", user, detail={"role": role}
     )
     shape = {**_user(changed), "role": wanted.value}
-    show(shape, as_json, f"{changed.email} is {wanted.value} now")
+    show(shape, as_json, f"{changed.address} is {wanted.value} now")
 
 
 def users_password_link(user: User, as_json: AsJson = False) -> None:
-    """Print a link by which a user chooses a new password, once, within three days."""
+    """Print a link by which a user chooses a new password, or accepts an invitation, once, within
+    three days."""
     from agentpost.services import password_links
 
     _show_link(
@@ -108,7 +109,7 @@ def users_remove(user: User, as_json: AsJson = False) -> None:
     from agentpost.services import users
 
     gone = with_context(lambda ctx: users.remove(ctx, user), "users remove", user)
-    show({"id": gone.id, "removed": True}, as_json, f"{gone.email} is removed")
+    show({"id": gone.id, "removed": True}, as_json, f"{gone.address} is removed")
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -139,8 +140,10 @@ def _user(user: UserRecord) -> dict[str, Any]:
     return {
         "id": user.id,
         "account_id": user.account_id,
-        "email": user.email,
+        "email": user.address,
         "role": user.role.value,
+        "accepted": not user.is_invitation,
+        "invited_by": user.invited_by,
         "created_at": iso(user.created_at),
         "has_password": user.password is not None,
         "last_login_at": iso(at) if at is not None else None,

@@ -76,6 +76,7 @@ users = Table(
     UniqueConstraint("email", name="uq_users_email"),
     Index("ix_users_account", "account_id", "id"),
     Index("ix_users_subject", "oidc_subject", unique=True),
+    Index("ix_users_invited", "invited_email"),
 )
 
 user_mails = Table("user_mails", metadata, *columns_of(user_records.UserMailRecord))

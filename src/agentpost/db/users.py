@@ -18,8 +18,9 @@ _LEADERS = (
     f"{USERS.select} WHERE account_id = ? AND role IN (?, ?) AND email NOT LIKE ?"
     " ORDER BY id LIMIT ?"
 )
-_ELSEWHERE = "% %"  # see `UserRecord`
-_OPERATORS = "SELECT COUNT(*) FROM users WHERE role = ?"
+_INVITATION = "% %"  # see `UserRecord`
+_INVITATIONS = f"{USERS.select} WHERE invited_email = ? ORDER BY id DESC LIMIT ?"
+_OPERATORS = "SELECT COUNT(*) FROM users WHERE role = ? AND email NOT LIKE ?"
 _ALL = f"{USERS.select} WHERE id > ? ORDER BY id LIMIT ?"
 _DUE = (
     f"{USER_MAILS.select} WHERE next_attempt_at <= ? ORDER BY next_attempt_at LIMIT ?"
@@ -52,6 +53,11 @@ def by_subject(tx: Tx, subject: str) -> UserRecord | None:
     return USERS.one(tx, _BY_SUBJECT, (subject,))
 
 
+def invitations(tx: Tx, address: str, limit: int) -> list[UserRecord]:
+    """Those of an address that were not accepted, newest first."""
+    return USERS.all(tx, _INVITATIONS, (address, limit))
+
+
 def page(tx: Tx, account_id: str, before: str, limit: int) -> list[UserRecord]:
     """The account's users with ids before that one, newest first."""
     return USERS.all(tx, _PAGE, (account_id, before, limit))
@@ -60,13 +66,13 @@ def page(tx: Tx, account_id: str, before: str, limit: int) -> list[UserRecord]:
 def leaders(tx: Tx, account_id: str, limit: int) -> list[UserRecord]:
     """The account's owners and operators, oldest first."""
     return USERS.all(
-        tx, _LEADERS, (account_id, Role.OWNER.value, Role.OPERATOR.value, _ELSEWHERE, limit)
+        tx, _LEADERS, (account_id, Role.OWNER.value, Role.OPERATOR.value, _INVITATION, limit)
     )
 
 
 def operators(tx: Tx) -> int:
-    """How many there are."""
-    row = tx.one(_OPERATORS, (Role.OPERATOR.value,))
+    """How many there are, without invitations."""
+    row = tx.one(_OPERATORS, (Role.OPERATOR.value, _INVITATION))
     assert row is not None
     return int(row[0])
 
@@ -93,8 +99,9 @@ def set_role(tx: Tx, user_id: str, role: Role) -> None:
 
 
 def set_subject(tx: Tx, user_id: str, subject: str) -> None:
-    """Who they are at the identity provider."""
-    tx.execute("UPDATE users SET oidc_subject = ? WHERE id = ?", (subject, user_id))
+    """Who they are at the identity provider; a password that was set before is gone."""
+    sql = "UPDATE users SET oidc_subject = ?, password = NULL WHERE id = ?"
+    tx.execute(sql, (subject, user_id))
 
 
 def touch(tx: Tx, user_id: str, now: int) -> None:

@@ -30,16 +30,24 @@ class LoginTokenRecord:
     account_id: str
     expires_at: Time
     user_id: str | None = None  # as in `SessionRecord`
-    purpose: str | None = None  # `services.login_tokens`; None: to sign in
+    purpose: str | None = None  # `services.password_links`; None: to sign in
+    oidc_subject: str | None = None  # whom the identity provider proved the holder to be
 
 
 @dataclass(slots=True)
 class UserRecord:
-    """A person who may sign in to the web app. ``email`` is in lower case; one with a space in it,
-    address and account's id, is an invitation of somebody who is of another account.
+    """A person who may sign in to the web app, or an invitation, which gives nothing before it is
+    accepted.
 
-    ``password``: the Argon2 hash, None before one is set. ``oidc_subject``: issuer and subject at
-    the identity provider, None before the first sign-in there.
+    Attributes:
+        email: in lower case. That of an invitation is the address, a space and the account's id:
+            several accounts may invite one address.
+        password: the Argon2 hash, None before one is set.
+        oidc_subject: issuer and subject at the identity provider, None before the first sign-in
+            there.
+        invited_by: the address of the inviter, or who else made the user. None: the account was
+            made with this user, or an earlier version made the row.
+        invited_email: the address of an invitation, None for a user.
     """
 
     id: str
@@ -50,11 +58,18 @@ class UserRecord:
     password: str | None = None
     oidc_subject: str | None = None
     last_login_at: Time | None = None
+    invited_by: str | None = None
+    invited_email: str | None = None
 
     @property
     def address(self) -> str:
-        """The e-mail address alone; a user whose ``email`` is more cannot sign in."""
+        """The e-mail address alone."""
         return self.email.partition(" ")[0]
+
+    @property
+    def is_invitation(self) -> bool:
+        """Whether it was not accepted yet: nobody can sign in as this user."""
+        return " " in self.email
 
 
 @dataclass(slots=True)

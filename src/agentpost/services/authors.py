@@ -45,5 +45,5 @@ def of_account(tx: Tx, ctx: AppContext, account_id: str) -> Authors:
     return Authors(
         account_id,
         {key.id: key.name for key in accounts.keys(tx, account_id)},
-        {user.id: user.email for user in users},
+        {user.id: user.address for user in users},
     )

@@ -133,7 +133,7 @@ def author(tx: Tx, account_id: str, key_id: str, user_id: str) -> str:
     if not user_id:
         return ""
     user = users.get(tx, user_id)
-    return user.email if user is not None and user.account_id == account_id else _GONE
+    return user.address if user is not None and user.account_id == account_id else _GONE
 
 
 def _failure(tx: Tx, message: MessageRecord) -> Explanation:

@@ -17,17 +17,16 @@ from urllib.parse import quote, urlencode
 
 import structlog
 
-from agentpost.db import accounts as account_rows
 from agentpost.db import meta
 from agentpost.db import users as rows
 from agentpost.db.session import Tx
 from agentpost.domain.mail_addresses import check_mail_address
-from agentpost.domain.roles import Role
 from agentpost.domain.times import HOUR, MINUTE, SECOND
 from agentpost.domain.user_records import UserRecord
 from agentpost.egress.errors import EgressError
-from agentpost.services import sessions, throttle, users
+from agentpost.services import password_links, sessions, throttle, users
 from agentpost.services.context import AppContext
+from agentpost.services.password_links import Offer
 from agentpost.services.signing_in import Visitor
 from agentpost.services.transactions import read_transaction
 
@@ -138,8 +137,9 @@ async def finish(
     journey: Journey,
     given: Mapping[str, str],
     visitor: Visitor,
-) -> str:
-    """Somebody returned, with ``given`` in the address: the secret of a new session.
+) -> str | list[Offer]:
+    """Somebody returned, with ``given`` in the address: the secret of a new session, or the
+    invitations that they may accept when they have no user.
 
     Raises `OidcError`, ``rate_limited`` after too many failures.
     """
@@ -158,8 +158,13 @@ async def finish(
     subject = f"{claims['iss']} {claims['sub']}"
     secret = sessions.new_secret()
 
-    def fn(tx: Tx) -> str:
+    def fn(tx: Tx) -> str | list[Offer]:
         user = _user(tx, ctx, subject, email)
+        if user is None:
+            offers = password_links.offers(tx, ctx, email, subject)
+            if offers:
+                return offers
+            raise _Refused(f"Nobody has invited {email}. Ask an owner of the account to.")
         sessions.begin(tx, ctx, user, secret, visitor.browser, visitor.before, visitor.address)
         return secret
 
@@ -209,37 +214,32 @@ def _verified_email(ctx: AppContext, claims: Document) -> str:
     return address
 
 
-def _user(tx: Tx, ctx: AppContext, subject: str, email: str) -> UserRecord:
-    """Who that is here. Whoever came in once is known by the provider's own id from then on, so an
-    address that is given to somebody else there opens nothing here."""
+def _user(tx: Tx, ctx: AppContext, subject: str, email: str) -> UserRecord | None:
+    """Who that is here; None when they have to accept an invitation first.
+
+    Whoever came in once is known by the provider's own id from then on, so an address that is given
+    to somebody else there opens nothing here.
+    """
     known = rows.by_subject(tx, subject)
     if known is not None:
         return known
-    user = rows.by_email(tx, email)
+    user = rows.by_email(tx, email) or users.settle(tx, ctx, email)
     if user is None:
-        user = _of_domain(tx, ctx, email)
-    if user is None:
-        raise _Refused(f"Nobody has invited {email}. Ask an owner of the account to.")
+        return None
     if user.oidc_subject is not None:
         raise _Refused(
             f"{email} is somebody else here. Ask an owner of the account to remove that user and"
             " to invite you."
         )
-    rows.set_subject(tx, user.id, subject)
+    if users.was_never_asked(user):
+        if users.is_astray(tx, ctx, user):
+            raise _Refused(
+                f"An account that {email} does not belong to has a user with this address. Ask the"
+                f" operator for `agentpost users remove {email}`, and sign in again then."
+            )
+        return None
+    password_links.tie(tx, user, subject)
     return user
-
-
-def _of_domain(tx: Tx, ctx: AppContext, email: str) -> UserRecord | None:
-    """A new member, for an address of the domains that may come in."""
-    settings = ctx.settings
-    domains = {domain.lower().removeprefix("@") for domain in settings.oidc_domains}
-    if email.rpartition("@")[2] not in domains:
-        return None
-    account = account_rows.find(tx, settings.oidc_account)
-    if account is None:
-        log.error("oidc_account_unknown", account=settings.oidc_account)
-        return None
-    return users.add(tx, ctx, account.id, email, Role.MEMBER)
 
 
 # --- talking to the provider ----------------------------------------------------------------------

@@ -1,8 +1,10 @@
-"""Links by which people set their password, once: for who was invited and for who forgot it.
+"""Links by which people accept an invitation or set their password, once.
 
 With a mail server they are mailed. A mail waits as an address and a purpose; its link is made when
 it is sent, and only if there is such a user then. So no row holds a secret, and asking for a mail
-is the same work for every address. Without a mail server whoever invites hands the link on.
+is the same work for every address. Without a mail server the operator hands the link on, or the
+person signs in at the identity provider and accepts there. An inviter who is not an operator never
+gets the link: with it they could be that person.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.mail_addresses import check_mail_address
 from agentpost.domain.passwords import check_password
-from agentpost.domain.roles import Role
-from agentpost.domain.times import DAY, HOUR
+from agentpost.domain.records import AccountRecord
+from agentpost.domain.roles import Right, Role, may
+from agentpost.domain.times import DAY, HOUR, MINUTE
 from agentpost.domain.user_records import LoginTokenRecord, UserMailRecord, UserRecord
 from agentpost.services import sessions, throttle, users
 from agentpost.services.accounts import digest
@@ -33,10 +36,13 @@ class Purpose(StrEnum):
 
     INVITATION = "invitation"
     RESET = "reset"
+    ARRIVAL = "arrival"
+    """The identity provider has proven who the person is: no password is set."""
 
 
-LASTS: Final = {Purpose.INVITATION: 3 * DAY, Purpose.RESET: HOUR}
+LASTS: Final = {Purpose.INVITATION: 3 * DAY, Purpose.RESET: HOUR, Purpose.ARRIVAL: 15 * MINUTE}
 """For how many microseconds a link works."""
+_OFFERS_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +56,27 @@ class PasswordLink:
 
 @dataclass(frozen=True, slots=True)
 class Invited:
-    """A new user; ``link`` is None when it goes by mail."""
+    """A user or an invitation; ``link`` is None when it goes by mail, or only an operator may have
+    it."""
 
     user: UserRecord
     link: PasswordLink | None
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the holder of ``token`` may accept: to be ``user`` of ``account``.
+
+    Attributes:
+        oidc_subject: who the holder is at the identity provider; None: they choose a password.
+        is_question: whether nobody has accepted to be that user yet.
+    """
+
+    token: str
+    user: UserRecord
+    account: AccountRecord
+    oidc_subject: str | None
+    is_question: bool
 
 
 def sends_mail(ctx: AppContext) -> bool:
@@ -64,9 +87,19 @@ def sends_mail(ctx: AppContext) -> bool:
 async def invite(
     ctx: AppContext, by: UserRecord, account_id: str, email: str, role: Role
 ) -> Invited:
-    """Make a user and send the link, or return it. Raises as `users.invite`."""
-    user = await users.invite(ctx, by, account_id, email, role)
-    return Invited(user, await _send_or_make(ctx, user))
+    """Invite somebody, and mail the link or return it to an operator. Raises as `users.invite`."""
+    return await _hand_over(ctx, await users.invite(ctx, by, account_id, email, role), by)
+
+
+async def renew(ctx: AppContext, user_id: str, by: UserRecord) -> Invited:
+    """A fresh link for a user, which is returned, or for an invitation, as by `invite`. Raises as
+    `make`; ``rate_limited`` when too many were mailed."""
+    user = await ctx.db.read(lambda tx: users.managed(tx, user_id, by))
+    if not user.is_invitation:
+        return Invited(user, await make(ctx, user.id, by))
+    if sends_mail(ctx):
+        await throttle.count_mail(ctx, by.id, user.address)
+    return await _hand_over(ctx, user, by)
 
 
 async def create(ctx: AppContext, account: str, email: str, role: Role) -> PasswordLink:
@@ -83,8 +116,7 @@ async def invite_first(ctx: AppContext, account_id: str) -> Invited:
         account = accounts.get(tx, account_id)
         return users.own(tx, account)
 
-    user = await ctx.db.write(fn)
-    return Invited(user, await _send_or_make(ctx, user))
+    return await _hand_over(ctx, await ctx.db.write(fn), None)
 
 
 async def make(ctx: AppContext, user: str, by: UserRecord | None = None) -> PasswordLink:
@@ -92,7 +124,8 @@ async def make(ctx: AppContext, user: str, by: UserRecord | None = None) -> Pass
 
     ``by``: who makes it, None for a command. Raises ``not_found``; `Refusal` for somebody above
     ``by``, whose place the link would give them, and for ``by`` themselves: a browser left open
-    must not get a new password without the present one.
+    must not get a new password without the present one. Only an operator gets the link of an
+    invitation, or of somebody who signs in at the identity provider.
     """
 
     def fn(tx: Tx) -> PasswordLink:
@@ -102,6 +135,13 @@ async def make(ctx: AppContext, user: str, by: UserRecord | None = None) -> Pass
                 ErrorCode.BAD_REQUEST,
                 "Change your own password on your profile, or ask for a link by mail.",
             )
+        if by is not None and not may(by.role, Right.OPERATE):
+            if found.is_invitation:
+                raise Refusal(ErrorCode.BAD_REQUEST, "Only an operator gets this link.")
+            if found.oidc_subject is not None:
+                raise Refusal(
+                    ErrorCode.BAD_REQUEST, f"{found.email} signs in at the identity provider."
+                )
         return make_in(tx, ctx, found, Purpose.INVITATION)
 
     return await ctx.db.write(fn)
@@ -109,14 +149,40 @@ async def make(ctx: AppContext, user: str, by: UserRecord | None = None) -> Pass
 
 def make_in(tx: Tx, ctx: AppContext, user: UserRecord, purpose: Purpose) -> PasswordLink:
     """`make` within a transaction."""
-    token = sessions.new_secret()
-    expires_at = ctx.clock.now() + LASTS[purpose]
-    for each in Purpose:
+    for each in (Purpose.INVITATION, Purpose.RESET):
         logins.delete_links(tx, user.id, each.value)
-    logins.insert_token(
-        tx, LoginTokenRecord(digest(token), user.account_id, expires_at, user.id, purpose.value)
-    )
+    token, expires_at = _insert_token(tx, ctx, user, purpose)
     return PasswordLink(user, f"{sessions.app_url(tx, ctx)}/password/{token}", expires_at)
+
+
+def offers(tx: Tx, ctx: AppContext, email: str, subject: str) -> list[Offer]:
+    """What somebody may accept whom the identity provider has just proven to be ``subject`` with
+    that address: open invitations, and a user of an earlier version who was never asked."""
+    user = rows.by_email(tx, email)
+    choices = [user] if user else rows.invitations(tx, email, _OFFERS_MAX)
+    made = []
+    for each in choices:
+        logins.delete_links(tx, each.id, Purpose.ARRIVAL.value)
+        token, _ = _insert_token(tx, ctx, each, Purpose.ARRIVAL, subject)
+        made.append(Offer(token, each, accounts.get(tx, each.account_id), subject, True))
+    return made
+
+
+def _insert_token(
+    tx: Tx, ctx: AppContext, user: UserRecord, purpose: Purpose, subject: str | None = None
+) -> tuple[str, int]:
+    token, expires_at = sessions.new_secret(), ctx.clock.now() + LASTS[purpose]
+    record = LoginTokenRecord(digest(token), user.account_id, expires_at, user.id, purpose.value)
+    record.oidc_subject = subject
+    logins.insert_token(tx, record)
+    return token, expires_at
+
+
+def tie(tx: Tx, user: UserRecord, subject: str) -> None:
+    """The first sign-in at the identity provider: they are known by ``subject`` from now on. An
+    earlier password, its sessions and links end, since somebody else may have set it."""
+    rows.set_subject(tx, user.id, subject)
+    users.end_sessions(tx, user)
 
 
 async def ask_for_mail(ctx: AppContext, email: str, address: str) -> None:
@@ -131,9 +197,9 @@ async def ask_for_mail(ctx: AppContext, email: str, address: str) -> None:
 
 
 @read_transaction
-def holder(tx: Tx, ctx: AppContext, token: str) -> UserRecord | None:
-    """Whose password a link sets; None when it is unknown, over or spent."""
-    return _holder(tx, digest(token), ctx.clock.now())
+def offer(tx: Tx, ctx: AppContext, token: str) -> Offer | None:
+    """What a link is for; None when it is unknown, over or spent."""
+    return _offer(tx, ctx, token)
 
 
 async def set_password(
@@ -144,38 +210,45 @@ async def set_password(
     before: str | None,
     address: str = "",
 ) -> str | None:
-    """Spend a link: the user has that password, and every session of theirs ends.
+    """Spend a link: an invitation is accepted, the user has that password, or none when the
+    identity provider has proven who they are, and every session of theirs ends.
 
     Returns the secret of a new session (see `sessions.begin`), None when the link is unknown, over
-    or spent. Raises `ValueError` for a password that cannot be, `Overloaded`.
+    or spent. Raises `ValueError` for a password that cannot be, as `users.accept`, `Overloaded`.
     """
-    check_password(password)
-    spent, secret = digest(token), sessions.new_secret()
-    if await holder(ctx, token) is None:
+    secret, hashed = sessions.new_secret(), ""
+    usable = await offer(ctx, token)
+    if usable is None:
         return None  # no work for strangers
-    hashed = await ctx.passwords.hash(password)
+    if usable.oidc_subject is None:
+        check_password(password)
+        hashed = await ctx.passwords.hash(password)
 
     def fn(tx: Tx) -> str | None:
-        now = ctx.clock.now()
-        user = _holder(tx, spent, now)
-        if user is None or not logins.spend_token(tx, spent, now):
+        spent = _offer(tx, ctx, token)
+        if spent is None or not logins.spend_token(tx, digest(token), ctx.clock.now()):
             return None
-        rows.set_password(tx, user.id, hashed)
-        logins.delete_sessions(tx, user.id)
-        logins.delete_links(tx, user.id)
+        user = users.accept(tx, ctx, spent.user)
+        if spent.oidc_subject is not None:
+            tie(tx, user, spent.oidc_subject)
+        else:
+            rows.set_password(tx, user.id, hashed)
+            logins.delete_sessions(tx, user.id)
+            logins.delete_links(tx, user.id)
         sessions.begin(tx, ctx, user, secret, browser, before, address)
         return secret
 
     return await ctx.db.write(fn)
 
 
-async def _send_or_make(ctx: AppContext, user: UserRecord) -> PasswordLink | None:
-    if not sends_mail(ctx):
-        return await make(ctx, user.id)
-    if user.email != user.address:
-        return None
-    await ctx.db.write(lambda tx: _queue(tx, ctx, user.email, Purpose.INVITATION))
-    return None
+async def _hand_over(ctx: AppContext, user: UserRecord, by: UserRecord | None) -> Invited:
+    """Mail the link. Without a mail server: return it, that of an invitation to operators only."""
+    if sends_mail(ctx):
+        await ctx.db.write(lambda tx: _queue(tx, ctx, user.email, Purpose.INVITATION))
+        return Invited(user, None)
+    if user.is_invitation and by is not None and not may(by.role, Right.OPERATE):
+        return Invited(user, None)
+    return Invited(user, await make(ctx, user.id))
 
 
 def _queue(tx: Tx, ctx: AppContext, email: str, purpose: Purpose) -> None:
@@ -183,9 +256,12 @@ def _queue(tx: Tx, ctx: AppContext, email: str, purpose: Purpose) -> None:
     rows.insert_mail(tx, UserMailRecord(new_id(ids.MAIL, now), email, purpose.value, now, now))
 
 
-def _holder(tx: Tx, token_digest: str, now: int) -> UserRecord | None:
-    found = logins.token(tx, token_digest, now)
-    if found is None or found.purpose is None or found.user_id is None:
+def _offer(tx: Tx, ctx: AppContext, token: str) -> Offer | None:
+    link = logins.token(tx, digest(token), ctx.clock.now())
+    if link is None or link.purpose is None or link.user_id is None:
         return None
-    user = rows.get(tx, found.user_id)
-    return user if user is not None and user.email == user.address else None
+    user, subject = rows.get(tx, link.user_id), link.oidc_subject
+    if user is None or (subject is not None and rows.by_subject(tx, subject) is not None):
+        return None
+    account = accounts.get(tx, user.account_id)
+    return Offer(token, user, account, subject, user.is_invitation or subject is not None)

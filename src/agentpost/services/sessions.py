@@ -80,7 +80,8 @@ async def make_link(ctx: AppContext, id_or_email: str | None = None) -> LoginLin
 
     Raises:
         Refusal: ``not_found``, there is no such account or user.
-        ValueError: none was named, and there is none or more than one.
+        ValueError: none was named, and there is none or more than one; the user has not accepted
+            the invitation.
     """
     token = secrets.token_urlsafe(SECRET_BYTES)
 
@@ -88,6 +89,8 @@ async def make_link(ctx: AppContext, id_or_email: str | None = None) -> LoginLin
         expires_at = ctx.clock.now() + LOGIN_LINK_SECONDS * SECOND
         account = _only(tx) if id_or_email is None else accounts.find(tx, id_or_email)
         user = users.own(tx, account) if account else users.find(tx, id_or_email or "")
+        if user.is_invitation:
+            raise ValueError(f"{user.address} has not accepted the invitation yet")
         account = account or accounts.get(tx, user.account_id)
         made = LoginTokenRecord(digest(token), account.id, expires_at, user.id)
         rows.insert_token(tx, made)
@@ -313,7 +316,8 @@ def _live(tx: Tx, ctx: AppContext, user_id: str, now: int) -> list[SessionRecord
 def _user(tx: Tx, found: SessionRecord | LoginTokenRecord) -> UserRecord | None:
     """Whose it is. What an earlier version made beside this one names the account only."""
     if found.user_id is not None:
-        return user_rows.get(tx, found.user_id)
+        user = user_rows.get(tx, found.user_id)
+        return None if user is None or user.is_invitation else user
     leaders = user_rows.leaders(tx, found.account_id, 1)
     return leaders[0] if leaders else None
 

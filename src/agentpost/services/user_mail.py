@@ -7,12 +7,13 @@ from typing import Final
 
 import structlog
 
+from agentpost.db import accounts
 from agentpost.db import users as rows
 from agentpost.db.session import Tx
 from agentpost.domain.errors import reason_of
 from agentpost.domain.times import DAY, seconds
 from agentpost.domain.user_records import UserMailRecord
-from agentpost.services import mail, password_links
+from agentpost.services import mail, password_links, users
 from agentpost.services.context import AppContext
 from agentpost.services.mail import SmtpServer
 from agentpost.services.password_links import PasswordLink, Purpose
@@ -27,10 +28,11 @@ _SUBJECTS: Final = {
 }
 _TEXTS: Final = {
     Purpose.INVITATION: (
-        "You may sign in to agentpost with this address. Choose your password here:\n\n"
+        "{inviter} invites you to the account {account} on agentpost.\n"
+        "Accept, and choose your password, here:\n\n"
         "    {url}\n\n"
-        "The link works once, for three days. If it is over, ask for another one with\n"
-        "'Forgot your password?' on the sign-in page.\n"
+        "The link works once, for three days. If it is over, ask for another one. If you do not\n"
+        "know who invites you, there is nothing to do.\n"
     ),
     Purpose.RESET: (
         "Somebody, probably you, asked for a new password for this address. Choose it here:\n\n"
@@ -53,18 +55,20 @@ async def send_due(ctx: AppContext, server: SmtpServer) -> None:
 async def _send(ctx: AppContext, server: SmtpServer, waiting: UserMailRecord) -> None:
     purpose = Purpose(waiting.purpose)
 
-    def fn(tx: Tx) -> PasswordLink | None:
+    def fn(tx: Tx) -> tuple[PasswordLink, str] | None:
         user = rows.by_email(tx, waiting.email)
-        if user is None or ctx.clock.now() - waiting.created_at > _GIVEN_UP_AFTER:
+        is_late = ctx.clock.now() - waiting.created_at > _GIVEN_UP_AFTER
+        if user is None or is_late or (user.is_invitation and rows.by_email(tx, user.address)):
             rows.delete_mail(tx, waiting.id)
             return None
-        return password_links.make_in(tx, ctx, user, purpose)
+        account = accounts.get(tx, user.account_id)
+        return password_links.make_in(tx, ctx, user, purpose), account.name or account.email
 
-    link = await ctx.db.write(fn)
-    if link is None:
+    made = await ctx.db.write(fn)
+    if made is None:
         return
     try:
-        await mail.hand_over(server, _message(server, waiting, link, purpose))
+        await mail.hand_over(server, _message(server, waiting, *made))
     except Exception as error:  # whatever it is: the mails behind this one do not wait for it
         log.warning("mail_not_sent", mail_id=waiting.id, error=reason_of(error))
         return
@@ -72,13 +76,14 @@ async def _send(ctx: AppContext, server: SmtpServer, waiting: UserMailRecord) ->
 
 
 def _message(
-    server: SmtpServer, waiting: UserMailRecord, link: PasswordLink, purpose: Purpose
+    server: SmtpServer, waiting: UserMailRecord, link: PasswordLink, account: str
 ) -> EmailMessage:
+    purpose, inviter = Purpose(waiting.purpose), link.user.invited_by or users.BY_OPERATOR
     return mail.compose(
         server,
         mail_id=waiting.id,
-        recipient=link.user.email,
+        recipient=link.user.address,
         subject=_SUBJECTS[purpose],
-        text=_TEXTS[purpose].format(url=link.url),
+        text=_TEXTS[purpose].format(url=link.url, account=account, inviter=inviter),
         at=waiting.created_at,
     )

@@ -1,15 +1,18 @@
 """People who may sign in to the web app: invited, given a role, removed (design: Signing in).
 
-A user belongs to one account, and one e-mail address to one user. Each account has a user of its
-own from the start, with the account's address. An account keeps at least one owner, the server at
-least one operator.
+A user belongs to one account, and one e-mail address to one user. An invitation is no user before
+the person accepts it; several may be open for one address. An address of ``oidc_domains`` belongs
+to ``oidc_account``. Each account has a user of its own from the start, with the account's address.
+An account keeps at least one owner, the server at least one operator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
+
+import structlog
 
 from agentpost.clock import new_id
 from agentpost.db import accounts as account_rows
@@ -25,9 +28,12 @@ from agentpost.domain.user_records import UserRecord
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
 
+log = structlog.get_logger(__name__)
+
 _SHOWN: Final = 50
 _ALL_AT_ONCE: Final = 500
 _LOCK: Final = "users_lock"
+BY_OPERATOR: Final = "the operator of this server"
 LAST_OWNER: Final = "This is the account's last owner. Make somebody else an owner first."
 LAST_OPERATOR: Final = "This is the last operator. Make somebody else an operator first."
 
@@ -48,13 +54,17 @@ def normal_email(text: str) -> str:
 def insert_own(tx: Tx, account: AccountRecord, role: Role = Role.OWNER) -> UserRecord | None:
     """The account's own user, with its address; None when somebody else has that address."""
     user = UserRecord(
-        id=ids.USER + account.id.removeprefix(ids.ACCOUNT),
+        id=_own_id(account.id),
         account_id=account.id,
         email=normal_email(account.email),
         role=role,
         created_at=account.created_at,
     )
     return user if rows.insert(tx, user) else None
+
+
+def _own_id(account_id: str) -> str:
+    return ids.USER + account_id.removeprefix(ids.ACCOUNT)
 
 
 def own(tx: Tx, account: AccountRecord) -> UserRecord:
@@ -70,11 +80,22 @@ def own(tx: Tx, account: AccountRecord) -> UserRecord:
 
 
 def find(tx: Tx, id_or_email: str) -> UserRecord:
-    """By id or e-mail address; raises ``not_found``."""
-    user = rows.get(tx, id_or_email) or rows.by_email(tx, normal_email(id_or_email))
-    if user is None:
+    """A user or else an invitation, by id or e-mail address. Raises ``not_found``; ``bad_request``
+    for an address that several accounts invited."""
+    address = normal_email(id_or_email)
+    user = rows.get(tx, id_or_email) or rows.by_email(tx, address)
+    if user is not None:
+        return user
+    open_ones = rows.invitations(tx, address, 2)
+    if not open_ones:
         raise not_found("user")
-    return user
+    if len(open_ones) > 1:
+        raise Refusal(
+            ErrorCode.BAD_REQUEST,
+            f"{address} is invited by several accounts: name the invitation by its id, which"
+            " `agentpost users list` shows.",
+        )
+    return open_ones[0]
 
 
 @write_transaction
@@ -90,37 +111,118 @@ def create(tx: Tx, ctx: AppContext, account: str, email: str, role: Role) -> Use
 def invite(
     tx: Tx, ctx: AppContext, by: UserRecord, account_id: str, email: str, role: Role
 ) -> UserRecord:
-    """`create` by somebody who is signed in: in their own account, an operator in any. Raises
-    ``not_found``, `Refusal` for a role above their own.
+    """An invitation by somebody who is signed in: to their own account, an operator to any.
 
-    An address that somebody of another account has looks invited, though nobody can take that up:
-    else owners could find out who uses this server. Operators may, and are told.
+    An address that somebody of another account has looks invited, though it cannot be accepted
+    while they are there: else owners could find out who uses this server. Operators are told.
+
+    Raises:
+        Refusal: ``not_found``; ``bad_request`` for a role above the inviter's.
+        ValueError: no mail can reach the address, it is a user or invited already, or it belongs
+            to ``oidc_account``.
     """
     _check(tx, by, account_id, role)
     address = normal_email(email)
-    taken = rows.by_email(tx, address)
-    if taken is None or taken.account_id == account_id or may(by.role, Right.OPERATE):
-        return add(tx, ctx, account_id, email, role)
-    now = ctx.clock.now()
-    elsewhere = f"{address} {account_id}"
-    user = UserRecord(new_id(ids.USER, now), account_id, elsewhere, role, now)
-    if not rows.insert(tx, user):
+    check_mail_address(address)
+    user = rows.by_email(tx, address)
+    if user is not None and (user.account_id == account_id or may(by.role, Right.OPERATE)):
         raise _taken(address)
-    return user
+    now = ctx.clock.now()
+    email = f"{address} {account_id}"
+    invitation = UserRecord(new_id(ids.USER, now), account_id, email, role, now)
+    invitation.invited_by, invitation.invited_email = by.email, address
+    _check_home(tx, ctx, invitation)
+    if not rows.insert(tx, invitation):
+        raise ValueError(f"{address} is invited already")
+    return invitation
 
 
 def add(tx: Tx, ctx: AppContext, account_id: str, email: str, role: Role) -> UserRecord:
-    """A new user, who cannot sign in before there is a password or an identity provider.
+    """A new user, by the operator's command or settings, who cannot sign in before there is a
+    password or an identity provider. An invitation to the same account ends.
 
-    Raises `ValueError` when no mail can reach the address, or it is somebody's already.
+    Raises `ValueError` when no mail can reach the address, it is somebody's already, or it belongs
+    to ``oidc_account``.
     """
     address = normal_email(email)
     check_mail_address(address)
+    invitation = _invitation(tx, address, account_id)
+    if invitation is not None:
+        rows.delete(tx, invitation.id)
     now = ctx.clock.now()
     user = UserRecord(new_id(ids.USER, now), account_id, address, role, now)
+    user.invited_by = BY_OPERATOR
+    _check_home(tx, ctx, user)
     if not rows.insert(tx, user):
         raise _taken(address)
     return user
+
+
+def accept(tx: Tx, ctx: AppContext, invitation: UserRecord) -> UserRecord:
+    """The user that an invitation makes; a user is returned as it is. The caller knows that the
+    person with the address accepts.
+
+    Raises ``bad_request`` when the address is a user by now, or belongs to ``oidc_account``.
+    """
+    if not invitation.is_invitation:
+        return invitation
+    user = replace(invitation, email=invitation.address, invited_email=None)
+    rows.delete(tx, invitation.id)
+    if is_astray(tx, ctx, user) or not rows.insert(tx, user):
+        raise Refusal(
+            ErrorCode.BAD_REQUEST,
+            f"{user.email} is of another account, and an address belongs to one account. Ask an"
+            " owner there to remove that user first.",
+        )
+    return user
+
+
+def settle(tx: Tx, ctx: AppContext, email: str) -> UserRecord | None:
+    """A new user of ``oidc_account``, when the address is of ``oidc_domains``: with the role that
+    the account invited them for, else a member."""
+    account = _home(tx, ctx, email)
+    if account is None:
+        return None
+    invitation = _invitation(tx, email, account.id)
+    return add(tx, ctx, account.id, email, invitation.role if invitation else Role.MEMBER)
+
+
+def was_never_asked(user: UserRecord) -> bool:
+    """Whether an owner may have made this user with an earlier version, which took an invitation
+    for a user."""
+    is_own = user.id == _own_id(user.account_id)
+    return user.invited_by is None and not is_own and user.role != Role.OPERATOR
+
+
+def is_astray(tx: Tx, ctx: AppContext, user: UserRecord) -> bool:
+    """Whether the user's address belongs to an account which they are not of. Operators are of any:
+    only an operator makes them."""
+    account = None if user.role == Role.OPERATOR else _home(tx, ctx, user.address)
+    return account is not None and account.id != user.account_id
+
+
+def _invitation(tx: Tx, address: str, account_id: str) -> UserRecord | None:
+    return rows.by_email(tx, f"{address} {account_id}")
+
+
+def _home(tx: Tx, ctx: AppContext, address: str) -> AccountRecord | None:
+    """The account that addresses of ``oidc_domains`` belong to; None for other addresses."""
+    settings = ctx.settings
+    domains = {domain.lower().removeprefix("@") for domain in settings.oidc_domains}
+    if not settings.oidc_issuer or address.rpartition("@")[2] not in domains:
+        return None
+    account = account_rows.find(tx, settings.oidc_account)
+    if account is None:
+        log.error("oidc_account_unknown", account=settings.oidc_account)
+    return account
+
+
+def _check_home(tx: Tx, ctx: AppContext, user: UserRecord) -> None:
+    if is_astray(tx, ctx, user):
+        domain = user.address.rpartition("@")[2]
+        raise ValueError(
+            f"addresses of {domain} belong to another account, which single sign-on brings them to"
+        )
 
 
 def _taken(address: str) -> ValueError:
@@ -157,7 +259,7 @@ def remove(tx: Tx, _: AppContext, user: str, by: UserRecord | None = None) -> Us
     found = managed(tx, user, by)
     _keep_leaders(tx, found, None)
     rows.delete(tx, found.id)
-    _end_sessions(tx, found)
+    end_sessions(tx, found)
     return found
 
 
@@ -175,7 +277,7 @@ def set_role(
         return found
     _keep_leaders(tx, found, role)
     rows.set_role(tx, found.id, role)
-    _end_sessions(tx, found)
+    end_sessions(tx, found)
     return found
 
 
@@ -220,6 +322,8 @@ def _lock(tx: Tx) -> None:
 
 def _keep_leaders(tx: Tx, user: UserRecord, role: Role | None) -> None:
     """Refuse what would leave the account without an owner, or the server without an operator."""
+    if user.is_invitation:
+        return
     if user.role == Role.OPERATOR and role != Role.OPERATOR and rows.operators(tx) == 1:
         raise Refusal(ErrorCode.BAD_REQUEST, LAST_OPERATOR)
     leads = role in (Role.OWNER, Role.OPERATOR)
@@ -227,7 +331,8 @@ def _keep_leaders(tx: Tx, user: UserRecord, role: Role | None) -> None:
         raise Refusal(ErrorCode.BAD_REQUEST, LAST_OWNER)
 
 
-def _end_sessions(tx: Tx, user: UserRecord) -> None:
+def end_sessions(tx: Tx, user: UserRecord) -> None:
+    """End the sessions of a user, and links that were not used."""
     logins.delete_sessions(tx, user.id)
     logins.delete_links(tx, user.id)
     if user.role != Role.MEMBER:

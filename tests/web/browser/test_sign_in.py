@@ -32,7 +32,12 @@ def test_from_an_invitation_to_a_session(server: AgentServer, browser: Browser) 
         expect(page.get_by_role("main").get_by_text("ada@example.com", exact=True)).to_be_visible()
         page.get_by_label("E-mail address").fill("bob@example.com")
         page.get_by_role("button", name="Invite").click()
-        expect(page.get_by_role("heading", name="Hand this link to")).to_be_visible()
+        expect(page.get_by_role("heading", name="bob@example.com is invited")).to_be_visible()
+        assert axe(page) == []
+        bob = server.command("users", "password-link", "bob@example.com")
+        page.goto(bob["url"])
+        expect(page.get_by_role("button", name="Accept and sign in")).to_be_visible()
+        assert axe(page) == []
         for path in ("/dashboard/users", "/profile", "/sessions"):
             page.goto(server.url + path)
             assert axe(page) == [], path

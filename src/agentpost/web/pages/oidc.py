@@ -17,6 +17,7 @@ from agentpost.web import sign_in
 from agentpost.web.cookies import Cookie, JourneyCookie
 from agentpost.web.forms import Form
 from agentpost.web.page import OpenPage, View
+from agentpost.web.pages import password
 
 PATH: Final = "/oidc/callback"
 
@@ -35,20 +36,23 @@ async def leave(ctx: AppContext, request: Request) -> View:
 
 
 async def arrive(ctx: AppContext, request: Request) -> View:
-    """Back with a code: this browser has a new session, or is told why not."""
+    """Back with a code: this browser has a new session, invitations to accept, or is told why
+    not."""
     _require(ctx)
     cookie = JourneyCookie(ctx.settings)
     visitor = sign_in.visitor(request, ctx.settings)
     try:
         journey = Journey.of(cookie.read(request) or "")
-        secret = await oidc.finish(ctx, _callback(ctx), journey, request.query_params, visitor)
+        arrival = await oidc.finish(ctx, _callback(ctx), journey, request.query_params, visitor)
     except OidcError as problem:
         return await _failed(ctx, problem)
+    if not isinstance(arrival, str):
+        return password.invitations(arrival, Form())
     place = urlsplit(ctx.settings.public_app_url).path.rstrip("/")
     location = place + sign_in.own_path(journey.wanted)
     response = Response(status_code=303, headers={"Location": location})
     cookie.set(response, "")
-    Cookie(ctx.settings).set(response, secret)
+    Cookie(ctx.settings).set(response, arrival)
     return response
 
 

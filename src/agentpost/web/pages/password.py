@@ -1,15 +1,17 @@
-"""A forgotten password, and setting one by a link that works once."""
+"""A forgotten password, and links that work once: to choose one, to accept an invitation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
-from urllib.parse import quote
 
 from starlette.requests import Request
 
+from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.passwords import PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN
 from agentpost.services import password_links
 from agentpost.services.context import AppContext
+from agentpost.services.password_links import Offer
 from agentpost.web import forms, sign_in
 from agentpost.web.forms import Form
 from agentpost.web.page import OpenPage, Redirect, Shown, View
@@ -20,7 +22,7 @@ _SPENT: Final = Shown(
     {
         "heading": "This link does not work",
         "text": "This link was used already, or its time is over. Ask for another one:"
-        " by “Forgot your password?”, or whoever invited you.",
+        " by “Forgot your password?”, or from the one who invited you.",
         "sign_in": False,
     },
     403,
@@ -54,12 +56,12 @@ async def send(ctx: AppContext, request: Request) -> View:
 
 
 async def choose(ctx: AppContext, request: Request) -> View:
-    """The form for a new password. Looking spends nothing."""
+    """The form to accept an invitation or to choose a new password. Looking spends nothing."""
     return await _new(ctx, request.path_params["token"], Form())
 
 
 async def keep(ctx: AppContext, request: Request) -> View:
-    """The password is set, the link is spent, this browser is signed in and no other one."""
+    """The link is spent, what it offers is accepted, this browser is signed in and no other one."""
     form = await forms.read(ctx, request)
     token, visitor = request.path_params["token"], sign_in.visitor(request, ctx.settings)
     try:
@@ -75,6 +77,11 @@ async def keep(ctx: AppContext, request: Request) -> View:
         text = str(problem)
         form.wrong("password", f"{text[0].upper()}{text[1:]}.")
         return await _new(ctx, token, form)
+    except Refusal as refusal:
+        if refusal.code != ErrorCode.BAD_REQUEST:
+            raise
+        form.wrong("form", refusal.message)
+        return await _new(ctx, token, form)
     return Redirect(sign_in.START, session=secret) if secret is not None else _SPENT
 
 
@@ -86,18 +93,21 @@ def _forgotten(ctx: AppContext, form: Form, *, sent: bool = False) -> Shown:
 
 
 async def _new(ctx: AppContext, token: str, form: Form) -> View:
-    user = await password_links.holder(ctx, token)
-    if user is None:
+    offer = await password_links.offer(ctx, token)
+    if offer is None:
         return _SPENT
-    model = {
-        "form": form,
-        "email": user.email,
-        "token": quote(token, safe=""),
-        "field": FIELD,
-        "hint": HINT,
-    }
+    if offer.is_question:
+        return invitations([offer], form)
+    model = {"form": form, "offer": offer, "field": FIELD, "hint": HINT}
     status = 422 if form.errors else 200
     return Shown("pages/password_new.html", "Choose your password", model, status)
+
+
+def invitations(offers: Sequence[Offer], form: Form) -> Shown:
+    """Which account invites, and who; a button for each accepts it."""
+    model = {"offers": offers, "form": form, "field": FIELD, "hint": HINT}
+    status = 422 if form.errors else 200
+    return Shown("pages/invitations.html", "You are invited", model, status)
 
 
 PAGES = (

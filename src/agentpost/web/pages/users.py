@@ -17,7 +17,7 @@ from agentpost.domain.roles import Right, Role, may_manage, roles_below
 from agentpost.domain.user_records import UserRecord
 from agentpost.services import accounts, password_links, users
 from agentpost.services.context import AppContext
-from agentpost.services.password_links import PasswordLink
+from agentpost.services.password_links import Invited
 from agentpost.web import forms
 from agentpost.web.forms import Form
 from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
@@ -38,8 +38,8 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 
 
 async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
-    """A new user. A link is mailed; without a mail server the answer shows it, and nothing else
-    ever does."""
+    """Invite somebody. A link is mailed; without a mail server the answer shows it to an operator,
+    and nothing else ever does."""
     form = await forms.read(ctx, request)
     role, account_id = _role(form), _account_id(request, viewer)
     if role is None:
@@ -53,7 +53,7 @@ async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         text = str(problem)
         form.wrong("email", f"{text[0].upper()}{text[1:]}.")
         return await _page(ctx, request, viewer, form)
-    return await _page(ctx, request, viewer, Form(), link=invited.link, mailed=invited.user)
+    return await _page(ctx, request, viewer, Form(), invited=invited)
 
 
 async def change_role(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -70,12 +70,13 @@ async def remove(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 
 
 async def link(ctx: AppContext, request: Request, viewer: Viewer) -> View:
-    """A link to choose a password, shown only in this answer; raises ``not_found``."""
+    """A link to choose a password, shown only in this answer; that of an invitation is mailed
+    again, or shown to an operator. Raises ``not_found``."""
     try:
-        made = await password_links.make(ctx, _id(request), viewer.user)
+        invited = await password_links.renew(ctx, _id(request), viewer.user)
     except Refusal as refusal:
         return await _refused(ctx, request, viewer, refusal)
-    return await _page(ctx, request, viewer, Form(), link=made)
+    return await _page(ctx, request, viewer, Form(), invited=invited)
 
 
 async def _done(
@@ -105,8 +106,7 @@ async def _page(
     viewer: Viewer,
     form: Form,
     *,
-    link: PasswordLink | None = None,
-    mailed: UserRecord | None = None,
+    invited: Invited | None = None,
 ) -> Shown:
     account_id = _account_id(request, viewer)
     given = request.query_params.get("before", "")
@@ -126,9 +126,9 @@ async def _page(
         "roles": [(role.value, f"{role.value}: {WHAT[role]}") for role in roles],
         "names": [role.value for role in roles],
         "form": form,
-        "link": link,
-        "mailed": mailed if link is None else None,
+        "invited": invited,
         "mails": password_links.sends_mail(ctx),
+        "provider": ctx.settings.oidc_name if ctx.settings.oidc_issuer else "",
     }
     return Shown("pages/users.html", "Users", model, 422 if form.errors else 200)
 
