@@ -149,7 +149,8 @@ class Talk:
 def served(app: ASGIApp) -> Iterator[str]:
     """Serve an app on a free local port; gives the address. It accepts from the first moment."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
+    config = uvicorn.Config(app, log_level="critical", lifespan="off", proxy_headers=False)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

@@ -19,7 +19,8 @@ TRIES = 20
 
 def cookie(response: httpx2.Response, name: str = COOKIE) -> dict[str, str]:
     """The attributes of the cookie that was set, with its value under "value"."""
-    (header,) = response.headers.get_list("set-cookie")
+    sent = response.headers.get_list("set-cookie")
+    (header,) = [each for each in sent if each.startswith(f"{name}=")]
     morsel = SimpleCookie(header)[name]
     return {"value": morsel.value, **{key: str(value) for key, value in morsel.items() if value}}
 

@@ -14,7 +14,7 @@ from agentpost.domain.roles import Role
 from agentpost.domain.user_records import UserRecord
 from agentpost.ratelimit.base import Rule
 from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.services import password_links, throttle
+from agentpost.services import doctor, password_links, throttle
 from agentpost.web.page import Page
 from agentpost.web.routes import PAGES
 from tests.web.site import Site, open_site
@@ -195,13 +195,52 @@ def test_what_succeeds_is_not_counted(site: Site, mia: UserRecord) -> None:
 
 
 async def test_too_many_tries_from_one_place(site: Site) -> None:
-    """Each with another address: a network of IPv6 is one place, another one is not."""
+    """Each with another address: a /48 of IPv6 is one place, another one is not. The place is slow
+    then, not shut."""
     ctx = site.ctx
-    for n in range(throttle.TRIES_PER_ADDRESS):
-        await throttle.count_try(ctx, f"2001:db8:0:1::{n:x}", f"{n}@example.com")
-    with pytest.raises(RateLimited, match="too many attempts"):
-        await throttle.count_try(ctx, "2001:db8:0:1:ffff::1", "other@example.com")
-    await throttle.count_try(ctx, "2001:db8:0:2::1", "other@example.com")
+    for n in range(throttle.TRIES_PER_ADDRESS + 1):
+        await throttle.count_try(ctx, f"2001:db8:0:{n:x}::1", f"{n}@example.com")
+    with pytest.raises(RateLimited, match="Try again in a few seconds"):
+        await throttle.count_try(ctx, "2001:db8:0:ffff::1", "other@example.com")
+    await throttle.count_try(ctx, "2001:db8:1::1", "other@example.com")
+    site.clock.advance(10)
+    await throttle.count_try(ctx, "2001:db8:0:ffff::1", "other@example.com")
+
+
+def test_strangers_shut_nobody_out(
+    site: Site, mia: UserRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a proxy that is not trusted everybody has one address."""
+    new = site.user("new-here@example.com", Role.MEMBER, PASSWORD)
+    everybody = (Rule("tries", throttle.TRIES_PER_ADDRESS, throttle._SPAN), *throttle._TRY[0][1:])
+    monkeypatch.setattr(throttle, "_TRY", (everybody, *throttle._TRY[1:]))
+    with site.stranger() as known, site.stranger() as stranger:
+        assert log_in(known, mia.email, PASSWORD).status_code == 303
+        known.get("/dashboard")
+        known.post("/logout")
+        codes = []
+        for n in range(throttle.TRIES_PER_ADDRESS + 2):
+            email = mia.email if n < throttle.TRIES_PER_EMAIL else f"{n}@example.com"
+            forwarded = {"X-Forwarded-For": f"203.0.113.{n}"}
+            form = {"email": email, "password": "wrong password"}
+            codes.append(stranger.post("/login", data=form, headers=forwarded).status_code)
+        assert codes == [422] * (throttle.TRIES_PER_ADDRESS + 1) + [429]
+        refused = log_in(stranger, new.email, PASSWORD)
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "10")
+        assert log_in(stranger, mia.email, PASSWORD).status_code == 429
+        assert log_in(known, mia.email, PASSWORD).status_code == 303
+        stranger.cookies.set("agentpost_device", "enc1:x")
+        site.clock.advance(10)
+        assert log_in(stranger, new.email, PASSWORD).status_code == 303
+        assert "trusted_proxies" not in known.get("/password").text
+    with site.stranger(headers={"X-Forwarded-For": "203.0.113.9"}) as forwarded_one:
+        assert "127.0.0.1 forwards requests" in forwarded_one.get("/login").text
+    with site.stranger() as direct:
+        assert "forwards requests" not in direct.get("/login").text
+    (finding,) = [
+        each for each in asyncio.run(doctor.examine(site.ctx)) if each.id == "trusted_proxies"
+    ]
+    assert finding.problem.startswith("127.0.0.1 sends X-Forwarded-For")
 
 
 async def test_what_is_remembered_of_tries_is_bounded(

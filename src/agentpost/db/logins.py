@@ -27,6 +27,7 @@ _LIVE_OF_ACCOUNT = (
     f"{SESSIONS.select} WHERE account_id = ? AND expires_at > ? AND last_used_at > ?"
     " ORDER BY created_at DESC"
 )
+_USED_FROM = "SELECT 1 FROM sessions WHERE user_id = ? AND address = ? LIMIT 1"
 _END_BY_BEGINNING = "DELETE FROM sessions WHERE SUBSTR(digest, 1, ?) = ?"
 _TOUCH = "UPDATE sessions SET last_used_at = ?, address = ? WHERE digest = ?"
 _END_OTHERS = "DELETE FROM sessions WHERE user_id = ? AND digest <> ?"
@@ -78,6 +79,11 @@ def all_live(
     if account_id is not None:
         return SESSIONS.all(tx, _LIVE_OF_ACCOUNT, (account_id, now, used_after))
     return SESSIONS.all(tx, _ALL_LIVE, (now, used_after))
+
+
+def was_used_from(tx: Tx, user_id: str, address: str) -> bool:
+    """Whether a session of the user that is kept was used last from that address."""
+    return tx.one(_USED_FROM, (user_id, address)) is not None
 
 
 def delete_by_beginning(tx: Tx, beginning: str, characters: int) -> int:

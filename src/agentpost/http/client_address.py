@@ -33,6 +33,15 @@ def client_address(request: Request, settings: Settings) -> str:
     return peer if found is None else str(found)
 
 
+def untrusted_proxy(request: Request, settings: Settings) -> str:
+    """The peer, when it says that it forwards for somebody and is no trusted proxy; else ""."""
+    if not request.client or "x-forwarded-for" not in request.headers:
+        return ""
+    peer = request.client.host
+    trusted = _parsed(tuple(settings.trusted_proxies))
+    return "" if networks.within(networks.address(peer), trusted) else peer
+
+
 @lru_cache(maxsize=8)
 def _parsed(proxies: tuple[str, ...]) -> tuple[Network, ...]:
     return tuple(ip_network(each, strict=False) for each in proxies)

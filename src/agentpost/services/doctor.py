@@ -3,7 +3,8 @@
 It reports overdue rows of every sweep: turns, jobs, expired messages, bytes, uploads, deleted
 works, endpoints that only fail, mail. Secrets that no key of this server decrypts are named too,
 a place for steps where no worker process comes up, a malware scanner that fails, a log of SQLite
-that a reader keeps long, and nodes whose clock or address does not fit the others'.
+that a reader keeps long, nodes whose clock or address does not fit the others', and a proxy that is
+not trusted.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from agentpost.domain.times import seconds
 from agentpost.services import (
     blob_audit,
     endpoint_secrets,
+    forwarding,
     health,
     health_state,
     missing_runs,
@@ -123,6 +125,8 @@ async def _neglected(ctx: AppContext) -> list[Finding]:
         neglected = [Finding(*row) for row in found]
         missing = [Finding(id_, "running", text) for id_, text in missing_runs.reported(tx)]
         nodes = [Finding(*row) for row in node_faults.found(tx, ctx)]
-        return [*neglected, *missing, *nodes]
+        proxy = forwarding.problem(tx, ctx)
+        proxies = [Finding("trusted_proxies", "not trusted", proxy)] if proxy else []
+        return [*neglected, *missing, *nodes, *proxies]
 
     return await ctx.db.read(fn)

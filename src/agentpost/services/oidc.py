@@ -143,7 +143,7 @@ async def finish(
 
     Raises `OidcError`, ``rate_limited`` after too many failures.
     """
-    counted = await throttle.count_arrival(ctx, visitor.address)
+    counted = await throttle.count_arrival(ctx, visitor.address, visitor.device)
     if not secrets.compare_digest(given.get("state", "").encode(), journey.state.encode()):
         raise OidcError(_AGAIN)
     if "error" in given:

@@ -28,11 +28,13 @@ class Visitor:
         address: where it connects from.
         browser: what it calls itself.
         before: the secret of the session that it has, which ends.
+        device: the id of the user who has signed in with it before, "" for none.
     """
 
     address: str
     browser: str = ""
     before: str | None = None
+    device: str = ""
 
 
 class WrongPassword(ValueError):
@@ -43,7 +45,7 @@ async def with_password(ctx: AppContext, email: str, password: str, visitor: Vis
     """The secret of a new session; None when there is no such user or it is not their password,
     which takes the same time. Raises ``rate_limited`` after too many tries, `Overloaded`."""
     wanted = users.normal_email(email)
-    counted = await throttle.count_try(ctx, visitor.address, wanted)
+    counted = await throttle.count_try(ctx, visitor.address, wanted, visitor.device)
     user = await ctx.db.read(lambda tx: rows.by_email(tx, wanted))
     kept = user.password if user else None
     too_long = len(password.encode("utf-8", "surrogatepass")) > PASSWORD_BYTES_MAX
@@ -83,7 +85,7 @@ async def change_password(
     signed_in = await sessions.signed_in(ctx, secret)
     kept = signed_in.user.password if signed_in and signed_in.user.id == user.id else None
     if kept is not None:
-        counted = await throttle.count_try(ctx, visitor.address, user.email)
+        counted = await throttle.count_try(ctx, visitor.address, user.email, visitor.device)
         if not (await ctx.passwords.check(kept, present[:PASSWORD_BYTES_MAX])).right:
             raise WrongPassword("this is not your present password")
         await throttle.succeeded(ctx, counted)

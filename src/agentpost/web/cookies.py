@@ -14,6 +14,8 @@ from agentpost.settings import Settings
 _NAME = "agentpost_session"
 _JOURNEY = "agentpost_oidc"
 _JOURNEY_SECONDS = 15 * 60
+_DEVICE = "agentpost_device"
+_DEVICE_SECONDS = 180 * 86_400
 _THEME = "agentpost_theme"
 _THEME_SECONDS = 400 * 86_400
 THEMES: Final = ("system", "light", "dark")
@@ -41,6 +43,30 @@ class Cookie:
             self.name,
             secret,
             max_age=self._seconds if secret else 0,
+            path="/",
+            secure=self._secure,
+            httponly=True,
+            samesite="lax",
+        )
+
+
+class DeviceCookie:
+    """The cookie of a browser in which somebody has signed in before (`services.devices`)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._secure = urlsplit(settings.public_app_url).scheme == "https"
+        self.name = f"__Host-{_DEVICE}" if self._secure else _DEVICE
+
+    def read(self, request: Request) -> str:
+        """The mark, "" for none."""
+        return request.cookies.get(self.name, "")
+
+    def set(self, response: Response, mark: str) -> None:
+        """Keep the mark for 180 days."""
+        response.set_cookie(
+            self.name,
+            mark,
+            max_age=_DEVICE_SECONDS,
             path="/",
             secure=self._secure,
             httponly=True,

@@ -111,7 +111,8 @@ class Renderer:
         match refusal.code:
             case ErrorCode.UNAUTHORIZED:
                 wanted = _address(request) if request.method == "GET" else ""
-                return self.open(request, sign_in.page(self._settings, wanted, status=status))
+                shown = sign_in.page(request, self._settings, wanted, status=status)
+                return self.open(request, shown)
             case ErrorCode.RATE_LIMITED:
                 response = self.notice(request, "Try again later", refusal.message, status)
             case ErrorCode.NOT_FOUND:  # foreign, unknown and deleted look the same

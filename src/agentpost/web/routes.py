@@ -14,12 +14,12 @@ from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.roles import Right, may
 from agentpost.http import pipeline
 from agentpost.http.application import Route
-from agentpost.http.client_address import client_address
+from agentpost.http.client_address import client_address, untrusted_proxy
 from agentpost.http.pipeline import Handler, surround
-from agentpost.services import operator_log, sessions
+from agentpost.services import devices, forwarding, operator_log, sessions
 from agentpost.services.context import AppContext
 from agentpost.web import assets, forms, page, policy
-from agentpost.web.cookies import Cookie
+from agentpost.web.cookies import Cookie, DeviceCookie
 from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
 from agentpost.web.pages import (
     attachment,
@@ -84,6 +84,7 @@ class PageRoutes:
         pages = [each for each in PAGES if isinstance(each, Page)]
         self._ctx = ctx
         self._cookie = Cookie(ctx.settings)
+        self._device = DeviceCookie(ctx.settings)
         self._renderer = Renderer(ctx.settings, pages, lambda: ctx.unavailable)
         self._streams = Streams(ctx)
         middlewares = (
@@ -119,6 +120,9 @@ class PageRoutes:
 
     async def _open(self, handler: page.OpenHandler, request: Request) -> Response:
         """For everybody."""
+        proxy = untrusted_proxy(request, self._ctx.settings)
+        if proxy:
+            await forwarding.note(self._ctx, proxy)
         view = await handler(self._ctx, request)
         if isinstance(view, Shown):
             return self._renderer.open(request, view)
@@ -141,9 +145,14 @@ class PageRoutes:
 
             return self._streams.respond(request, viewer, render, each.every)
         view = await self._recorded(each, handler, request, viewer)
-        if isinstance(view, Shown):
-            return self._renderer.shown(request, view, each, viewer)
-        return self._respond(view)
+        response = (
+            self._renderer.shown(request, view, each, viewer)
+            if isinstance(view, Shown)
+            else self._respond(view)
+        )
+        if devices.user_of(self._ctx, self._device.read(request)) != viewer.user.id:
+            self._device.set(response, devices.seal(self._ctx, viewer.user.id))
+        return response
 
     async def _recorded(
         self, each: Page, handler: page.Handler, request: Request, viewer: Viewer

@@ -6,11 +6,13 @@ from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 
-from agentpost.http.client_address import client_address
+from agentpost.http.client_address import client_address, untrusted_proxy
+from agentpost.services import devices
+from agentpost.services.context import AppContext
 from agentpost.services.sessions import LOGIN_LINK_SECONDS
 from agentpost.services.signing_in import Visitor
 from agentpost.settings import Settings
-from agentpost.web.cookies import Cookie
+from agentpost.web.cookies import Cookie, DeviceCookie
 from agentpost.web.forms import Form
 from agentpost.web.page import Shown
 
@@ -18,7 +20,12 @@ START = "/dashboard"
 
 
 def page(
-    settings: Settings, wanted: str = "", form: Form | None = None, *, status: int = 200
+    request: Request,
+    settings: Settings,
+    wanted: str = "",
+    form: Form | None = None,
+    *,
+    status: int = 200,
 ) -> Shown:
     """The page; ``wanted``: an address of ours to go to afterwards, "" for the dashboard."""
     model = {
@@ -27,6 +34,7 @@ def page(
         "provider": settings.oidc_name if settings.oidc_issuer else "",
         "begin": f"/oidc?next={quote(wanted, safe='')}" if wanted else "/oidc",
         "minutes": LOGIN_LINK_SECONDS // 60,
+        "untrusted_proxy": untrusted_proxy(request, settings),
     }
     return Shown("pages/sign_in.html", "Sign in", model, status)
 
@@ -45,10 +53,12 @@ def own_path(address: str) -> str:
     return path + (f"?{parts.query}" if parts.query else "")
 
 
-def visitor(request: Request, settings: Settings) -> Visitor:
+def visitor(ctx: AppContext, request: Request) -> Visitor:
     """The browser that sends the request."""
+    settings = ctx.settings
     return Visitor(
         client_address(request, settings),
         request.headers.get("user-agent", ""),
         Cookie(settings).read(request),
+        devices.user_of(ctx, DeviceCookie(settings).read(request)),
     )

@@ -34,20 +34,20 @@ async def ask(ctx: AppContext, request: Request) -> View:
     secret = Cookie(ctx.settings).read(request)
     if secret and await sessions.signed_in(ctx, secret):
         return Redirect(sign_in.own_path(wanted))
-    return sign_in.page(ctx.settings, wanted)
+    return sign_in.page(request, ctx.settings, wanted)
 
 
 async def with_password(ctx: AppContext, request: Request) -> View:
     """The form: this browser has a new session, and the one it had before is over."""
     form = await forms.read(ctx, request)
-    visitor = sign_in.visitor(request, ctx.settings)
+    visitor = sign_in.visitor(ctx, request)
     wanted = form.text("next")
     secret = await signing_in.with_password(
         ctx, form.text("email"), form.exact("password"), visitor
     )
     if secret is None:
         form.wrong("form", _WRONG)
-        return sign_in.page(ctx.settings, wanted, form, status=422)
+        return sign_in.page(request, ctx.settings, wanted, form, status=422)
     return Redirect(sign_in.own_path(wanted), session=secret)
 
 
@@ -62,7 +62,7 @@ async def show(ctx: AppContext, request: Request) -> View:
 
 async def log_in(ctx: AppContext, request: Request) -> View:
     """The button: the link is spent, this browser has a session."""
-    visitor = sign_in.visitor(request, ctx.settings)
+    visitor = sign_in.visitor(ctx, request)
     token = request.path_params["token"]
     secret = await sessions.log_in(ctx, token, visitor.browser, visitor.before, visitor.address)
     return Redirect(sign_in.START, session=secret) if secret is not None else _SPENT

@@ -29,7 +29,7 @@ async def leave(ctx: AppContext, request: Request) -> View:
     try:
         journey, url = await oidc.begin(ctx, _callback(ctx), wanted)
     except OidcError as problem:
-        return await _failed(ctx, problem)
+        return await _failed(ctx, request, problem)
     response = Response(status_code=303, headers={"Location": url})
     JourneyCookie(ctx.settings).set(response, json.dumps(journey.as_dict()))
     return response
@@ -40,12 +40,12 @@ async def arrive(ctx: AppContext, request: Request) -> View:
     not."""
     _require(ctx)
     cookie = JourneyCookie(ctx.settings)
-    visitor = sign_in.visitor(request, ctx.settings)
+    visitor = sign_in.visitor(ctx, request)
     try:
         journey = Journey.of(cookie.read(request) or "")
         arrival = await oidc.finish(ctx, _callback(ctx), journey, request.query_params, visitor)
     except OidcError as problem:
-        return await _failed(ctx, problem)
+        return await _failed(ctx, request, problem)
     if not isinstance(arrival, str):
         return password.invitations(arrival, Form())
     place = urlsplit(ctx.settings.public_app_url).path.rstrip("/")
@@ -65,11 +65,11 @@ def _callback(ctx: AppContext) -> str:
     return f"{ctx.settings.public_app_url}{PATH}"
 
 
-async def _failed(ctx: AppContext, problem: OidcError) -> View:
+async def _failed(ctx: AppContext, request: Request, problem: OidcError) -> View:
     await oidc.remember(ctx, problem)
     form = Form()
     form.wrong("form", str(problem))
-    return sign_in.page(ctx.settings, "", form, status=403)
+    return sign_in.page(request, ctx.settings, "", form, status=403)
 
 
 PAGES = (

@@ -46,7 +46,7 @@ async def send(ctx: AppContext, request: Request) -> View:
     form = await forms.read(ctx, request)
     if not password_links.sends_mail(ctx):
         return _forgotten(ctx, form)
-    visitor = sign_in.visitor(request, ctx.settings)
+    visitor = sign_in.visitor(ctx, request)
     try:
         await password_links.ask_for_mail(ctx, form.text("email"), visitor.address)
     except ValueError:
@@ -63,7 +63,7 @@ async def choose(ctx: AppContext, request: Request) -> View:
 async def keep(ctx: AppContext, request: Request) -> View:
     """The link is spent, what it offers is accepted, this browser is signed in and no other one."""
     form = await forms.read(ctx, request)
-    token, visitor = request.path_params["token"], sign_in.visitor(request, ctx.settings)
+    token, visitor = request.path_params["token"], sign_in.visitor(ctx, request)
     try:
         secret = await password_links.set_password(
             ctx,

@@ -23,7 +23,7 @@ async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Another password: the user's other sessions end."""
     form = await forms.read(ctx, request)
     present, chosen = form.exact("present"), form.exact("password")
-    visitor = sign_in.visitor(request, ctx.settings)
+    visitor = sign_in.visitor(ctx, request)
     try:
         await signing_in.change_password(ctx, viewer.user, present, chosen, viewer.session, visitor)
     except ValueError as problem:
