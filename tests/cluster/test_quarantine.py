@@ -67,6 +67,10 @@ def test_the_next_suspect_begins_when_the_first(kind: str, end: str, next_begins
 def test_a_suspect_that_was_lost_here_waits_again() -> None:
     place = Place()
     assert place.begins("jobs", "first")
+    place.clock.now += poison.ALONE_SECONDS - 1
+    assert place.begins("jobs", "first"), "it is asked for again before it is claimed"
+    place.clock.now += 1
+    assert place.begins("jobs", "beside"), "that was no new beginning"
     place.jobs.runs.clear()
     assert place.begins("jobs", "second")
     assert not place.quarantine.admit_again("first")

@@ -109,7 +109,7 @@ class Nodes:
         if self._job_runner is not None:
             kinds.append((left.jobs, partial(self._recover_job, self._job_runner)))
         rows = [(row, recover) for of_kind, recover in kinds for row in of_kind]
-        # Of the suspected ones the innocent come first: what dies of itself dies more often.
+        # Fewest deaths first: innocent work is done before their cause has its next try.
         for row, recover in sorted(rows, key=lambda each: (each[0].deaths, each[0].id)):
             if self._quarantine.admit(row.id, row.deaths):
                 await recover(row)

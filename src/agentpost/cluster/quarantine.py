@@ -43,7 +43,7 @@ class Quarantine:
         self._jobs = jobs
         self._clock = clock
         self._begun: dict[str, _Begun] = {}
-        """What has ended stays in it: their number is bounded by what dead processes left."""
+        """With what has ended: there is no more of it than dead processes left."""
 
     def admit(self, owner: str, deaths: int) -> bool:
         """Whether the turn or job may begin here now; if so, it counts as begun.
@@ -53,7 +53,9 @@ class Quarantine:
         """
         if not poison.is_suspect(deaths) or poison.is_poison(deaths):
             return True  # what is given up does not run
-        now = self._clock()
+        before, now = self._begun.get(owner), self._clock()
+        if before is not None and before.deaths == deaths and self._runs(owner):
+            return True  # asked again before the claim was through
         others = [
             Suspect(begun.deaths, now - begun.at)
             for each, begun in self._begun.items()

@@ -18,7 +18,8 @@ _OLDEST = 2_000
 _BLOCKS = "the conversation points at a turn that is not running; later messages are blocked"
 
 _LONG_TURNS = (
-    "SELECT id, turn_state FROM messages WHERE turn_state = 'running' AND turn_began_at < ?"
+    "SELECT id, turn_state FROM messages WHERE turn_state = 'running'"
+    " AND COALESCE(turn_retried_at, turn_began_at) < ?"
 )
 _UPLOADS = "SELECT id, status FROM uploads WHERE swept = 0 AND keep_by < ?"
 _WORKS = "SELECT id, 'deleted' FROM works WHERE deleted_at IS NOT NULL AND deleted_at < ?"

@@ -142,7 +142,7 @@ def reclaim(tx: Tx, ctx: AppContext, message_id: str, owner: str | None) -> None
     if poison.is_poison(message.turn_deaths):
         _break(tx, ctx, message, TurnFailure.POISONED, now)
         return
-    if poison.is_suspect(message.turn_deaths):
+    if owner != ctx.node and poison.is_suspect(message.turn_deaths):
         message.turn_retried_at = now
     if _abandon_late(tx, ctx, message, now):
         return
