@@ -10,7 +10,16 @@ import pytest
 from agentpost import bootstrap
 from agentpost.clock import ManualClock
 from agentpost.db import backup as backup_database
-from agentpost.services import backup, backup_manifest, blob_hold, blobs, doctor, restore
+from agentpost.db import meta
+from agentpost.services import (
+    backup,
+    backup_manifest,
+    blob_hold,
+    blobs,
+    doctor,
+    restore,
+    secrets,
+)
 from agentpost.services.context import AppContext
 from agentpost.services.operator_log import Actor
 from agentpost.settings import load_settings
@@ -21,6 +30,8 @@ from tests.services.databases import new_account, opened
 from tests.services.files import put_file
 
 WHO = Actor("ada", "command", "here")
+KEY = "secret"
+"""Of the contexts that `opened` makes."""
 OpenPlace = Callable[[], BackupPlace]
 
 
@@ -58,11 +69,20 @@ async def restored(ctx: AppContext, open_place: OpenPlace, to: Path, **options: 
     place = open_place()
     try:
         chosen = backup.choose(await backup_manifest.read(place), None)
-        given = {"replace": False, "allow_missing": False, **options}
+        given = {"replace": False, "allow_missing": False, "secret_keys": [KEY], **options}
         target = bootstrap.restore_target(settings)
         return await restore.restore(target, place, chosen, WHO, **given)  # type: ignore[arg-type]
     finally:
         await place.aclose()
+
+
+async def kept_key(ctx: AppContext) -> str | None:
+    """The secret key in a database, once a server has started on it."""
+    there = await bootstrap.open_context(ctx.settings, ctx.clock)
+    try:
+        return await there.db.read(lambda tx: meta.get(tx, secrets.NAME))
+    finally:
+        await bootstrap.close(there)
 
 
 async def contents(folder: Path, ctx: AppContext) -> dict[str, bytes]:
@@ -201,14 +221,20 @@ async def test_postgresql_by_its_own_programs(
 
     async with opened(source, ManualClock(), url, database_url=url) as ctx:
         await put_file(ctx, await new_account(ctx), "a.txt", b"aaa")
-        assert (await made(ctx, open_place)).copied == 1
+        await ctx.db.write(lambda tx: meta.put(tx, secrets.NAME, KEY))
+        done = await made(ctx, open_place)
+        assert (done.copied, secrets.NAME in done.backup.meta) == (1, False)
         with pytest.raises(ValueError, match="has tables already"):
             await restored(ctx, open_place, target)
         elsewhere = ctx.settings.model_copy(update={"database_url": _secret(other)})
         moved = replace(ctx, settings=elsewhere)
         await restored(moved, open_place, target)
         assert await contents(target, moved) == {"a.txt": b"aaa"}
-        await restored(moved, open_place, target, replace=True)
+        assert await kept_key(moved) == KEY
+        await restored(
+            moved, open_place, target, replace=True, secret_keys=[], without_secret_key=True
+        )
+        assert await kept_key(moved) != KEY
 
 
 def test_without_postgresqls_programs_the_way_is_told(

@@ -31,6 +31,7 @@ CHANGING = [
     (re.compile(r"\b([a-z]{2,5})_[0-9a-f]{8,}"), r"\1_ID"),
     (re.compile(r"\b\d{8}T\d{6}Z-[0-9a-f]{6}\b"), "BACKUP"),
     (re.compile(r"svc_key_\S+"), "KEY"),
+    (re.compile(r"\bsecret key [0-9a-f]{8}\b"), "secret key ID"),
     (re.compile(r"https?://[^\s/]+"), "URL"),
     (re.compile(r"/login/\S+"), "/login/TOKEN"),
     (re.compile(r"/password/\S+"), "/password/TOKEN"),

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -11,6 +13,7 @@ import httpx2
 import pytest
 
 from tests import forked
+from tests.cli.terminals import terminal
 from tests.e2e.caller import Caller, Json
 from tests.e2e.server import AgentServer
 from tests.links import without_links
@@ -84,6 +87,19 @@ def answers(caller: Caller, message_id: str) -> Json:
     }
 
 
+def secret_key(data: Path) -> str:
+    """The key that the server of this folder made."""
+    with closing(sqlite3.connect(data / "agentpost.db")) as database:
+        (row,) = database.execute("SELECT value FROM meta WHERE name = 'secret_key'")
+    return str(row[0])
+
+
+def secret_file(folder: Path, key: str) -> str:
+    path = folder / "secret.key"
+    path.write_text(f"{key}\n")
+    return str(path)
+
+
 def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: Path) -> None:
     caller = Caller(server)
     writes = [["write", f"{n}.txt", f"text {n}"] for n in range(FILES)]
@@ -100,19 +116,29 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
     with sending(caller):
         code, said = run(server, "backup", str(place))
     assert code == 0, said
+    assert "Not in it: the secret key" in said
+    code, printed = run(server, "db", "secret-key")
+    assert (code, printed) == (0, f"{secret_key(data)}\n")
     before = answers(caller, sent["id"])
     caller.close()
     server.stop()
 
     restored = tmp_path / "restored"
     restored.mkdir()
-    killed(server, restored, blobs_in(place / "blobs")[FILES // 2], "restore", str(place))
+    key = secret_key(data)
+    assert [p for p in place.rglob("*") if p.is_file() and key.encode() in p.read_bytes()] == []
+    for options in ((), ("--secret-key-file", secret_file(tmp_path, "another key"))):
+        code, said = run(server, "restore", str(place), *options, data=restored)
+        assert (code, list(restored.iterdir())) == (1, [])
+        assert "this backup does not hold its secret key" in said
+    given = ("--secret-key-file", secret_file(tmp_path, key))
+    killed(server, restored, blobs_in(place / "blobs")[FILES // 2], "restore", str(place), *given)
     code, said = run(server, "serve", data=restored)
     assert code == 1
     assert "was cut off" in said
-    code, said = run(server, "restore", str(place), data=restored)
+    code, said = run(server, "restore", str(place), *given, data=restored)
     assert code == 0, said
-    code, said = run(server, "restore", str(place), data=restored)
+    code, said = run(server, "restore", str(place), *given, data=restored)
     assert code == 1
     assert "is not empty" in said
 
@@ -127,9 +153,15 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
         assert again.final(waiting["id"])["status"] == "completed"
         code, said = run(second, "doctor", "--full")
         assert (code, said) == (0, "Everything open has an owner or a deadline.\n")
-        code, said = run(second, "restore", str(place), "--replace")
+        code, said = run(second, "restore", str(place), "--replace", *given)
         assert code == 1
         assert "is in use by another agentpost server" in said
+        asked = {"AGENTPOST_DATA_DIR": str(tmp_path / "asked")}
+        with terminal(asked, "restore", str(place)) as shown:
+            shown.until("(agentpost db secret-key prints it): ")
+            shown.type(f"{key}\n")
+            shown.until("restored ")
+            assert (shown.end(), key in shown.text) == (0, False)
         damage(blobs_in(restored / "blobs")[0])
         code, said = run(second, "doctor", "--full")
         assert code == 1

@@ -81,6 +81,7 @@ COMMANDS = [
     "nodes",
     "maintenance off",
     "db reencrypt",
+    "db secret-key",
     "backup {backups}",
     "restore {backups}",
     "messages show msg_{evil}",

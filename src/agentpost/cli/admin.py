@@ -62,6 +62,9 @@ EXAMPLES: Final = {
     "db adopt-storage": """
         agentpost db adopt-storage
     """,
+    "db secret-key": """
+        agentpost db secret-key > secret.key
+    """,
     "db reencrypt": """
         agentpost db reencrypt --json
     """,
@@ -91,6 +94,7 @@ def attach(app: typer.Typer) -> None:
                 ("upgrade", db_upgrade),
                 ("adopt-storage", db_adopt_storage),
                 ("reencrypt", db_reencrypt),
+                ("secret-key", db_secret_key),
             ],
         ),
     }
@@ -249,6 +253,17 @@ def db_adopt_storage(as_json: AsJson = False) -> None:
     name = with_context(storage_identity.adopt, "db adopt-storage")
     text = f"The file storage {name} belongs to this database from now on."
     show({"storage_id": name}, as_json, text)
+
+
+def db_secret_key(as_json: AsJson = False) -> None:
+    """Print the secret key, which backups do not have: keep it apart from them.
+
+    More than one line where an earlier key still encrypts secrets of webhook endpoints.
+    """
+    from agentpost.services import backup_keys
+
+    keys = with_context(backup_keys.to_keep, "db secret-key", upgrade=False)
+    show({"secret_keys": keys}, as_json, "\n".join(keys))
 
 
 _CONTEXTS: dict[Callable[..., None], dict[str, Any]] = {

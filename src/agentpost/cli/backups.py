@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -26,11 +28,15 @@ EXAMPLES: Final = {
         agentpost backup copy.db
     """,
     "restore": """
-        agentpost restore /var/backups/agentpost
+        agentpost restore /var/backups/agentpost --secret-key-file secret.key
         agentpost restore s3://bucket/agentpost --backup 20261123T005300Z-1f2e3d
     """,
 }
 Place = Annotated[str, typer.Argument(help="A folder, or a bucket: s3://bucket/prefix.")]
+KEPT_APART: Final = (
+    "Not in it: the secret key{}. Keep it apart from the backup, it is needed to restore:"
+    " agentpost db secret-key"
+)
 COLUMNS = ("id", "made_at", "version", "blobs", "bytes")
 
 
@@ -73,7 +79,8 @@ def backup(
         _verify(settings, target, as_json)
     elif target.endswith(".db") and "://" not in target:
         size = guarded(lambda: backups.backup_database(settings, Path(target)))
-        show({"path": target, "bytes": size}, as_json, f"{target}: {size:,} bytes")
+        text = f"{target}: {size:,} bytes\n{KEPT_APART.format('')}"
+        show({"path": target, "bytes": size}, as_json, text)
     else:
         use = partial(_make, target=target, keep=keep, reread=reread)
         _show_made(with_context(use, upgrade=False), as_json)
@@ -91,6 +98,14 @@ def restore(
         bool,
         typer.Option("--allow-missing", help="Leave out files that the backup has lost."),
     ] = False,
+    secret_key_file: Annotated[
+        Path | None,
+        typer.Option(help="What `agentpost db secret-key` printed; asked for at a terminal."),
+    ] = None,
+    without_secret_key: Annotated[
+        bool,
+        typer.Option("--without-secret-key", help="Restore though the secret key is lost."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Restore a backup to where the settings say that database and files are.
@@ -100,7 +115,10 @@ def restore(
     from agentpost.settings import load_settings
 
     settings = guarded(load_settings)
-    done = guarded(lambda: _restore(settings, source, backup_id, replace, allow_missing))
+    options = {"replace": replace, "allow_missing": allow_missing}
+    options["without_secret_key"] = without_secret_key
+    keys = guarded(lambda: secret_key_file.read_text("utf-8").split() if secret_key_file else [])
+    done = guarded(lambda: _restore(settings, source, backup_id, keys, options))
     shape = {
         "backup": done.backup.id,
         "made_at": done.backup.made_at,
@@ -145,7 +163,7 @@ def _show_made(made: Made, as_json: bool) -> None:
         f"{backup.id}: database of {backup.database.bytes:,} bytes, {backup.blobs:,} files of"
         f" {backup.blob_bytes:,} bytes ({made.copied:,} copied)"
     )
-    show(shape, as_json, line)
+    show(shape, as_json, f"{line}\n{KEPT_APART.format(' ' + ', '.join(backup.secret_keys))}")
     for problem in backup.problems:
         say(f"{problem['id']} ({problem['blob']}): {problem['problem']}")
     if backup.problems:
@@ -195,21 +213,29 @@ def _verify(settings: Settings, target: str, as_json: bool) -> None:
 
 
 def _restore(
-    settings: Settings, source: str, backup_id: str | None, replace: bool, allow_missing: bool
+    settings: Settings,
+    source: str,
+    backup_id: str | None,
+    keys: list[str],
+    options: Mapping[str, bool],
 ) -> Restored:
     import asyncio
 
     from agentpost import bootstrap
     from agentpost.services import backup as backups
-    from agentpost.services import backup_manifest, restore
+    from agentpost.services import backup_keys, backup_manifest, restore
 
     async def run() -> Restored:
         target = bootstrap.restore_target(settings)
         place = bootstrap.backup_place(settings, source, writing=False)
         try:
             chosen = backups.choose(await backup_manifest.read(place), backup_id)
+            absent = backup_keys.missing(settings, chosen.secret_keys, keys)
+            if absent and not options["without_secret_key"] and sys.stdin.isatty():
+                asked = f"Secret key {absent[0]} (agentpost db secret-key prints it)"
+                keys.append(typer.prompt(asked, hide_input=True, err=True).strip())
             return await restore.restore(
-                target, place, chosen, actor(), replace=replace, allow_missing=allow_missing
+                target, place, chosen, actor(), secret_keys=keys, **options
             )
         finally:
             await place.aclose()
@@ -223,6 +249,7 @@ def _row(backup: Backup) -> dict[str, Any]:
         "made_at": backup.made_at,
         "version": backup.version,
         "schema": backup.schema,
+        "secret_keys": list(backup.secret_keys),
         "blobs": backup.blobs,
         "bytes": backup.database.bytes + backup.blob_bytes,
     }

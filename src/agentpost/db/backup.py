@@ -8,14 +8,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
+from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.db.sqlite_group import SqliteTx
 
 T = TypeVar("T")
+_CHUNK_BYTES = 1 << 20
 
 
-def copy_sqlite(source: Path, target: Path) -> int:
-    """A consistent copy at one moment; its size in bytes.
+def copy_sqlite(source: Path, target: Path, *, without: str) -> int:
+    """A consistent copy at one moment, in which nothing is left of the value ``without`` of `meta`;
+    its size in bytes.
 
     Written under another name first, so ``target`` is whole or not there. Raises `ValueError` when
     there is no database, or something is at ``target`` already; `OSError` when it cannot be copied.
@@ -36,6 +39,7 @@ def copy_sqlite(source: Path, target: Path) -> int:
         raise OSError(f"the backup cannot be written to {target}: {error.strerror}") from None
     try:
         _copy(source, unfinished)
+        _remove(unfinished, without)
     except sqlite3.Error as error:
         raise OSError(f"the database could not be copied to {target}: {error}") from None
     unfinished.rename(target)
@@ -52,6 +56,29 @@ def _copy(source: Path, target: Path) -> None:
         # begins anew whenever somebody writes in between.
         reading.backup(writing)
         writing.execute("PRAGMA journal_mode=DELETE")  # one file, no companions
+
+
+def _remove(path: Path, name: str) -> None:
+    """Remove a value of `meta`, also from where SQLite has only marked its place as free."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        tx = SqliteTx(connection)
+        value = meta.get(tx, name)
+        if value is None:
+            return
+        connection.execute("PRAGMA secure_delete=ON")
+        meta.delete(tx, name)
+        if _holds(path, value.encode()):
+            connection.execute("VACUUM")
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    before = b""
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            if data in before + chunk:
+                return True
+            before = chunk[-len(data) :]
+    return False
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:

@@ -30,13 +30,15 @@ def require(program: str) -> str:
     return found
 
 
-def dump(url: str, target: Path, snapshot: str) -> None:
-    """Write the database, as that exported snapshot shows it, to a file in pg_dump's own format.
+def dump(url: str, target: Path, snapshot: str, *, without_rows: str) -> None:
+    """Write the database, as that exported snapshot shows it, to a file in pg_dump's own format; of
+    the table ``without_rows`` the definition alone.
 
     Raises `OSError` with what the program said.
     """
     target.touch(mode=0o600)
-    _run([require(DUMP), "--format=custom", f"--snapshot={snapshot}", f"--file={target}"], url)
+    options = ["--format=custom", f"--snapshot={snapshot}", f"--exclude-table-data={without_rows}"]
+    _run([require(DUMP), *options, f"--file={target}"], url)
 
 
 def restore(url: str, source: Path, *, replace: bool) -> None:

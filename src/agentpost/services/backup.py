@@ -8,12 +8,12 @@ not copied again: neither by the next backup, nor after a backup that was cut of
 from __future__ import annotations
 
 import asyncio
-import secrets
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final
 
 from agentpost import __version__
@@ -22,8 +22,8 @@ from agentpost.db import blobs as rows
 from agentpost.db.blobs import Named
 from agentpost.db.session import Tx
 from agentpost.domain.times import iso
+from agentpost.services import backup_keys, blob_hold, secrets, storage_identity
 from agentpost.services import backup_manifest as manifests
-from agentpost.services import blob_hold, storage_identity
 from agentpost.services.backup_manifest import Backup, Blob, BlobList
 from agentpost.services.blob_audit import DAMAGED, MISSING
 from agentpost.services.context import AppContext
@@ -60,7 +60,8 @@ class _Copying:
 
 
 def backup_database(settings: Settings, path: Path) -> int:
-    """Copy the database alone to ``path`` beside a running server; its size in bytes.
+    """Copy the database alone, without its secret key, to ``path`` beside a running server; its
+    size in bytes.
 
     Raises `ValueError` when there is nothing to copy, or no place to copy it to.
     """
@@ -69,7 +70,7 @@ def backup_database(settings: Settings, path: Path) -> int:
             "this installation keeps its records in PostgreSQL: back up into a folder, or use"
             " pg_dump for the database alone"
         )
-    return backup.copy_sqlite(settings.data_path / "agentpost.db", path)
+    return backup.copy_sqlite(settings.data_path / "agentpost.db", path, without=secrets.NAME)
 
 
 async def make(ctx: AppContext, place: BackupPlace, *, keep: int, reread: bool = False) -> Made:
@@ -81,13 +82,13 @@ async def make(ctx: AppContext, place: BackupPlace, *, keep: int, reread: bool =
     """
     before = await manifests.read(place)
     made_at = iso(ctx.clock.now())
-    backup_id = f"{made_at[:19].replace(':', '').replace('-', '')}Z-{secrets.token_hex(3)}"
+    backup_id = f"{made_at[:19].replace(':', '').replace('-', '')}Z-{token_hex(3)}"
     with closing(BlobList()) as known, closing(BlobList()) as listed, closing(_Wanted()) as wanted:
         for earlier in before:
             await known.load(place, earlier.list)
         async with blob_hold.held(ctx):
-            file, kind = await _copy_database(ctx, place.scratch, wanted)
-            facts = await asyncio.to_thread(_facts, ctx, file, kind)
+            file, kind, facts = await _copy_database(ctx, place.scratch, wanted)
+            facts |= await asyncio.to_thread(_facts, ctx, file, kind)
             copying = _Copying(known, listed, reread)
             await _copy_blobs(ctx, place, wanted, copying)
         facts |= {"id": backup_id, "made_at": made_at, "kind": kind}
@@ -179,34 +180,40 @@ class _Wanted:
         self._file.executemany("INSERT OR IGNORE INTO wanted VALUES (?, ?, ?, ?, ?, ?, ?)", named)
 
 
-async def _copy_database(ctx: AppContext, scratch: Path, wanted: _Wanted) -> tuple[Path, str]:
-    """A copy of one moment in ``scratch``, with its kind; ``wanted`` gets the blobs it names."""
+async def _copy_database(
+    ctx: AppContext, scratch: Path, wanted: _Wanted
+) -> tuple[Path, str, dict[str, Any]]:
+    """A copy of one moment in ``scratch``, with its kind and what the manifest is to have of it;
+    ``wanted`` gets the blobs it names. The copy has no secret key."""
     url = ctx.settings.postgres_url
     if not url:
         target = scratch / "database.db"
         source = ctx.settings.data_path / "agentpost.db"
-        await asyncio.to_thread(backup.copy_sqlite, source, target)
+        await asyncio.to_thread(backup.copy_sqlite, source, target, without=secrets.NAME)
         await asyncio.to_thread(backup.check_copy, target)
         await asyncio.to_thread(backup.read_copy, target, wanted.gather)
-        return target, SQLITE
+        return target, SQLITE, {}
     postgres_backup.require(postgres_backup.DUMP)
     target = scratch / "database.dump"
 
-    def fn(tx: Tx) -> None:
+    def fn(tx: Tx) -> dict[str, str]:
         target.unlink(missing_ok=True)
         wanted.gather(tx)
-        postgres_backup.dump(url, target, postgres_backup.export_snapshot(tx))
+        postgres_backup.dump(url, target, postgres_backup.export_snapshot(tx), without_rows="meta")
+        return meta.starting(tx, "")
 
-    await ctx.db.read(fn)
-    return target, POSTGRESQL
+    kept = await ctx.db.read(fn)
+    kept.pop(secrets.NAME, None)
+    return target, POSTGRESQL, {"meta": kept}
 
 
-def _facts(ctx: AppContext, file: Path, kind: str) -> dict[str, str]:
-    def fn(tx: Tx) -> dict[str, str]:
+def _facts(ctx: AppContext, file: Path, kind: str) -> dict[str, Any]:
+    def fn(tx: Tx) -> dict[str, Any]:
         row = tx.one("SELECT version_num FROM alembic_version")
         return {
             "schema": str(row[0]) if row else "",
             "storage_id": meta.get(tx, storage_identity.NAME) or "",
+            "secret_keys": backup_keys.needed(tx, ctx.cipher.current),
         }
 
     return backup.read_copy(file, fn) if kind == SQLITE else ctx.db.read_now(fn)
@@ -256,7 +263,7 @@ async def _there(place: BackupPlace, named: Named, copying: _Copying) -> Blob | 
 
 async def _copied(ctx: AppContext, place: BackupPlace, named: Named) -> Blob | None:
     """Copy it; None when it is missing."""
-    path = place.scratch / f"blob-{secrets.token_hex(8)}"
+    path = place.scratch / f"blob-{token_hex(8)}"
     try:
         if named.size <= _IN_MEMORY_BYTES:
             data = b"".join([chunk async for chunk in ctx.storage.open(named.blob)])

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -46,7 +46,11 @@ class Blob:
 @dataclass(frozen=True, slots=True)
 class Backup:
     """A finished backup. ``kind``: ``sqlite`` or ``postgresql``; ``schema``: the revision of the
-    database's schema; ``problems``: blobs that were missing or damaged when it was made."""
+    database's schema; ``problems``: blobs that were missing or damaged when it was made.
+
+    ``secret_keys``: the ids of the keys it needs and does not hold (`backup_keys`); none for one
+    that an earlier version made, which holds its key. ``meta``: rows of that table that a dump of
+    PostgreSQL leaves out."""
 
     id: str
     made_at: str
@@ -59,6 +63,8 @@ class Backup:
     blobs: int
     blob_bytes: int
     problems: Sequence[dict[str, str]] = field(default_factory=tuple)
+    secret_keys: Sequence[str] = field(default_factory=tuple)
+    meta: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """For the manifest, and for printing."""

@@ -40,12 +40,13 @@ class SecretCipher:
         secrets: the one that encrypts, then the earlier ones.
 
     Attributes:
+        current: the id of the key that encrypts.
         operations: how many times a value was really decrypted; repetitions come from memory.
     """
 
     def __init__(self, secrets: Sequence[bytes]) -> None:
-        self._keys = {_key_id(secret): _key(secret) for secret in reversed(secrets)}
-        self._current = _key_id(secrets[0])
+        self._keys = {key_id(secret): _key(secret) for secret in reversed(secrets)}
+        self.current = key_id(secrets[0])
         self.operations = 0
         self._decrypted = lru_cache(maxsize=_CACHED_MAX)(self._decrypt)
 
@@ -53,9 +54,9 @@ class SecretCipher:
         """The secret as it is stored in that row: ``enc1:<key id>:<nonce and ciphertext>``."""
         from nacl.secret import Aead
 
-        sealed = Aead(self._keys[self._current]).encrypt(secret.encode(), _bound(row_id))
+        sealed = Aead(self._keys[self.current]).encrypt(secret.encode(), _bound(row_id))
         text = base64.urlsafe_b64encode(bytes(sealed)).decode()
-        return f"{_FORMAT}:{self._current}:{text}"
+        return f"{_FORMAT}:{self.current}:{text}"
 
     def decrypt(self, row_id: str, stored: str) -> str:
         """The secret; a value that is not encrypted yet is its own. Raises `SecretUnreadable`."""
@@ -74,7 +75,7 @@ class SecretCipher:
 
     def is_current(self, stored: str) -> bool:
         """Is it encrypted with the newest secret? By its key id alone."""
-        return stored.startswith(f"{_FORMAT}:{self._current}:")
+        return stored.startswith(f"{_FORMAT}:{self.current}:")
 
     def knows_key(self, stored: str) -> bool:
         """Is it plain, or encrypted with a key that is known here? By its key id alone."""
@@ -115,7 +116,8 @@ def _key(secret: bytes) -> bytes:
     return hkdf(secret, _SALT, _KEY_LABEL, _KEY_BYTES)
 
 
-def _key_id(secret: bytes) -> str:
+def key_id(secret: bytes) -> str:
+    """What names a server secret where the secret itself must not stand."""
     return hkdf(secret, _SALT, _ID_LABEL, _ID_BYTES).hex()
 
 

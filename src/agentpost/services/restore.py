@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,8 +22,9 @@ from agentpost.db import backup, meta, migrate, postgres_backup
 from agentpost.db.lock import FolderLock
 from agentpost.db.session import Database, DatabaseBusy, Tx
 from agentpost.domain.times import seconds
+from agentpost.services import backup_keys, blob_hold, operator_log, storage_identity
 from agentpost.services import backup_manifest as manifests
-from agentpost.services import blob_hold, operator_log, storage_identity
+from agentpost.services import secrets as server_secrets
 from agentpost.services.backup import POSTGRESQL, SQLITE
 from agentpost.services.backup_manifest import Backup, Blob, BlobList
 from agentpost.services.operator_log import Actor
@@ -56,11 +57,13 @@ class Target:
 
 @dataclass(slots=True)
 class Restored:
-    """``copied`` blobs; the rest were there. ``lost``: those that could not be restored.
-    ``replaced``: where what was in the data folder before is now."""
+    """``secret_key``: what the database is to keep. ``copied`` blobs; the rest were there.
+    ``lost``: those that could not be restored. ``replaced``: where what was in the data folder
+    before is now."""
 
     backup: Backup
     by: Actor
+    secret_key: str | None = None
     copied: int = 0
     lost: list[str] = field(default_factory=list)
     replaced: Path | None = None
@@ -74,15 +77,21 @@ async def restore(
     *,
     replace: bool,
     allow_missing: bool,
+    secret_keys: Sequence[str] = (),
+    without_secret_key: bool = False,
 ) -> Restored:
     """Restore a backup into the installation that the settings describe.
 
     Raises `ValueError`, before it has changed anything, when there is something already and not
     ``replace``, while a server runs there, and when the backup is damaged; blobs that are missing
-    from it are left out with ``allow_missing``. Raises `OSError` when something
-    cannot be written. ``by``: whom the audit log names.
+    from it are left out with ``allow_missing``; nor when a secret key that it needs is neither in
+    the settings nor in ``secret_keys``, unless ``without_secret_key``. Raises `OSError` when
+    something cannot be written. ``by``: whom the audit log names.
     """
     _check_fits(target.settings, chosen)
+    key = backup_keys.to_store(
+        target.settings, chosen.secret_keys, secret_keys, without=without_secret_key
+    )
     data = target.settings.data_path
     make_private(data)
     lock = FolderLock(data)
@@ -91,7 +100,7 @@ async def restore(
     except DatabaseBusy as error:
         raise ValueError(str(error)) from None
     try:
-        done = Restored(chosen, by)
+        done = Restored(chosen, by, key)
         if chosen.kind == POSTGRESQL:
             await _to_postgres(target, place, done, replace=replace, allow_missing=allow_missing)
         else:
@@ -161,6 +170,10 @@ async def _prepare(blobs: Storage, done: Restored, file: Path) -> None:
 
 def _join(name: str, done: Restored, tx: Tx) -> None:
     """Make database and blobs one installation: each knows the other, and nothing is held."""
+    for kept, value in done.backup.meta.items():
+        meta.put(tx, kept, value)
+    if done.secret_key is not None:
+        meta.put(tx, server_secrets.NAME, done.secret_key)
     blob_hold.forget_all(tx)
     if name:
         meta.put(tx, storage_identity.NAME, name)
