@@ -44,7 +44,7 @@ def act(word: str, rest: list[str]) -> None:
             while time.process_time() < begun + float(rest[0]):
                 pass
         case "waits":
-            (GATES / f"{rest[0]}.reached").touch()
+            (GATES / f"{rest[0]}.reached").write_text(str(os.getpid()))
             while not (GATES / rest[0]).exists():
                 time.sleep(0.01)
         case "starts":

@@ -134,6 +134,8 @@ def test_the_process_of_a_stopped_job_is_killed(caller: Caller, server: AgentSer
     (job,) = caller.get(sent["id"])["jobs"]
     assert caller.call("POST", f"/v1/work/{job['work_id']}/stop").status_code == 200
     assert caller.final(sent["id"])["jobs"][0]["status"] == "cancelled"
+    pid = (server.gates / "for_ever.reached").read_text()
+    eventually(lambda: has_ended(pid), what="its end")
 
 
 def test_one_that_waits_for_long_ends(start_server: ServerMaker) -> None:

@@ -100,7 +100,7 @@ def restore(
     ] = False,
     secret_key_file: Annotated[
         Path | None,
-        typer.Option(help="What `agentpost db secret-key` printed; asked for at a terminal."),
+        typer.Option(help="A file with what `agentpost db secret-key` prints."),
     ] = None,
     without_secret_key: Annotated[
         bool,
