@@ -29,7 +29,7 @@ ADAPTERS = {
     "agentpost.wakeups.postgres",
 }
 RECORD = {"agentpost.db.record", "agentpost.domain.transitions"}
-AGENTS_MAY_IMPORT = {"answers", "base", "deaths", "files", "offline", "retries"}
+AGENTS_MAY_IMPORT = {"answers", "base", "caller_context", "deaths", "files", "offline", "retries"}
 CALLERS_MAY_IMPORT = ("agentpost.__version__", "agentpost.contract", "agentpost.domain")
 
 # One forbidden import (or misplaced module) for each contract: file, line, and what is said of it.

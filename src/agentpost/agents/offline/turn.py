@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import logging
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from agentpost.agents.base import Turn
+from agentpost.agents.caller_context import BareTurn
 from agentpost.agents.deaths import WorkerDied
 from agentpost.agents.offline import answering, asking, doing, requested, restarting, steps
 from agentpost.agents.offline.answering import About, Completed
@@ -41,6 +42,8 @@ _REMEMBERED_BYTES = 300_000
 
 async def agent(turn: Turn) -> None:
     """Answer one message (the entry point, ``agentpost.agents.offline:agent``)."""
+    # Instructions are for agents with a model; here each word would belong to the request.
+    turn = cast("Turn", BareTurn(turn))
     asked = answering.taken(turn)
     before = turn.state.get("language")
     language = before if isinstance(before, str) else "en"

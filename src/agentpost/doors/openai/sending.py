@@ -26,8 +26,8 @@ from agentpost.doors.openai.transcripts import (
     Transcript,
     hashed,
     is_same_text,
+    text_with_context,
     topic,
-    with_context,
 )
 from agentpost.doors.outputs import outputs_of
 from agentpost.http.bodies import LARGE_BYTES
@@ -179,7 +179,7 @@ def _written(
 ) -> Draft:
     """The draft with its text and the files of what was said before, as far as there is room; an
     upload belongs to the message that brought it."""
-    text, context = with_context(instructions, history, message.text)
+    text, context = text_with_context(instructions, history, message.text)
     earlier = [file for utterance in history for file in utterance.files]
     room = max(0, INLINE_FILES_MAX - len(draft.files) - len(context))
     newest = earlier[max(0, len(earlier) - room) :]

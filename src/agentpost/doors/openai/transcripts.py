@@ -16,16 +16,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from agentpost.agents.caller_context import (
+    CONTEXT_FILE,
+    context_of,
+    with_context,
+    with_context_file,
+)
 from agentpost.domain.limits import MESSAGE_CHARACTERS_MAX
 from agentpost.doors.openai.content import Utterance
 from agentpost.doors.openai.errors import NotInThisApi
 from agentpost.services.attachments import InlineFile
 
-CONTEXT_FILE: Final = "context.txt"
-_INSTRUCTIONS: Final = "[Instructions of the caller]"
-_HISTORY: Final = "[Said before]"
-_MESSAGE: Final = "[Message]"
-_IN_FILE: Final = f"[What the caller sent along is in the attached file {CONTEXT_FILE}.]"
 _SIGNATURE: Final = re.compile(r"\?exp=\d+&rev=[\w%.~-]+&sig=[\w%.~-]+")
 _NAMES: Final = {"user": "User", "assistant": "Assistant"}
 
@@ -79,28 +80,19 @@ def is_same_text(one: str, other: str) -> bool:
     return one.split() == other.split() or "".join(one.split()) == "".join(other.split())
 
 
-def with_context(
+def text_with_context(
     instructions: Sequence[str], history: Sequence[Utterance], text: str
 ) -> tuple[str, list[InlineFile]]:
     """The text of a message with what the agent has to know besides, and files to go with it.
 
-    What was sent along stands before the text, under headings of its own. Where both are longer
-    than a message may be, it is a file instead.
+    Where both are longer than a message may be, what was sent along is a file instead.
     """
-    blocks = []
-    if any(instructions):
-        blocks.append("\n".join([_INSTRUCTIONS, *(each for each in instructions if each)]))
-    if history:
-        blocks.append("\n".join([_HISTORY, *map(_line, history)]))
-    if not blocks:
-        return text, []
-    context = "\n\n".join(blocks)
-    whole = f"{context}\n\n{_MESSAGE}\n{text}"
-    if len(whole) <= MESSAGE_CHARACTERS_MAX:
+    context = context_of(instructions, [_line(each) for each in history])
+    whole = with_context(context, text)
+    if not context or len(whole) <= MESSAGE_CHARACTERS_MAX:
         return whole, []
     encoded = base64.b64encode(context.encode(errors="replace")).decode("ascii")
-    file = InlineFile(CONTEXT_FILE, None, encoded, "text/plain")
-    return f"{_IN_FILE}\n\n{_MESSAGE}\n{text}", [file]
+    return with_context_file(text), [InlineFile(CONTEXT_FILE, None, encoded, "text/plain")]
 
 
 def _line(utterance: Utterance) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents.base import File, Job, JobFailed, Said
+from agentpost.agents.caller_context import bare
 from agentpost.agents.deaths import WorkerDied
 from agentpost.agents.offline import steps
 from agentpost.agents.offline.data.model import Table
@@ -43,7 +44,7 @@ async def make(job: Job, frame: dict[str, Any], files: list[File], version: int)
     ignored: list[str] = []
     earlier = _earlier(job, version)
     before = wanted
-    wanted = await _followed(job, maker, wanted, files, await job.inbox(), ignored)
+    wanted = await _followed(job, maker, wanted, files, await _follow_ups(job), ignored)
     for left in range(ROUNDS - 1, -1, -1):
         await job.progress(_plan(wanted, maker, files))
         try:
@@ -53,7 +54,7 @@ async def make(job: Job, frame: dict[str, Any], files: list[File], version: int)
         except (WorkerDied, TimeoutError, MemoryError) as error:
             logger.warning("a job took more than a call may use: %s", error)
             raise JobFailed(say(wanted.language, "too_much")) from error
-        said = await job.inbox()
+        said = await _follow_ups(job)
         if not said:
             break
         if left == 0:
@@ -69,6 +70,10 @@ async def make(job: Job, frame: dict[str, Any], files: list[File], version: int)
         thing=str(wanted.thing),
     )  # fmt: skip
     return _text(made, wanted.language, ignored)
+
+
+async def _follow_ups(job: Job) -> list[Said]:
+    return [bare(said) for said in await job.inbox()]
 
 
 def _earlier(job: Job, version: int) -> list[Any]:
