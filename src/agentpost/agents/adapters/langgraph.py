@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -21,12 +23,15 @@ from pydantic_core import to_jsonable_python
 from agentpost.agents.adapters.conversing import Outcome, RunInput
 from agentpost.agents.adapters.current import current
 from agentpost.agents.adapters.recording import Charge, Recorder
-from agentpost.agents.base import Json
+from agentpost.agents.adapters.repairing import whole
+from agentpost.agents.adapters.thinking import ThinkingFilter, without_thinking
+from agentpost.agents.base import JobFailed, Json
 from agentpost.domain.text import cut_short
 
 KIND: Final = "langgraph"
 SUPERSTEPS_MAX: Final = 1_000
 """How many supersteps one run may have, unless the graph's `recursion_limit` says less."""
+_LIMIT_REASONS: Final = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
 _THREAD: Final = "conversation"
 _MESSAGES: Final = "messages"
 _STRUCTURED: Final = "structured_response"
@@ -54,7 +59,9 @@ class LangGraph:
             await recorder.flush()
 
             async def superstep(state: Json = state, entered: Any = entered) -> Json:
-                return await self._superstep(state, entered, recorder, given.schema is not None)
+                has_output = given.schema is not None
+                attempt = partial(self._superstep, state, entered, recorder, has_output)
+                return await whole(attempt, recorder.drop_shown)
 
             done = cast("dict[str, Any]", await recorder.tool("superstep", number, superstep))
             state = done["state"]
@@ -80,11 +87,14 @@ class LangGraph:
 
     async def _superstep(
         self, state: Json, entered: Any, recorder: Recorder, has_output: bool
-    ) -> Json:
+    ) -> Json | None:
+        """What a superstep has made. None when its only node's answer of a model broke off, so that
+        it has to run again; raises `JobFailed` when other nodes would run again with it."""
         saver = _saver(state)
         graph = self._graph.copy({"checkpointer": saver})
         config: Any = {"configurable": {"thread_id": _THREAD}}
-        shown: set[str | None] = set()
+        shown: dict[str | None, ThinkingFilter] = {}
+        broken_off, nodes = False, 0
         events = graph.astream(
             entered,
             config,
@@ -97,8 +107,15 @@ class LangGraph:
                 _show(event[0], recorder, shown)
             elif mode == "custom" and isinstance(event, str):
                 await current().progress(event)
-            elif mode == "updates" and self.charge is not None:
-                await _charge(event, self.charge)
+            elif mode == "updates":
+                nodes += sum(not name.startswith("__") for name in event)
+                broken_off = broken_off or any(map(_is_broken_off, _messages(event)))
+                if self.charge is not None:
+                    await _charge(event, self.charge)
+        if broken_off and nodes == 1:
+            return None
+        if broken_off:
+            raise JobFailed("The model's answer broke off. Please try again later.")
         snapshot = await graph.aget_state(config)
         ended = bool(snapshot.interrupts) or not snapshot.next
         text, output = "", None
@@ -138,8 +155,11 @@ def _input_key(graph: Pregel[Any, Any, Any, Any]) -> str:
 def _text(graph: Pregel[Any, Any, Any, Any], values: Any) -> str:
     messages = values.get(_MESSAGES) if isinstance(values, dict) else None
     if messages:
+        is_cut_short = _is_cut_short(messages[-1])
         text = str(messages[-1].text)
-        return cut_short(text) if _is_cut_short(messages[-1]) else text
+        if isinstance(messages[-1], AIMessage):
+            text = without_thinking(text, is_cut_short=is_cut_short)
+        return cut_short(text) if is_cut_short else text
     channels = graph.output_channels
     fields = [channels] if isinstance(channels, str) else list(channels)
     name = "output" if "output" in fields else fields[0] if len(fields) == 1 else None
@@ -149,9 +169,19 @@ def _text(graph: Pregel[Any, Any, Any, Any], values: Any) -> str:
 
 def _is_cut_short(message: Any) -> bool:
     """Whether the model reached its limit, in the words of OpenAI, Anthropic or Google."""
-    said = getattr(message, "response_metadata", {})
-    reasons = (said.get("finish_reason"), said.get("stop_reason"))
-    return any(reason in ("length", "max_tokens", "MAX_TOKENS") for reason in reasons)
+    ended = getattr(message, "response_metadata", {})
+    details = ended.get("incomplete_details") or {}
+    reasons = (ended.get("finish_reason"), ended.get("stop_reason"), details.get("reason"))
+    return any(reason in _LIMIT_REASONS for reason in reasons)
+
+
+def _is_broken_off(message: Any) -> bool:
+    """Whether a provider whose answers always end with a reason has given none: LangChain takes
+    such an answer for a complete one."""
+    ended = getattr(message, "response_metadata", {})
+    if ended.get("model_provider") not in ("openai", "anthropic"):
+        return False
+    return not any(ended.get(name) for name in ("finish_reason", "stop_reason", "status"))
 
 
 def _question(value: Any) -> str:
@@ -176,23 +206,29 @@ def _output(values: Any) -> Json:
     return None
 
 
-def _show(message: Any, recorder: Recorder, shown: set[str | None]) -> None:
+def _show(message: Any, recorder: Recorder, shown: dict[str | None, ThinkingFilter]) -> None:
     """Show a piece of a model's text. The whole message comes again behind its pieces."""
     piece = type(message).__name__ == "AIMessageChunk"
-    if piece:
-        shown.add(message.id)
-    if message.text and (piece or (isinstance(message, AIMessage) and message.id not in shown)):
-        recorder.delta(str(message.text))
+    if piece or (isinstance(message, AIMessage) and message.id not in shown):
+        text = shown.setdefault(message.id, ThinkingFilter()).feed(str(message.text))
+        if text:
+            recorder.delta(text)
+
+
+def _messages(event: Any) -> Iterator[Any]:
+    """The messages that nodes have added."""
+    for update in event.values():
+        added = update.get(_MESSAGES, ()) if isinstance(update, dict) else ()
+        yield from added if isinstance(added, list | tuple) else (added,)
 
 
 async def _charge(event: Any, charge: Charge) -> None:
-    for update in event.values():
-        for message in update.get(_MESSAGES, ()) if isinstance(update, dict) else ():
-            used = getattr(message, "usage_metadata", None)
-            if used:
-                model = message.response_metadata.get("model_name")
-                usage = {n: int(used[n]) for n in ("input_tokens", "output_tokens")}
-                await current().charge(charge({"model": model, **usage}), f"model {model}")
+    for message in _messages(event):
+        used = getattr(message, "usage_metadata", None)
+        if used:
+            model = message.response_metadata.get("model_name")
+            usage = {n: int(used[n]) for n in ("input_tokens", "output_tokens")}
+            await current().charge(charge({"model": model, **usage}), f"model {model}")
 
 
 # --- a checkpoint as JSON -------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
@@ -18,7 +18,9 @@ from agents import (
     FunctionTool,
     Handoff,
     Model,
+    ModelBehaviorError,
     ModelResponse,
+    OpenAIChatCompletionsModel,
     RunConfig,
     Runner,
     RunState,
@@ -31,6 +33,8 @@ from openai.types.responses import (
     ResponseCompletedEvent,
     ResponseIncompleteEvent,
     ResponseOutputItem,
+    ResponseOutputMessage,
+    ResponseOutputText,
     ResponseTextDeltaEvent,
 )
 from pydantic import TypeAdapter
@@ -39,7 +43,13 @@ from pydantic_core import to_json, to_jsonable_python
 from agentpost.agents.adapters import recording
 from agentpost.agents.adapters.conversing import APPROVAL, MEMORY_BYTES_MAX, Outcome, RunInput
 from agentpost.agents.adapters.recording import Charge, Recorder
-from agentpost.agents.adapters.repairing import number_ids, storable_arguments, whole
+from agentpost.agents.adapters.repairing import (
+    NOTHING_SAID,
+    number_ids,
+    storable_arguments,
+    whole,
+)
+from agentpost.agents.adapters.thinking import ThinkingFilter, without_thinking
 from agentpost.agents.base import JobFailed, Json
 from agentpost.domain.text import cut_short
 
@@ -227,16 +237,32 @@ class _RecordedModel(Model):
         model = self._given
         if not isinstance(model, Model):
             model = RunConfig().model_provider.get_model(model)
+        reasons: list[str | None] = []
+        if isinstance(model, OpenAIChatCompletionsModel):
+            model = _with_reasons(model, reasons)
         done: Response | None = None
         is_cut_short = False
-        async for event in model.stream_response(*args, **kwargs):
-            if isinstance(event, ResponseTextDeltaEvent):
-                self._recorder.delta(event.delta)
-            elif isinstance(event, ResponseCompletedEvent | ResponseIncompleteEvent):
-                done = event.response
-                is_cut_short = isinstance(event, ResponseIncompleteEvent)
-        if done is None:
+        thinking = ThinkingFilter()
+        try:
+            async for event in model.stream_response(*args, **kwargs):
+                if isinstance(event, ResponseTextDeltaEvent):
+                    text = thinking.feed(event.delta)
+                    if text:
+                        self._recorder.delta(text)
+                elif isinstance(event, ResponseCompletedEvent | ResponseIncompleteEvent):
+                    done = event.response
+                    is_cut_short = isinstance(event, ResponseIncompleteEvent)
+        except ModelBehaviorError as error:
+            if "length" in reasons:
+                raise JobFailed(NOTHING_SAID) from error
+            if reasons != [None]:
+                raise
+            return None  # it broke off
+        if done is None or reasons == [None]:
             return None
+        is_cut_short = is_cut_short or reasons == ["length"]
+        for text_part in _texts(done):
+            text_part.text = without_thinking(text_part.text, is_cut_short=is_cut_short)
         used = done.usage
         tokens = (used.input_tokens, used.output_tokens) if used else (0, 0)
         usage = Usage(requests=1, input_tokens=tokens[0], output_tokens=tokens[1])
@@ -245,6 +271,50 @@ class _RecordedModel(Model):
 
     def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
         raise TypeError("a recorded run asks for whole answers")
+
+
+def _with_reasons(
+    model: OpenAIChatCompletionsModel, reasons: list[str | None]
+) -> OpenAIChatCompletionsModel:
+    """The model, which also tells why an answer ended, in ``reasons``; None when its stream ended
+    without a reason. The events that it makes of a stream have no place for that."""
+    fetch = model._fetch_response
+
+    async def fetch_response(*args: Any, **kwargs: Any) -> Any:
+        response, stream = cast("Any", await fetch(*args, **kwargs))
+        return response, _Heard(stream, reasons)
+
+    heard = copy.copy(model)
+    heard._fetch_response = fetch_response  # type: ignore[method-assign]
+    return heard
+
+
+class _Heard:
+    """A stream of chunks, the reason of whose end is written down."""
+
+    def __init__(self, stream: Any, reasons: list[str | None]) -> None:
+        self._stream = stream
+        self._reasons = reasons
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        self._reasons[:] = [None]
+        async for chunk in self._stream:
+            for choice in chunk.choices or ():
+                if choice.finish_reason is not None:
+                    self._reasons[:] = [choice.finish_reason]
+            yield chunk
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _texts(response: Response) -> Iterator[ResponseOutputText]:
+    """The texts of an answer, the first of each message."""
+    for item in response.output:
+        if isinstance(item, ResponseOutputMessage) and item.content:
+            first = item.content[0]
+            if isinstance(first, ResponseOutputText):
+                yield first
 
 
 # --- what is remembered ---------------------------------------------------------------------------

@@ -6,7 +6,7 @@ The recording hangs on the agent by a capability of the run, so the author's age
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, cast
 
@@ -26,15 +26,18 @@ from pydantic_ai import (
     UserError,
 )
 from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import OutputTokenLimitExceeded
 from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
+    ModelResponsePart,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
     TextPartDelta,
+    ThinkingPart,
     ToolCallPart,
     ToolReturnContent,
     UserPromptPart,
@@ -52,8 +55,14 @@ from agentpost.agents.adapters.conversing import (
     RunInput,
 )
 from agentpost.agents.adapters.recording import Charge, Recorder, Usage, current_recorder
-from agentpost.agents.adapters.repairing import number_ids, storable_arguments, whole
-from agentpost.agents.base import Json
+from agentpost.agents.adapters.repairing import (
+    NOTHING_SAID,
+    number_ids,
+    storable_arguments,
+    whole,
+)
+from agentpost.agents.adapters.thinking import CLOSE, ThinkingFilter, without_thinking
+from agentpost.agents.base import JobFailed, Json
 from agentpost.domain.limits import CHOICE_CHARACTERS_MAX, CHOICES_MAX
 from agentpost.domain.text import cut_short
 
@@ -61,6 +70,8 @@ KIND: Final = "pydantic-ai"
 OWN_CALLS: Final = "agentpost_own_calls"
 """In a tool's metadata: it is no step, its own calls on the job are recorded. It is sequential."""
 _GIVE_REASONS: Final = ("openai", "anthropic")
+_IN_TEXT: Final = (None, "content")
+"""The ids of reasoning that pydantic-ai took out of a text."""
 _YES: Final = frozenset({"yes", "y", "ok", "okay", "approve", "approved", "true", "go ahead"})
 _RESULT: Final[TypeAdapter[Any]] = TypeAdapter(ToolReturnContent)
 _RETURN: Final[TypeAdapter[Any]] = TypeAdapter(ToolReturn)
@@ -128,6 +139,8 @@ class PydanticAI:
                 capabilities=[_Recorded(recorder=recorder, patience=self._patience)],
                 **self._options(asked),
             )
+        except OutputTokenLimitExceeded as error:
+            raise JobFailed(NOTHING_SAID) from error
         finally:
             current_recorder.reset(within)
         text, output = "", NO_OUTPUT
@@ -225,13 +238,34 @@ class _RecordedModel(WrapperModel):
     ) -> ModelResponse:
         if not _streams(self.wrapped):
             return await self.wrapped.request(messages, settings, parameters)
+        thinking = ThinkingFilter()
         async with self.wrapped.request_stream(messages, settings, parameters) as events:
             async for event in events:
                 hear()
-                text = _text_of(event)
+                text = thinking.feed(_text_of(event))
                 if text:
                     self._recorder.delta(text)
-        return events.get()
+        return _without_thinking(events.get())
+
+
+def _without_thinking(answer: ModelResponse) -> ModelResponse:
+    """The answer without reasoning in its text. pydantic-ai takes it out of a stream that has each
+    tag in a piece of its own; where only the first one is, the answer is in its reasoning."""
+    is_cut_short = answer.finish_reason == "length"
+    parts: list[ModelResponsePart] = []
+    has_text = False
+    for part in answer.parts:
+        if isinstance(part, ThinkingPart) and part.id in _IN_TEXT and CLOSE in part.content:
+            content, _, text = part.content.partition(CLOSE)
+            parts += [replace(part, content=content), TextPart(content=text.lstrip())]
+        elif isinstance(part, TextPart) and not has_text:
+            text = without_thinking(part.content, is_cut_short=is_cut_short)
+            has_text = bool(text)
+            if has_text:
+                parts.append(replace(part, content=text))
+        else:
+            parts.append(part)
+    return replace(answer, parts=parts)
 
 
 def _repaired(plain: dict[str, Any]) -> Json:

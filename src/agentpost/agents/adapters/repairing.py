@@ -13,6 +13,10 @@ from typing import Any, Final, TypeVar
 from agentpost.agents.base import JobFailed
 from agentpost.domain.text import UNSTORABLE, storable_json
 
+NOTHING_SAID: Final = (
+    "The model reached its limit for one answer before it had said anything that can be used. Ask"
+    " for less at once."
+)
 _TRIES: Final = 3
 """How often an answer is asked for that breaks off."""
 _Answer = TypeVar("_Answer")

@@ -6,11 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from pydantic_ai import Agent, DeferredToolRequests, Tool
-from pydantic_ai.exceptions import (
-    OutputTokenLimitExceeded,
-    UnexpectedModelBehavior,
-    UsageLimitExceeded,
-)
+from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings as CallSettings
 from pydantic_ai.tools import ToolDefinition
@@ -113,11 +109,6 @@ class Llm:
         assert self._runs is not None, "a server attaches its agent before it runs it"
         try:
             return await self._runs.run(given, recorder)
-        except OutputTokenLimitExceeded as error:
-            raise JobFailed(
-                "The model reached its limit for one answer before it had said anything that can"
-                " be used. Ask for less at once."
-            ) from error
         except UnexpectedModelBehavior as error:
             raise JobFailed(
                 "The model gave no answer that can be used, after several tries."
