@@ -11,6 +11,9 @@ PATIENCE = 60.0
 PROMPT = 15.0
 """Within these seconds comes what has nothing to wait for, on a busy machine too. What it must not
 wait for has to take longer: a test that asks for a wait asks for 30 seconds or more."""
+_LOOK_SECONDS_MAX = 5.0
+"""How much of the time waited one look and its pause may use up. A machine that stands still for a
+minute, as a virtual one may, stops what is waited for as well."""
 _PAUSE_SECONDS = 0.002
 _PAUSE_SECONDS_MAX = 0.1
 
@@ -67,10 +70,13 @@ def holds_after(condition: Callable[[], object], seconds: float, what: str = "it
 
 def _pauses(seconds: float) -> Iterator[float]:
     """Pauses that grow with the time waited, to leave the processor to what is waited for."""
-    deadline = time.monotonic() + seconds
+    looked = time.monotonic()
     pause = _PAUSE_SECONDS
     while True:
         yield pause
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        seconds -= min(now - looked, _LOOK_SECONDS_MAX)
+        looked = now
+        if seconds < 0:
             return
         pause = min(pause * 1.3, _PAUSE_SECONDS_MAX)

@@ -22,9 +22,11 @@ class Caller:
     def __init__(self, server: AgentServer, key: str | None = KEY) -> None:
         self.server = server
         headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
+        # Longer than a machine that runs the tests may stand still.
+        seconds = 5 * PATIENCE
         limits = httpx2.Limits(max_connections=100)
         self.http = httpx2.Client(
-            base_url=server.url, headers=headers, timeout=60, limits=limits, trust_env=False
+            base_url=server.url, headers=headers, timeout=seconds, limits=limits, trust_env=False
         )
 
     def close(self) -> None:
