@@ -35,10 +35,36 @@ DEEP = b'{"token":' + b"[" * 900 + b"1" + b"]" * 900 + b"}"
         ),
         # what only sounds like one
         ('{"key": {"id": "key_1", "name": "n"}}', '{"key": {"id": "key_1", "name": "n"}}'),
-        ('{"author": "Ann", "keyboard": "de"}', '{"author": "Ann", "keyboard": "de"}'),
+        ('{"author": "Ann", "taken": "de"}', '{"author": "Ann", "taken": "de"}'),
+        ('{"keys": [{"id": "key_1"}]}', '{"keys": [{"id": "key_1"}]}'),
+        ('{"m": "basic knowledge, task-force-of-many-people"}',) * 2,
         ('{"secret": null, "token": false}', '{"secret": null, "token": false}'),
         ('{"credits_used": 1, "sign": "a"}', '{"credits_used": 1, "sign": "a"}'),
+        # names that contain "key" or "pem"
+        (
+            '{"sshKeyFile": "a", "key_data": ["b"], "k": 1}',
+            '{"sshKeyFile": "…", "key_data": "…", "k": 1}',
+        ),
+        (
+            '{"clientPEM": "a", "access_keys": {"a": "b"}}',
+            '{"clientPEM": "…", "access_keys": {"a": "b"}}',
+        ),
         # wherever they stand
+        ('{"m": "Authorization: Basic YW5uOnB3"}', '{"m": "Authorization: Basic …"}'),
+        ('{"m": "curl -H\\nBasic YW5uOnB3"}', '{"m": "curl -H\\nBasic …"}'),
+        ('{"m": "look:\\nBearer abc.def"}', '{"m": "look:\\nBearer …"}'),
+        (
+            '{"m": "a -----BEGIN PRIVATE KEY-----\\nMIIE\\n-----END PRIVATE KEY----- b"}',
+            '{"m": "a -----BEGIN PRIVATE KEY-----… b"}',
+        ),
+        (
+            '{"m": "-----BEGIN RSA PRIVATE KEY-----\\nMIIE"}',
+            '{"m": "-----BEGIN RSA PRIVATE KEY-----…"}',
+        ),
+        ('{"m": "use\\nsk-proj-abcdefghijklmnop now"}', '{"m": "use\\nsk-… now"}'),
+        ('{"m": "ghp_abcdefghijklmnopqrst, AKIAIOSFODNN7EXAMPLE"}', '{"m": "ghp_…, AKIA…"}'),
+        ('{"m": "xoxb-123456789012-abc AIzaSyA1234567890abcdef"}', '{"m": "xox… AIza…"}'),
+        ('{"m": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abc"}', '{"m": "eyJ…"}'),
         ('["whsec_abc+/="]', '["whsec_…"]'),
         ('{"message": "my key is svc_key_abc-_1"}', '{"message": "my key is svc_key_…"}'),
         ('{"message": "Bearer abc.def"}', '{"message": "Bearer …"}'),
@@ -131,6 +157,7 @@ def test_of_a_webhook_address_the_host_is_kept(url: str, shown: str) -> None:
     ("path", "query", "shown"),
     [
         (b"/v1/me", b"a=1&sig=abc&b=2", "/v1/me?a=1&sig=…&b=2"),
+        (b"/v1/me", b"a=1;token=x;y;b=2", "/v1/me?a=1;token=…;b=2"),
         (b"/v1/me", b"X-Amz-Date=1&api_key=a&Token=b", "/v1/me?X-Amz-Date=…&api_key=…&Token=…"),
         (b"/v1/work", b"limit=2&design=a", "/v1/work?limit=2&design=a"),
         (b"/v1/work/svc_key_abc", b"", "/v1/work/svc_key_…"),

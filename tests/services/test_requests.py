@@ -53,7 +53,7 @@ async def kept(at: ManualHarness) -> list[RequestRecord]:
 async def test_requests_are_kept_with_their_facts(at: ManualHarness) -> None:
     for n in range(200):  # more than one batch
         at.ctx.requests.append(
-            made_entry(at, n, query=b"limit=2", request_body=b'{"a": 1}', status=404)
+            made_entry(at, n, query=b"limit=2", request_body=b'{"a": 1}', status=500)
         )
     found = await kept(at)
     assert len(found) == 200
@@ -63,7 +63,7 @@ async def test_requests_are_kept_with_their_facts(at: ManualHarness) -> None:
     assert [line.id for line in rest] == [each.id for each in found[50:]]
     assert end is None
     assert found[0].path == "/v1/me?limit=2"
-    assert (found[0].status, found[0].request_bytes, found[0].response_bytes) == (404, 8, 2)
+    assert (found[0].status, found[0].request_bytes, found[0].response_bytes) == (500, 8, 2)
     assert (found[0].request_body, found[0].response_body) == ('{"a": 1}', "{}")
     assert await requests.get(at.ctx.db, at.caller.account_id, found[0].id) == found[0]
     assert await requests.get(at.ctx.db, "acc_other", found[0].id) is None
@@ -235,11 +235,39 @@ async def test_an_account_has_a_budget_for_each_day(
     assert len(await at.rows("SELECT day FROM request_log_days")) == 2
 
 
+async def test_refused_calls_do_not_blind_the_log(
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of each key a few a minute are kept and the others counted; another key is not concerned, and
+    what changes something is kept with a budget that is used up."""
+    log, few = budget(at, 20_000), requests.REFUSED_KEPT_PER_MINUTE
+    for n in range(40_000):
+        log.append(made_entry(at, n, status=403, raw_path=b"/v1/messages", method="POST"))
+    log.append(made_entry(at, 50_000, key_id="key_other"))
+    log.append(made_entry(at, 50_001))
+    await log.flush()
+    assert await at.count("requests", "status = 403") == few
+    assert await at.count("requests", "status = 200") == 2
+    assert await at.rows("SELECT dropped FROM request_log_days WHERE dropped > 0") == [
+        (40_000 - few,)
+    ]
+    assert "request_log_full" in capsys.readouterr().out
+    at.clock.advance(60)
+    log.append(made_entry(at, 60_000, status=403))
+    for n in range(300):
+        log.append(made_entry(at, 70_000 + n))
+        log.append(made_entry(at, 80_000 + n, method="DELETE"))
+    await log.flush()
+    assert await at.count("requests", "status = 403") == few + 1
+    assert await at.count("requests", "method = 'DELETE'") == 300
+    assert await at.count("requests", "method = 'GET' AND status = 200") < 300
+
+
 async def test_one_account_does_not_use_up_the_budget_of_another(at: ManualHarness) -> None:
     log = budget(at, 10_000)
     for n in range(100):
         log.append(made_entry(at, n))
-        log.append(made_entry(at, 1_000 + n, account_id="acc_other"))
+        log.append(made_entry(at, 1_000 + n, account_id="acc_other", key_id="key_other"))
     log.append(made_entry(at, 2_000, known=False))
     await log.flush()
     counts = await at.rows("SELECT COUNT(*) FROM requests GROUP BY account_id ORDER BY account_id")
@@ -297,7 +325,7 @@ async def test_a_flush_walks_over_the_accounts_that_asked_and_no_others(
     log.append(made_entry(at, 2))
     assert len(await kept(at)) == 2
     sql = "SELECT bytes FROM request_log_days WHERE account_id = ?"
-    counted = await at.ctx.db.read(lambda tx: tx.one(sql, (at.caller.account_id,)))
+    counted = await at.ctx.db.read(lambda tx: tx.one(sql, (at.caller.key_id,)))
     assert counted == (sum(record.size for record in await kept(at)),)
 
 
@@ -314,7 +342,7 @@ async def test_a_day_s_accounts_are_forgotten_with_it(at: ManualHarness) -> None
     at.clock.advance(DAY)
     log.append(made_entry(at, 4))
     await log.flush()
-    assert list(log._days) == [at.caller.account_id]
+    assert list(log._days) == [at.caller.key_id]
 
 
 async def test_a_long_body_is_kept_while_there_is_room_for_it(

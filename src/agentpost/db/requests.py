@@ -32,16 +32,17 @@ def insert(tx: Tx, records: Sequence[RequestRecord]) -> None:
     REQUESTS.insert_all(tx, records)
 
 
-def count(tx: Tx, account_id: str, day: int, size: int, dropped: int) -> int:
-    """Add to what the log took up of an account on a day, in bytes, and to how many requests it
-    left out; all bytes of that day so far, other nodes' included. Account "": those of nobody."""
-    tx.execute(_COUNT, (account_id, day, size, dropped))
-    return counted(tx, account_id, day)
+def count(tx: Tx, owner: str, day: int, size: int, dropped: int) -> int:
+    """Add to what the log took up of a key on a day, in bytes, and to how many requests it left
+    out; all bytes of that day so far, other nodes' included. ``owner``: the key, in a column that
+    an earlier version named for accounts; "": requests without a known key."""
+    tx.execute(_COUNT, (owner, day, size, dropped))
+    return counted(tx, owner, day)
 
 
-def counted(tx: Tx, account_id: str, day: int) -> int:
-    """The bytes that the log stored for an account on a day."""
-    row = tx.one(_COUNTED, (account_id, day))
+def counted(tx: Tx, owner: str, day: int) -> int:
+    """The bytes that the log stored for a key on a day."""
+    row = tx.one(_COUNTED, (owner, day))
     return int(row[0]) if row else 0
 
 

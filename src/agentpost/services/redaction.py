@@ -1,7 +1,8 @@
 """Remove secrets from what the request inspector keeps of a request (spec: Authentication 5).
 
-Left out are the values of fields that look like secrets, contents of files, API keys, webhook
-secrets and bearer tokens wherever they stand, the user name and the query of every URL, and of a
+Left out are the values of fields that look like secrets, contents of files, API keys (ours and
+those that begin like a known service's), webhook secrets, PEM blocks, and tokens and passwords of
+an ``Authorization`` wherever they stand, the user name and the query of every URL, and of a
 webhook's URL all but its host: chat services put their token into the path. Searching is cheap and
 replacing is not; most bodies contain no secret.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,28 +42,41 @@ SECRET_NAMES = (
     "authorization",
     "credential",
     "cookie",
-    "accesskey",
 )
 """A field is secret when its name holds one of these, in any case,"""
 _WHOLE_NAMES = ("auth", "pass", "sig", "session", "sid", "otp")
-"""is one of these, or ends in "key" and is no object (`api_key`, `apiKey`, `x-api-key`)."""
+"""is one of these,"""
+_KEY_NAMES = ("key", "pem")
+"""or holds one of these and is no object nor list of objects (`api_key`, `keyFile`, `key_pem`)."""
 
 _SECRET = re.compile(
-    rf"{'|'.join(SECRET_NAMES)}|key\Z|\A(?:{'|'.join(_WHOLE_NAMES)})\Z", re.IGNORECASE
+    rf"{'|'.join((*SECRET_NAMES, *_KEY_NAMES))}|\A(?:{'|'.join(_WHOLE_NAMES)})\Z", re.IGNORECASE
 )
-_PARAMETER = re.compile(r"([?&]([^=&]*)=)[^&]*")
+_CERTAIN = re.compile("|".join(SECRET_NAMES), re.IGNORECASE)
+_PARAMETER = re.compile(r"([?&;]([^=&;]*)=)[^&;]*(?:;(?![^=&;]*=)[^&;]*)*")
+"""A parameter; a ";" separates two as "&" does, unless no name follows."""
 _PRESIGNED = "x-amz-"
-_HINTS = (*SECRET_NAMES, 'key"', *(f'"{name}"' for name in _WHOLE_NAMES))
+_HINTS = (*SECRET_NAMES, *_KEY_NAMES, *(f'"{name}"' for name in _WHOLE_NAMES))
 
 # Within JSON text: an escaped quote, backslash or character belongs to the URL, `\n` ends it.
 _REST = r'(?:[^\s"\\]|\\["\\/u])*'
 _URL = re.compile(rf"([a-z][a-z0-9+.-]{{0,30}}://)({_REST})", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*\Z", re.IGNORECASE)
 _SCHEME_CHARACTERS_MAX = 31
-_BEARER = re.compile(r"(\bbearer\s+)[^\s\"\\]+", re.IGNORECASE)
+_BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"
+"""Where a word begins, also behind an escape such as `\\n` of JSON text."""
+_BEARER = re.compile(rf"({_BEGIN}bearer\s+)[^\s\"\\]+", re.IGNORECASE)
+_BASIC = re.compile(rf"({_BEGIN}basic\s+)([a-z0-9+/_-]{{4,}}={{0,2}})", re.IGNORECASE)
+_PEM = re.compile(
+    r"(-----BEGIN [A-Z0-9 ]{1,60}-----)[^\"]*?(?:-----END [A-Z0-9 ]{1,60}-----|(?=\")|\Z)"
+)
+_SERVICES = ("sk-", "k_live_", "ghp_", "github_pat_", "AKIA", "AIza", "xox", "eyJ")
+"""How keys and tokens of well-known services begin; "eyJ" begins every JSON Web Token."""
+_SERVICE_KEY = re.compile(rf"{_BEGIN}([rs]?(?:{'|'.join(_SERVICES)}))[A-Za-z0-9_.-]{{12,}}")
 _WEBHOOK_SECRET = re.compile(r"(whsec_)[\w+/=-]+")
 
 
+_URL_SAFE = str.maketrans("+/", "-_")
 _FILE_CONTENT = "base64"
 _ROUNDED_BYTES = 10_000
 
@@ -130,6 +145,14 @@ class Redaction:
             text = _replace_urls(text, _only_host if hosts_only else _without_query)
         if "earer" in text or "EARER" in text:
             text = _BEARER.sub(rf"\1{LEFT_OUT}", text)
+        if "asic" in text or "ASIC" in text:
+            text = _BASIC.sub(_basic, text)
+        if "-----BEGIN " in text:
+            text = _PEM.sub(rf"\1{LEFT_OUT}", text)
+        for service in _SERVICES:
+            if service in text:
+                text = _SERVICE_KEY.sub(rf"\1{LEFT_OUT}", text)
+                break
         if "whsec_" in text:
             text = _WEBHOOK_SECRET.sub(rf"\1{LEFT_OUT}", text)
         if self._key_prefix in text:
@@ -171,7 +194,17 @@ def _is_secret(name: str, value: Any) -> bool:
     """Whether a field is to be left out; nothing, yes and no tell nothing."""
     if value is None or isinstance(value, bool) or not _SECRET.search(name):
         return False
-    return not (isinstance(value, dict) and name.lower().endswith("key"))
+    values = value if isinstance(value, list) and value else [value]
+    return _CERTAIN.search(name) is not None or not all(isinstance(v, dict) for v in values)
+
+
+def _basic(found: re.Match[str]) -> str:
+    """A user's name and password; another word behind "basic" holds no colon when decoded."""
+    try:
+        has_colon = b":" in urlsafe_b64decode(found[2].rstrip("=").translate(_URL_SAFE) + "==")
+    except ValueError:
+        has_colon = False
+    return f"{found[1]}{LEFT_OUT}" if has_colon else found[0]
 
 
 def _parameter(found: re.Match[str]) -> str:

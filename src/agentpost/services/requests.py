@@ -1,8 +1,9 @@
 """The request inspector: store every API request without slowing the request down.
 
 Each request adds an entry to a queue in memory; a background task writes the entries in batches.
-When the queue is full, or an account has used its bytes for the day, entries are dropped and
-counted: the log never delays the API. Entries contain no secret: headers are left out, and
+When the queue is full, a key has used its bytes for the day, or has been refused often within a
+minute, entries are dropped and counted: the log never delays the API, and what changes something is
+never dropped for another call's sake. Entries contain no secret: headers are left out, and
 `services.redaction` cleans the bodies.
 """
 
@@ -24,7 +25,7 @@ from agentpost.db.session import Database, Tx
 from agentpost.domain import ids
 from agentpost.domain.records import RequestRecord
 from agentpost.domain.request_filter import RequestFilter
-from agentpost.domain.times import DAY
+from agentpost.domain.times import DAY, MINUTE
 from agentpost.services.redaction import LargeBody, Redaction
 
 log = structlog.get_logger(__name__)
@@ -45,7 +46,10 @@ LONG_BODIES_BYTES_MAX = 16 * 2**20
 _METHOD_CHARACTERS_MAX = 20
 ALL = RequestFilter()
 NOBODY = ""
-"""The account of requests without a known key; they share one budget."""
+"""Whose requests without a known key are; they share one budget."""
+REFUSED_KEPT_PER_MINUTE = 20
+"""Of the refused calls of a key."""
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _LINES_ONLY_SHARE = 5
 """This part of a budget, a fifth, is for lines without bodies."""
 _SAY_SECONDS = 60.0
@@ -71,6 +75,11 @@ class RequestLogEntry:
     traceparent: str | None
 
     @property
+    def owner(self) -> str:
+        """Whose budget it uses: the key's, the web app's of an account, or `NOBODY`."""
+        return self.key_id or self.account_id or NOBODY
+
+    @property
     def long_bytes(self) -> int:
         """How many bytes of long bodies it holds."""
         return _long_bytes(self.request_body) + _long_bytes(self.response_body)
@@ -86,7 +95,7 @@ class RequestLogEntry:
 
 @dataclass(slots=True)
 class _Day:
-    """What the log took up of an account on a day, in bytes; what of it is not written down yet;
+    """What the log took up of a key on a day, in bytes; what of it is not written down yet;
     how many requests were left out, since it was written down and since it was said."""
 
     day: int
@@ -106,10 +115,10 @@ class RequestLog:
 
     Args:
         key_prefix: how API keys begin: they are left out of what is kept.
-        bytes_per_day: what may be kept of one account and UTC day. Bodies are kept while there is
-            more than a fifth of it left, lines without them until it is used up. Nodes that share
-            a database add up what they keep with every write, so together they may keep a little
-            more.
+        bytes_per_day: what may be kept of one key and UTC day. Bodies are kept while there is
+            more than a fifth of it left, lines without them until it is used up, and then only
+            those of calls that changed something. Nodes that share a database add up what they keep
+            with every write, so together they may keep a little more.
     """
 
     def __init__(self, db: Database, key_prefix: str, bytes_per_day: int = sys.maxsize) -> None:
@@ -121,17 +130,23 @@ class RequestLog:
         self._lost = 0
         self._long = 0
         self._bytes_per_day = bytes_per_day
-        # There may be far more accounts than have asked since the last write: none of what is done
+        # There may be far more keys than have asked since the last write: none of what is done
         # with every write walks over all of them.
         self._days: dict[str, _Day] = {}
         self._newest_day = 0
         self._uncounted: set[str] = set()
         self._unsaid: set[str] = set()
         self._said_at: float | None = None
+        self._minute = 0
+        self._refused: dict[str, int] = {}  # of keys, within that minute
+        self._left_out: dict[str, int] = {}  # refused calls, since the last write
 
     def append(self, entry: RequestLogEntry) -> None:
-        """Remember a request, unless the queue is full; without its bodies when they are long and
-        too many of those wait."""
+        """Remember a request, unless the queue is full or its key was refused often in this minute;
+        without its bodies when they are long and too many of those wait."""
+        if 400 <= entry.status < 500 and entry.account_id is not None and self._is_often(entry):
+            self._left_out[entry.owner] = self._left_out.get(entry.owner, 0) + 1
+            return
         full = len(self._queue) >= QUEUE_MAX
         sent, answered, long = entry.request_body, entry.response_body, 0
         if (
@@ -151,6 +166,16 @@ class RequestLog:
         else:
             self._long += long
             self._queue.append(entry)
+
+    def _is_often(self, entry: RequestLogEntry) -> bool:
+        """Whether its key was refused in this minute as often as is kept."""
+        minute = entry.at // MINUTE
+        if minute != self._minute:
+            self._minute = minute
+            self._refused.clear()
+        before = self._refused.get(entry.owner, 0)
+        self._refused[entry.owner] = before + 1
+        return before >= REFUSED_KEPT_PER_MINUTE
 
     @property
     def unwritten_since(self) -> int | None:
@@ -187,6 +212,8 @@ class RequestLog:
                 log.warning("request_log_failed", error=str(error))
             finally:
                 self._writing = None
+        for owner in [each for each in self._left_out if each in self._days]:
+            self._leave_out(owner, self._left_out.pop(owner))
         lost, self._lost, self._strangers = self._lost, 0, 0
         if lost:
             log.warning("request_log_lost", requests=lost)
@@ -195,8 +222,8 @@ class RequestLog:
 
     # --- the budget -------------------------------------------------------------------------------
     async def _look_up_days(self, batch: list[RequestLogEntry]) -> None:
-        """What is counted already of the accounts and days of a batch, where we do not know."""
-        days = {entry.account_id or NOBODY: entry.at // DAY for entry in batch}
+        """What is counted already of the keys and days of a batch, where we do not know."""
+        days = {entry.owner: entry.at // DAY for entry in batch}
         unknown = {a: d for a, d in days.items() if a not in self._days or self._days[a].day < d}
         if not unknown:
             return
@@ -208,36 +235,41 @@ class RequestLog:
             self._newest_day = max(unknown.values())
             needed = self._uncounted | self._unsaid | days.keys()
             self._days = {a: self._days[a] for a in needed if a in self._days}
-        for account_id, bytes_ in found.items():
-            before = self._days.get(account_id)
+        for owner, bytes_ in found.items():
+            before = self._days.get(owner)
             unsaid = before.unsaid if before else 0
-            self._days[account_id] = _Day(unknown[account_id], bytes_, unsaid=unsaid)
+            self._days[owner] = _Day(unknown[owner], bytes_, unsaid=unsaid)
 
     def _within(self, record: RequestRecord) -> RequestRecord | None:
-        """The row of a request; None when its account has used up its budget."""
-        day = self._days[record.account_id or NOBODY]
+        """The row of a request; None when its key has used up its budget and it changed nothing."""
+        owner = record.key_id or record.account_id or NOBODY
+        day = self._days[owner]
         left = self._bytes_per_day - day.used
         size = record.size
         if left - size < self._bytes_per_day // _LINES_ONLY_SHARE:
             record.request_body = record.response_body = None
             size = record.size
-        if size > left:
-            day.dropped += 1
-            day.unsaid += 1
-            self._uncounted.add(record.account_id or NOBODY)
-            self._unsaid.add(record.account_id or NOBODY)
+        if size > left and (record.status >= 400 or record.method in _READS):
+            self._leave_out(owner, 1)
             return None
         day.used += size
         return record
 
+    def _leave_out(self, owner: str, requests: int) -> None:
+        self._days[owner].dropped += requests
+        self._days[owner].unsaid += requests
+        self._uncounted.add(owner)
+        self._unsaid.add(owner)
+
     def _count(self, records: list[RequestRecord]) -> None:
         for record in records:
-            self._days[record.account_id or NOBODY].unwritten += record.size
-            self._uncounted.add(record.account_id or NOBODY)
+            owner = record.key_id or record.account_id or NOBODY
+            self._days[owner].unwritten += record.size
+            self._uncounted.add(owner)
 
     async def _write_counts(self, used: dict[str, int]) -> None:
         """Write down what was kept and left out, and when keys were last used."""
-        uncounted = {account_id: self._days[account_id] for account_id in sorted(self._uncounted)}
+        uncounted = {owner: self._days[owner] for owner in sorted(self._uncounted)}
         counts = {a: (day.day, day.unwritten, day.dropped) for a, day in uncounted.items()}
         if not (counts or used):
             return
@@ -246,9 +278,9 @@ class RequestLog:
         except Exception as error:
             log.warning("request_log_not_counted", keys=len(used), error=str(error))
             return
-        for account_id, total in totals.items():
-            day = self._days[account_id]
-            _, written, dropped = counts[account_id]
+        for owner, total in totals.items():
+            day = self._days[owner]
+            _, written, dropped = counts[owner]
             day.unwritten -= written
             day.dropped -= dropped
             day.used = total + day.unwritten
@@ -258,12 +290,12 @@ class RequestLog:
         now = time.monotonic()
         if self._said_at is not None and now - self._said_at < _SAY_SECONDS:
             return
-        for account_id in sorted(self._unsaid):
-            day = self._days[account_id]
+        for owner in sorted(self._unsaid):
+            day = self._days[owner]
             self._said_at = now
             log.warning(
                 "request_log_full",
-                account_id=account_id or None,
+                key_id=owner or None,
                 requests=day.unsaid,
                 setting="request_log_bytes_per_day",
             )
