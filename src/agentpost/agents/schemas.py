@@ -37,9 +37,8 @@ _PATTERN_BYTES: Final = 400_000
 _PROBLEM_CHARACTERS: Final = 300
 
 
-def check(schema: object) -> dict[str, Any]:
-    """The schema as one of draft 2020-12; raises `ValueError`, with what is wrong, for one that may
-    not be used."""
+def written(schema: object) -> dict[str, Any]:
+    """The schema as one of draft 2020-12, which `check` may still refuse; raises as that."""
     if not isinstance(schema, dict):
         raise ValueError("must be a JSON Schema: an object")
     try:
@@ -48,9 +47,15 @@ def check(schema: object) -> dict[str, Any]:
         raise ValueError(f"is not JSON: {error}") from None
     if len(text.encode("utf-8", "surrogatepass")) > SCHEMA_BYTES_MAX:
         raise ValueError(f"is over {SCHEMA_BYTES_MAX:,} bytes as JSON")
-    written = as_2020_12(schema)
-    _compiled(text if written is schema else _as_text(written))
-    return written
+    return as_2020_12(schema)
+
+
+def check(schema: object) -> dict[str, Any]:
+    """The schema as one of draft 2020-12; raises `ValueError`, with what is wrong, for one that may
+    not be used."""
+    usable = written(schema)
+    _compiled(_as_text(usable))
+    return usable
 
 
 def is_recursive(schema: dict[str, Any]) -> bool:

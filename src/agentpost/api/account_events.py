@@ -64,7 +64,8 @@ async def _stream(api: Api, request: Request, caller: Caller, wanted: EventFilte
     await streams.admit(api, caller)
     begins = await account_events.begin(api.ctx, caller, cursor)
     pages = account_events.follow(api.ctx, caller, begins, wanted, watch_hang_up(request))
-    return streams.respond(api, caller, _begins(api, caller, begins), _pieces(api, caller, pages))
+    start, pieces = _begins(api, caller, begins), _pieces(api, caller, pages)
+    return streams.respond(api, caller, caller.account_id, start, pieces)
 
 
 def _begins(api: Api, caller: Caller, begins: Position) -> bytes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -16,6 +16,7 @@ from agentpost.api import misspelt
 from agentpost.api.long_texts import REST_BYTES_MAX, LongText, TakenApart, TooMuchElse
 from agentpost.api.operation import Api
 from agentpost.clock import new_id
+from agentpost.contract.counts import too_many
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_READ_BYTES_MAX
 from agentpost.domain.text import UNSTORABLE
@@ -34,7 +35,7 @@ from agentpost.http.request_state import state_of
 from agentpost.services.redaction import LargeBody
 
 _DEPTH_MAX = 64
-_VALUES_PARSED_AT_ONCE = 500
+VALUES_AT_ONCE = 500
 """A small body with more of them, or with a text full of commas, is parsed on a thread."""
 _FIELD_CHARACTERS_MAX = 200
 """Of the name of a field in a problem: names may be as long as the body."""
@@ -52,6 +53,7 @@ megabytes consists of text: the same size in small values would need dozens of t
 and the parser would block everything else meanwhile."""
 _REST_OF_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 Shape = TypeVar("Shape", bound=BaseModel)
+Result = TypeVar("Result")
 RefuseFirst = Callable[[dict[str, Any]], None]
 
 
@@ -89,10 +91,17 @@ async def read_json(
     if not was_here:
         await api.keys.caller(request)  # a body may take minutes: the key is still live
     if isinstance(data, TakenApart):
-        return await asyncio.to_thread(_put_together, data, refuse_first)
-    if data.count(b",") > _VALUES_PARSED_AT_ONCE:
-        return await asyncio.to_thread(_parsed, data, refuse_first)
+        return await in_turn(api, request, partial(_put_together, data, refuse_first))
+    if data.count(b",") > VALUES_AT_ONCE:
+        return await in_turn(api, request, partial(_parsed, data, refuse_first))
     return _parsed(data, refuse_first)
+
+
+async def in_turn(api: Api, request: Request, work: Callable[[], Result]) -> Result:
+    """Do what is dear for a request on a thread, one at a time for the account of its caller."""
+    caller = state_of(request.scope).caller
+    assert caller is not None, "who has no key is refused before"
+    return await api.ctx.account_threads.run(caller.account_id, work)
 
 
 async def read_optional_json(api: Api, request: Request) -> dict[str, Any]:
@@ -164,19 +173,19 @@ def _refuse_many_values(large: TakenApart) -> None:
         _refuse(None, f"the body holds more than {VALUES_MAX:,} values")
 
 
-def has_too_many_values(data: bytes | bytearray) -> bool:
-    """Whether the JSON in ``data`` has more than `VALUES_MAX` values; for no JSON, either answer.
+def has_too_many_values(data: bytes | bytearray, most: int = VALUES_MAX) -> bool:
+    """Whether the JSON in ``data`` has more than ``most`` values; for no JSON, either answer.
 
     Values are counted by the commas between them. Those in strings are told apart only when there
     are too many in all, and no further than needed to know.
     """
-    if data.count(b",") <= VALUES_MAX:
+    if data.count(b",") <= most:
         return False
     commas = strings = at = 0
-    while commas <= VALUES_MAX and strings <= 2 * VALUES_MAX:  # a name and a text for each value
+    while commas <= most and strings <= 2 * most:  # a name and a text for each value
         opening = data.find(b'"', at)
         if opening < 0:
-            return commas + data.count(b",", at) > VALUES_MAX
+            return commas + data.count(b",", at) > most
         commas += data.count(b",", at, opening)
         strings += 1
         rest = _REST_OF_STRING.match(data, opening + 1)
@@ -316,7 +325,11 @@ def _problem(field: str | None, problem: str) -> Problem:
 
 
 def validated(shape: type[Shape], body: dict[str, Any]) -> Shape:
-    """The body as a shape; raises ``invalid_request`` with every problem, up to ten."""
+    """The body as a shape; raises ``invalid_request`` with every problem, up to ten, or with what
+    holds too many items."""
+    overfull = too_many(shape, body)
+    if overfull:
+        raise InvalidRequest(*overfull[:PROBLEMS_MAX])
     try:
         return shape.model_validate(body)
     except ValidationError as error:

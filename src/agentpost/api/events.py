@@ -64,7 +64,8 @@ async def stream(api: Api, request: Request, caller: Caller) -> Response:
     begins = event_stream.place(long_poll.cursor_at(api.ctx, caller, message_id, start.seq))
     begins += streams.CURSOR_EXPIRED if start.expired else b""
     begins += streams.RESET if start.missed else b""
-    return streams.respond(api, caller, begins, _pieces(api, caller, message_id, pages))
+    pieces = _pieces(api, caller, message_id, pages)
+    return streams.respond(api, caller, message_id, begins, pieces)
 
 
 async def _pieces(

@@ -38,7 +38,9 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     given = validated(ScheduleIn, await read_json(api, request))
     if given.message.response_schema is not None:
         schema = given.message.response_schema
-        schema = await answering.check_schema(schema, "message.response_schema")
+        schema = await answering.check_schema(
+            api.ctx, caller.account_id, schema, "message.response_schema"
+        )
         given.message.response_schema = schema
     made = await schedules.create(api.ctx, caller, _new(given, api.ctx.clock.now()))
     return respond(ScheduleShape.of(made), 201)

@@ -53,14 +53,17 @@ async def admit(api: Api, caller: Caller) -> None:
     api.ctx.streams.check(caller.account_id, api.ctx.settings.streams_max)
 
 
-def respond(api: Api, caller: Caller, begins: bytes, pieces: AsyncGenerator[bytes]) -> Response:
+def respond(
+    api: Api, caller: Caller, topic: str, begins: bytes, pieces: AsyncGenerator[bytes]
+) -> Response:
     """The stream; it ends with its key. Raises ``rate_limited`` when others were faster.
 
     Args:
+        topic: whose events they are, an id.
         begins: what is sent at once.
         pieces: what follows; each is sent before the next one is made.
     """
-    place = api.ctx.streams.take(caller.account_id, api.ctx.settings.streams_max)
+    place = api.ctx.streams.take(caller.account_id, api.ctx.settings.streams_max, topic)
     return EventStream(_until_the_key_ends(api, place, begins, pieces))
 
 

@@ -34,6 +34,17 @@ TRACEPARENT_CHARACTERS_MAX: Final = 128
 TITLE_CHARACTERS_MAX: Final = 200
 SAID_CHARACTERS_MAX: Final = 1_000_000  # a reply, a question, a job's result: more is a file
 
+LIST_ITEMS_MAX: Final = 100
+"""Of a list in a body of the API or of a call by another protocol, where it is not fewer."""
+OBJECT_FIELDS_MAX: Final = 100
+"""Of an object that may have fields of the contract only."""
+TRANSCRIPT_ITEMS_MAX: Final = 1_000
+"""Items or messages of a call of the OpenAI API, which holds all that was said before."""
+A2A_VALUES_MAX: Final = 1_000
+"""Of a call of the Agent2Agent protocol, all its levels together."""
+STREAMS_OF_ONE_MAX: Final = 50
+"""Event streams of one message, or of all events of an account, at once in a process."""
+
 CHOICES_MAX: Final = 50
 CHOICE_CHARACTERS_MAX: Final = 200
 SCHEMA_BYTES_MAX: Final = 16_384

@@ -5,6 +5,7 @@ That is how often a validator may have to look at its parts, whatever the size o
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote
@@ -12,7 +13,9 @@ from urllib.parse import unquote
 from agentpost.domain.limits import SCHEMA_DEPTH_MAX, SCHEMA_PARTS_MAX
 
 _PATTERN_PARTS: Final = 100
-"""As how many parts a pattern counts: making it ready takes as long."""
+"""As how many parts a pattern counts at the least: making it ready takes as long."""
+_CLASS: Final = re.compile(r"\\[A-Za-z]")
+"""A class of characters, such as ``\\w``. Making ready takes as long as their number squared."""
 _REFUSED: Final = ("$dynamicRef", "$recursiveRef", "$dynamicAnchor", "$anchor", "$vocabulary")
 _UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
 _DATA: Final = ("const", "enum", "default", "examples", "required", "type", "dependentRequired")
@@ -113,7 +116,7 @@ class _Counting:
         if name == "$ref":
             return self.schema(self._target(value), depth, level)
         if name == "pattern":
-            return Size(_PATTERN_PARTS)
+            return _pattern_size(value)
         if name in _DATA:
             return Size(len(value) if isinstance(value, list | dict) else 1)
         if name in _BY_NAME:
@@ -121,8 +124,8 @@ class _Counting:
         else:
             schemas = value if isinstance(value, list) else [value]
             schemas = [each for each in schemas if isinstance(each, dict | bool)]
-        patterns = len(schemas) if name == "patternProperties" else 0
-        start = Size(_PATTERN_PARTS * patterns)
+        patterns = _mapping(value) if name == "patternProperties" else ()
+        start = sum(map(_pattern_size, patterns), Size(0))
         size = sum((self.schema(each, depth, level) for each in schemas), start)
         is_choice = name in ("anyOf", "oneOf")
         return replace(size, alternatives=size.alternatives + 1) if is_choice else size
@@ -141,6 +144,11 @@ class _Counting:
             else:
                 raise ValueError(f"there is no {ref} in the schema")
         return place
+
+
+def _pattern_size(pattern: object) -> Size:
+    text = pattern if isinstance(pattern, str) else ""
+    return _bounded(Size(_PATTERN_PARTS + len(text) + 2 * len(_CLASS.findall(text)) ** 2))
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _problems(draft: Draft) -> list[Problem]:
         most = limits.CONVERSATION_CHARACTERS_MAX
         found.append(Problem("conversation", f"is over {most} characters"))
     if len(metadata) > limits.METADATA_ENTRIES_MAX:
-        found.append(Problem("metadata", f"has over {limits.METADATA_ENTRIES_MAX} entries"))
+        return [Problem("metadata", f"has over {limits.METADATA_ENTRIES_MAX} entries")]
     for name, value in metadata.items():
         where = f"metadata.{name[: limits.METADATA_KEY_CHARACTERS_MAX]}"
         if not isinstance(value, str):

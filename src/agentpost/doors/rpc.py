@@ -3,8 +3,8 @@ the protocol has it."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -16,7 +16,6 @@ from agentpost.contract.errors import CATALOGUE, in_words
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.doors import bodies
 from agentpost.doors.bodies import NotJson
-from agentpost.http.bodies import LARGE_BYTES
 from agentpost.http.request_state import state_of
 from agentpost.services.messages import Caller
 
@@ -33,8 +32,7 @@ async def read(api: Api, request: Request, caller: Caller) -> tuple[bytes, dict[
     Raises as `bodies.read`, and ``invalid_request`` for what is no call.
     """
     body = await bodies.read(api, request, caller)
-    is_large = len(body) > LARGE_BYTES
-    call = await asyncio.to_thread(bodies.parsed, body) if is_large else bodies.parsed(body)
+    call = await bodies.in_turn(api, caller, body, partial(bodies.parsed, body))
     problems = list(_problems(call))
     if problems:
         raise InvalidRequest(*problems)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from agentpost.agents import schemas
@@ -49,13 +51,20 @@ class Answering:
 
 
 # --- before the transaction -----------------------------------------------------------------------
-async def check_schema(schema: dict[str, Any], field: str = "response_schema") -> dict[str, Any]:
-    """The schema as one of draft 2020-12.
+async def check_schema(
+    ctx: AppContext,
+    account_id: str,
+    schema: dict[str, Any],
+    field: str = "response_schema",
+    check: Callable[[object], dict[str, Any]] = schemas.check,
+) -> dict[str, Any]:
+    """The schema of an account's caller, as one of draft 2020-12.
 
-    Raises ``invalid_request``, which names the field, for one that cannot be used.
+    ``check`` may be `schemas.written`, which takes less time. Raises ``invalid_request``, which
+    names the field, for a schema that cannot be used.
     """
     try:
-        return await asyncio.to_thread(schemas.check, schema)
+        return await ctx.account_threads.run(account_id, partial(check, schema))
     except ValueError as error:
         raise InvalidRequest(Problem(field, str(error))) from None
 

@@ -13,6 +13,7 @@ from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.processes.scanner import Scanner
 from agentpost.ratelimit.base import RateLimiter
+from agentpost.services.account_threads import AccountThreads
 from agentpost.services.counters import Counters
 from agentpost.services.encryption import SecretCipher
 from agentpost.services.handover import Handover
@@ -81,9 +82,9 @@ class AppContext:
     switched off (see `services.maintenance`). ``handover``: messages from commits to the POST
     calls that wait. ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it
     failed on (`services.sweeping`). ``resting``: the looks that need not be
-    repeated. ``streams``: the open event streams. ``intake``: the messages
-    that wait to be stored. ``counters``: totals for `/metrics`. ``scanner``: of files that clients
-    bring; None: they are not scanned.
+    repeated. ``streams``: the open event streams. ``account_threads``: dear work of callers.
+    ``intake``: the messages that wait to be stored. ``counters``: totals for `/metrics`.
+    ``scanner``: of files that clients bring; None: they are not scanned.
     """
 
     settings: Settings
@@ -117,6 +118,7 @@ class AppContext:
     held_calls: HeldCalls = field(default_factory=HeldCalls)
     handover: Handover = field(default_factory=Handover)
     streams: OpenStreams = field(default_factory=OpenStreams)
+    account_threads: AccountThreads = field(default_factory=AccountThreads)
     put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     passwords: Passwords = field(default_factory=Passwords)
     provider: ProviderCache = field(default_factory=ProviderCache)

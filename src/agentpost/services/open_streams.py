@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from agentpost.domain.errors import RateLimited
-from agentpost.domain.limits import ACCOUNT_LIMIT_RETRY_SECONDS
+from agentpost.domain.limits import ACCOUNT_LIMIT_RETRY_SECONDS, STREAMS_OF_ONE_MAX
 
 
 class OpenStreams:
@@ -13,6 +13,7 @@ class OpenStreams:
 
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()
+        self._open_of_topics: Counter[str] = Counter()
 
     def check(self, account_id: str, most: int) -> None:
         """Raise ``rate_limited`` when the account has as many as it may."""
@@ -20,17 +21,22 @@ class OpenStreams:
             text = f"This account has {most:,} event streams open; close some of them."
             raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS)
 
-    def take(self, account_id: str, most: int) -> StreamPlace:
-        """One more, until the place is given back; raises as `check`.
+    def take(self, account_id: str, most: int, topic: str = "") -> StreamPlace:
+        """One more of a ``topic``, until the place is given back; raises as `check`, and for too
+        many of the topic: each of them is written whatever happens there.
 
         Taking and checking are one step, so that calls at once cannot take more than there is.
         """
         self.check(account_id, most)
-        return StreamPlace(self._open, account_id)
+        of_topic = f"{account_id} {topic}"
+        if self._open_of_topics[of_topic] >= STREAMS_OF_ONE_MAX:
+            text = f"There are {STREAMS_OF_ONE_MAX} streams of the same events open; close some."
+            raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS)
+        return StreamPlace((self._open, account_id), (self._open_of_topics, of_topic))
 
     def count(self, account_id: str) -> StreamPlace:
         """One more, whatever there is: for callers that have checked."""
-        return StreamPlace(self._open, account_id)
+        return StreamPlace((self._open, account_id))
 
     def total(self) -> int:
         """How many streams are open, of all accounts."""
@@ -41,10 +47,11 @@ class StreamPlace:
     """A stream that counts: given back at the end of its ``with``, or when nobody has it any more,
     as of a response that was never sent."""
 
-    def __init__(self, open_: Counter[str], account_id: str) -> None:
-        self._open = open_
-        self._account_id: str | None = account_id
-        open_[account_id] += 1
+    def __init__(self, *counted: tuple[Counter[str], str]) -> None:
+        """``counted``: where it counts, and by which name."""
+        self._counted = counted
+        for counter, name in counted:
+            counter[name] += 1
 
     def __enter__(self) -> None:
         """It counts already."""
@@ -54,9 +61,8 @@ class StreamPlace:
         self.__del__()
 
     def __del__(self) -> None:
-        account_id, self._account_id = self._account_id, None
-        if account_id is None:
-            return
-        self._open[account_id] -= 1
-        if not self._open[account_id]:
-            del self._open[account_id]
+        counted, self._counted = self._counted, ()
+        for counter, name in counted:
+            counter[name] -= 1
+            if not counter[name]:
+                del counter[name]

@@ -12,8 +12,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from agentpost.agents import schemas
 from agentpost.clock import new_id
 from agentpost.db import accounts, conversations, endpoints
 from agentpost.db import history as history_rows
@@ -98,11 +99,13 @@ async def admit(
     message without files that is found out by the transaction that takes it in.
 
     Raises `RateLimited`, and `Refusal` for files that cannot be stored and for a
-    ``response_schema`` that cannot be used.
+    ``response_schema`` that cannot be used; a message with such a schema counts, since the check
+    is dear.
     """
-    if new.response_schema is not None:
-        schema = await answering.check_schema(new.response_schema)
-        new = replace(new, response_schema=schema)
+    if new.idempotency_key is not None or new.attempt is not None:
+        new = await _with_schema(
+            ctx, caller, new, schemas.written
+        )  # as repeated calls are compared
     if files and new.idempotency_key is not None:
         new = replace(new, files=await asyncio.to_thread(_identities, files))
     is_repeat = new.attempt is not None and new.attempt.count > 0
@@ -116,12 +119,23 @@ async def admit(
         if replayed is None:
             raise
         return replayed
+    new = await _with_schema(ctx, caller, new, schemas.check)  # it counts, also when it is refused
     try:
         attached = await attachments.store(ctx, files) if files else Attached()
     except BaseException:
         await admission.unsent(ctx, caller, decision)
         raise
     return Admitted(new, decision, attached)
+
+
+async def _with_schema(
+    ctx: AppContext, caller: Caller, new: NewMessage, check: Callable[[object], dict[str, Any]]
+) -> NewMessage:
+    """The message with its schema, if it has one, as ``check`` gives it."""
+    if new.response_schema is None:
+        return new
+    schema = await answering.check_schema(ctx, caller.account_id, new.response_schema, check=check)
+    return replace(new, response_schema=schema)
 
 
 def _identities(files: list[InlineFile]) -> tuple[dict[str, str | None], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NoReturn
 
 from a2a.server.context import ServerCallContext
@@ -110,13 +111,7 @@ class TaskHandler(RequestHandler):
         ctx, message = self._api.ctx, params.message
         if params.configuration.HasField("task_push_notification_config"):
             raise errors.PushNotificationNotSupportedError(_NO_PUSH)
-        draft = Draft(
-            text=parts.text_of(message),
-            files=parts.files_of(message),
-            conversation=message.context_id or None,
-            metadata=parts.labels_of(message),
-            idempotency_key=parts.key_of(message),
-        )
+        draft = await ctx.account_threads.run(caller.account_id, partial(_draft, message))
         first_id = message.task_id
         if first_id:
             chain = await chains.look(ctx, caller, first_id)
@@ -281,6 +276,17 @@ _NO_PUSH: Final = (
     "Push notifications are not sent; register a webhook with POST /v1/webhooks, which is signed"
     " and tried again, or stream the task."
 )
+
+
+def _draft(message: a2a.Message) -> Draft:
+    """A message as it is to be sent; takes a while for large files and data."""
+    return Draft(
+        text=parts.text_of(message),
+        files=parts.files_of(message),
+        conversation=message.context_id or None,
+        metadata=parts.labels_of(message),
+        idempotency_key=parts.key_of(message),
+    )
 
 
 def _caller(context: ServerCallContext) -> Caller:

@@ -16,10 +16,11 @@ from a2a.types import a2a_pb2
 from google.protobuf.json_format import MessageToDict
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Message
+from starlette.types import Scope
 
 from agentpost.api.operation import Api, Handler, watch_hang_up
 from agentpost.doors import rpc
+from agentpost.doors.a2a import parts
 from agentpost.doors.a2a.card import PATH, card
 from agentpost.doors.a2a.handler import CALL, CALLER, HUNG_UP, REQUEST_ID, TaskHandler
 from agentpost.http.headers import header
@@ -33,6 +34,17 @@ _VERSION: Final = b"a2a-version"
 
 # They log each call that a client got wrong, with what it sent.
 logging.getLogger("a2a").setLevel(logging.CRITICAL)
+
+
+class _ReadRequest(Request):
+    """A request whose JSON has been read."""
+
+    def __init__(self, scope: Scope, call: dict[str, Any]) -> None:
+        super().__init__(scope)
+        self._call = call
+
+    async def json(self) -> dict[str, Any]:
+        return self._call
 
 
 class _CallContext(DefaultServerCallContextBuilder):
@@ -52,16 +64,13 @@ def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
 
     async def post(api: Api, request: Request, caller: Caller) -> Response:
         body, call = await rpc.read(api, request, caller)
-
-        async def given() -> Message:
-            return {"type": "http.request", "body": body, "more_body": False}
-
+        parts.check_counts(body, call)
         scope = request.scope
         scope[HUNG_UP], scope[CALL] = watch_hang_up(request), call
         if str(call.get("method")) in dispatcher.METHOD_TO_MODEL and not header(request, _VERSION):
             # The SDK takes a call without a version for one of 0.3, which has other methods.
             scope = {**scope, "headers": [(_VERSION, b"1.0"), *scope["headers"]]}
-        return await dispatcher.handle_requests(Request(scope, given))
+        return await dispatcher.handle_requests(_ReadRequest(scope, call))
 
     return {("POST", PATH): post}
 

@@ -5,12 +5,32 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
+from typing import Any, Final
 
 from a2a.types import a2a_pb2
 from a2a.utils.errors import ContentTypeNotSupportedError
 from google.protobuf.json_format import MessageToDict
 
+from agentpost.api.body import has_too_many_values
+from agentpost.domain.errors import InvalidRequest, Problem
+from agentpost.domain.limits import A2A_VALUES_MAX, LIST_ITEMS_MAX
 from agentpost.services.attachments import InlineFile
+
+_FIELD_CHARACTERS_MAX: Final = 80
+
+
+def check_counts(body: bytes, call: Mapping[str, Any]) -> None:
+    """Raise ``invalid_request`` for a call with too many values, and for a message with too many
+    parts or other items, before the SDK makes an object of each."""
+    if has_too_many_values(body, A2A_VALUES_MAX):
+        problem = f"has over {A2A_VALUES_MAX:,} values; send data as a file, in `raw`"
+        raise InvalidRequest(Problem("params", problem))
+    message = call.get("params", {}).get("message")
+    for name, value in (message if isinstance(message, dict) else {}).items():
+        if isinstance(value, list | dict) and len(value) > LIST_ITEMS_MAX:
+            field = f"params.message.{name}"[:_FIELD_CHARACTERS_MAX]
+            raise InvalidRequest(Problem(field, f"has over {LIST_ITEMS_MAX} items"))
 
 
 def text_of(message: a2a_pb2.Message) -> str:

@@ -45,7 +45,9 @@ class _Sent(Arguments):
         description="Finished uploads of the HTTP API (POST /v1/uploads).",
     )
     metadata: dict[str, str] | None = Field(
-        default=None, description="Up to 16 labels of your own, given back unchanged."
+        default=None,
+        max_length=limits.METADATA_ENTRIES_MAX,
+        description="Up to 16 labels of your own, given back unchanged.",
     )
     idempotency_key: str | None = Field(
         default=None, description="Sending again with the same key starts nothing twice."

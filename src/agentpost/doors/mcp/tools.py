@@ -12,7 +12,8 @@ import mcp.types as mcp
 from pydantic import ValidationError
 
 from agentpost.clock import SystemClock, new_id
-from agentpost.domain import answers
+from agentpost.contract.counts import too_many
+from agentpost.domain import answers, limits
 from agentpost.domain.answers import AnswerFormat
 from agentpost.doors.mcp import files, results
 from agentpost.doors.mcp.arguments import (
@@ -379,13 +380,15 @@ async def call(
 
 
 def _validated(spec: ToolSpec, arguments: dict[str, Any]) -> Arguments:
-    try:
-        return spec.arguments.model_validate(arguments)
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        said = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in found[:10]]
-        raise BackendError(
-            "invalid_request",
-            f"The arguments are not valid: {'; '.join(said)}.",
-            "Change them as the tool's schema says.",
-        ) from None
+    said = [f"{p.field or 'arguments'}: {p.problem}" for p in too_many(spec.arguments, arguments)]
+    if not said:
+        try:
+            return spec.arguments.model_validate(arguments)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False, include_context=False, include_input=False)
+            said = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in wrong]
+    raise BackendError(
+        "invalid_request",
+        f"The arguments are not valid: {'; '.join(said[: limits.PROBLEMS_MAX])}.",
+        "Change them as the tool's schema says.",
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from agentpost.domain.limits import METADATA_ENTRIES_MAX, OBJECT_FIELDS_MAX, TRANSCRIPT_ITEMS_MAX
 from agentpost.doors.openai.errors import NotInThisApi, wrong
 
 OWN_MODEL: Final = "agentpost"
@@ -69,6 +70,8 @@ def check(
     values only. Raises `NotInThisApi` for what cannot be kept, and for names that are not known,
     unless those are ignored as well.
     """
+    if len(body) > OBJECT_FIELDS_MAX:
+        raise NotInThisApi("unknown_parameter", "body", f"has over {OBJECT_FIELDS_MAX} parameters")
     ignored = []
     rules = {**_REFUSED, **rules}
     for name, value in body.items():
@@ -94,6 +97,14 @@ def check_model(body: Mapping[str, Any], models: Sequence[str]) -> None:
         raise NotInThisApi("model_not_found", "model", f"there is no such model; use {known}")
 
 
+def items_of(items: list[Any], where: str) -> list[Any]:
+    """The items or messages of a call, or the parts of all of a message; raises ``invalid_request``
+    for too many of them, before anything is made of one."""
+    if len(items) > TRANSCRIPT_ITEMS_MAX:
+        raise wrong(where, f"has over {TRANSCRIPT_ITEMS_MAX:,} items; send the newest ones")
+    return items
+
+
 def scope_of(body: Mapping[str, Any]) -> list[object]:
     """What tells the callers of one API key apart (`transcripts.topic`)."""
     return [body.get(name) for name in ("user", "safety_identifier", "metadata")]
@@ -114,6 +125,8 @@ def conversation_of(body: Mapping[str, Any]) -> str | None:
 def metadata_of(body: Mapping[str, Any]) -> dict[str, str] | None:
     """The labels of the message; their values are checked when it is sent."""
     value = body.get("metadata")
+    if isinstance(value, dict) and len(value) > METADATA_ENTRIES_MAX:
+        raise wrong("metadata", f"has over {METADATA_ENTRIES_MAX} entries")
     if value is None or isinstance(value, dict):
         return value
     raise wrong("metadata", "must be an object")

@@ -4,11 +4,11 @@ client repeats the call."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
@@ -22,6 +22,7 @@ from agentpost.doors import bodies, drafts
 from agentpost.doors.drafts import Draft
 from agentpost.doors.openai.content import Utterance
 from agentpost.doors.openai.items import sources_of
+from agentpost.doors.openai.models import model_names
 from agentpost.doors.openai.transcripts import (
     Transcript,
     hashed,
@@ -30,13 +31,13 @@ from agentpost.doors.openai.transcripts import (
     topic,
 )
 from agentpost.doors.outputs import outputs_of
-from agentpost.http.bodies import LARGE_BYTES
 from agentpost.http.headers import header, headers
 from agentpost.http.request_state import state_of
 from agentpost.services import following, repeats, uploads
 from agentpost.services.messages import Caller
 from agentpost.services.repeats import Overtaken
 
+Asked = TypeVar("Asked")
 TextsOf = Callable[[Snapshot], list[str]]
 RETRY_COUNT = b"x-stainless-retry-count"
 """How often OpenAI's clients have repeated a call; they do it on a timeout, without a key."""
@@ -44,9 +45,8 @@ RETRY_COUNT = b"x-stainless-retry-count"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The body of a request, and what says whether it repeats another."""
+    """What says whether a request repeats another."""
 
-    body: dict[str, Any]
     body_hash: str
     idempotency_key: str | None
     retry_count: int
@@ -73,24 +73,34 @@ class CallInput:
     ignored: list[str] = field(default_factory=list)
 
 
-async def read_call(api: Api, request: Request, caller: Caller) -> Call:
-    """Read a call that sends something; raises as `bodies.read`, and ``invalid_request``."""
+async def read_call(
+    api: Api,
+    request: Request,
+    caller: Caller,
+    understand: Callable[[Mapping[str, Any], Sequence[str]], Asked],
+) -> tuple[Call, Asked]:
+    """Read a call that sends something, and what it asks for.
+
+    ``understand`` gets its body and the names that the agent has. Raises as that and `bodies.read`,
+    and ``invalid_request``.
+    """
     keys = headers(request, b"idempotency-key")
     if len(keys) > 1:
         raise InvalidRequest(Problem("Idempotency-Key", "the header is given twice"))
     count = (header(request, RETRY_COUNT) or "").strip()
     data = await bodies.read(api, request, caller)
 
-    def understood() -> Call:
-        return Call(
-            body=bodies.parsed(data),
+    def understood() -> tuple[Call, Asked]:
+        body = bodies.parsed(data)
+        call = Call(
             body_hash=hashed(data),
             idempotency_key=idempotency.key_of(keys[0] if keys else None),
             retry_count=int(count) if count.isascii() and count.isdigit() and len(count) < 4 else 0,
             arrived_at=state_of(request.scope).at,
         )
+        return call, understand(body, model_names(api))
 
-    return await asyncio.to_thread(understood) if len(data) > LARGE_BYTES else understood()
+    return await bodies.in_turn(api, caller, data, understood)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +141,14 @@ async def prepare(
     message = call_input.transcript.message(call_input.where)
     utterances = call_input.transcript.utterances
     scope = [*call_input.scope, call_input.conversation, call_input.message_id]
-    draft = await asyncio.to_thread(_draft, call, call_input, message, scope)
     history = () if call_input.has_history else utterances[:-1]
-    anew = _written(draft, call_input.transcript.instructions, history, message)
+    instructions = call_input.transcript.instructions
+
+    def drafts_of() -> tuple[Draft, Draft]:
+        draft = _draft(call, call_input, message, scope)
+        return draft, _written(draft, instructions, history, message)
+
+    draft, anew = await api.ctx.account_threads.run(caller.account_id, drafts_of)
     if call_input.message_id is not None:
         previous = (await following.look(api.ctx, caller, call_input.message_id)).snapshot
         anew = replace(anew, conversation_id=previous.message.conversation_id)
@@ -142,7 +157,7 @@ async def prepare(
     if call_input.conversation is not None or len(utterances) < 3:
         return Prepared((), anew)
     earlier = await asyncio.to_thread(topic, utterances[:-2], scope)
-    goes_on = _written(draft, call_input.transcript.instructions, (), message)
+    goes_on = _written(draft, instructions, (), message)
     going_on = [
         _going_on(goes_on, before, message.text)
         for before in await repeats.last_ones(api.ctx, caller, earlier)

@@ -15,7 +15,6 @@ from agentpost.doors.openai import sending, streams
 from agentpost.doors.openai.chat import params, shapes
 from agentpost.doors.openai.chat.shapes import Echo
 from agentpost.doors.openai.chat.stream import CompletionStream
-from agentpost.doors.openai.models import model_names
 from agentpost.doors.openai.sending import CallInput
 from agentpost.doors.openai.states import error_of
 from agentpost.http.headers import header
@@ -36,8 +35,7 @@ def handlers() -> Mapping[tuple[str, str], Handler]:
 
 async def _create(api: Api, request: Request, caller: Caller) -> Response:
     """POST /chat/completions: send the last message, then hold the call or stream."""
-    call = await sending.read_call(api, request, caller)
-    asked = params.completion(call.body, model_names(api))
+    call, asked = await sending.read_call(api, request, caller, params.completion)
     call_input = asked.call_input
     call_input.conversation = header(request, CONVERSATION.lower().encode()) or (
         call_input.conversation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,9 +22,7 @@ _RULES: Final[Rules] = {
     "modalities": (lambda value: value in (None, ["text"]), "answers are texts and files"),
     "audio": (parameters.is_empty, "answers are texts and files"),
 }
-_REASONING: Final = re.compile(
-    r'<details type="reasoning".*?</details>|<think>.*?</think>', re.DOTALL
-)
+_REASONING: Final = (('<details type="reasoning"', "</details>"), ("<think>", "</think>"))
 """How front ends keep ``reasoning_content`` in the text of an answer."""
 
 
@@ -83,7 +80,7 @@ def _transcript(messages: Any) -> Transcript:
     if not isinstance(messages, list) or not messages:
         raise wrong("messages", "must be a list with a message of the user at its end")
     transcript = Transcript()
-    for n, message in enumerate(messages):
+    for n, message in enumerate(parameters.items_of(messages, "messages")):
         where = f"messages[{n}]"
         if not isinstance(message, dict):
             raise wrong(where, "must be an object")
@@ -113,4 +110,19 @@ def _take_message(message: Mapping[str, Any], where: str, transcript: Transcript
 
 def _as_answered(text: str) -> str:
     """An answer without what the front end added, and without our word that the work goes on."""
-    return _REASONING.sub("", text).strip().removesuffix(GOES_ON).rstrip()
+    for opening, closing in _REASONING:
+        text = _without(text, opening, closing)
+    return text.strip().removesuffix(GOES_ON).rstrip()
+
+
+def _without(text: str, opening: str, closing: str) -> str:
+    """The text without what stands between the two. It is read once: a regular expression reads
+    all of it again for each opening that is never closed."""
+    rest, at = [], 0
+    while (begin := text.find(opening, at)) >= 0:
+        end = text.find(closing, begin)
+        if end < 0:
+            break
+        rest.append(text[at:begin])
+        at = end + len(closing)
+    return "".join((*rest, text[at:]))

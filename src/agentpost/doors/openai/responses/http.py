@@ -16,7 +16,6 @@ from agentpost.doors.openai.items import (
     response_id_of,
     sources_of,
 )
-from agentpost.doors.openai.models import model_names
 from agentpost.doors.openai.responses import params, shapes
 from agentpost.doors.openai.responses.params import Creation
 from agentpost.doors.openai.responses.shapes import Echo, Json
@@ -40,8 +39,7 @@ def handlers() -> Mapping[tuple[str, str], Handler]:
 
 async def _create(api: Api, request: Request, caller: Caller) -> Response:
     """POST /responses: send it, then answer, hold or stream as it asks."""
-    call = await sending.read_call(api, request, caller)
-    created = params.creation(call.body, model_names(api))
+    call, created = await sending.read_call(api, request, caller, params.creation)
     if created.stream or not created.background:
         await streams.enter(api, caller)
     await _resolve(api, caller, created)

@@ -83,7 +83,7 @@ def creation(body: Mapping[str, Any], models: Sequence[str]) -> Creation:
         call_input.transcript.instructions.append(text_of(instructions, "instructions"))
     sent = body.get("input")
     if isinstance(sent, list):
-        for n, item in enumerate(sent):
+        for n, item in enumerate(parameters.items_of(sent, "input")):
             _take_item(item, f"input[{n}]", created)
     elif sent is not None:
         take_content(sent, "input", call_input.transcript.side("user"))
