@@ -109,6 +109,9 @@ def test_problems_are_named_with_their_place(value: Any, places: list[str]) -> N
         (doubled(12), "5,000 parts"),
         ({"patternProperties": {f"^a{n}": {} for n in range(60)}}, "5,000 parts"),
         ({"pattern": "(a{1000}){1000}"}, "no JSON Schema"),
+        ({"pattern": r"\w{1,7}" * 2_000}, "5,000 parts"),  # ten seconds for its compiler
+        ({"patternProperties": {r"\w" * 20: {}, r"\s" * 50: {}}}, "5,000 parts"),
+        ({"allOf": [{"pattern": "a" * 2_000}] * 3}, "5,000 parts"),
     ],
 )
 def test_what_is_not_bounded_is_refused(schema: Any, problem: str) -> None:
