@@ -5,8 +5,9 @@ Fields that are not known are ignored, so a misspelt one is only noticed by what
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, Final
 
 _SHOWN_CHARACTERS: Final = 40
@@ -23,14 +24,14 @@ _OTHER_NAMES: Final = {
 """What other APIs call it."""
 
 
-def hint(body: Mapping[str, Any], missing: Sequence[str], known: Iterable[str]) -> str:
+def hint(body: Mapping[str, Any], missing: Sequence[str], known: Container[str]) -> str:
     """A sentence to put behind what is said of the missing fields; empty when nothing is like them.
 
     Args:
         missing: the fields of which one is needed.
         known: every field that the body may have.
     """
-    names = [name for name in body if name not in set(known)][:_LOOKED_AT]
+    names = list(islice((name for name in body if name not in known), _LOOKED_AT))
     for name in names:
         close = get_close_matches(name[:_SHOWN_CHARACTERS].casefold(), missing, 1, _SIMILAR)
         other = _OTHER_NAMES.get(name.casefold())

@@ -19,8 +19,9 @@ from agentpost.domain.limits import LIST_ITEMS_MAX, OBJECT_FIELDS_MAX
 def too_many(shape: type[BaseModel], body: dict[str, Any]) -> list[Problem]:
     """A problem for each list and object of the body that holds more than it may: those of the
     shape and of the objects within it, and the body itself where it may have no other fields."""
-    schema = _schema(shape)
-    problems = list(_too_many(schema, schema, body, ""))
+    schema, problems = _schema(shape), []
+    if any(isinstance(value, list | dict) for value in body.values()):  # most bodies have none
+        problems = list(_too_many(schema, schema, body, ""))
     if schema.get("additionalProperties") is False and len(body) > OBJECT_FIELDS_MAX:
         problems.append(Problem(None, f"has over {OBJECT_FIELDS_MAX} fields"))
     return problems

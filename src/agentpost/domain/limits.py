@@ -40,7 +40,7 @@ OBJECT_FIELDS_MAX: Final = 100
 """Of an object that may have fields of the contract only."""
 TRANSCRIPT_ITEMS_MAX: Final = 1_000
 """Items or messages of a call of the OpenAI API, which holds all that was said before."""
-A2A_VALUES_MAX: Final = 1_000
+A2A_VALUES_MAX: Final = 800
 """Of a call of the Agent2Agent protocol, all its levels together."""
 STREAMS_OF_ONE_MAX: Final = 50
 """Event streams of one message, or of all events of an account, at once in a process."""

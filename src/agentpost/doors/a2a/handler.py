@@ -13,6 +13,7 @@ from a2a.server.events import Event
 from a2a.server.request_handlers.request_handler import RequestHandler, validate_request_params
 from a2a.types import a2a_pb2 as a2a
 from a2a.utils import errors
+from a2a.utils.proto_utils import validate_proto_required_fields
 
 from agentpost.api.operation import Api
 from agentpost.domain import ids, scopes
@@ -53,7 +54,6 @@ class TaskHandler(RequestHandler):
         self._api = api
 
     # --- sending ----------------------------------------------------------------------------------
-    @validate_request_params
     async def on_message_send(
         self, params: a2a.SendMessageRequest, context: ServerCallContext
     ) -> a2a.Task:
@@ -69,7 +69,6 @@ class TaskHandler(RequestHandler):
                 chain = await self._ended(caller, chain, context.state[HUNG_UP])
             return tasks.task(chain, self._api.ctx.links, history)
 
-    @validate_request_params
     async def on_message_send_stream(
         self, params: a2a.SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event, None]:
@@ -111,7 +110,7 @@ class TaskHandler(RequestHandler):
         ctx, message = self._api.ctx, params.message
         if params.configuration.HasField("task_push_notification_config"):
             raise errors.PushNotificationNotSupportedError(_NO_PUSH)
-        draft = await ctx.account_threads.run(caller.account_id, partial(_draft, message))
+        draft = await ctx.account_threads.run(caller.account_id, partial(_draft, params))
         first_id = message.task_id
         if first_id:
             chain = await chains.look(ctx, caller, first_id)
@@ -278,8 +277,11 @@ _NO_PUSH: Final = (
 )
 
 
-def _draft(message: a2a.Message) -> Draft:
-    """A message as it is to be sent; takes a while for large files and data."""
+def _draft(params: a2a.SendMessageRequest) -> Draft:
+    """The message as it is to be sent; takes a while for large files and data. Raises
+    `InvalidParamsError` for required fields that are missing."""
+    validate_proto_required_fields(params)
+    message = params.message
     return Draft(
         text=parts.text_of(message),
         files=parts.files_of(message),
