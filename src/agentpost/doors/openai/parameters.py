@@ -98,8 +98,8 @@ def check_model(body: Mapping[str, Any], models: Sequence[str]) -> None:
 
 
 def items_of(items: list[Any], where: str) -> list[Any]:
-    """The items or messages of a call, or the parts of all of a message; raises ``invalid_request``
-    for too many of them, before anything is made of one."""
+    """The items or messages of a call; raises ``invalid_request`` for too many of them, before
+    anything is made of one."""
     if len(items) > TRANSCRIPT_ITEMS_MAX:
         raise wrong(where, f"has over {TRANSCRIPT_ITEMS_MAX:,} items; send the newest ones")
     return items

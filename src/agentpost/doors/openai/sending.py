@@ -37,7 +37,7 @@ from agentpost.services import following, repeats, uploads
 from agentpost.services.messages import Caller
 from agentpost.services.repeats import Overtaken
 
-Asked = TypeVar("Asked")
+Content = TypeVar("Content")
 TextsOf = Callable[[Snapshot], list[str]]
 RETRY_COUNT = b"x-stainless-retry-count"
 """How often OpenAI's clients have repeated a call; they do it on a timeout, without a key."""
@@ -77,8 +77,8 @@ async def read_call(
     api: Api,
     request: Request,
     caller: Caller,
-    understand: Callable[[Mapping[str, Any], Sequence[str]], Asked],
-) -> tuple[Call, Asked]:
+    understand: Callable[[Mapping[str, Any], Sequence[str]], Content],
+) -> tuple[Call, Content]:
     """Read a call that sends something, and what it asks for.
 
     ``understand`` gets its body and the names that the agent has. Raises as that and `bodies.read`,
@@ -90,7 +90,7 @@ async def read_call(
     count = (header(request, RETRY_COUNT) or "").strip()
     data = await bodies.read(api, request, caller)
 
-    def understood() -> tuple[Call, Asked]:
+    def understood() -> tuple[Call, Content]:
         body = bodies.parsed(data)
         call = Call(
             body_hash=hashed(data),
