@@ -130,14 +130,19 @@ def test_what_is_refused(caller: Caller, query: dict[str, str], code: str) -> No
 def test_a_cursor_is_the_accounts(
     caller: Caller, server: AgentServer, callers: CallerMaker
 ) -> None:
-    """Another key of it may continue; that of a message's log is none."""
+    """Another key of it may continue, and gets its own events; with the scope, those of all. That
+    of a message's log is none."""
     cursor = read(caller)["cursor"]
     sent = caller.send("by the first key")
-    second = callers(
-        server,
-        server.command("keys", "create", "--account", "owner@localhost", "--name", "second")["key"],
-    )
-    assert [e["data"]["id"] for e in read(second, cursor)["data"]] == [sent["id"]]
+    second = callers(server, server.another_key("second"))
+    own = second.send("by the second key")
+    overseer = callers(server, server.another_key("overseer", "read,read_all"))
+    for reader, messages in ((caller, [sent]), (second, [own]), (overseer, [sent, own])):
+        ids = [message["id"] for message in messages]
+        assert [e["data"]["id"] for e in read(reader, cursor)["data"]] == ids
+        with stream(reader, "/v1/events", cursor) as open_:
+            assert [e.data["data"]["id"] for e in open_.take(len(ids))] == ids
+    overseer.refused(404, "not_found", "GET", f"/v1/messages/{sent['id']}")
     second.refused(404, "not_found", "GET", f"/v1/messages/{sent['id']}")
     stranger = callers(server, server.new_key("stranger-of-events"))
     stranger.refused(400, "bad_cursor", "GET", "/v1/events", params={"cursor": cursor})

@@ -124,23 +124,29 @@ def test_requests_are_waited_for(caller: Caller, server: AgentServer) -> None:
 
 
 @pytest.mark.rule("Additions listRequests-4", "Additions getRequest")
-def test_a_key_without_admin_reads_its_own_requests(
+def test_a_key_reads_its_own_requests_and_those_of_others_only_with_the_scope(
     server: AgentServer, caller: Caller, callers: CallerMaker, reader: str
 ) -> None:
     other = callers(server, reader)
     admins = asked(caller, "/v1/work?mine=of-the-admin")
     theirs = asked(other, "/v1/work?mine=of-the-reader")
     assert paths(page(other, path="mine=")) == ["/v1/work?mine=of-the-reader"]
-    both = page(caller, path="mine=")["data"]
+    assert paths(page(caller, path="mine=")) == ["/v1/work?mine=of-the-admin"]
+    caller.refused(404, "not_found", "GET", f"/v1/requests/{theirs}")
+    overseer = callers(server, server.another_key("overseer", "read,read_all"))
+    both = page(overseer, path="mine=")["data"]
     assert [(each["id"], each["key_name"]) for each in both] == [
         (theirs, "reader"),
         (admins, "default"),
     ]
     key_of_the_admin = both[1]["key_id"]
-    assert paths(page(caller, path="mine=", key=key_of_the_admin)) == ["/v1/work?mine=of-the-admin"]
+    assert overseer.call("GET", f"/v1/requests/{theirs}").status_code == 200
+    assert paths(page(overseer, path="mine=", key=key_of_the_admin)) == [
+        "/v1/work?mine=of-the-admin"
+    ]
     other.refused(404, "not_found", "GET", f"/v1/requests/{admins}")
     refused = other.refused(403, "forbidden", "GET", f"/v1/requests?key={key_of_the_admin}")
-    assert "'admin'" in refused["message"]
+    assert "'read_all'" in refused["message"]
     stranger = callers(server, server.new_key("stranger"))
     assert page(stranger, path="mine=")["data"] == []
     stranger.refused(404, "not_found", "GET", f"/v1/requests/{theirs}")
@@ -149,18 +155,17 @@ def test_a_key_without_admin_reads_its_own_requests(
 def test_a_key_made_while_a_call_waits_has_its_name(
     server: AgentServer, caller: Caller, callers: CallerMaker
 ) -> None:
-    cursor = page(caller, limit=1)["cursor"]
+    overseer = callers(server, server.another_key("overseer of waits", "read,read_all"))
+    cursor = page(overseer, limit=1)["cursor"]
     found: list[str | None] = []
 
     def wait() -> None:
-        following = page(caller, cursor=cursor, wait=45, path="made-meanwhile")
+        following = page(overseer, cursor=cursor, wait=45, path="made-meanwhile")
         found.extend(each["key_name"] for each in following["data"])
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    create = ("keys", "create", "--account", "owner@localhost", "--name", "latecomer")
-    latecomer: str = server.command(*create)["key"]
-    callers(server, latecomer).call("GET", "/v1/work?made-meanwhile")
+    callers(server, server.another_key("latecomer")).call("GET", "/v1/work?made-meanwhile")
     waiting.join()
     assert found == ["latecomer"]
 

@@ -54,18 +54,24 @@ def test_a_day_has_the_work_of_all_keys(caller: Caller, used: dict[str, str]) ->
 
 
 @pytest.mark.rule("Additions listUsage")
-def test_usage_by_key_and_by_conversation(caller: Caller, used: dict[str, str]) -> None:
+def test_usage_by_key_and_by_conversation(
+    server: AgentServer, caller: Caller, callers: Callable[..., Caller], used: dict[str, str]
+) -> None:
     by_key = {line["id"]: line for line in lines(caller, group_by="key")}
     assert set(by_key) == set(used.values())
     one, other = by_key[used["default"]], by_key[used["second"]]
     assert (one["name"], one["messages"], one["jobs"], one["credits"]) == ("default", 2, 1, 1.25)
     assert (other["name"], other["messages"], other["jobs"]) == ("second", 1, 1)
 
-    by_name = {line["name"]: line for line in lines(caller, group_by="conversation")}
-    assert {name: (line["messages"], line["credits"]) for name, line in by_name.items()} == {
-        "zoe": (2, 1.25),
-        "tom": (1, 1.25),
-    }
+    for reader, other_name in (
+        (caller, None),
+        (callers(server, server.another_key("overseer", "read,read_all")), "tom"),
+    ):
+        by_name = {line["name"]: line for line in lines(reader, group_by="conversation")}
+        assert {name: (line["messages"], line["credits"]) for name, line in by_name.items()} == {
+            "zoe": (2, 1.25),
+            other_name: (1, 1.25),
+        }
 
 
 @pytest.mark.rule("Additions listUsage")

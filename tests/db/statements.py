@@ -69,7 +69,7 @@ COMPLETED = {
     "messages.of_idempotency_keys": (
         "SELECT id FROM messages WHERE key_id = ? AND expires_at > ? AND idempotency_key IN (?, ?)"
     ),
-    "conversations.names": "SELECT id, name FROM conversations WHERE id IN (?, ?)",
+    "conversations.names": "SELECT id, owner, name FROM conversations WHERE id IN (?, ?)",
     "uploads.lock": "SELECT * FROM uploads WHERE id IN (?, ?) AND account_id = ? ORDER BY id",
     # A filter is a condition on the rows that these find by their index.
     "filtered.newest": (

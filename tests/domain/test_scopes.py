@@ -4,10 +4,12 @@ import pytest
 
 from agentpost.domain import scopes
 from agentpost.domain.errors import ErrorCode, Refusal
-from agentpost.domain.scopes import ALL_SCOPES, Scope
+from agentpost.domain.scopes import DEFAULT_SCOPES, Scope
 
 
-@pytest.mark.parametrize("given", ["send", "read,send", "admin, read", "send,read,admin"])
+@pytest.mark.parametrize(
+    "given", ["send", "read,send", "admin, read", "send,read,admin", "read,read_all"]
+)
 def test_what_is_kept_is_what_was_given(given: str) -> None:
     chosen = scopes.parse(given.split(","))
     assert scopes.of_stored(scopes.stored(chosen)) == chosen
@@ -15,8 +17,8 @@ def test_what_is_kept_is_what_was_given(given: str) -> None:
 
 
 def test_a_key_of_which_nobody_chose_may_do_everything() -> None:
-    assert scopes.of_stored(None) == ALL_SCOPES
-    assert scopes.stored(ALL_SCOPES) is None
+    assert scopes.of_stored(None) == DEFAULT_SCOPES
+    assert scopes.stored(DEFAULT_SCOPES) is None
 
 
 def test_unknown_words_grant_nothing() -> None:
@@ -26,7 +28,7 @@ def test_unknown_words_grant_nothing() -> None:
 
 @pytest.mark.parametrize("given", [[], [""], ["send", "fly"], ["SEND"]])
 def test_scopes_have_to_be_known_ones(given: list[str]) -> None:
-    with pytest.raises(ValueError, match="send, read, admin"):
+    with pytest.raises(ValueError, match="send, read, admin, read_all"):
         scopes.parse(given)
 
 

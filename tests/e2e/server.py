@@ -182,6 +182,12 @@ class AgentServer:
         made: str = self.command("keys", "create", "--account", email, "--name", name)["key"]
         return made
 
+    def another_key(self, name: str, scopes: str = "send,read,admin") -> str:
+        """One more key of the first account."""
+        words = ("keys", "create", "--account", ACCOUNT, "--name", name, "--scopes", scopes)
+        made: str = self.command(*words)["key"]
+        return made
+
     def execute(self, sql: str) -> None:
         """Change the database beside the server."""
         if self.database_url is None:

@@ -13,6 +13,7 @@ from agentpost.domain.times import DAY, HOUR
 from agentpost.domain.usage import UsageGroup
 from agentpost.services import accounts, credits, operating, overview, usage, usage_lists
 from agentpost.services.context import AppContext
+from agentpost.services.messages import Caller
 from tests.services.databases import account, clock, ctx, new_account, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
@@ -60,8 +61,9 @@ async def test_credits_count_when_they_were_charged_whatever_became_of_the_messa
 
     await ctx.db.write(charge)
     bounds = (noon - 2 * DAY, noon + 1)  # the end does not count
+    caller = Caller("key_any", "any", account)
     for group, expected in ((UsageGroup.DAY, [1, 1]), (UsageGroup.KEY, [2])):
-        found, more = await usage_lists.listed(ctx, account, group, *bounds, before=None, limit=10)
+        found, more = await usage_lists.listed(ctx, caller, group, *bounds, before=None, limit=10)
         assert ([line.credits for line in found], more) == (expected, False)
         assert group is UsageGroup.DAY or [line.id for line in found] == ["deleted"]
 
@@ -130,6 +132,12 @@ async def test_both_sums_say_the_same_of_a_charge_whose_message_is_deleted(
     assert shown is not None
     assert [(each.key_id, each.credits) for each in shown.keys] == [(key, 3), (None, 2)]
     listed, _ = await usage_lists.listed(
-        ctx, account, UsageGroup.KEY, at - DAY, at + DAY, before=None, limit=10
+        ctx,
+        Caller(key, "named", account),
+        UsageGroup.KEY,
+        at - DAY,
+        at + DAY,
+        before=None,
+        limit=10,
     )
     assert {each.id: each.credits for each in listed} == {key: 3_000_000, "deleted": 2_000_000}

@@ -84,7 +84,10 @@ def test_an_account_has_a_limit_of_live_keys(site: Site, monkeypatch: pytest.Mon
 @pytest.mark.rule("Additions scopes")
 def test_a_key_may_do_what_was_checked(site: Site) -> None:
     with site.browser() as browser:
-        assert 'value="admin" checked' in browser.get(PATH).text
+        form = browser.get(PATH).text
+        assert 'value="admin" checked' in form
+        assert 'value="read_all"' in form
+        assert 'value="read_all" checked' not in form
         browser.post(PATH, data={"name": "reports", "scopes": ["read"]})
         assert "may read ·" in browser.get(PATH).text
         nothing = browser.post(PATH, data={"name": "n"})

@@ -293,7 +293,7 @@ export interface Key {
   max_credits_per_day: number | null;
   name: string;
   /** What the key may do. */
-  scopes: Array<"admin" | "read" | "send">;
+  scopes: Array<"admin" | "read" | "read_all" | "send">;
 }
 
 /** How much this account may do at once. */
@@ -829,7 +829,10 @@ export interface Usage {
   /** Jobs that these messages started; refused starts do not count. */
   jobs: number;
   messages: number;
-  /** The name of the key or conversation; null for a day and without one. */
+  /**
+   * The name of the key or conversation; null for a day, without one, and for the conversation of
+   * another key unless the key has the scope `read_all`.
+   */
   name: string | null;
   object: "usage";
 }
@@ -915,7 +918,7 @@ export type ErrorCode =
 
 /** What each operation takes and gives. */
 export interface Operations {
-  /** Read the account's events, or wait for the next ones */
+  /** Read the events of the key's messages, or wait for the next ones */
   listEvents: {
     path: {};
     query: {

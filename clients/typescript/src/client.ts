@@ -56,8 +56,8 @@ export class Agentpost {
     );
   }
 
-  /** The account's events, as webhook endpoints get them, without an endpoint: those that come
-   * from now on, or behind `cursor`. Each has the cursor to go on from in another process. Ends
+  /** The events of the key's messages, as webhook endpoints get them, without an endpoint (with the
+   * scope `read_all` those of all keys of the account): those that come from now on, or behind `cursor`. Each has the cursor to go on from in another process. Ends
    * when the signal is aborted. */
   async *events(
     query: Pick<Operations["listEvents"]["query"], "cursor" | "types" | "conversation"> = {},

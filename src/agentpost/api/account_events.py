@@ -40,7 +40,7 @@ LIMIT = Query("limit", "How many to list.", 1, EVENTS_PAGE_ENTRIES, EVENTS_PAGE_
 async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     """The next page of events, or a stream of them. An empty page is held for at least a second,
     unless the call has no cursor yet."""
-    wanted = _filter(request)
+    wanted = _filter(request, caller)
     if streams.is_wanted(request):
         return await _stream(api, request, caller, wanted)
     cursor, wait = text_param(request, "cursor"), int_param(request, WAIT)
@@ -88,7 +88,7 @@ async def _pieces(
                 yield event_stream.KEEP_ALIVE
 
 
-def _filter(request: Request) -> EventFilter:
+def _filter(request: Request, caller: Caller) -> EventFilter:
     names = None
     given = text_param(request, "types")
     if given is not None:
@@ -96,7 +96,8 @@ def _filter(request: Request) -> EventFilter:
         if unknown := sorted(wanted - set(EventName)):
             raise InvalidRequest(Problem("types", f"there is no event {unknown[0]}"))
         names = frozenset(EventName(name) for name in wanted)
-    return EventFilter(names, id_param(request, "conversation"))
+    key_id = None if caller.reads_all else caller.key_id
+    return EventFilter(names, id_param(request, "conversation"), key_id)
 
 
 OPERATIONS = (
@@ -104,18 +105,19 @@ OPERATIONS = (
         id="listEvents",
         method="GET",
         path="/v1/events",
-        summary="Read the account's events, or wait for the next ones",
+        summary="Read the events of the key's messages, or wait for the next ones",
         description=(
             "These are the events that webhook endpoints get, each once, with the id and the body"
-            " that a webhook has. All keys of the account read the same events. Without a `cursor`"
-            " the events begin with this call: an account's events are kept for readers from its"
-            " first call on, and until no call came for seven days. Continue with the `cursor` of"
-            " the last answer; an older one than seven days continues with what is still there and"
-            " says `cursor_expired`. When there is nothing new, the call is held for `wait`"
-            " seconds, and with a `cursor` for one at least. With `Accept: text/event-stream` the"
-            " events are streamed as they come, the cursor behind each as its `id`; such a stream"
-            " has no end and is continued with `Last-Event-ID`. Each call counts as a long-poll."
-            " Any number may read."
+            " that a webhook has, of the messages that the key sent; with the scope `read_all`"
+            " also of those of the other keys and of the app. Without a `cursor` the events begin"
+            " with this call: an account's events are kept for readers from its first call on, and"
+            " until no call came for seven days. Continue with the `cursor` of the last answer; an"
+            " older one than seven days continues with what is still there and says"
+            " `cursor_expired`. When there is nothing new, the call is held for `wait` seconds,"
+            " and with a `cursor` for one at least. With `Accept: text/event-stream` the events"
+            " are streamed as they come, the cursor behind each as its `id`; such a stream has no"
+            " end and is continued with `Last-Event-ID`. Each call counts as a long-poll. Any"
+            " number may read."
         ),
         scope=Scope.READ,
         handler=list_events,

@@ -106,8 +106,8 @@ OPERATIONS = (
             " an answer the requests come that ended since, in this order; when there are none,"
             " the call is held for `wait` seconds, and for one at least, and counts as a"
             " long-poll. A request is there about a second after it ended; one that took over"
-            " three minutes is only in the list, and so are reads of the log. A key with the scope"
-            " `admin` reads the requests of all keys of the account, any other key its own."
+            " three minutes is only in the list, and so are reads of the log. A key reads its"
+            " own requests, with the scope `read_all` also those of the account's other keys."
         ),
         handler=listed,
         answer=LoggedRequestListShape,

@@ -38,7 +38,7 @@ async def listed(api: Api, request: Request, caller: Caller) -> Response:
     since, until = _range(request, api.ctx.clock.now())
     lines, more = await usage_lists.listed(
         api.ctx,
-        caller.account_id,
+        caller,
         group,
         since,
         until,

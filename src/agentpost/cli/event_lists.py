@@ -39,7 +39,7 @@ def events_list(
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """List the account's events, oldest first, whichever key sent the message.
+    """List the events of the key's messages, oldest first; of all keys with the scope read_all.
 
     They are kept from the first `events list` or `listen` on this machine on, for up to seven days
     after the last. With --json it is a page of the API, with the cursor to continue with.

@@ -60,7 +60,9 @@ def keys_create(
     account: Annotated[str, typer.Option(help="Account id or e-mail address.")],
     name: Annotated[str, typer.Option(help="A nickname for the key.")],
     expires: Annotated[str | None, typer.Option(help="Lifetime, e.g. 12h or 30d.")] = None,
-    scopes: Annotated[str, typer.Option(help="Some of send, read, admin.")] = "send,read,admin",
+    scopes: Annotated[
+        str, typer.Option(help="Some of send, read, admin, read_all.")
+    ] = "send,read,admin",
     max_credits_per_day: Annotated[
         float | None, typer.Option(help="Credits its work may use in a UTC day.")
     ] = None,

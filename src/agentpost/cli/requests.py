@@ -59,7 +59,7 @@ def tail(
 ) -> None:
     """Show requests to the API as they end, about a second later.
 
-    A key with the scope admin sees the requests of all keys of the account, any other key its own.
+    A key sees its own requests, with the scope read_all those of all keys of the account.
     While the server is away, the command waits for it; nothing is missed. Reads of this log are
     left out.
     """

@@ -21,7 +21,11 @@ class UsageShape(Shape):
         ),
     ]
     name: Annotated[
-        str | None, about("The name of the key or conversation; null for a day and without one.")
+        str | None,
+        about(
+            "The name of the key or conversation; null for a day, without one, and for the"
+            " conversation of another key unless the key has the scope `read_all`."
+        ),
     ]
     messages: int
     jobs: Annotated[int, about("Jobs that these messages started; refused starts do not count.")]

@@ -24,7 +24,7 @@ _NEW = (
     " WHERE k.account_id = ? AND k.n IS NULL ORDER BY k.event_id LIMIT ?"
 )
 _HEADS = (
-    "SELECT k.n, k.event_id, e.name, m.conversation FROM event_numbers k"
+    "SELECT k.n, k.event_id, e.name, m.conversation, m.key_id FROM event_numbers k"
     " JOIN events e ON e.id = k.event_id LEFT JOIN messages m ON m.id = e.message_id"
     " WHERE k.account_id = ? AND k.n > ? ORDER BY k.n LIMIT ?"
 )
@@ -32,12 +32,14 @@ _EVENT = "SELECT id, name, at, data_json FROM events WHERE id = ?"
 
 
 class EventHead(NamedTuple):
-    """What a filter asks of an event."""
+    """What a filter asks of an event; ``key_id`` is that of its message's sender, None when the
+    message is gone."""
 
     n: int
     event_id: str
     name: str
     conversation: str | None
+    key_id: str | None
 
 
 def add(tx: Tx, account_id: str, event_id: str) -> None:

@@ -98,13 +98,13 @@ def count_work(tx: Tx, conversation_id: str) -> None:
     tx.run("UPDATE conversations SET works = works + 1 WHERE id = ?", (conversation_id,))
 
 
-def names(tx: Tx, conversation_ids: list[str]) -> dict[str, str]:
-    """The names of a page of conversations, by id; "" for the one without a name."""
+def names(tx: Tx, conversation_ids: list[str]) -> dict[str, tuple[str, str]]:
+    """Owner and name of a page of conversations, by id; the name is "" for the one without."""
     if not conversation_ids:
         return {}
     marks = ", ".join("?" * len(conversation_ids))
-    found = tx.all(f"SELECT id, name FROM conversations WHERE id IN ({marks})", conversation_ids)
-    return {row[0]: row[1] for row in found}
+    sql = f"SELECT id, owner, name FROM conversations WHERE id IN ({marks})"
+    return {id_: (owner, name) for id_, owner, name in tx.all(sql, conversation_ids)}
 
 
 def find(tx: Tx, owner: str, name: str) -> str | None:

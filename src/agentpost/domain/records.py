@@ -283,7 +283,7 @@ class KeyRecord:
     expires_at: Time | None = None
     revoked_at: Time | None = None
     last_used_at: Time | None = None
-    scopes: str | None = None  # as `domain.scopes.stored` writes them; None: all
+    scopes: str | None = None  # as `domain.scopes.stored` writes them; None: the default
     max_credits_per_day: Millionths | None = None
     networks: str | None = None  # as `domain.networks.stored` writes them; None: everywhere
     old_digest: str | None = None  # of the secret before the last rotation, good until `old_until`

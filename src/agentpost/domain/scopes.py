@@ -15,10 +15,12 @@ class Scope(StrEnum):
     SEND = "send"
     READ = "read"
     ADMIN = "admin"
+    READ_ALL = "read_all"
 
 
-ALL_SCOPES: Final = frozenset(Scope)
-"""What a key has for which nobody chose."""
+DEFAULT_SCOPES: Final = frozenset({Scope.SEND, Scope.READ, Scope.ADMIN})
+"""What a key has whose scopes were not chosen: all that the specification gives a key. It does not
+show a key what other keys sent (spec: createMessage 6)."""
 
 
 def parse(names: Iterable[str]) -> frozenset[Scope]:
@@ -36,14 +38,14 @@ def parse(names: Iterable[str]) -> frozenset[Scope]:
 
 
 def stored(scopes: frozenset[Scope]) -> str | None:
-    """How a key keeps its scopes: None for all of them, as keys of earlier versions have it."""
-    return None if scopes == ALL_SCOPES else ",".join(in_order(scopes))
+    """How a key keeps its scopes: None for `DEFAULT_SCOPES`, as earlier versions kept them."""
+    return None if scopes == DEFAULT_SCOPES else ",".join(in_order(scopes))
 
 
 def of_stored(text: str | None) -> frozenset[Scope]:
     """The scopes that a key keeps; words that this version does not know grant nothing."""
     if text is None:
-        return ALL_SCOPES
+        return DEFAULT_SCOPES
     return frozenset(scope for scope in Scope if scope in text.split(","))
 
 

@@ -32,14 +32,18 @@ _PAUSE_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events are wanted; None: all. ``conversation`` is the name that a caller gave."""
+    """Which events are wanted; None: all. ``conversation`` is the name that a caller gave,
+    ``key_id`` the key that sent the message."""
 
     names: frozenset[EventName] | None = None
     conversation: str | None = None
+    key_id: str | None = None
 
     def fits(self, head: EventHead) -> bool:
         """Whether an event is wanted."""
         if self.names is not None and head.name not in self.names:
+            return False
+        if self.key_id is not None and head.key_id != self.key_id:
             return False
         return self.conversation is None or head.conversation == self.conversation
 

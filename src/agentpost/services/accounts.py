@@ -17,7 +17,7 @@ from agentpost.domain.mail_addresses import check_mail_address
 from agentpost.domain.networks import Network
 from agentpost.domain.records import AccountRecord, KeyRecord, LedgerRecord
 from agentpost.domain.roles import Role
-from agentpost.domain.scopes import ALL_SCOPES, Scope
+from agentpost.domain.scopes import DEFAULT_SCOPES, Scope
 from agentpost.domain.times import seconds
 from agentpost.services import users
 from agentpost.services.allowances import rules_of
@@ -144,7 +144,7 @@ async def create_key(
     id_or_email: str,
     name: str,
     lifetime_seconds: float | None = None,
-    granted: frozenset[Scope] = ALL_SCOPES,
+    granted: frozenset[Scope] = DEFAULT_SCOPES,
     max_credits_per_day: float | None = None,
     allowed: Sequence[Network] = (),
 ) -> NewKey:

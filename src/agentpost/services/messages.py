@@ -12,7 +12,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.domain.message_filter import MessageFilter
 from agentpost.domain.records import AttachmentRecord, MessageSummary, Snapshot
-from agentpost.domain.scopes import ALL_SCOPES, Scope
+from agentpost.domain.scopes import DEFAULT_SCOPES, Scope
 from agentpost.services.allowances import Rules
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
@@ -28,7 +28,7 @@ class Caller:
     key_name: str
     account_id: str
     rules: Rules | None = None  # None: those of the settings
-    scopes: frozenset[Scope] = ALL_SCOPES
+    scopes: frozenset[Scope] = DEFAULT_SCOPES
     max_credits_per_day: int | None = None  # in millionths
     secret_digest: str = ""  # of the secret that was sent; "": no secret was
 
@@ -36,6 +36,11 @@ class Caller:
     def holds(self) -> str:
         """Whose end ends the calls it holds: the secret's, which may come before the key's."""
         return self.secret_digest or self.key_id
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether lists show the caller what other keys of the account sent, too."""
+        return Scope.READ_ALL in self.scopes
 
 
 async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from agentpost.db import places as rows
 from agentpost.domain import ids
 from agentpost.domain.errors import InvalidRequest, Problem
-from agentpost.domain.scopes import Scope
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 
@@ -19,7 +18,7 @@ async def check(ctx: AppContext, caller: Caller, name: str, one: str) -> None:
     if owner is None:
         return
     account_id, key_id = owner
-    sees_all_keys = ids.is_id(ids.REQUEST, one) and Scope.ADMIN in caller.scopes
+    sees_all_keys = ids.is_id(ids.REQUEST, one) and caller.reads_all
     is_of_key = sees_all_keys or key_id is None or key_id == caller.key_id
     if account_id != caller.account_id or not is_of_key:
         raise InvalidRequest(Problem(name, NOT_LISTED))

@@ -106,7 +106,7 @@ async def get(ctx: AppContext, caller: Caller, request_id: str) -> tuple[Request
     found = None
     if ids.is_id(ids.REQUEST, request_id):
         found = await requests.get(ctx.db, caller.account_id, request_id)
-    if found is None or (Scope.ADMIN not in caller.scopes and found.key_id != caller.key_id):
+    if found is None or (found.key_id != caller.key_id and not caller.reads_all):
         raise not_found("request")
     names = await _key_names(ctx, caller)
     return found, names.get(found.key_id or "")
@@ -128,11 +128,11 @@ def read_cursor(ctx: AppContext, caller: Caller, cursor: str) -> int:
 
 
 def _visible(caller: Caller, wanted: RequestFilter) -> RequestFilter:
-    """Without the scope ``admin`` a key sees its own requests; raises ``forbidden`` when others
+    """Without the scope ``read_all`` a key sees its own requests; raises ``forbidden`` when others
     are asked for."""
     if wanted.key_id not in (None, caller.key_id):
-        scopes.check(caller.scopes, Scope.ADMIN)
-    return wanted if Scope.ADMIN in caller.scopes else replace(wanted, key_id=caller.key_id)
+        scopes.check(caller.scopes, Scope.READ_ALL)
+    return wanted if caller.reads_all else replace(wanted, key_id=caller.key_id)
 
 
 def _settled_until(ctx: AppContext) -> int:

@@ -11,6 +11,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.times import DAY, iso
 from agentpost.domain.usage import APP, DELETED, UsageGroup
 from agentpost.services.context import AppContext
+from agentpost.services.messages import Caller
 from agentpost.services.transactions import read_transaction
 
 
@@ -29,7 +30,7 @@ class UsageLine:
 def listed(
     tx: Tx,
     ctx: AppContext,
-    account_id: str,
+    caller: Caller,
     group: UsageGroup,
     since: int,
     until: int,
@@ -39,8 +40,10 @@ def listed(
 ) -> tuple[list[UsageLine], bool]:
     """The account's usage from ``since`` to before ``until``, by id, the greatest first.
 
-    Only ids less than ``before``; the second value says whether there are more.
+    Only ids less than ``before``; the second value says whether there are more. A conversation's
+    name is shown to the key that has it, and to one that reads what other keys sent.
     """
+    account_id = caller.account_id
     found: dict[str, UsageLine] = {}
 
     def line(value: int | str | None) -> UsageLine:
@@ -59,7 +62,7 @@ def listed(
         reverse=True,
     )
     page = fitting[:limit]
-    _name(tx, account_id, group, page)
+    _name(tx, caller, group, page)
     return page, len(fitting) > limit
 
 
@@ -71,12 +74,14 @@ def _id(account_id: str, group: UsageGroup, value: int | str | None) -> str:
     return APP if value == account_id else str(value)
 
 
-def _name(tx: Tx, account_id: str, group: UsageGroup, page: Iterable[UsageLine]) -> None:
+def _name(tx: Tx, caller: Caller, group: UsageGroup, page: Iterable[UsageLine]) -> None:
     if group is UsageGroup.KEY:
-        keys = {key.id: key.name for key in accounts.keys(tx, account_id)}
+        keys = {key.id: key.name for key in accounts.keys(tx, caller.account_id)}
         for line in page:
             line.name = keys.get(line.id)
     elif group is UsageGroup.CONVERSATION:
         names = conversations.names(tx, [line.id for line in page])
         for line in page:
-            line.name = names.get(line.id) or None
+            owner, name = names.get(line.id, ("", ""))
+            if owner == caller.key_id or caller.reads_all:
+                line.name = name or None

@@ -713,7 +713,8 @@ class Usage(Record):
     """The day in UTC such as `2026-01-31`, the id of the key or of the conversation; `app` for
     messages from the web app, `deleted` for credits whose message is deleted."""
     name: str | None = None
-    """The name of the key or conversation; null for a day and without one."""
+    """The name of the key or conversation; null for a day, without one, and for the conversation
+    of another key unless the key has the scope `read_all`."""
     messages: int = 0
     jobs: int = 0
     """Jobs that these messages started; refused starts do not count."""

@@ -33,9 +33,9 @@ SCOPES: Final = (
     (Scope.SEND, "Send messages and files, stop work"),
     (Scope.READ, "Read messages, work, files and usage"),
     (Scope.ADMIN, "Manage webhook endpoints, delete work"),
+    (Scope.READ_ALL, "Read what other keys and people sent, too"),
 )
-
-
+"""With what people read of each."""
 OVERLAPS: Final = (
     ("24", "A day"),
     ("1", "An hour"),
@@ -169,6 +169,7 @@ async def _page(ctx: AppContext, viewer: Viewer, form: Form, made: NewKey | None
         "form": form,
         "lifetimes": LIFETIMES,
         "scopes": SCOPES,
+        "default_scopes": scopes.DEFAULT_SCOPES,
         "made": made,
         "api": ctx.settings.public_url,
     }

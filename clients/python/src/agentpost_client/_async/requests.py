@@ -14,7 +14,7 @@ from agentpost_client.requests import call, moment
 
 
 class AsyncRequests:
-    """The requests of the key; with the scope ``admin`` those of all keys of the account."""
+    """The requests of the key; with the scope ``read_all`` those of all keys of the account."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport

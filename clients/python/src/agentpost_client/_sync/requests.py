@@ -15,7 +15,7 @@ from agentpost_client.requests import call, moment
 
 
 class Requests:
-    """The requests of the key; with the scope ``admin`` those of all keys of the account."""
+    """The requests of the key; with the scope ``read_all`` those of all keys of the account."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
