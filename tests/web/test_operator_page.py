@@ -1,6 +1,7 @@
 """The operator's pages: who sees them, what they show, and what they change."""
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -256,16 +257,53 @@ def test_an_operator_sees_and_invites_the_users_of_any_account(
 def test_the_audit_log_tells_who_did_what(site: Site, operator: httpx2.Client) -> None:
     with site.browser() as browser:  # refused, so nothing was done
         browser.post(f"{PATH}/accounts/{site.ann}/credits", data=FORM)
+    site.clock.advance(1)
     operator.post(f"{PATH}/accounts/{site.ann}/credits", data=FORM)
     site.clock.advance(1)
     operator.post(f"{PATH}/maintenance", data={"to": "off"})
-    found = asyncio.run(operator_log.page(site.ctx)).actions
-    assert [(each.who, each.via, each.action, each.target, each.outcome) for each in found] == [
-        (accounts.DEFAULT_EMAIL, "web", "maintenance", "", "done"),
-        (accounts.DEFAULT_EMAIL, "web", "credits add", site.ann, "done"),
-    ]
+    site.clock.advance(1)
+    keys = {"name": "ci", "expires": "30", "scopes": ["send", "read_all"], "networks": "10.0.0.1"}
+    operator.post("/dashboard/keys", data=keys)
+    site.clock.advance(1)
+    user = {"email": "new.one@example.com", "role": "member"}
+    invited = operator.post(f"/dashboard/users?account={site.ann}", data=user)
+    site.clock.advance(1)
+    operator.post(f"/dashboard/users?account={site.ann}", data=user)  # there is one by now
+    site.clock.advance(1)
+    hook = {"url": "https://hooks.example.com/path-token", "events": ["job.failed"]}
+    operator.post("/dashboard/webhooks", data=hook)
+    site.clock.advance(1)
     page = operator.get(f"{PATH}/audit?action=credits").text
+    operator.post("/logout")
+    found = asyncio.run(operator_log.page(site.ctx)).actions
+    assert {(each.who, each.via) for each in found} >= {(accounts.DEFAULT_EMAIL, "web")}
+    [endpoint] = [each.target for each in found if each.action == "webhooks create"]
+    assert endpoint.startswith("whe_")
+    recorded = [
+        (each.action, each.target, each.outcome) for each in found if each.who != "ann@example.com"
+    ]
+    assert recorded == [
+        ("sign-out", "", "done"),
+        ("webhooks create", endpoint, "done"),
+        ("users create", "new.one@example.com", "failed"),
+        ("users create", "new.one@example.com", "done"),
+        ("keys create", accounts.DEFAULT_EMAIL, "done"),
+        ("maintenance", "", "done"),
+        ("credits add", site.ann, "done"),
+        ("sign-in", accounts.DEFAULT_EMAIL, "done"),
+    ]
+    details = {each.action: json.loads(each.detail_json) for each in found}
+    assert details["credits add"]["amount"] == float(FORM["amount"])
+    assert details["keys create"]["scopes"] == "send,read_all"
+    assert details["keys create"]["allow_ips"] == ["10.0.0.1/32"]
+    assert details["users create"] == {"account_id": site.ann, "role": "member"}
+    assert details["webhooks create"]["url"] == "https://hooks.example.com/…"
+    assert details["webhooks create"]["events"] == ["job.failed"]
+    assert "/password/" in invited.text
+    link = invited.text.split("/password/")[1][:20]
+    assert not [each for each in found if link in f"{each.target}{each.detail_json}"]
     assert site.ann in page
+    assert "amount" in page
     assert "<td>maintenance</td>" not in page
 
 

@@ -918,7 +918,7 @@ export type ErrorCode =
 
 /** What each operation takes and gives. */
 export interface Operations {
-  /** Read the events of the key's messages, or wait for the next ones */
+  /** Read the key's events, or wait for the next ones */
   listEvents: {
     path: {};
     query: {

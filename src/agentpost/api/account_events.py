@@ -105,7 +105,7 @@ OPERATIONS = (
         id="listEvents",
         method="GET",
         path="/v1/events",
-        summary="Read the events of the key's messages, or wait for the next ones",
+        summary="Read the key's events, or wait for the next ones",
         description=(
             "These are the events that webhook endpoints get, each once, with the id and the body"
             " that a webhook has, of the messages that the key sent; with the scope `read_all`"

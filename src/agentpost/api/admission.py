@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -10,14 +12,19 @@ from agentpost.api.operation import Handler as KeyHandler
 from agentpost.domain import scopes
 from agentpost.domain.errors import ErrorCode, KeyEnded, RateLimited, Refusal
 from agentpost.domain.scopes import Scope
+from agentpost.http.audited import audited_call
 from agentpost.http.pipeline import Handler
 from agentpost.http.request_state import state_of
 from agentpost.services import admission
 from agentpost.services.messages import Caller
 
 
-async def by_key(api: Api, handler: KeyHandler, needed: Scope | None, request: Request) -> Response:
+async def by_key(
+    api: Api, handler: KeyHandler, needed: Scope | None, action: str, request: Request
+) -> Response:
     """Call the handler with the caller whose key the request bears; nothing is read or done before.
+
+    ``action``: what the audit log calls it; "": it is not recorded.
 
     Raises ``unauthorized``, see `_admit`, then ``forbidden`` when the key lacks the scope
     ``needed``, or may not be used from where the request comes.
@@ -31,6 +38,9 @@ async def by_key(api: Api, handler: KeyHandler, needed: Scope | None, request: R
     await _admit(api, request, caller)
     scopes.check(caller.scopes, needed)
     try:
+        if action:
+            do = partial(handler, api, request, caller)
+            return await audited_call(api.ctx, request, caller, action, do)
         return await handler(api, request, caller)
     except KeyEnded:
         api.keys.forget()  # it was live a moment ago

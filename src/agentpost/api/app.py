@@ -114,7 +114,9 @@ class ApiRoutes:
 
         by_path: dict[str, dict[str, Handler]] = defaultdict(dict)
         for operation in operations:
-            handler = partial(admission.by_key, api, operation.handler, operation.scope)
+            handler = partial(
+                admission.by_key, api, operation.handler, operation.scope, operation.action
+            )
             by_path[operation.path][operation.method] = handler
         plain = _public(ctx.settings.public_url, partial(_readiness, ctx.health, is_ready))
         signed = {files.LINK_PATH: files.link_handlers(api, signer)}

@@ -124,6 +124,7 @@ OPERATIONS = (
         method="DELETE",
         path="/v1/messages/{message_id}",
         scope=Scope.ADMIN,
+        action="messages delete",
         summary="Delete a final message",
         description=(
             "It cannot be undone. The message, its log, its events and what came with it are"

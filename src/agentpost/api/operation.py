@@ -106,6 +106,8 @@ class Operation:
     ``scope`` is what a key needs for it, None: any key may. ``summary`` and ``description`` are for
     who calls the API. ``answer`` is the shape of every success that has a body, ``event`` that of
     each event when it is streamed. ``errors`` are the codes besides those of all operations.
+    ``action``: what the audit log calls it, as the command of the same effect; each operation of
+    the scope `admin` that changes something has one.
     """
 
     id: str
@@ -125,6 +127,11 @@ class Operation:
     texts: tuple[Text, ...] = ()
     labels: tuple[Labels, ...] = ()
     headers: tuple[Header, ...] = ()
+    action: str = ""
+
+    def __post_init__(self) -> None:
+        administers = self.scope is Scope.ADMIN and self.method != "GET"
+        assert administers == bool(self.action), f"the audit log needs a name for {self.id}"
 
 
 def respond(shape: Shape, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -15,9 +15,11 @@ from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.events import EventName
 from agentpost.domain.scopes import Scope
 from agentpost.domain.times import parse_iso
+from agentpost.http import audited
 from agentpost.services import deliveries, endpoints
 from agentpost.services.endpoints import EndpointChange
 from agentpost.services.messages import Caller
+from agentpost.services.redaction import shown_url
 
 LIMIT = Query(
     "limit",
@@ -40,9 +42,11 @@ async def list_all(api: Api, _: Request, caller: Caller) -> Response:
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Register an endpoint; keep its `secret`, which is shown this once."""
     given = validated(shapes.EndpointIn, await read_json(api, request))
+    audited.state(request, url=shown_url(given.url), events=given.events)
     made = await endpoints.create(
         api.ctx, caller.account_id, given.url, given.events, given.description
     )
+    audited.state(request, made.id)
     return respond(shapes.NewEndpointShape.of(made), 201)
 
 
@@ -58,6 +62,8 @@ async def change(api: Api, request: Request, caller: Caller) -> Response:
     """Change what is given. Turning an endpoint off drops what is pending for it."""
     given = validated(shapes.EndpointChangeIn, await read_json(api, request))
     wanted = EndpointChange(given.url, given.events, given.description, given.enabled)
+    url = shown_url(given.url) if given.url is not None else None
+    audited.state(request, url=url, events=given.events, enabled=given.enabled)
     changed = await endpoints.change(api.ctx, caller.account_id, _id(request), wanted)
     return respond(shapes.EndpointShape.of(changed))
 
@@ -71,6 +77,7 @@ async def delete(api: Api, request: Request, caller: Caller) -> Response:
 async def rotate(api: Api, request: Request, caller: Caller) -> Response:
     """A new secret, shown this once; with `grace_seconds` the old one signs beside it a while."""
     given = validated(shapes.RotateIn, await read_optional_json(api, request))
+    audited.state(request, grace_seconds=given.grace_seconds)
     rotated = await endpoints.rotate(
         api.ctx, caller.account_id, _id(request), given.grace_seconds or 0
     )
@@ -84,6 +91,7 @@ async def test(api: Api, request: Request, caller: Caller) -> Response:
         text = f"There is no event {given.event[:100]!r}. There are: {', '.join(EventName)}."
         raise Refusal(ErrorCode.BAD_EVENTS, text)
     event = EventName(given.event) if given.event is not None else None
+    audited.state(request, event=event)
     sent = await deliveries.send_test(api.ctx, caller.account_id, _id(request), event)
     return respond(shapes.DeliveryShape.of(sent), 201)
 
@@ -106,6 +114,7 @@ async def list_deliveries(api: Api, request: Request, caller: Caller) -> Respons
 
 async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
     """Send one delivery again now, whether it was delivered or not."""
+    audited.state(request, event_id=request.path_params["event_id"])
     sent = await deliveries.redeliver(
         api.ctx, caller.account_id, _id(request), request.path_params["event_id"]
     )
@@ -118,6 +127,7 @@ async def replay(api: Api, request: Request, caller: Caller) -> Response:
     since = _time("since", given.since)
     until = _time("until", given.until) if given.until is not None else api.ctx.clock.now()
     wanted = tuple(DeliveryStatus(status) for status in given.status or deliveries.REPLAYABLE)
+    audited.state(request, since=given.since, until=given.until, status=given.status)
     count = await deliveries.replay(api.ctx, caller.account_id, _id(request), since, until, wanted)
     return respond(shapes.ReplayShape(webhook_endpoint_id=_id(request), deliveries=count))
 
@@ -158,6 +168,7 @@ OPERATIONS = (
         method="POST",
         path="/v1/webhooks",
         scope=Scope.ADMIN,
+        action="webhooks create",
         summary="Register a webhook endpoint",
         description=(
             "The endpoint receives signed events from now on, those of `events` or all. Keep its"
@@ -186,6 +197,7 @@ OPERATIONS = (
         method="PATCH",
         path=ENDPOINT,
         scope=Scope.ADMIN,
+        action="webhooks update",
         summary="Change a webhook endpoint, turn it off or on",
         description=(
             "Only the fields that are given change. Turning an endpoint off drops what is pending"
@@ -201,6 +213,7 @@ OPERATIONS = (
         method="DELETE",
         path=ENDPOINT,
         scope=Scope.ADMIN,
+        action="webhooks delete",
         summary="Remove a webhook endpoint",
         description="Deliveries that are pending are cancelled. A second call answers 404.",
         handler=delete,
@@ -212,6 +225,7 @@ OPERATIONS = (
         method="POST",
         path=f"{ENDPOINT}/rotate-secret",
         scope=Scope.ADMIN,
+        action="webhooks rotate",
         summary="Replace the secret of a webhook endpoint",
         description=(
             "The new `secret` is shown this once and signs every later delivery, retries of older"
@@ -229,6 +243,7 @@ OPERATIONS = (
         method="POST",
         path=f"{ENDPOINT}/test",
         scope=Scope.ADMIN,
+        action="webhooks test",
         summary="Send a test event",
         description=(
             "The endpoint gets a `webhook.test` event, subscribed to it or not; with `event` a"
@@ -272,6 +287,7 @@ OPERATIONS = (
         method="POST",
         path=f"{ENDPOINT}/deliveries/{{event_id}}/redeliver",
         scope=Scope.ADMIN,
+        action="webhooks redeliver",
         summary="Send a delivery again",
         description="At once, with the same `webhook-id`, whether it was delivered before or not.",
         handler=redeliver,
@@ -283,6 +299,7 @@ OPERATIONS = (
         method="POST",
         path=f"{ENDPOINT}/replay",
         scope=Scope.ADMIN,
+        action="webhooks replay",
         summary="Send the deliveries of a time range again",
         description=(
             "All of them that have ended, dropped ones included, or only those of `status`. For"

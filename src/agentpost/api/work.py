@@ -120,6 +120,7 @@ OPERATIONS = (
         method="DELETE",
         path="/v1/work/{work_id}",
         scope=Scope.ADMIN,
+        action="work delete",
         summary="Stop what runs in a work and delete it with its files",
         description="It cannot be undone. The work and its files answer 404 from then on.",
         handler=delete,

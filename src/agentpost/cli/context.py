@@ -49,7 +49,7 @@ def with_context(
         try:
             if not action:
                 return await use(ctx)
-            what = operator_log.Action(action, target, detail or {})
+            what = operator_log.Action(action, target, dict(detail or {}))
             return await operator_log.recorded(ctx, actor(), what, lambda: use(ctx))
         finally:
             await bootstrap.close(ctx)

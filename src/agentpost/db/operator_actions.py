@@ -22,9 +22,12 @@ def insert(tx: Tx, action: OperatorActionRecord) -> None:
     OPERATOR_ACTIONS.insert(tx, action)
 
 
-def set_outcome(tx: Tx, action_id: str, outcome: str) -> None:
-    """How it ended."""
-    tx.execute("UPDATE operator_actions SET outcome = ? WHERE id = ?", (outcome, action_id))
+def set_outcome(tx: Tx, ended: OperatorActionRecord) -> None:
+    """How it ended, with what was stated meanwhile."""
+    tx.execute(
+        "UPDATE operator_actions SET outcome = ?, target = ?, detail_json = ? WHERE id = ?",
+        (ended.outcome, ended.target, ended.detail_json, ended.id),
+    )
 
 
 def page(

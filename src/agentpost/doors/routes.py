@@ -169,7 +169,11 @@ class DoorRoutes:
             for route in door.routes:
                 method, path = route
                 by_path[path][method] = partial(
-                    admission.by_key, api, partial(loaded.call, route), SCOPES.get(route)
+                    admission.by_key,
+                    api,
+                    partial(loaded.call, route),
+                    SCOPES.get(route),
+                    "messages delete" if SCOPES.get(route) is Scope.ADMIN else "",
                 )
             routes += [Route(path, found, keyed, counted) for path, found in by_path.items()]
             plain = partial(pipeline.with_errors, partial(_plain_error, self._docs_url))

@@ -15,6 +15,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services.messages import Caller
+from agentpost.services.operator_log import Action
 from agentpost.services.redaction import LargeBody
 
 _KEY = "agentpost"
@@ -67,6 +68,8 @@ class RequestState:
     """Whether the whole body was read; None: nothing of it."""
     error: ErrorCode | None = None
     """Why it was refused, or how it failed."""
+    action: Action | None = None
+    """What the audit log is to say of it."""
     peer: Peer | None = None
     at_end: list[Callable[[], object]] = field(default_factory=list)
     """Called when the request is over."""

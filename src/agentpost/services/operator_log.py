@@ -1,14 +1,14 @@
-"""The audit log: who did what to the installation, by command or in the web app.
+"""The audit log: who did what to the installation, by command, in the web app or with a key.
 
 An action is recorded before it is done, and its outcome after it. So one that was cut off stands
-there as ``begun``, and none is missing. Secrets are never part of it: callers name what was done to
-what, not what came of it.
+there as ``begun``, and none is missing; what its handler states comes with the outcome. Secrets are
+never part of it: callers name what was done to what, not what came of it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -25,25 +25,27 @@ DONE: Final = "done"
 FAILED: Final = "failed"
 PAGE: Final = 50
 _CHARACTERS_MAX: Final = 300
+_ITEMS_MAX: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who: a user's address, or the system's user of a command; ``via``: ``web`` or ``command``;
-    ``origin``: the client's address, or the machine's name."""
+    """Who: a user's address, a key's id, or the system's user of a command; ``via``: ``web``,
+    ``api`` or ``command``; ``origin``: the client's address, or the machine's name."""
 
     who: str
     via: str
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Action:
-    """What: the words of the command that does it, its object, and what says more."""
+    """What: the words of the command that does it, its object, and what says more. While it is
+    done, ``target`` and ``detail`` may still be stated."""
 
     name: str
     target: str = ""
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +57,24 @@ class ActionPage:
 
 
 async def recorded(
-    ctx: AppContext, actor: Actor, action: Action, do: Callable[[], Awaitable[T]]
+    ctx: AppContext,
+    actor: Actor,
+    action: Action,
+    do: Callable[[], Awaitable[T]],
+    is_done: Callable[[T], bool] = lambda _: True,
 ) -> T:
-    """What ``do`` returns; raises what it raises."""
+    """What ``do`` returns; raises what it raises. ``is_done``: whether that is no failure."""
     record = entry(ctx.clock.now(), actor, action, BEGUN)
     await ctx.db.write(lambda tx: rows.insert(tx, record))
     outcome = FAILED
     try:
         made = await do()
-        outcome = DONE
+        outcome = DONE if is_done(made) else FAILED
         return made
     finally:
-        await ctx.db.write(lambda tx: rows.set_outcome(tx, record.id, outcome))
+        ended = entry(record.at, actor, action, outcome)
+        ended.id = record.id
+        await ctx.db.write(lambda tx: rows.set_outcome(tx, ended))
 
 
 def entry(now: int, actor: Actor, action: Action, outcome: str) -> OperatorActionRecord:
@@ -78,10 +86,22 @@ def entry(now: int, actor: Actor, action: Action, outcome: str) -> OperatorActio
         via=actor.via,
         origin=actor.origin[:_CHARACTERS_MAX],
         action=action.name,
-        target=action.target[:_CHARACTERS_MAX],
-        detail_json=json.dumps({k: v for k, v in action.detail.items() if v is not None}),
+        target=_printable(action.target[:_CHARACTERS_MAX]),
+        detail_json=json.dumps({k: _cut(v) for k, v in action.detail.items() if v is not None}),
         outcome=outcome,
     )
+
+
+def _printable(text: str) -> str:
+    """Without what no column of text takes: paths and forms may have any character."""
+    return "".join(each if each.isprintable() else "\ufffd" for each in text)
+
+
+def _cut(value: Any) -> Any:
+    """Bounded: what is refused afterwards is recorded, too."""
+    if isinstance(value, list | tuple):
+        return [_cut(each) for each in value[:_ITEMS_MAX]]
+    return value[:_CHARACTERS_MAX] if isinstance(value, str) else value
 
 
 def add(tx: Tx, record: OperatorActionRecord) -> None:

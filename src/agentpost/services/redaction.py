@@ -231,6 +231,12 @@ def _replace_urls(text: str, clean: Callable[[re.Match[str]], str]) -> str:
     return "".join((*parts, text[done:]))
 
 
+def shown_url(text: str) -> str:
+    """An address of a receiver for people: its path and query may be secrets, so the host only."""
+    url = _URL.fullmatch(text.strip())
+    return _only_host(url) if url is not None else LEFT_OUT
+
+
 def _without_query(url: re.Match[str]) -> str:
     scheme, rest = url[1], url[2]
     rest, asked, _ = rest.partition("?")

@@ -18,9 +18,10 @@ from agentpost.domain.errors import not_found
 from agentpost.domain.records import AccountRecord
 from agentpost.domain.times import SECOND, seconds
 from agentpost.domain.user_records import LoginTokenRecord, SessionRecord, UserRecord
-from agentpost.services import users
+from agentpost.services import operator_log, users
 from agentpost.services.accounts import digest
 from agentpost.services.context import AppContext
+from agentpost.services.operator_log import Action, Actor
 
 LOGIN_LINK_SECONDS: Final = 15 * 60
 SECRET_BYTES: Final = 32
@@ -174,6 +175,9 @@ def begin(
         address=address[:_ADDRESS_CHARACTERS_MAX],
     )
     rows.insert_session(tx, session)
+    actor = Actor(user.email, "web", address)
+    action = Action("sign-in", user.email, {"account_id": user.account_id})
+    operator_log.add(tx, operator_log.entry(now, actor, action, operator_log.DONE))
     user_rows.touch(tx, user.id, now)
 
 

@@ -89,6 +89,10 @@ Handler = Callable[[AppContext, Request, Viewer], Awaitable[View]]
 OpenHandler = Callable[[AppContext, Request], Awaitable[View]]
 
 _UNSAID: Final = Right.USERS
+_ADMINISTERING: Final = {
+    *(Right.KEYS, Right.WEBHOOKS, Right.SCHEDULES, Right.USERS, Right.SELF, Right.OPERATE),
+}
+"""The forms of pages with one of these rights stand in the audit log."""
 SECTIONS: Final = ("Chat", "Dashboard", "Account", "Server")
 """The groups of the navigation, in order."""
 
@@ -137,6 +141,10 @@ class Page:
     post_right: Right | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
     action: str = ""
+
+    def __post_init__(self) -> None:
+        administers = self.post is not None and self.right_for("POST") in _ADMINISTERING
+        assert self.action or not administers, f"the audit log needs a name for {self.path}"
 
     def right_for(self, method: str) -> Right:
         """What a request of that method needs."""

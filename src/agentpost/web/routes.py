@@ -14,10 +14,12 @@ from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.roles import Right, may
 from agentpost.http import pipeline
 from agentpost.http.application import Route
+from agentpost.http.audited import audited, web_action
 from agentpost.http.client_address import client_address, untrusted_proxy
 from agentpost.http.pipeline import Handler, surround
-from agentpost.services import devices, forwarding, operator_log, sessions
+from agentpost.services import devices, forwarding, sessions
 from agentpost.services.context import AppContext
+from agentpost.services.operator_log import Actor
 from agentpost.web import assets, forms, page, policy
 from agentpost.web.cookies import Cookie, DeviceCookie
 from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
@@ -160,13 +162,13 @@ class PageRoutes:
         """What the handler returns; the audit log tells of forms that administer."""
         if not each.action or request.method != "POST":
             return await handler(self._ctx, request, viewer)
-        target = next(iter(request.path_params.values()), "")
-        origin = client_address(request, self._ctx.settings)
-        return await operator_log.recorded(
+        return await audited(
             self._ctx,
-            operator_log.Actor(viewer.email, "web", origin),
-            operator_log.Action(each.action, str(target), {"account_id": viewer.account_id}),
+            request,
+            Actor(viewer.email, "web", client_address(request, self._ctx.settings)),
+            web_action(request, each.action, viewer.account_id),
             lambda: handler(self._ctx, request, viewer),
+            lambda view: not isinstance(view, Shown) or view.status < 400,
         )
 
     async def _own_form(self, handler: Handler, request: Request) -> Response:

@@ -134,5 +134,5 @@ PAGES = (
     ),
     Page("/chat/{chat_id}/stop", post=stop, right=Right.WORK),
     Page("/chat/{chat_id}/recover", post=recover, right=Right.WORK),
-    Page("/chat/{chat_id}/delete", post=delete, right=Right.WORK),
+    Page("/chat/{chat_id}/delete", post=delete, right=Right.WORK, action="chats delete"),
 )

@@ -13,6 +13,7 @@ from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import not_found
 from agentpost.domain.roles import Right
 from agentpost.domain.times import DAY, HOUR
+from agentpost.http import audited
 from agentpost.services import deliveries, endpoint_health, endpoints
 from agentpost.services.context import AppContext
 from agentpost.web import forms
@@ -77,6 +78,7 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 async def send_again(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Send one delivery again; raises ``not_found``, ``bad_request`` when the endpoint is off."""
     endpoint_id, event_id = _ids(request)
+    audited.state(request, event_id=event_id)
     await deliveries.redeliver(ctx, viewer.account_id, endpoint_id, event_id)
     path = f"{webhooks.PATH}/{endpoint_id}/deliveries/{event_id}"
     return Redirect(path, note="again")
@@ -92,6 +94,7 @@ async def replay(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     _, period = _PERIODS[form.text("since")]
     now = ctx.clock.now()
     wanted = deliveries.REPLAYABLE if form.has("all") else _UNSENT
+    audited.state(request, since=form.text("since"), status=[each.value for each in wanted])
     count = await deliveries.replay(
         ctx, viewer.account_id, endpoint_id, now - period, now + 1, wanted
     )
@@ -117,11 +120,12 @@ PAGES = (
             "nothing": "There was nothing to send again in that time.",
         },
     ),
-    Page(f"{_ONE}/replay", post=replay, right=Right.WEBHOOKS),
+    Page(f"{_ONE}/replay", post=replay, right=Right.WEBHOOKS, action="webhooks replay"),
     Page(
         f"{_ONE}/deliveries/{{event_id}}",
         get=show_one,
         post=send_again,
+        action="webhooks redeliver",
         live=True,
         right=Right.READ,
         post_right=Right.WEBHOOKS,

@@ -15,6 +15,7 @@ from agentpost.domain.records import KeyRecord
 from agentpost.domain.roles import Right
 from agentpost.domain.scopes import Scope
 from agentpost.domain.times import DAY, SECOND
+from agentpost.http import audited
 from agentpost.services import accounts, key_changes
 from agentpost.services.accounts import NewKey
 from agentpost.services.context import AppContext
@@ -80,6 +81,14 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     allowed = _networks(form)
     if allowed is None:
         return await _page(ctx, viewer, form)
+    audited.state(
+        request,
+        viewer.account_email,
+        name=form.text("name"),
+        scopes=",".join(scopes.in_order(granted)),
+        expires=f"{days}d" if days else None,
+        allow_ips=[str(each) for each in allowed] or None,
+    )
     try:
         made = await accounts.create_key(
             ctx, viewer.account_id, form.text("name"), lifetime, granted, allowed=allowed
@@ -104,6 +113,7 @@ async def allow(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     allowed = _networks(form)
     if allowed is None:
         return _settings(ctx, await _found(ctx, request, viewer), form)
+    audited.state(request, allow_ips=[str(each) for each in allowed])
     await key_changes.allow(ctx, _id(request), allowed, viewer.account_id)
     return Redirect("/dashboard/keys", note="allowed")
 
@@ -115,6 +125,7 @@ async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     if hours not in dict(OVERLAPS):
         form.wrong("overlap", "Choose one of the times.")
         return _settings(ctx, await _found(ctx, request, viewer), form)
+    audited.state(request, overlap=f"{hours}h")
     try:
         made = await key_changes.rotate(ctx, _id(request), int(hours) * 3_600, viewer.account_id)
     except ValueError as problem:

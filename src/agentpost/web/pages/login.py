@@ -77,5 +77,5 @@ async def log_out(ctx: AppContext, _: Request, viewer: Viewer) -> View:
 PAGES = (
     OpenPage("/login", get=ask, post=with_password),
     OpenPage("/login/{token}", get=show, post=log_in),
-    Page("/logout", post=log_out, right=Right.SELF),
+    Page("/logout", post=log_out, right=Right.SELF, action="sign-out"),
 )

@@ -11,6 +11,7 @@ from agentpost.domain.allowances import MAY_BE_ZERO, NAMES
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
 from agentpost.domain.roles import Right
+from agentpost.http import audited
 from agentpost.services import (
     accounts,
     authors,
@@ -59,6 +60,7 @@ async def create(ctx: AppContext, request: Request, _: Viewer) -> View:
     except ValueError:
         form.wrong("credits", "Write a number, such as 100.")
         return await _page(ctx, request, form)
+    audited.state(request, form.text("email"), credits=amount)
     try:
         made = await accounts.create(ctx, form.text("email"), form.text("name"), amount)
     except ValueError as problem:
@@ -82,6 +84,7 @@ async def _page(ctx: AppContext, request: Request, new: Form) -> View:
 async def switch(ctx: AppContext, request: Request, _: Viewer) -> View:
     """Switch the API off or on; this process follows at once, others within a second."""
     on = (await forms.read(ctx, request)).text("to") == "on"
+    audited.state(request, to="on" if on else "off")
     await maintenance.switch(ctx, on=on)
     await maintenance.refresh(ctx)
     return Redirect(_PATH, note="off" if on else "on")
@@ -118,6 +121,7 @@ async def add_credits(ctx: AppContext, request: Request, viewer: Viewer) -> View
     except ValueError:
         form.wrong("amount", "Write a number, such as 100 or -2.5.")
         return await _account(ctx, account_id, form)
+    audited.state(request, amount=amount, note=note)
     try:
         await credits.add(ctx, account_id, amount, note)
     except ValueError as problem:
@@ -130,6 +134,7 @@ async def add_credits(ctx: AppContext, request: Request, viewer: Viewer) -> View
 async def set_fees(ctx: AppContext, request: Request, _: Viewer) -> View:
     """Whether hosting fees are due; raises ``not_found``."""
     due = (await forms.read(ctx, request)).text("to") == "due"
+    audited.state(request, due=due)
     await accounts.set_hosting_fees(ctx, _id(request), due)
     return Redirect(f"{_PATH}/accounts/{_id(request)}", note="due" if due else "paid")
 
@@ -148,6 +153,7 @@ async def set_limits(ctx: AppContext, request: Request, _: Viewer) -> View:
             form.wrong(name, "Write a whole number above zero, or nothing.")
     if form.errors:
         return await _account(ctx, account_id, form)
+    audited.state(request, **changes)
     await limits.override(ctx, account_id, changes)
     return Redirect(f"{_PATH}/accounts/{account_id}", note="limits")
 

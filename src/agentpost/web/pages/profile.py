@@ -44,6 +44,7 @@ PAGES = (
         "/profile",
         get=show,
         post=change,
+        action="users password",
         nav=Nav("Account", "Profile", "user"),
         right=Right.SELF,
         notes={"changed": "The password is changed. Your other sessions have ended."},

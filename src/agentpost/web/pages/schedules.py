@@ -170,6 +170,7 @@ PAGES = (
         PATH,
         get=show,
         post=create,
+        action="schedules create",
         nav=Nav("Dashboard", "Schedules", "calendar"),
         live=True,
         every=5,
@@ -189,6 +190,13 @@ PAGES = (
             "resumed": "The schedule runs again from its next time on.",
         },
     ),
-    Page(f"{PATH}/{{schedule_id}}/pause", post=pause, right=Right.SCHEDULES),
-    Page(f"{PATH}/{{schedule_id}}/delete", post=delete, right=Right.SCHEDULES),
+    Page(
+        f"{PATH}/{{schedule_id}}/pause", post=pause, right=Right.SCHEDULES, action="schedules pause"
+    ),
+    Page(
+        f"{PATH}/{{schedule_id}}/delete",
+        post=delete,
+        right=Right.SCHEDULES,
+        action="schedules delete",
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from agentpost.domain.roles import Right
+from agentpost.http import audited
 from agentpost.services import sessions
 from agentpost.services.context import AppContext
 from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
@@ -16,14 +17,16 @@ async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
     return Shown("pages/sessions.html", "Sessions", {"lines": lines})
 
 
-async def end_all(ctx: AppContext, _: Request, viewer: Viewer) -> View:
+async def end_all(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Log out everywhere, here too."""
+    audited.state(request, viewer.email, session="all")
     await sessions.log_out_everywhere(ctx, viewer.user.id)
     return Redirect("/login", session="")
 
 
 async def end(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Log out one browser; raises ``not_found``."""
+    audited.state(request, viewer.email, session=request.path_params["session_id"])
     await sessions.end(ctx, viewer.user.id, request.path_params["session_id"])
     return Redirect("/sessions", note="ended")
 
@@ -33,9 +36,10 @@ PAGES = (
         "/sessions",
         get=show,
         post=end_all,
+        action="sessions end",
         nav=Nav("Account", "Sessions", "monitor-smartphone"),
         right=Right.SELF,
         notes={"ended": "That browser is logged out."},
     ),
-    Page("/sessions/{session_id}/end", post=end, right=Right.SELF),
+    Page("/sessions/{session_id}/end", post=end, right=Right.SELF, action="sessions end"),
 )

@@ -15,6 +15,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.roles import Right, Role, may_manage, roles_below
 from agentpost.domain.user_records import UserRecord
+from agentpost.http import audited
 from agentpost.services import accounts, password_links, users
 from agentpost.services.context import AppContext
 from agentpost.services.password_links import Invited
@@ -45,6 +46,7 @@ async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     if role is None:
         form.wrong("role", "Choose one of the roles.")
         return await _page(ctx, request, viewer, form)
+    audited.state(request, form.text("email"), role=role.value, account_id=account_id)
     try:
         invited = await password_links.invite(
             ctx, viewer.user, account_id, form.text("email"), role
@@ -61,6 +63,7 @@ async def change_role(ctx: AppContext, request: Request, viewer: Viewer) -> View
     role = _role(await forms.read(ctx, request))
     if role is None:
         raise not_found("role")
+    audited.state(request, role=role.value)
     return await _done(ctx, request, viewer, users.set_role(ctx, _id(request), role, viewer.user))
 
 

@@ -15,10 +15,12 @@ from agentpost.domain.limits import WEBHOOK_DESCRIPTION_CHARACTERS_MAX, WEBHOOK_
 from agentpost.domain.roles import Right
 from agentpost.domain.times import HOUR, SECOND
 from agentpost.domain.webhook_records import EndpointRecord
+from agentpost.http import audited
 from agentpost.services import deliveries, endpoint_health, endpoints
 from agentpost.services.context import AppContext
 from agentpost.services.endpoint_health import EndpointHealth
 from agentpost.services.endpoints import EndpointChange
+from agentpost.services.redaction import shown_url
 from agentpost.web import forms
 from agentpost.web.forms import Form
 from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
@@ -76,6 +78,9 @@ async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
 async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """A new endpoint. The answer shows its secret; nothing else ever does."""
     form = await forms.read(ctx, request)
+    audited.state(
+        request, url=shown_url(form.text("url")), events=form.all("events") or [ALL_EVENTS]
+    )
     try:
         made = await endpoints.create(
             ctx,
@@ -87,6 +92,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     except Refusal as problem:
         form.wrong("url", problem.message)
         return await _page(ctx, viewer, form)
+    audited.state(request, made.id)
     return _secret(made, "The endpoint is registered")
 
 
@@ -95,6 +101,9 @@ async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     form, endpoint_id = await forms.read(ctx, request), _id(request)
     wanted = EndpointChange(
         form.text("url"), form.all("events") or [ALL_EVENTS], form.text("description")
+    )
+    audited.state(
+        request, url=shown_url(form.text("url")), events=form.all("events") or [ALL_EVENTS]
     )
     try:
         await endpoints.change(ctx, viewer.account_id, endpoint_id, wanted)
@@ -118,6 +127,7 @@ async def turn(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Turn an endpoint on, which forgets its failures, or off; raises ``not_found``."""
     enabled = (await forms.read(ctx, request)).text("to") == "on"
     change = EndpointChange(enabled=enabled)
+    audited.state(request, enabled=enabled)
     await endpoints.change(ctx, viewer.account_id, _id(request), change)
     return Redirect(f"{PATH}/{_id(request)}", note="on" if enabled else "off")
 
@@ -127,6 +137,7 @@ async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     form = await forms.read(ctx, request)
     hours = form.text("grace", "0")
     grace = int(hours) * HOUR / SECOND if hours in dict(_GRACES) else 0.0
+    audited.state(request, grace_seconds=grace)
     made = await endpoints.rotate(ctx, viewer.account_id, _id(request), grace)
     return _secret(made, "The secret is replaced")
 
@@ -184,6 +195,7 @@ PAGES = (
         PATH,
         get=show,
         post=create,
+        action="webhooks create",
         nav=Nav("Dashboard", "Webhooks", "webhook"),
         right=Right.READ,
         post_right=Right.WEBHOOKS,
@@ -191,9 +203,15 @@ PAGES = (
         every=5,
         notes={"deleted": "The endpoint is removed."},
     ),
-    Page(f"{_ONE}/settings", get=settings, post=change, right=Right.WEBHOOKS),
-    Page(f"{_ONE}/turn", post=turn, right=Right.WEBHOOKS),
-    Page(f"{_ONE}/rotate", post=rotate, right=Right.WEBHOOKS),
-    Page(f"{_ONE}/test", post=send_test, right=Right.WEBHOOKS),
-    Page(f"{_ONE}/delete", post=delete, right=Right.WEBHOOKS),
+    Page(
+        f"{_ONE}/settings",
+        get=settings,
+        post=change,
+        right=Right.WEBHOOKS,
+        action="webhooks update",
+    ),
+    Page(f"{_ONE}/turn", post=turn, right=Right.WEBHOOKS, action="webhooks update"),
+    Page(f"{_ONE}/rotate", post=rotate, right=Right.WEBHOOKS, action="webhooks rotate"),
+    Page(f"{_ONE}/test", post=send_test, right=Right.WEBHOOKS, action="webhooks test"),
+    Page(f"{_ONE}/delete", post=delete, right=Right.WEBHOOKS, action="webhooks delete"),
 )

@@ -1,0 +1,68 @@
+"""Requests that administer stand in the audit log; handlers state to what and what says more.
+
+A door calls `audited` around the handler, for commands of the web app and of the API alike. The
+handler calls `state` before it does the thing, with what the command of that name would record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.http.client_address import client_address
+from agentpost.http.request_state import state_of
+from agentpost.services import operator_log
+from agentpost.services.context import AppContext
+from agentpost.services.messages import Caller
+from agentpost.services.operator_log import Action, Actor
+
+T = TypeVar("T")
+
+
+async def audited(
+    ctx: AppContext,
+    request: Request,
+    actor: Actor,
+    action: Action,
+    do: Callable[[], Awaitable[T]],
+    is_done: Callable[[T], bool],
+) -> T:
+    """What ``do`` returns, which decides by ``is_done`` whether the action failed; raises what it
+    raises."""
+    state_of(request.scope).action = action
+    return await operator_log.recorded(ctx, actor, action, do, is_done)
+
+
+async def audited_call(
+    ctx: AppContext,
+    request: Request,
+    caller: Caller,
+    name: str,
+    do: Callable[[], Awaitable[Response]],
+) -> Response:
+    """`audited` for a call with a key, which is the actor."""
+    detail = {"account_id": caller.account_id, "key": caller.key_name}
+    actor = Actor(caller.key_id, "api", client_address(request, ctx.settings))
+    action = Action(name, _in_path(request), detail)
+    return await audited(ctx, request, actor, action, do, lambda _: True)
+
+
+def web_action(request: Request, name: str, account_id: str) -> Action:
+    """The action of a page's form, before its handler states more."""
+    return Action(name, _in_path(request), {"account_id": account_id})
+
+
+def state(request: Request, target: str = "", /, **detail: object) -> None:
+    """State what is about to be done: to ``target``, unless the path names it, and details, never
+    a secret. Of a receiver's address that is the host (`services.redaction.shown_url`)."""
+    action = state_of(request.scope).action
+    if action is not None:
+        action.target = target or action.target
+        action.detail |= detail
+
+
+def _in_path(request: Request) -> str:
+    return str(next(iter(request.path_params.values()), ""))
