@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final
 
-_EXTRACTION: Final = ("lxml", "openpyxl", "pypdfium2")
+_EXTRACTION: Final = ("chardet", "lxml", "openpyxl", "pypdfium2")
 _OFFLINE: Final = (
     *_EXTRACTION,
     *("duckdb", "fontpkg_inter", "manimgx_fonts", "msgspec", "PIL"),

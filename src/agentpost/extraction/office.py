@@ -7,11 +7,12 @@ of elements. A part is fed to the parser in pieces, and the handlers keep nothin
 from __future__ import annotations
 
 import io
+import posixpath
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 from xml.parsers import expat
 
 from agentpost.extraction import Unreadable, limits
@@ -189,6 +190,18 @@ class Archive:
         yield
 
 
+def check_old(path: Path, name: str, advice: str) -> NoReturn:
+    """Say why a file in the format before Office 2007 is not read: newer programs keep a document
+    with a password in it, too. ``advice``: what to save it as. Raises `Unreadable`."""
+    with path.open("rb") as file:
+        if _ENCRYPTED_PACKAGE in file.read(limits.MAX_BYTES):
+            raise Unreadable(f"{name} is protected by a password")
+    raise Unreadable(f"{name} is an old Office file; save it as {advice}")
+
+
+_ENCRYPTED_PACKAGE: Final = "EncryptedPackage".encode("utf-16-le")
+"""The part of a compound file that holds an encrypted document."""
+
 # Word
 
 _WORD = names("wordprocessingml/2006/main", "p t br cr tab tbl tr tc pStyle numPr pPrChange")
@@ -281,9 +294,17 @@ def _prefix(style: str) -> str:
 
 
 def word_lines(archive: Archive) -> Iterator[str]:
-    """The text of a Word document, line by line; raises `Unreadable`."""
+    """The text of a Word document, line by line, then its comments; raises `Unreadable`."""
+    yield from _word_part(archive, "word/document.xml")
+    if "word/comments.xml" in archive.members:
+        comments = list(_word_part(archive, "word/comments.xml"))
+        if comments:
+            yield from ("# Comments", "", *comments)
+
+
+def _word_part(archive: Archive, member: str) -> Iterator[str]:
     document = _Word()
-    for _ in archive.parse("word/document.xml", document.start, document.end, document.text):
+    for _ in archive.parse(member, document.start, document.end, document.text):
         yield from document.lines
         document.lines.clear()
 
@@ -334,8 +355,38 @@ def slide_texts(archive: Archive, member: str) -> Iterator[str]:
         slide.lines.clear()
 
 
+def slide_notes(archive: Archive, member: str) -> Iterator[str]:
+    """The paragraphs of a slide's speaker notes; raises `Unreadable`."""
+    for notes in related(archive, member, "notesSlide"):
+        for line in slide_texts(archive, notes):
+            if line and not line.isdecimal():  # the number of the slide
+                yield line
+
+
+def related(archive: Archive, member: str, kind: str) -> list[str]:
+    """The parts of a kind (``image``, ``chart``, ``notesSlide``) that a part refers to; raises
+    `Unreadable`."""
+    folder, _, name = member.rpartition("/")
+    relations = f"{folder}/_rels/{name}.rels"
+    targets: list[str] = []
+
+    def start(tag: str, attributes: Attributes) -> None:
+        if attributes.get("Type", "").rpartition("/")[2] == kind:
+            path = posixpath.join(folder, attributes.get("Target", ""))
+            targets.append(posixpath.normpath(path).lstrip("/"))
+
+    if relations in archive.members:
+        for _ in archive.parse(relations, start, lambda _: None):
+            pass
+    return [target for target in targets if target in archive.members]
+
+
 def slide_lines(archive: Archive) -> Iterator[str]:
-    """The text of a presentation, slide by slide in their order; raises `Unreadable`."""
+    """The text of a presentation and its speaker notes, slide by slide in their order; raises
+    `Unreadable`."""
     for number, member in enumerate(slide_members(archive)[: limits.MAX_PAGES], 1):
         yield f"# Slide {number}"
         yield from slide_texts(archive, member)
+        notes = " ".join(slide_notes(archive, member))
+        if notes:
+            yield from (f"Notes: {notes}", "")

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from agentpost import extras
-from agentpost.extraction import Unreadable, limits
+from agentpost.extraction import Unreadable, encodings, limits
 from agentpost.extraction.html import visible_text
-from agentpost.extraction.office import Archive, slide_lines, word_lines
+from agentpost.extraction.office import Archive, check_old, slide_lines, word_lines
 from agentpost.extraction.pdf import read_pages
 from agentpost.extraction.workbook import is_workbook, text_lines
 
@@ -117,7 +117,7 @@ def _reader(path: Path, name: str, content_type: str) -> _Reader:
     if head.startswith(b"PK\x03\x04"):
         return _office
     if head.startswith(b"\xd0\xcf\x11\xe0"):
-        raise Unreadable(f"{name} is an old or encrypted Office file; save it as .docx or .xlsx")
+        check_old(path, name, ".docx or .xlsx")
     if suffix in ("html", "htm", "xhtml") or kind in ("text/html", "application/xhtml+xml"):
         check_installed(name, "an HTML file")
         return _html
@@ -138,30 +138,16 @@ def check_installed(name: str, kind: str) -> None:
 
 
 def decode(data: bytes, name: str, *, cut: bool = False) -> str:
-    """Decode text: a byte order mark decides, then UTF-8, then Windows-1252.
+    """Decode text (`encodings.detect`). ``cut`` says that the data may end within a character.
 
-    ``cut`` says that the data may end within a character. Raises `Unreadable` for bytes that are
-    no text at all.
+    Raises `Unreadable` for bytes that are no text at all.
     """
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if data.startswith(mark):
-            return data.decode(encoding, "replace")
-    sample = data[:4096]
-    zeros = sample[::2].count(0), sample[1::2].count(0)
-    if min(zeros) * 20 <= max(zeros) and max(zeros) * 4 > len(sample) >= 8:
-        # UTF-16 without a mark: every other byte of western text is zero.
-        return data.decode("utf-16-be" if zeros[0] > zeros[1] else "utf-16-le", "replace")
-    controls = sum(byte < 9 or 13 < byte < 27 for byte in sample)
-    if controls * 50 > len(sample):
-        raise Unreadable(f"{name} is not a text file")
+    encoding = encodings.detect(data, name)
     try:
-        return codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut)
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        decoder = codecs.getincrementaldecoder(encoding.name)(encoding.errors)
+        return decoder.decode(data, final=not cut)
+    except UnicodeDecodeError:  # beyond what was looked at
+        return data.decode(encoding.name, "replace")
 
 
 def _plain(path: Path, name: str, max_characters: int) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import base64
 import io
-import posixpath
 from typing import Any, Final
 
-from agentpost.extraction.office import Archive, Attributes, slide_members, slide_texts
+from agentpost.extraction.office import Archive, related, slide_members, slide_texts
 
 SLIDES_MAX: Final = 12
 LINES_MAX: Final = 8
@@ -30,7 +29,7 @@ def read(archive: Archive) -> dict[str, Any]:
     shown = []
     for member in members[:SLIDES_MAX]:
         lines = [line[:_LINE_CHARACTERS] for line in slide_texts(archive, member) if line]
-        pictures, charts = _related(archive, member)
+        pictures = related(archive, member, "image")
         shown.append(
             {
                 "title": lines[0] if lines else "",
@@ -38,34 +37,13 @@ def read(archive: Archive) -> dict[str, Any]:
                 "picture": next(
                     (made for each in pictures[:3] if (made := _small(archive, each))), None
                 ),
-                "charts": charts,
+                "charts": len(related(archive, member, "chart")),
             }
         )
     sheet = None
     if _THUMBNAIL in archive.members:
         sheet = _small(archive, _THUMBNAIL, _SHEET_SIDE, _SHEET_WIDTH_MIN)
     return {"slides": shown, "more": max(0, len(members) - SLIDES_MAX), "picture": sheet}
-
-
-def _related(archive: Archive, member: str) -> tuple[list[str], int]:
-    """The members of a slide's pictures, and how many charts it has."""
-    folder, _, name = member.rpartition("/")
-    relations = f"{folder}/_rels/{name}.rels"
-    pictures: list[str] = []
-    charts = 0
-
-    def start(tag: str, attributes: Attributes) -> None:
-        nonlocal charts
-        kind = attributes.get("Type", "").rpartition("/")[2]
-        target = posixpath.normpath(posixpath.join(folder, attributes.get("Target", "")))
-        if kind == "image" and target in archive.members:
-            pictures.append(target)
-        charts += kind == "chart"
-
-    if relations in archive.members:
-        for _ in archive.parse(relations, start, lambda _: None):
-            pass
-    return pictures, charts
 
 
 def _small(archive: Archive, member: str, side: int = _SIDE, width_min: int = 0) -> str | None:

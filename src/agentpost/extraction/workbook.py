@@ -24,7 +24,7 @@ WORKBOOK: Final = "xl/workbook.xml"
 
 _MAIN = names(
     "spreadsheetml/2006/main",
-    "workbookPr sheet si t rPh numFmt cellXfs xf row c v is mergeCell",
+    "workbookPr sheet si t rPh numFmt cellXfs xf row c v f is mergeCell comment",
 )
 _COLUMNS_MAX: Final = 16_384
 _FORMAT_CHARACTERS_MAX: Final = 255
@@ -59,12 +59,19 @@ class Workbook:
             yield row
 
     def numbered_rows(
-        self, sheet: Sheet, *, columns: int, characters: int, merged: list[str] | None = None
+        self,
+        sheet: Sheet,
+        *,
+        columns: int,
+        characters: int,
+        merged: list[str] | None = None,
+        formulas: set[int] | None = None,
     ) -> Iterator[tuple[int, list[Cell]]]:
         """Like `rows`, with the number that each row has in its sheet, counted from 1.
 
         ``merged`` is filled with the ranges of merged cells (``A2:A5``); a workbook lists them
-        behind the rows, so they are complete at the end.
+        behind the rows, so they are complete at the end. ``formulas`` is filled with the columns,
+        counted from 0, that have formulas without a stored value.
         """
         reader = _Rows(self._strings, self._dated, self._epoch_1904, columns, characters)
         for _ in self._archive.parse(
@@ -74,6 +81,8 @@ class Workbook:
             reader.rows.clear()
         if merged is not None:
             merged += reader.merged
+        if formulas is not None:
+            formulas |= reader.formulas
 
     def _targets(self) -> dict[str, tuple[str, str]]:
         """Kind and member of what the workbook refers to, by the id of the reference."""
@@ -204,6 +213,8 @@ class _Rows:
     ) -> None:  # fmt: skip
         self.rows: list[tuple[int, list[Cell]]] = []
         self.merged: list[str] = []
+        self.formulas: set[int] = set()
+        self._is_formula = False
         self._number = 0
         self._strings, self._dated, self._epoch_1904 = strings, dated, epoch_1904
         self._columns, self._characters = columns, characters
@@ -222,8 +233,11 @@ class _Rows:
             self._style = attributes.get("s", "")
             self._pieces.clear()
             self._length = 0
+            self._is_formula = False
             reference = attributes.get("r")
             self._column = self._column + 1 if reference is None else self._index(reference)
+        elif name == "f":
+            self._is_formula = True
         elif name == "rPh":
             self._reading_aid = True
         elif name == "row":
@@ -242,6 +256,8 @@ class _Rows:
                 row = self._row
                 row.extend([None] * (self._column + 1 - len(row)))
                 row[self._column] = self._value("".join(self._pieces))
+                if self._is_formula and not self._pieces:
+                    self.formulas.add(self._column)
         elif name == "row":
             if self._row:
                 self.rows.append((self._number, self._row))
@@ -321,6 +337,46 @@ def text_lines(archive: Archive) -> Iterator[str]:
                 break
             if any(value is not None for value in row):
                 yield "\t".join("" if value is None else str(value) for value in row)
+    comments = list(_comments(archive))
+    if comments:
+        yield from ("# Comments", *comments)
+
+
+def _comments(archive: Archive) -> Iterator[str]:
+    """The comments of a workbook with the cells that they belong to."""
+    for member in sorted(archive.members):
+        if member.startswith("xl/comments") and member.endswith(".xml"):
+            reader = _Comments()
+            for _ in archive.parse(member, reader.start, reader.end, reader.text):
+                pass
+            yield from reader.lines
+
+
+class _Comments:
+    """Collects the comments of a sheet."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._cell = ""
+        self._pieces: list[str] = []
+        self._typing = False
+        self._characters = 0
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        name = _MAIN.get(tag)
+        if name == "comment":
+            self._cell, self._pieces = attributes.get("ref", "")[:12], []
+        self._typing = name == "t"
+
+    def end(self, tag: str) -> None:
+        self._typing = False
+        if _MAIN.get(tag) == "comment":
+            self.lines.append(f"{self._cell}: {' '.join(''.join(self._pieces).split())}")
+
+    def text(self, data: str) -> None:
+        if self._typing and self._characters < limits.MAX_CHARACTERS:
+            self._characters += len(data)
+            self._pieces.append(data)
 
 
 def is_workbook(archive: Archive) -> bool:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 _OFFICE = frozenset(("word/document.xml", "ppt/presentation.xml", "content.xml"))
 _KINDS = {
     "data": ("csv", "tsv", "tab", "xlsx", "xlsm", "xls", "ods", "json", "jsonl", "ndjson"),
-    "image": ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff"),
+    "image": ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "avif"),
     "document": ("md", "markdown", "txt", "text", "html", "htm", "pdf", "docx", "pptx"),
 }
 _DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError)

@@ -179,6 +179,8 @@ def lacks(here: Surroundings, reading: Reading) -> None:
         understood = say(language, "not_understood", words=quoted(language, words))
         columns = say(language, "columns_are", table=table.name, columns=_columns(language, table))
         text = f"{understood} {columns}"
+    if table.notes:  # a column may be missing because it could not be read
+        text = f"{text}\n\n{details(language, (), (), table.notes)}"
     here.turn.ask(text)
 
 

@@ -16,11 +16,11 @@ from agentpost.agents.offline.understanding.conversation import Work
 
 _TABLES = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|json|jsonl|parquet)$", re.IGNORECASE)
 _SHEETS = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|parquet)$", re.IGNORECASE)
-_IMAGES = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
+_IMAGES = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?|avif)$", re.IGNORECASE)
 _UNUSABLE = ("video", "audio")
 _NAMED = re.compile(
     r"(?<![\w.-])[\w-][\w.-]{0,100}\.(?:csv|tsv|tab|xlsx?|xlsm|md|txt|pdf|docx?|html?|json|pptx|png"
-    r"|jpe?g|webp)\b",
+    r"|jpe?g|webp|avif)\b",
     re.IGNORECASE,
 )
 _NAMING = re.compile(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agentpost.agents.offline.data import words
@@ -68,6 +68,7 @@ _LAKHS = re.compile(r"\d{1,2}(?:,\d\d)*,\d{3}(?:\.\d*)?")
 _DECIMAL_COMMA = re.compile(r"\d,(\d{1,2}|\d{4,})$|\.\d{3},\d+$|^0,\d+$")
 _DECIMAL_POINT = re.compile(r"\d\.(\d{1,2}|\d{4,})$|,\d{3}\.\d+$|^0\.\d+$")
 _LETTERED = re.compile(r"\d{1,4}([A-Za-z])")
+_LETTER_INSIDE = re.compile(r"\d{1,6}[A-Z]\d{1,4}")  # 1e5 is how programs write numbers
 _THOUSANDS_POINT = re.compile(r"\d{1,3}(?:\.\d{3})+$")
 _CODE = re.compile(r"[+]?0\d+|\d{16,}")
 _ARABIC = str.maketrans("٠١٢٣٤٥٦٧٨٩٫٬", "0123456789.,")
@@ -83,6 +84,9 @@ class Format:
         kind: what they are.
         thousands: of numbers, the separator of thousands: ``,`` or ``.``.
         unit: what stands at every number: a currency, ``%``, ``kg``.
+        factors: what a number is multiplied with to be in ``unit``, by the unit that stands at it.
+            A number in another unit is no number of this column.
+        mixed: of texts, the units of numbers that cannot be added up.
         day_first: of dates like ``03/04/2025``.
         ambiguous: the cells do not tell whether the day comes first.
         years: numbers that are years.
@@ -94,12 +98,14 @@ class Format:
     kind: Kind
     thousands: str = ","
     unit: str | None = None
+    factors: Mapping[str, float] = field(default_factory=dict)
     day_first: bool = False
     ambiguous: bool = False
     years: bool = False
     codes: bool = False
     spaced: bool = False
     bad: float = 0.0
+    mixed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +115,11 @@ class Votes:
     comma: int = 0
     point: int = 0
     thousands_point: int = 0
+
+
+def is_currency(text: str) -> bool:
+    """Whether a cell is the sign or code of a currency."""
+    return text.strip().lower() in _CURRENCIES
 
 
 def is_missing(text: str) -> bool:
@@ -149,11 +160,19 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
             return found
     return _dates(filled, comma_elsewhere) or Format(
         Kind.TEXT,
-        codes=len(values) > 3 and all(re.fullmatch("[A-Z]{2}", value) for value in values),
+        codes=_may_have_na(values),
         spaced=any(re.search(r"\s\s|[\t\r\n]", value) for value in values),
     )
 
 
+def _may_have_na(values: Iterable[str]) -> bool:
+    """Whether NA is a code among codes of capitals (North America, Namibia) and no answer."""
+    said = {value.strip() for value in values} - {""}
+    is_answer = said <= {"YES", "NO", "NA", "Y", "N", "TRUE", "FALSE"}
+    return len(said) > 2 and not is_answer and all(_CAPITALS.fullmatch(value) for value in said)
+
+
+_CAPITALS = re.compile("[A-Z]{2,5}")
 _BOOLEANS = {"true": True, "false": False}
 _YEAR = re.compile(r"(1\d|20|21)\d\d(\.0)?")
 
@@ -170,24 +189,66 @@ def _numbers(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
     else:
         thousands = "." if comma_elsewhere else ","
     units: dict[str, int] = {}
-    fits = total = 0
+    total = sum(filled.values())
     for value, count in filled.items():
-        total += count
         parsed = parts(value, thousands)
         if parsed is not None:
-            fits += count
             units[parsed[1]] = units.get(parsed[1], 0) + count
+    fits = sum(units.values())
     if fits < total * ENOUGH:
         return None
-    unit, several = max(units, key=lambda u: units[u]), len([u for u in units if u]) > 1
-    if units[unit] < fits * ENOUGH and (several or unit not in ("%", *_CURRENCIES.values())):
+    given = {unit: count for unit, count in units.items() if unit}
+    if len(given) > 1:
+        return _of_several_units(units, total, thousands)
+    unit = next(iter(given), "")
+    if given and given[unit] < fits * ENOUGH and unit not in ("%", *_CURRENCIES.values()):
         unit = ""
     return Format(Kind.NUMBER, thousands, unit or None, bad=1 - fits / total)
 
 
+def _of_several_units(units: Mapping[str, int], total: int, thousands: str) -> Format:
+    """Numbers in several units: in one where they can be converted or nearly all are in it, else
+    texts, since a sum over them says nothing."""
+    unit = max((unit for unit in units if unit), key=lambda one: units[one])
+    factors = {one: factor for one in units if (factor := _factor(one, unit)) is not None}
+    if "" in units and set(factors) == {unit}:
+        factors[""] = 1.0
+    fits = sum(units[one] for one in factors)
+    if fits < total * ENOUGH:
+        return Format(Kind.TEXT, mixed=tuple(one for one in units if one))
+    return Format(Kind.NUMBER, thousands, unit, factors, bad=1 - fits / total)
+
+
+def _factor(unit: str, wanted: str) -> float | None:
+    """What a number in ``unit`` is multiplied with to be in ``wanted``; None where none fits."""
+    one, other = _SAME.get(unit.lower(), unit.lower()), _SAME.get(wanted.lower(), wanted.lower())
+    if one == other:
+        return 1.0
+    for measure in _MEASURES:
+        if one in measure and other in measure:
+            return measure[one] / measure[other]
+    return None
+
+
+_SAME = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy", "₹": "inr", "zł": "pln", "元": "cny"}
+_MEASURES: tuple[Mapping[str, float], ...] = (
+    {"mg": 1e-3, "g": 1.0, "kg": 1e3, "t": 1e6},
+    {"ml": 1e-3, "cl": 1e-2, "dl": 1e-1, "l": 1.0, "hl": 1e2},
+    {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "km": 1e3},
+    {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hrs": 3600.0},
+    {"wh": 1.0, "kwh": 1e3, "mwh": 1e6},
+    {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
+)
+"""The units of one measure, each in its base unit."""
+
+
 def _are_codes(filled: Iterable[str]) -> bool:
-    """Whether cells are names like 7A and 7B, in which a letter is neither unit nor scale."""
-    found = [_LETTERED.fullmatch(value.strip()) for value in filled]
+    """Whether cells are names like 7A and 7B, or 12E3, in which a letter is neither unit nor scale
+    nor a power of ten."""
+    filled = [value.strip() for value in filled]
+    if all(_LETTER_INSIDE.fullmatch(value) for value in filled):
+        return True
+    found = [_LETTERED.fullmatch(value) for value in filled]
     letters = {m[1].upper() for m in found if m}
     return all(found) and (len(letters) > 1 or letters == {"B"}) and not letters <= {"K", "M"}
 
@@ -251,7 +312,10 @@ def number(text: str, form: Format) -> float | None:
     if is_missing(text):
         return None
     found = parts(text, form.thousands)
-    return found[0] if found else None
+    if found is None or not form.factors:
+        return found[0] if found else None
+    factor = form.factors.get(found[1])
+    return None if factor is None else found[0] * factor
 
 
 # Dates

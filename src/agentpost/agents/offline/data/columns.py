@@ -26,7 +26,10 @@ def described(
     unit = form.unit or unit
     common: dict[str, Any] = {"distinct": distinct, "missing": rows - filled}
     if form.kind is Kind.DATE:
-        return Column(name, label, Kind.DATE, Role.TIME, **common, **_dates(db, relation, field))
+        dates = _dates(db, relation, field)
+        if form.years:
+            dates["grain"] = Grain.YEAR
+        return Column(name, label, Kind.DATE, Role.TIME, **common, **dates)
     if form.kind is Kind.NUMBER:
         low, high, whole = _one(
             db,

@@ -10,14 +10,14 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agentpost.agents.offline.data import limits
 from agentpost.agents.offline.data.noting import Note
-from agentpost.extraction import Unreadable
+from agentpost.extraction import Unreadable, encodings
+from agentpost.extraction.encodings import SAMPLE_BYTES, Encoding
 
-SAMPLE_BYTES = 256 * 1024
 DELIMITERS = ",;\t|"
 _FURTHER = "\x01"
 
@@ -46,49 +46,13 @@ class Grid:
     skip: int = 0
 
 
-def sample(path: Path, name: str) -> tuple[str, str]:
+def sample(path: Path, name: str) -> tuple[str, Encoding]:
     """The beginning of a text file, and its encoding. Raises `Unreadable` for no text."""
     with path.open("rb") as file:
         data = file.read(SAMPLE_BYTES)
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if data.startswith(mark):
-            return data.decode(encoding, "ignore"), encoding
-    zeros = data[0:4096:2].count(0), data[1:4096:2].count(0)
-    if min(zeros) * 20 <= max(zeros) and max(zeros) * 4 > len(data[:4096]) >= 8:
-        encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
-        return data.decode(encoding, "ignore"), encoding
-    begin = data[:65_536]
-    controls = sum(0 < byte < 9 or 13 < byte < 27 for byte in begin)
-    # Programs leave single zeros in the tables they export; a file of many is none.
-    if controls * 50 > len(begin) or begin.count(0) * 10 > len(begin):
-        raise Unreadable(f"{name} is not a text file")
-    try:
-        return codecs.getincrementaldecoder("utf-8")().decode(data, final=False), "utf-8"
-    except UnicodeDecodeError:
-        encoding = _eight_bits(data)
-        return data.decode(encoding, "replace"), encoding
-
-
-def _eight_bits(data: bytes) -> str:
-    """The encoding of text that is not Unicode. Chinese comes in pairs of high bytes, of which
-    nearly all begin in the range of the common characters; western letters stand alone."""
-    try:
-        codecs.getincrementaldecoder("gb18030")().decode(data, final=False)
-    except UnicodeDecodeError:
-        return "cp1252"
-    pairs = common = at = 0
-    while at < len(data) - 1:
-        if data[at] < 0x80:
-            at += 1
-            continue
-        pairs += 1
-        common += 0xB0 <= data[at] <= 0xD7 and data[at + 1] >= 0xA1
-        at += 2
-    return "gb18030" if pairs and common >= 0.7 * pairs else "cp1252"
+    encoding = encodings.detect(data, name, zeros_allowed=True)
+    decoder = codecs.getincrementaldecoder(encoding.name)(encoding.errors)
+    return decoder.decode(data, final=False), encoding
 
 
 def find_delimiter(text: str) -> tuple[str, float]:
@@ -125,7 +89,7 @@ def grid(path: Path, name: str, folder: Path) -> Grid:
     said = first.strip().lower()
     skip = 1 if said.startswith("sep=") and len(first.strip("\r\n")) == 5 else 0
     delimiter = first[4] if skip else find_delimiter(text)[0]
-    plain = encoding == "utf-8" and not skip and "\0" not in text
+    plain = encoding == Encoding("utf-8") and not skip and "\0" not in text
     lone_returns = "\r" in text.replace("\r\n", "")
     width = max((len(row) for row in _sampled(text, delimiter)), default=0)
     found = Grid(name, path, delimiter, width, delimiter == ";", exact=False)
@@ -152,24 +116,28 @@ def _sampled(text: str, delimiter: str) -> Iterator[list[str]]:
         return
 
 
-def cleaned(found: Grid, folder: Path, encoding: str = "", skip: int = 0) -> Grid:
+def cleaned(found: Grid, folder: Path, encoding: Encoding | None = None, skip: int = 0) -> Grid:
     """The grid copied row by row with the standard reader, which forgives more than the database.
     Raises `Unreadable`."""
     encoding = encoding or sample(found.path, found.name)[1]
     try:
         return _copied(found, folder, encoding, skip)
-    except UnicodeDecodeError:
-        return _copied(found, folder, "cp1252", skip)
+    except UnicodeDecodeError as error:  # beyond the sample
+        elsewhere = encodings.detect(error.object, found.name, zeros_allowed=True)
+        return _copied(found, folder, replace(elsewhere, errors="replace", is_guess=True), skip)
 
 
-def _copied(found: Grid, folder: Path, encoding: str, skip: int) -> Grid:
-    lenient = "strict" if encoding.startswith("utf-8") else "replace"
-    with found.path.open(encoding=encoding, errors=lenient, newline="") as file:
+def _copied(found: Grid, folder: Path, encoding: Encoding, skip: int) -> Grid:
+    with found.path.open(encoding=encoding.name, errors=encoding.errors, newline="") as file:
         lines = _Lines(file, found.name)
         for _ in range(skip):
             next(lines, None)
         try:
             said: list[Note] = []
+            if encoding.is_guess:
+                said.append(
+                    ("encoding", {"encoding": encoding.name.upper().replace("WINDOWS", "Windows")})
+                )
             made = written(_rows(lines, found.delimiter, said), found.name, folder)
         except csv.Error as error:
             raise Unreadable(f"{found.name} is not a valid CSV file ({error})") from error

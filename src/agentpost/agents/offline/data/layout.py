@@ -60,7 +60,11 @@ def find(head: Sequence[Row]) -> Layout:
     """The layout of a grid by its first rows, none of which is empty."""
     filled = [sum(not blank(cell) for cell in row) for row in head]
     width = max(Counter(filled).items(), key=lambda item: (item[1], item[0]))[0]
-    first = next(i for i, count in enumerate(filled) if count >= max(1, width - (width > 3)))
+    first = next(
+        i
+        for i, count in enumerate(filled)
+        if count >= max(1, width - (width > 3)) or (width > 1 and _lacks_the_first(head[i], width))
+    )
     # A heading over groups of columns has fewer cells than the table, but more than a title.
     if first > 0 and _is_group_line(head, first - 1, first):
         first -= 1
@@ -74,10 +78,25 @@ def find(head: Sequence[Row]) -> Layout:
     else:
         layout.names = _joined([_padded(head[first + i], columns) for i in range(lines)])
     layout.first = first + lines
+    is_numbered = bool(lines) and not layout.names[0] and _is_index(head[layout.first :])
     layout.names = _unique(layout)
+    if is_numbered:
+        layout.names[0] = ""
     if lines:
         layout.periods = _periods(layout, head[layout.first :])
     return layout
+
+
+def _lacks_the_first(row: Row, width: int) -> bool:
+    """Whether only the first cell of a row of names is empty, as above numbers of rows."""
+    return len(row) >= width and blank(row[0]) and not any(blank(cell) for cell in row[1:width])
+
+
+def _is_index(body: Sequence[Row]) -> bool:
+    """Whether the first column only numbers the rows, as the index that programs write."""
+    numbers = [(row[0] or "").strip() for row in body if row]
+    begin = 0 if numbers[:1] == ["0"] else 1
+    return numbers == [str(begin + at) for at in range(len(numbers))] and len(numbers) > 1
 
 
 def _title(rows: Sequence[Row]) -> str:

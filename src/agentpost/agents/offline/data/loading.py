@@ -94,7 +94,6 @@ class _Loader:
         except duckdb.Error:
             if grid.exact:
                 raise
-            self._db.execute(f"drop table if exists {self._raw}")
             grid = delimited.cleaned(grid, self._folder)
             self._read_csv(grid)
         return grid
@@ -105,8 +104,8 @@ class _Loader:
         self._width = grid.width
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(grid.width))
         self._db.execute(
-            f"create table {self._raw} as from read_csv(?, auto_detect=false, delim=?, quote='\"',"
-            f" escape='\"', header=false, columns={{{columns}}}, null_padding=true,"
+            f"create or replace table {self._raw} as from read_csv(?, auto_detect=false, delim=?,"
+            f" quote='\"', escape='\"', header=false, columns={{{columns}}}, null_padding=true,"
             f" max_line_size=?, strict_mode=true, parallel=false)",
             [str(grid.path), grid.delimiter, limits.ROW_CHARACTERS * 4],
         )
@@ -174,12 +173,12 @@ class _Loader:
 
     def _unpivoted(self, found: layout.Layout) -> tuple[str, list[tuple[str, str]]]:
         """The relation to type, with the field and name of each of its columns."""
-        names = [(f"c{i}", name) for i, name in enumerate(found.names)]
+        names = [(f"c{i}", name) for i, name in enumerate(found.names) if name]
         periods = found.periods
         if periods is None:
             return self._raw, names
         moved = {index for index, _, _ in periods.columns} | set(periods.left_out)
-        kept = [(field, name) for i, (field, name) in enumerate(names) if i not in moved]
+        kept = [(field, name) for field, name in names if int(field[1:]) not in moved]
         pieces: list[str] = []
         for period in dict.fromkeys(said for _, said, _ in periods.columns):
             at = {value: index for index, said, value in periods.columns if said == period}
@@ -278,6 +277,10 @@ class _Loader:
             self._note(f"bad_{form.kind}", share=share, name=name)
         if form.ambiguous:
             self._note("month_first", name=name)
+        if form.mixed:
+            self._note("units", name=name, units=", ".join(form.mixed[:5]))
+        if len(set(form.factors.values())) > 1:
+            self._note("converted", name=name, unit=form.unit)
 
     def _note(self, key: str, **values: object) -> None:
         self._notes.append((key, values))

@@ -105,7 +105,7 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
         return Role.TIME
     if kind is Kind.BOOLEAN:
         return Role.CATEGORY
-    identifying = words.names(name, "identifier")
+    identifying = words.names(name, "identifier") or _ends_as_number(name)
     if kind is Kind.TEXT:
         return _of_text(identifying, facts)
     if unit in ("%", "‰", "°C", "°F", "℃", "℉"):
@@ -119,6 +119,16 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
     if not facts.whole and facts.lowest >= 0 and facts.highest <= 1 and facts.rows > 3:
         return Role.RATE
     return Role.AMOUNT
+
+
+def _ends_as_number(name: str) -> bool:
+    """Whether a name ends as "invoice number", "Rechnungsnr" and "numéro client" do; the "number of
+    rooms" is an amount."""
+    said = words.tokens(name)
+    last = said[-1] if said else ""
+    return (len(said) > 1 and last in ("number", "numbers", "nummer", "número", "numéro")) or (
+        len(last) > 4 and last.endswith(("nummer", "nr", "kennung"))
+    )
 
 
 def _is_rate(name: str) -> bool:

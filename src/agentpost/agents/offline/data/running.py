@@ -11,16 +11,18 @@ import msgspec
 from agentpost.agents import JobFailed
 from agentpost.agents.offline.data import limits, sequences, wording
 from agentpost.agents.offline.data import words as words_of_tables
+from agentpost.agents.offline.data.cells import is_currency
 from agentpost.agents.offline.data.coverage import TOLERANCE, coverage
 from agentpost.agents.offline.data.ends import resolved
 from agentpost.agents.offline.data.loading import Loaded
-from agentpost.agents.offline.data.model import Cell, Column, Kind, Result
+from agentpost.agents.offline.data.model import Cell, Column, Kind, Result, Table
 from agentpost.agents.offline.data.sql import Compiler, averaged, axes
 from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
     Grain,
     Measure,
+    Op,
     Order,
     Query,
 )
@@ -64,6 +66,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
         for day, grain in left_out
     ]
     left = counted - sum(row[-1] for row in rows) if query.groups or query.time else 0
+    notes += _mixed_currencies(loaded.table, query, words)
     among = any(m.derived in (Derived.SHARE, Derived.RANK) for m in query.measures)
     among = among and any(f.column in query.groups for f in query.filters)
     if left > 0 and not among and not query.having:
@@ -88,15 +91,33 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     if len(made) > limits.ROWS_RETURNED:
         notes.append(words["rows_cut"].format(count=limits.ROWS_RETURNED, all=len(made)))
         made = made[: limits.ROWS_RETURNED]
-    cells = [tuple(_cell(value) for value in row) for row in made]
+    shown = [tuple(_cell(value) for value in row) for row in made]
     if any(isinstance(v, float) and not abs(v) <= _LARGEST for row in made for v in row):
         notes.append(words["too_large"])
     result = Result(
-        query, header(query), tuple(cells), counted, notes=tuple(notes),
+        query, header(query), tuple(shown), counted, notes=tuple(notes),
         partial=tuple(day.isoformat() for day in partial),
     )  # fmt: skip
     reading = wording.reading(loaded.table, result, language)
     return msgspec.structs.replace(result, reading=reading)
+
+
+def _mixed_currencies(table: Table, query: Query, texts: Mapping[str, Any]) -> list[str]:
+    """A note where amounts are computed over several currencies, told by a column beside them."""
+    by_name = {column.name: column for column in table.columns}
+    measured = [by_name[m.column] for m in query.measures if m.column in by_name]
+    if not any(
+        one.unit is None and not words_of_tables.names(one.name, "pieces") for one in measured
+    ):
+        return []
+    for column in table.columns:
+        codes = [value for value in column.values if is_currency(value)]
+        if len(codes) < 2 or len(codes) < len(column.values) or column.name in query.groups:
+            continue
+        kept = [f.values for f in query.filters if f.column == column.name and f.op is Op.IS]
+        if not any(len(values) == 1 for values in kept):
+            return [texts["currencies"].format(codes=", ".join(codes[:5]), name=column.label)]
+    return []
 
 
 def _along(

@@ -26,6 +26,7 @@ _WITHOUT = frozenset(
         "jpg",
         "jpeg",
         "webp",
+        "avif",
         "gif",
         "bmp",
         "tiff",
@@ -115,7 +116,7 @@ class _Finder:
             if path.stat().st_size > limits.JSON_BYTES:
                 most = limits.JSON_BYTES // 2**20
                 raise Unreadable(f"{name} is larger than {most} MB, the most for a JSON file")
-            text = path.read_text(encoding, errors="replace").lstrip("\ufeff")
+            text = path.read_text(encoding.name, errors="replace").lstrip("\ufeff")
             try:
                 for grid in structured.of_json(text, name, self._folder):
                     yield Source(self._file.id, grid)
@@ -223,7 +224,11 @@ def _is_data(member: zipfile.ZipInfo) -> bool:
 
 
 def _is_picture(head: bytes) -> bool:
-    return head.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM")) or head[8:12] == b"WEBP"
+    return (
+        head.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM"))
+        or head[8:12] == b"WEBP"
+        or head[4:12] in (b"ftypavif", b"ftypavis")
+    )
 
 
 def _commas(sample: str) -> bool:

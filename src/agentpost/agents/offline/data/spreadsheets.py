@@ -7,20 +7,24 @@ read by one.
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from agentpost.agents.offline.data import limits
 from agentpost.agents.offline.data.delimited import Grid, written
 from agentpost.extraction import Unreadable
-from agentpost.extraction.office import Archive, Attributes
+from agentpost.extraction.office import Archive, Attributes, check_old
 from agentpost.extraction.workbook import Workbook
 
 _RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})")
 _FILLED_CELLS: Final = 200_000
+_HEADING_ROWS: Final = 10
+_HEADINGS: Final = 5
 
 
 def of_workbook(archive: Archive, folder: Path) -> Iterator[Grid]:
@@ -29,12 +33,29 @@ def of_workbook(archive: Archive, folder: Path) -> Iterator[Grid]:
     for sheet in workbook.sheets[: limits.TABLES]:
         merged: list[str] = []
         numbers: list[int] = []
+        formulas: set[int] = set()
         rows = workbook.numbered_rows(
-            sheet, columns=limits.COLUMNS + 1, characters=limits.CELL_CHARACTERS + 1, merged=merged
+            sheet,
+            columns=limits.COLUMNS + 1,
+            characters=limits.CELL_CHARACTERS + 1,
+            merged=merged,
+            formulas=formulas,
         )
-        made = written(_counted(rows, numbers), _named(archive.name, sheet.title), folder)
-        if made.width:
-            yield _filled(made, numbers, merged, folder)
+        grid = written(_counted(rows, numbers), _named(archive.name, sheet.title), folder)
+        if formulas:
+            names = ", ".join(_headings(grid, sorted(formulas)))
+            grid.notes.append(("formulas", {"names": names}))
+        if grid.width:
+            yield _filled(grid, numbers, merged, folder)
+
+
+def _headings(grid: Grid, columns: Sequence[int]) -> Iterator[str]:
+    """What stands first in each column, or its letter: a column of formulas has nothing else."""
+    with grid.path.open(encoding="utf-8", newline="") as file:
+        rows = list(islice(csv.reader(file), _HEADING_ROWS))
+    for column in columns[:_HEADINGS]:
+        cells = [row[column] for row in rows if column < len(row) and row[column].strip()]
+        yield cells[0] if cells else f"column {column + 1}"
 
 
 def _named(name: str, title: str) -> str:
@@ -68,8 +89,6 @@ def _filled(grid: Grid, numbers: list[int], merged: list[str], folder: Path) -> 
                 wanted.setdefault(place[number], {})[column] = place[first]
     if not wanted:
         return grid
-    import csv
-
     values: dict[tuple[int, int], str] = {}
     sources = {(source, column) for row in wanted.values() for column, source in row.items()}
 
@@ -223,8 +242,8 @@ def of_old_workbook(path: Path, name: str, folder: Path) -> Iterator[Grid]:
         workbook = python_calamine.load_workbook(path)
     except python_calamine.PasswordError as error:
         raise Unreadable(f"{name} is protected by a password") from error
-    except python_calamine.CalamineError as error:
-        raise Unreadable(f"{name} is an old Office file without sheets, or damaged") from error
+    except python_calamine.CalamineError:
+        check_old(path, name, ".xlsx; it has no sheets, or is damaged")
     for title in workbook.sheet_names[: limits.TABLES]:
         try:
             sheet = workbook.get_sheet_by_name(title)

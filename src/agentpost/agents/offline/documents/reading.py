@@ -9,7 +9,7 @@ from agentpost.agents.offline.documents import lines, pages, printed, slides
 from agentpost.agents.offline.documents.model import Block, BlockKind, Document
 from agentpost.extraction import limits
 from agentpost.extraction.html import visible_text
-from agentpost.extraction.office import Archive, word_lines
+from agentpost.extraction.office import Archive, check_old, word_lines
 from agentpost.extraction.reading import beginning, decode, only_unreadable
 from agentpost.extraction.workbook import is_workbook
 
@@ -35,9 +35,7 @@ def read_path(path: Path, name: str) -> Document:
         if head.startswith(b"PK\x03\x04"):
             return _office(path, name)
         if head.startswith(b"\xd0\xcf\x11\xe0"):
-            raise Unreadable(
-                f"{name} is an old or encrypted Office file; save it as .docx or .pptx"
-            )
+            check_old(path, name, ".docx or .pptx")
         return _text(path, name)
 
 

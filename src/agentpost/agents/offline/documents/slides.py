@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from agentpost.agents.offline.documents.model import Block, BlockKind
 from agentpost.extraction import limits
-from agentpost.extraction.office import Archive, Attributes, names
+from agentpost.extraction.office import Archive, Attributes, names, slide_members, slide_notes
 
 _DRAWING = names("drawingml/2006/main", "p t tbl tr tc br")
 _SLIDE = names("presentationml/2006/main", "sp ph")
@@ -72,10 +72,10 @@ class _Slide:
 
 def blocks(archive: Archive) -> Iterator[Block]:
     """The blocks of a presentation, slide by slide; raises `Unreadable`."""
-    members = [m for m in archive.members if m.startswith("ppt/slides/slide")]
-    members.sort(key=lambda m: (int("".join(c for c in m[-12:] if c in "0123456789") or 0), m))
-    for number, member in enumerate(members[: limits.MAX_PAGES], 1):
+    for number, member in enumerate(slide_members(archive)[: limits.MAX_PAGES], 1):
         slide = _Slide(f"slide {number}")
         for _ in archive.parse(member, slide.start, slide.end, slide.text):
             yield from slide.blocks
             slide.blocks.clear()
+        for note in slide_notes(archive, member):
+            yield Block(BlockKind.PARAGRAPH, note, place=f"slide {number}, notes")

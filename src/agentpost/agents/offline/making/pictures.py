@@ -18,7 +18,7 @@ MOST_PIXELS = 60_000_000
 MOST_SIDE = 30_000
 _TELLING = (0x010F, 0x0110, 0x0132, 0x8825, 0x9003, 0xA430, 0xA431)
 """Tags of maker, model, times, place, owner and serial number."""
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 
 
 def size_of(path: Path, name: str) -> tuple[int, int]:

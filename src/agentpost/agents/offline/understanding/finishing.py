@@ -230,6 +230,8 @@ def _growth_grain(draft: Draft) -> Grain:
 def _fitting_grain(draft: Draft) -> Grain:
     """The finest grain of at most about 60 points, not finer than the data is."""
     column = draft.column(draft.time or "")
+    if column.grain is Grain.YEAR:
+        return Grain.YEAR
     first, last = day_of(column.first), day_of(column.last)
     if first is None or last is None:
         return Grain.MONTH

@@ -80,7 +80,9 @@ def _longest(
     text: str, said: Sequence[Token], at: int, words: Lexicon, names: Names | None
 ) -> tuple[list[Segment], int]:
     first = said[at]
-    if first.kind in ("file", "date", "hex", "size", "part"):
+    if first.kind in ("file", "date", "hex", "size") or (
+        first.kind == "part" and not _begins_name(said[at:], words, names)
+    ):
         return [_plain(first)], 1
     limit = max(words.longest, names.longest if names else 1)
     for size in range(min(limit, len(said) - at), 0, -1):
@@ -101,6 +103,18 @@ def _longest(
     if first.kind == "word":
         return _unknown_word(first, words, names), 1
     return [_plain(first)], 1
+
+
+def _begins_name(said: Sequence[Token], words: Lexicon, names: Names | None) -> bool:
+    """Whether a part of a year begins the name of a column: "Q1 Actual"."""
+    if names is None:
+        return False
+    keys = tuple(words.key(token.text) for token in said[: names.longest])
+    plain = tuple(folded(token.text) for token in said[: names.longest])
+    return any(
+        keys[:size] in names.columns or plain[:size] in names.columns
+        for size in range(2, len(keys) + 1)
+    )
 
 
 def _spellings(span: Sequence[Token], words: Lexicon) -> Iterable[tuple[bool, tuple[str, ...]]]:

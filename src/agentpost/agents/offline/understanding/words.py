@@ -22,7 +22,7 @@ WISH_CHARACTERS: Final = 1_500
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff"
 _TOKEN: Final = re.compile(
     rf"(?P<file>[\w-][\w.-]{{0,80}}\.(?:csv|tsv|tab|xlsx?|xlsm|md|txt|pdf|docx?|html?|json|pptx|png"
-    rf"|jpe?g|webp|gif|zip)\b)"
+    rf"|jpe?g|webp|avif|gif|zip)\b)"
     rf"|(?P<date>\b\d{{4}}-\d{{1,2}}(?:-\d{{1,2}})?\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}\b)"
     rf"|(?P<hex>#[0-9a-fA-F]{{6}}\b)"
     rf"|(?P<size>\b\d{{2,7}} ?[x×*] ?\d{{2,7}}\b)"
