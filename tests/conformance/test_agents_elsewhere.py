@@ -99,6 +99,69 @@ def test_it_asks_and_uses_the_answer(caller: Caller, kind: str) -> None:
     assert "blue" in said(done)
 
 
+SURVEY = {"colour": "blue", "many": "three", "'Ann'": "No", "'Bob'": "yes"}
+CHOICES = {"blue": ["Red", "Blue"], "No": ["Yes", "No"], "yes": ["Yes", "No"]}
+
+
+def test_each_of_several_questions_gets_its_own_answer(caller: Caller, server: AgentServer) -> None:
+    """Each gets its own answer, with a crash of the server between the third and the fourth. A
+    graph's interrupts come in an order of LangGraph's, the others in that of the model."""
+    names = [f"several-{name}" for name in FRAMEWORKS]
+    texts = dict.fromkeys(names, "survey")
+    questions: dict[str, list[str]] = {name: [] for name in names}
+    for number in range(len(SURVEY) + 1):
+        if number == len(SURVEY):
+            server.kill()
+            server.start()
+        sent = {name: caller.send(texts[name], conversation=f"{name}/survey") for name in names}
+        done = {name: caller.final(sent[name]["id"]) for name in names}
+        for name in names if number < len(SURVEY) else ():
+            assert done[name]["status"] == "needs_input", (name, done[name])
+            question = done[name]["question"]
+            (texts[name],) = (text for part, text in SURVEY.items() if part in question)
+            choices = done[name].get("answer_format", {}).get("choices")
+            assert choices == CHOICES.get(texts[name]), (name, done[name])
+            assert "pay(" in question or texts[name] in ("blue", "three")
+            questions[name].append(texts[name])
+    for name in names:
+        assert said(done[name]) == "Blue | No | paid Bob | reserved | three", name
+        assert sorted(questions[name]) == sorted(SURVEY.values())
+    assert count(server, "several.reserve") == count(server, "several.paid.Bob") == len(names)
+    assert count(server, "several.paid.Ann") == 0
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_an_approval_is_for_one_call(caller: Caller, server: AgentServer, name: str) -> None:
+    """The model calls the same tool again, even with the same id and arguments; and a run that has
+    failed does not use its approvals once more."""
+    before, talk = count(server, "several.paid.Ann"), f"several-{name}/twice"
+    for text in ("twice", "yes"):
+        asked = caller.final(caller.send(text, conversation=talk)["id"])
+        assert "pay(to='Ann')" in asked["question"], (name, asked)
+    assert "No" in said(caller.final(caller.send("No", conversation=talk)["id"]))
+    assert count(server, "several.paid.Ann") - before == 1
+
+    before, talk = count(server, "several.paid.Bob"), f"several-{name}/risky"
+    for text in ("risky", "yes"):
+        asked = caller.final(caller.send(text, conversation=talk)["id"])
+        assert asked["status"] == "needs_input", (name, asked)
+    failed = caller.final(caller.send("yes", conversation=talk)["id"])
+    assert (failed["status"], "Eve takes no money." in said(failed)) == ("failed", True)
+    paid = count(server, "several.paid.Bob") - before
+    again = caller.final(caller.send("yes", conversation=talk)["id"])
+    assert "pay(to='Bob')" in again["question"]
+    assert paid == count(server, "several.paid.Bob") - before <= 1
+
+
+@pytest.mark.skipif(IN_PROCESSES, reason="a model alone runs in the server")
+def test_a_model_alone_asks_one_thing_after_the_other(caller: Caller) -> None:
+    for text, question in (("several", "Which colour?"), ("blue", "How many?")):
+        asked = caller.final(caller.send(text, conversation="llm/several")["id"])
+        assert (asked["status"], asked["question"]) == ("needs_input", question)
+    done = caller.final(caller.send("three", conversation="llm/several")["id"])
+    assert said(done) == "You said: several. Found: blue, reserved, three."
+
+
 def test_it_starts_work_that_writes_a_file(caller: Caller, kind: str) -> None:
     done = caller.final(caller.send("draw it", conversation=f"{kind}/draw")["id"])
     assert done["status"] == "completed"

@@ -148,13 +148,13 @@ async def test_wrong_arguments_are_told_to_the_model(stub: OpenAIStub, broken: s
 async def test_a_question_with_choices(stub: OpenAIStub) -> None:
     stub.tell(Calls([("ask_user", '{"question": "Which?", "choices": ["Red", "Blue"]}')]))
     done, _ = await ask(stub)
-    assert (done.question, done.choices) == ("Which?", ["Red", "Blue"])
+    assert [(q.text, q.choices) for q in done.questions] == [("Which?", ("Red", "Blue"))]
 
 
 async def test_choices_that_no_question_may_have_are_left_out(stub: OpenAIStub) -> None:
     stub.tell(Calls([("ask_user", '{"question": "Which?", "choices": ["Red", "red"]}')]))
     done, _ = await ask(stub)
-    assert (done.question, done.choices) == ("Which?", None)
+    assert [(q.text, q.choices) for q in done.questions] == [("Which?", None)]
 
 
 async def test_a_refusal_is_an_answer(stub: OpenAIStub) -> None:
@@ -267,7 +267,7 @@ async def test_a_result_that_never_fits_is_told(stub: OpenAIStub) -> None:
 async def test_a_question_comes_before_a_result(stub: OpenAIStub) -> None:
     stub.tell(Calls([("ask_user", '{"question": "Which?"}')]))
     done, _ = await ask(stub, given={"schema": ORDER})
-    assert (done.question, done.output) == ("Which?", NO_OUTPUT)
+    assert ([q.text for q in done.questions], done.output) == (["Which?"], NO_OUTPUT)
 
 
 async def test_a_conversation_that_is_too_long_is_sent_once_more_by_half(stub: OpenAIStub) -> None:

@@ -40,6 +40,14 @@ def decide(kind: str, users: Sequence[str], results: Sequence[str]) -> str | Cal
     return decided(kind, users, results)
 
 
+SEVERAL = [
+    Call("ask_user", {"question": "Which colour?"}),
+    Call("reserve", {}),
+    Call("ask_user", {"question": "How many?"}),
+]
+"""What the model wants at once after the word "several"."""
+
+
 def decided(kind: str, users: Sequence[str], results: Sequence[str]) -> str | Call:
     """As `decide`, without a trace: for a model outside of the server."""
     word = users[-1].partition(" ")[0]

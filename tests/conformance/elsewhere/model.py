@@ -28,6 +28,8 @@ class Model:
 
     def answer(self, request: Request) -> Reply:
         users, results = users_and_results(request)
+        if users[-1] == "several" and not results:
+            return Calls([(call.name, json.dumps(call.args)) for call in brain.SEVERAL])
         decided = brain.decided("llm", users, results)
         self._leave(f"llm.model.{users[-1].partition(' ')[0]}.{len(results)}")
         if isinstance(decided, brain.Call):

@@ -18,6 +18,7 @@ from agentpost.bootstrap import surroundings, way_out
 from agentpost.settings import load_settings
 from tests.conformance.elsewhere import (
     brain,
+    several,
     with_langgraph,
     with_openai_agents,
     with_pydantic_ai,
@@ -75,6 +76,9 @@ AGENTS = {
     "pydantic-ai": framework(with_pydantic_ai.agent),
     "langgraph": framework(with_langgraph.graph),
     "openai-agents": framework(with_openai_agents.agent),
+    "several-pydantic-ai": framework(several.pydantic_ai, "several-pydantic-ai"),
+    "several-langgraph": framework(several.langgraph, "several-langgraph"),
+    "several-openai-agents": framework(several.openai_agents, "several-openai-agents"),
 }
 if os.environ.get("TEST_AGENT_PROCESSES", "0") == "0":  # none of these runs in an agent process
     AGENTS |= {

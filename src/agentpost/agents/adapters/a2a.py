@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 
 from agentpost.agents.adapters import conversing
 from agentpost.agents.adapters.bound import bind
-from agentpost.agents.adapters.conversing import Outcome, RunInput
+from agentpost.agents.adapters.conversing import Outcome, Question, RunInput
 from agentpost.agents.adapters.current import current
 from agentpost.agents.adapters.recording import Charge, Recorder, Usage
 from agentpost.agents.adapters.surroundings import Surroundings
@@ -77,12 +77,13 @@ class A2A:
         sent = cast("_Object", await recorder.model("send", partial(self._send, message)))
         context = sent["context"]
         if "text" in sent:
-            return Outcome(sent["text"], None, {"context": context})
+            return Outcome(sent["text"], {"context": context})
         task = sent["task"]
         done = cast("_Object", await recorder.tool("follow", task, partial(self._follow, task)))
         if done["question"] is not None:
-            return Outcome(done["text"], done["question"], {"context": context, "task": task})
-        return Outcome(done["text"], None, {"context": context})
+            memory: Json = {"context": context, "task": task}
+            return Outcome(done["text"], memory, [Question(task, done["question"])])
+        return Outcome(done["text"], {"context": context})
 
     # --- steps ------------------------------------------------------------------------------------
     async def _send(self, message: _Object) -> tuple[Json, Usage]:

@@ -2,14 +2,17 @@
 
 The memory of a conversation is what the framework itself needs to go on. It is kept in the turn's
 state when the run ended there, else in that of the work; the newer one counts.
+
+A run may end with several questions. They are asked one after the other, a turn for each; the
+answers are kept in the turn's state, and the run goes on when it has an answer to each.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final, Protocol, cast
 from zoneinfo import ZoneInfo
 
 from agentpost.agents.adapters.bound import bound
@@ -22,6 +25,7 @@ from agentpost.agents.adapters.recording import (
 )
 from agentpost.agents.answers import OutputInvalid
 from agentpost.agents.base import File, Job, JobFailed, Json, Turn
+from agentpost.domain.answers import checked_choices, chosen
 from agentpost.extraction import Unreadable
 
 MEMORY_BYTES_MAX: Final = 400_000
@@ -33,6 +37,7 @@ TIME_ZONE: Final = "timezone"
 """The caller's label of a message that names the user's time zone, such as Europe/Berlin."""
 APPROVAL: Final = ("Yes", "No")
 """The choices of a question whether a tool may be called. Any other text is a no with a reason."""
+_YES: Final = frozenset({"yes", "y", "ok", "okay", "approve", "approved", "true", "go ahead"})
 _REPAIR: Final = "That does not fit what is asked for. Give it again, without these faults:\n{}"
 _KEY: Final = "conversation"
 
@@ -42,19 +47,39 @@ NO_OUTPUT: Final[Any] = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended: with a text or a question, and what is remembered of it."""
+class Question:
+    """One question of a run; ``key`` is the framework's name of what waits for the answer."""
+
+    key: str
+    text: str
+    choices: Sequence[str] | None = None
+    """What it may be answered with, if it is a choice."""
+    schema: dict[str, Any] | None = None
+    """What the answer has to fit, if it is no choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserAnswer:
+    """What the user answered to one question.
+
+    ``text`` is the message, ``value`` the choice or the JSON that the question asks for; where it
+    takes any text, that is the value.
+    """
 
     text: str
-    question: str | None
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: with a text or with questions, and what is remembered of it."""
+
+    text: str
     memory: Json
-    choices: Sequence[str] | None = None
-    """What the question may be answered with, if it is a choice."""
+    questions: Sequence[Question] = ()
     output: Any = NO_OUTPUT
     """What the caller's ``response_schema`` asks for, as JSON, unless a question was asked; without
     one the text is it."""
-    schema: dict[str, Any] | None = None
-    """What the answer to the question has to fit, if it is no choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +88,8 @@ class RunInput:
     there is no ``memory`` of it.
 
     ``at`` is when it was said (ISO 8601, UTC), ``zone`` the user's time zone when it is known, and
-    ``schema`` the caller's ``response_schema``. ``answer`` is what the message answers to a typed
-    question; None when it is none. ``has_files``: there are files in the conversation.
+    ``schema`` the caller's ``response_schema``. ``answers`` has the answer to each question with
+    which the run before ended, by its key. ``has_files``: there are files in the conversation.
     """
 
     prompt: str
@@ -73,8 +98,18 @@ class RunInput:
     at: str = ""
     zone: str | None = None
     schema: dict[str, Any] | None = None
-    answer: Json = None
+    answers: Mapping[str, UserAnswer] = field(default_factory=dict)
     has_files: bool = False
+
+    def answer_to(self, key: str) -> UserAnswer:
+        """The answer to a question; the message to one that an earlier release asked, whose
+        questions have no keys."""
+        return self.answers.get(key) or UserAnswer(self.prompt, self.prompt)
+
+    def approves(self, key: str) -> bool:
+        """Whether the user allowed the call that this question names."""
+        value = self.answers[key].value if key in self.answers else None
+        return isinstance(value, str) and value.strip().strip(".!").lower() in _YES
 
 
 class Framework(Protocol):
@@ -98,34 +133,33 @@ async def take_turn(framework: Framework, turn: Turn) -> None:
     for running in turn.running if turn.response_schema is None else ():
         if await turn.join(running.job_id):
             return
-    number = int(_of(turn.state).get("turn", 0)) + 1
-    memory = _newest([turn.state, *(work.state for work in turn.works)])
-    prompt = await turn.step(_prompt, turn.message.text, list(turn.message.files))
-    said = [] if memory is not None else [[s.role, s.text] for s in turn.history if s.text]
     kept = _of(turn.state)
-    turn.state[_KEY] = {**kept, "turn": number}
+    number = int(kept.get("turn", 0)) + 1
+    newest = _newest([turn.state, *(work.state for work in turn.works)])
+    asks = any(work.question for work in turn.works[:1])
+    is_hidden = asks and newest.get("of", 0) < kept.get("started", 0)
+    newest = {} if is_hidden else newest  # the job reads the newer one
+    prompt = await turn.step(_prompt, turn.message.text, list(turn.message.files))
+    said = [] if newest else [[s.role, s.text] for s in turn.history if s.text]
+    before = kept.get("answers", {"of": None, "given": []})
+    answer: Json = turn.answer.value if turn.answer is not None else None
+    given = before["given"] if before["of"] == newest.get("of") else []
+    answers = _answers(turn, newest, given, prompt, answer)
+    replies = {"of": newest.get("of"), "given": answers}
+    state: dict[str, Json] = {**kept, "turn": number, "answers": replies}
+    turn.state[_KEY] = state
+    if _ask(turn, newest, answers):
+        return
     recorder = TurnRecorder(turn)
     zone = zone_of(turn.metadata)
-    answer: Json = turn.answer.value if turn.answer is not None else None
-    if framework.at_once and framework.charge is None:
-
-        async def give(value: Json) -> None:
-            turn.output(value)
-
-        schema = turn.response_schema
-        asked = RunInput(
-            prompt, memory, _pairs(said), turn.message.at, zone, schema, answer, _has_files(turn)
-        )
-        try:
-            outcome = await _run(framework, asked, recorder, give)
-        except (NeedsJob, JobFailed):  # a job can say in its own words how it failed
-            turn.delta("", reset=True)
-        else:
-            turn.state[_KEY] = {"turn": number, "of": number, "memory": outcome.memory}
-            if outcome.text:
-                turn.reply(outcome.text)
-            _ask(turn, outcome)
+    memory: Json = newest.get("memory")
+    if framework.at_once and framework.charge is None and not is_hidden:
+        at, schema, has_files = turn.message.at, turn.response_schema, _has_files(turn)
+        by_key = _by_key(answers)
+        asked = RunInput(prompt, memory, _pairs(said), at, zone, schema, by_key, has_files)
+        if await _run_here(framework, turn, asked, recorder, number):
             return
+    turn.state[_KEY] = {**state, "started": number}
     started = await turn.start(
         work_through,
         _title(turn.message.text),
@@ -137,10 +171,60 @@ async def take_turn(framework: Framework, turn: Turn) -> None:
         number=number,
         recorded=recorder.recorded,
         **({"zone": zone} if zone else {}),
-        **({} if answer is None else {"answer": answer}),
+        **({"answers": answers} if answers else {}),
+        **({} if newest else {"answer": answer, "before": kept.get("started")}),
     )
     if started.state == "refused":
         turn.reply(f"This cannot be started now: {started.reason}.")
+
+
+async def _run_here(
+    framework: Framework, turn: Turn, asked: RunInput, recorder: Recorder, number: int
+) -> bool:
+    """Run the agent inside the turn; False when it needs a job."""
+
+    async def give(value: Json) -> None:
+        turn.output(value)
+
+    try:
+        outcome = await _run(framework, asked, recorder, give)
+    except (NeedsJob, JobFailed):  # a job can say in its own words how it failed
+        turn.delta("", reset=True)
+        return False
+    record = _record(number, outcome)
+    turn.state[_KEY] = {"turn": number, **record}
+    if outcome.text:
+        turn.reply(outcome.text)
+    _ask(turn, record)
+    return True
+
+
+def _answers(
+    run: Turn | Job, record: Mapping[str, Any], given: list[Json], prompt: str, answer: Json
+) -> list[Json]:
+    """The answers to the questions with which a run ended: those given before, and the message as
+    the answer to the next question; each as key, text and value.
+
+    When all were given before, they have been used by a run that left nothing, because it failed
+    or was stopped: none is given then, since nobody approved that a call is made once more. A
+    message that chose before it was asked answers nothing, such as a second "yes" that waited while
+    the first was worked on: the server takes each choice that is made later for a typed answer.
+    """
+    questions = _questions(record)
+    if len(given) == len(questions):
+        return []
+    next_one = questions[len(given)]
+    if answer is None and chosen(next_one.choices or (), run.message.text):
+        return given
+    return [*given, [next_one.key, prompt, prompt if answer is None else answer]]
+
+
+def _questions(record: Mapping[str, Any]) -> list[Question]:
+    return [Question(**each) for each in record.get("questions", ())]
+
+
+def _by_key(answers: Sequence[Json]) -> dict[str, UserAnswer]:
+    return {key: UserAnswer(text, value) for key, text, value in cast("Sequence[Any]", answers)}
 
 
 async def work_through(
@@ -152,32 +236,52 @@ async def work_through(
     number: int,
     recorded: list[Json],
     zone: str | None = None,
+    answers: Sequence[Json] = (),
     answer: Json = None,
+    before: int | None = None,
 ) -> str:
-    """The job of a run. Messages that join it are answered when the run before has ended."""
+    """The job of a run. Messages that join it are answered when the run before has ended.
+
+    Args:
+        answers: to the questions with which the run before ended.
+        answer, before: without ``memory``: the typed answer of the message, and the number of the
+            turn that started the last job. A record that is too long for a turn is read here.
+    """
     framework: Framework = bound(kind)
     files = await job.files()
     recorder = JobRecorder(job, files, recorded, framework.charge)
-    if memory is None:
-        memory = _newest([job.state])
+    record = _newest([job.state]) if memory is None else {}
+    if record:
+        memory = record["memory"]
+        was_used = record.get("seen", record["of"]) != before
+        given = record.get("given", [])
+        answers = [] if was_used else _answers(job, record, given, prompt, answer)
+        job.state[_KEY] = {**record, "given": answers, "seen": number}
+        if _ask(job, record, answers):
+            return ""
     texts: list[str] = []
-    schema = job.response_schema
-    asked = RunInput(
-        prompt, memory, _pairs(said), job.message.at, zone, schema, answer, bool(files)
-    )
+    at, schema, by_key = job.message.at, job.response_schema, _by_key(answers)
+    asked = RunInput(prompt, memory, _pairs(said), at, zone, schema, by_key, bool(files))
     while True:
         outcome = await _run(framework, asked, recorder, job.output)
         texts.append(outcome.text)
-        joined = [] if outcome.question else await job.inbox()
+        joined = [] if outcome.questions else await job.inbox()
         if not joined:
             break
         text = "\n\n".join(s.text for s in joined)
         asked = _after(asked, text, outcome, at=joined[-1].at)
         if any(said.files for said in joined):
             asked = replace(asked, has_files=True)
-    job.state[_KEY] = {"of": number, "memory": outcome.memory}
-    _ask(job, outcome)
+    record = _record(number, outcome)
+    job.state[_KEY] = record
+    _ask(job, record)
     return "\n\n".join(text for text in texts if text)
+
+
+def _record(number: int, outcome: Outcome) -> dict[str, Any]:
+    """What is remembered of the run of a turn with that number."""
+    questions = [asdict(each) for each in outcome.questions]
+    return {"of": number, "memory": outcome.memory, "questions": questions}
 
 
 async def _run(
@@ -189,7 +293,7 @@ async def _run(
     """One run, and a second one when its output does not fit: that one is given what is wrong."""
     outcome = await framework.run(asked, recorder)
     await recorder.flush()
-    if asked.schema is None or outcome.question:
+    if asked.schema is None or outcome.questions:
         return outcome
     try:
         await give(_value(outcome))
@@ -197,7 +301,7 @@ async def _run(
         again = _after(asked, _REPAIR.format(invalid), outcome, at=asked.at)
         outcome = await framework.run(again, recorder)
         await recorder.flush()
-        if not outcome.question:
+        if not outcome.questions:
             await give(_value(outcome))
     return outcome
 
@@ -208,7 +312,7 @@ def _has_files(turn: Turn) -> bool:
 
 def _after(asked: RunInput, text: str, outcome: Outcome, *, at: str) -> RunInput:
     """The input of the run after that one."""
-    return replace(asked, prompt=text, memory=outcome.memory, said=[], at=at, answer=None)
+    return replace(asked, prompt=text, memory=outcome.memory, said=[], at=at, answers={})
 
 
 def _value(outcome: Outcome) -> Json:
@@ -223,15 +327,38 @@ def _value(outcome: Outcome) -> Json:
     return read
 
 
-def _ask(run: Turn | Job, outcome: Outcome) -> None:
-    """Ask what the run asks. What it may be answered with may come from a model: where that cannot
-    be asked for, any text is an answer."""
-    if not outcome.question:
-        return
-    try:
-        run.ask(outcome.question, choices=outcome.choices, schema=outcome.schema)
-    except ValueError:
-        run.ask(outcome.question)
+def _ask(run: Turn | Job, record: Mapping[str, Any], answers: Sequence[Json] = ()) -> bool:
+    """Ask the first question of a record that has no answer; False when each has one. A schema may
+    come from a model: where it cannot be asked for, any text is an answer."""
+    left = _questions(record)[len(answers) :]
+    if left:
+        try:
+            run.ask(left[0].text, choices=left[0].choices, schema=left[0].schema)
+        except ValueError:
+            run.ask(left[0].text)
+    return bool(left)
+
+
+def question(key: str, text: str, choices: object = None, schema: object = None) -> Question:
+    """A question, without choices or a schema that cannot be asked for."""
+    if choices is not None:
+        try:
+            return Question(key, text, checked_choices(choices))
+        except ValueError:
+            return Question(key, text)
+    return Question(key, text, None, schema if isinstance(schema, dict) else None)
+
+
+def approval(key: str, tool: str, args: Mapping[str, Any], words: object = None) -> Question:
+    """The question whether a tool may be called with these arguments, which it names; ``words`` are
+    those of the tool's author."""
+    call = written_call(tool, args)
+    return Question(key, f"{words}\n\n{call}" if words else f"May I call {call}?", APPROVAL)
+
+
+def written_call(tool: str, args: Mapping[str, Any]) -> str:
+    """A call of a tool as a user reads it."""
+    return f"{tool}({', '.join(f'{name}={value!r}' for name, value in args.items())})"
 
 
 def _pairs(said: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
@@ -252,10 +379,10 @@ def _of(state: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _newest(states: Sequence[dict[str, Any]]) -> Json:
-    kept = [found for state in states if "of" in (found := _of(state))]
-    newest: Json = max(kept, key=lambda found: found["of"])["memory"] if kept else None
-    return newest
+def _newest(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The record of the newest run that has left one; empty when there is none."""
+    records = [record for state in states if "of" in (record := _of(state))]
+    return max(records, key=lambda record: record["of"], default={})
 
 
 def _title(text: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Final, cast
 
@@ -17,10 +18,16 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.pregel import Pregel
-from langgraph.types import Command
+from langgraph.types import Command, Interrupt
 from pydantic_core import to_jsonable_python
 
-from agentpost.agents.adapters.conversing import Outcome, RunInput
+from agentpost.agents.adapters.conversing import (
+    NO_OUTPUT,
+    Outcome,
+    Question,
+    RunInput,
+    question,
+)
 from agentpost.agents.adapters.current import current
 from agentpost.agents.adapters.recording import Charge, Recorder
 from agentpost.agents.adapters.repairing import whole
@@ -66,18 +73,15 @@ class LangGraph:
             done = cast("dict[str, Any]", await recorder.tool("superstep", number, superstep))
             state = done["state"]
             if done["ended"]:
-                memory: Json = {"state": state, "pending": done["pending"]}
-                typed = {n: done[n] for n in ("choices", "schema", "output") if n in done}
-                return Outcome(done["text"], done["question"], memory, **typed)
+                memory: Json = {"state": state, "pending": [q["key"] for q in done["questions"]]}
+                questions = [Question(**each) for each in done["questions"]]
+                return Outcome(done["text"], memory, questions, done.get("output", NO_OUTPUT))
         raise GraphRecursionError(f"the graph has not ended after {self._limit} supersteps")
 
     def _input(self, given: RunInput, kept: dict[str, Any] | None) -> Any:
         if kept and kept["pending"]:
-            pending = kept["pending"]
-            answer: Any = given.prompt if given.answer is None else given.answer
-            if len(pending) > 1:
-                answer = dict.fromkeys(pending, given.prompt)
-            return Command(resume=answer)
+            answers = {key: given.answer_to(key).value for key in kept["pending"]}
+            return Command(resume=answers)
         if self._key != _MESSAGES:
             return {self._key: given.prompt}
         before: list[AnyMessage] = [
@@ -126,10 +130,8 @@ class LangGraph:
             "state": _plain(saver, bool(snapshot.interrupts)),
             "ended": ended,
             "text": text,
-            "question": "\n".join(_question(i.value) for i in snapshot.interrupts) or None,
-            "pending": [interrupt.id for interrupt in snapshot.interrupts],
+            "questions": [asdict(_question(each)) for each in snapshot.interrupts],
             **({} if output is None else {"output": output}),
-            **_typed([interrupt.value for interrupt in snapshot.interrupts]),
         }
 
 
@@ -164,7 +166,7 @@ def _text(graph: Pregel[Any, Any, Any, Any], values: Any) -> str:
     fields = [channels] if isinstance(channels, str) else list(channels)
     name = "output" if "output" in fields else fields[0] if len(fields) == 1 else None
     found = values if name is None else values.get(name)
-    return found if isinstance(found, str) else json.dumps(found, indent=2, default=str)
+    return _as_text(found)
 
 
 def _is_cut_short(message: Any) -> bool:
@@ -184,17 +186,17 @@ def _is_broken_off(message: Any) -> bool:
     return not any(ended.get(name) for name in ("finish_reason", "stop_reason", "status"))
 
 
-def _question(value: Any) -> str:
-    if isinstance(value, dict) and "question" in value:
-        value = value["question"]
+def _question(interrupt: Interrupt) -> Question:
+    """An interrupt's text, or the question that its value has with ``choices`` or a ``schema``."""
+    value = interrupt.value
+    if not isinstance(value, dict) or "question" not in value:
+        return question(interrupt.id, _as_text(value))
+    text = _as_text(value["question"])
+    return question(interrupt.id, text, value.get("choices"), value.get("schema"))
+
+
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, default=str)
-
-
-def _typed(asked: list[Any]) -> dict[str, Any]:
-    """What the answer has to be: the ``choices`` or the ``schema`` of the only interrupt."""
-    if len(asked) != 1 or not isinstance(asked[0], dict):
-        return {}
-    return {name: asked[0][name] for name in ("choices", "schema") if name in asked[0]}
 
 
 def _output(values: Any) -> Json:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
@@ -41,7 +41,14 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json, to_jsonable_python
 
 from agentpost.agents.adapters import recording
-from agentpost.agents.adapters.conversing import APPROVAL, MEMORY_BYTES_MAX, Outcome, RunInput
+from agentpost.agents.adapters.conversing import (
+    MEMORY_BYTES_MAX,
+    Outcome,
+    Question,
+    RunInput,
+    approval,
+    question,
+)
 from agentpost.agents.adapters.recording import Charge, Recorder
 from agentpost.agents.adapters.repairing import (
     NOTHING_SAID,
@@ -54,7 +61,6 @@ from agentpost.agents.base import JobFailed, Json
 from agentpost.domain.text import cut_short
 
 KIND: Final = "openai-agents"
-_YES: Final = frozenset({"yes", "y", "ok", "okay", "approve", "approved", "true", "go ahead"})
 _OUTPUT: Final[TypeAdapter[Any]] = TypeAdapter(list[ResponseOutputItem])
 
 
@@ -95,18 +101,18 @@ class OpenAIAgents:
         except Exception as error:
             raise _raised_by_tool(error) from None
         if done.interruptions:
-            asked = "\n".join(_question(item) for item in done.interruptions)
+            questions = [_question(item) for item in done.interruptions]
             waiting: Json = to_jsonable_python(done.to_state().to_json())
             memory: Json = {"items": [], "waiting": waiting}
-            return Outcome("", asked, memory, _choices(done.interruptions))
+            return Outcome("", memory, questions)
         items: Json = _bounded(to_jsonable_python(done.to_input_list()))
         output = done.final_output
         memory = {"items": items, "waiting": None}
         if isinstance(output, str):
             is_cut_short = copies.is_cut_short and given.schema is None
-            return Outcome(cut_short(output) if is_cut_short else output, None, memory)
+            return Outcome(cut_short(output) if is_cut_short else output, memory)
         value = cast("Json", to_jsonable_python(output, fallback=str))
-        return Outcome(to_json(output, indent=2).decode(), None, memory, output=value)
+        return Outcome(to_json(output, indent=2).decode(), memory, output=value)
 
 
 def _raised_by_tool(error: Exception) -> Exception:
@@ -217,7 +223,9 @@ class _RecordedModel(Model):
             calls = [item for item in plain["output"] if item["type"] == "function_call"]
             for call in calls:
                 call["arguments"] = storable_arguments(call["arguments"])
-            number_ids(calls, "call_id")
+            items = kwargs["input"] if "input" in kwargs else args[1]
+            earlier = [item for item in items if isinstance(item, dict) and "call_id" in item]
+            number_ids(calls, "call_id", [item["call_id"] for item in earlier])
             tokens = {n: plain[n] for n in ("input_tokens", "output_tokens")}
             return cast("Json", plain), {"model": name, **tokens}
 
@@ -335,34 +343,24 @@ def _bounded(items: list[Any]) -> list[Any]:
 
 
 # --- asking ---------------------------------------------------------------------------------------
-def _choices(waiting: Sequence[Any]) -> Sequence[str] | None:
-    """What the answer has to be one of, when one call waits: an approval is a yes or a no."""
-    if len(waiting) > 1:
-        return None
-    if waiting[0].name != ask_user.name:
-        return APPROVAL
-    read = TypeAdapter(dict[str, Any]).validate_json(waiting[0].arguments or "{}")
-    return read.get("choices") or None
+def _question(item: Any) -> Question:
+    """What `ask_user` asks, else whether the tool may be called."""
+    args = TypeAdapter(dict[str, Any]).validate_json(item.arguments or "{}")
+    if item.name != ask_user.name:
+        return approval(item.call_id, item.name, args)
+    return question(item.call_id, str(args["question"]), args.get("choices") or None)
 
 
 async def _answered(agent: Agent[Any], waiting: Any, given: RunInput) -> RunState[Any]:
-    """The run as it was, with the user's message as the answer to what it waits for."""
-    text = given.answer if isinstance(given.answer, str) else given.prompt
+    """The run as it was, with the user's answer to each call that waits for one."""
     state = await RunState.from_json(agent, waiting)
-    yes = text.strip().strip(".!").lower() in _YES
     for item in state.get_interruptions():
-        if yes and item.name != ask_user.name:
+        key = str(item.call_id)
+        answer = given.answer_to(key)
+        if item.name == ask_user.name:
+            state.reject(item, rejection_message=str(answer.value))
+        elif given.approves(key):
             state.approve(item)
         else:
-            state.reject(item, rejection_message=text)
+            state.reject(item, rejection_message=answer.text)
     return state
-
-
-def _question(item: Any) -> str:
-    """The argument `question`, else a sentence about the call."""
-    given = item.arguments or "{}"
-    read = TypeAdapter(dict[str, Any]).validate_json(given)
-    if "question" in read:
-        return str(read["question"])
-    shown = ", ".join(f"{name}={value!r}" for name, value in read.items())
-    return f"May I call {item.name}({shown})?"

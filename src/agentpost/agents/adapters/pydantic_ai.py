@@ -48,11 +48,14 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_core import to_json, to_jsonable_python
 
 from agentpost.agents.adapters.conversing import (
-    APPROVAL,
     MEMORY_BYTES_MAX,
     NO_OUTPUT,
     Outcome,
+    Question,
     RunInput,
+    approval,
+    question,
+    written_call,
 )
 from agentpost.agents.adapters.recording import Charge, Recorder, Usage, current_recorder
 from agentpost.agents.adapters.repairing import (
@@ -63,7 +66,6 @@ from agentpost.agents.adapters.repairing import (
 )
 from agentpost.agents.adapters.thinking import CLOSE, ThinkingFilter, without_thinking
 from agentpost.agents.base import JobFailed, Json
-from agentpost.domain.limits import CHOICE_CHARACTERS_MAX, CHOICES_MAX
 from agentpost.domain.text import cut_short
 
 KIND: Final = "pydantic-ai"
@@ -72,7 +74,6 @@ OWN_CALLS: Final = "agentpost_own_calls"
 _GIVE_REASONS: Final = ("openai", "anthropic")
 _IN_TEXT: Final = (None, "content")
 """The ids of reasoning that pydantic-ai took out of a text."""
-_YES: Final = frozenset({"yes", "y", "ok", "okay", "approve", "approved", "true", "go ahead"})
 _RESULT: Final[TypeAdapter[Any]] = TypeAdapter(ToolReturnContent)
 _RETURN: Final[TypeAdapter[Any]] = TypeAdapter(ToolReturn)
 
@@ -129,7 +130,7 @@ class PydanticAI:
         """See `Framework.run`."""
         kept = cast("dict[str, Any] | None", asked.memory)
         history = _history(asked, kept)
-        results = _answers(kept["pending"], asked) if kept else None
+        results = _results(kept["pending"], asked) if kept else None
         within = current_recorder.set(recorder)
         try:
             done = await self._agent.run(
@@ -148,8 +149,7 @@ class PydanticAI:
             pending = {call.tool_call_id: "approval" for call in done.output.approvals}
             pending |= {call.tool_call_id: "result" for call in done.output.calls}
             memory = _memory(done.all_messages(), pending)
-            choices, schema = _choices(done.output), _schema(done.output)
-            return Outcome("", _question(done.output), memory, choices, schema=schema)
+            return Outcome("", memory, _questions(done.output, done.all_messages()))
         if asked.schema is not None and not isinstance(done.output, str):
             text = _last_text(done.all_messages())
             output = cast("Json", to_jsonable_python(done.output, fallback=str))
@@ -157,7 +157,7 @@ class PydanticAI:
             text = done.output if isinstance(done.output, str) else _as_text(done.output)
             if asked.schema is None and _last_answer(done.all_messages()).finish_reason == "length":
                 text = cut_short(text)
-        return Outcome(text, None, _memory(done.all_messages(), {}), output=output)
+        return Outcome(text, _memory(done.all_messages(), {}), output=output)
 
 
 def _options(agent: Agent[Any, Any], asked: RunInput) -> Mapping[str, Any]:
@@ -365,61 +365,39 @@ def _as_text(output: object) -> str:
 
 
 # --- asking ---------------------------------------------------------------------------------------
-def _deferred(requests: DeferredToolRequests) -> list[ToolCallPart]:
-    return [*requests.approvals, *requests.calls]
+def _questions(requests: DeferredToolRequests, messages: Sequence[ModelMessage]) -> list[Question]:
+    """A question for each tool call that waits for the user, in the order of the model."""
+    waiting = {call.tool_call_id: call for call in [*requests.approvals, *requests.calls]}
+    answer = next(each for each in reversed(messages) if isinstance(each, ModelResponse))
+    order = [call.tool_call_id for call in answer.tool_calls if call.tool_call_id in waiting]
+    return [_question(requests, waiting[key]) for key in order]
 
 
-def _question(requests: DeferredToolRequests) -> str:
-    """Each tool call that waits for the user, in a sentence: its own, if the tool gave one."""
-    asked = []
-    for call in _deferred(requests):
-        metadata = requests.metadata.get(call.tool_call_id) or {}
-        args = call.args_as_dict()
-        question = metadata.get("question") or args.get("question")
-        if not question:
-            given = ", ".join(f"{name}={value!r}" for name, value in args.items())
-            question = f"May I call {call.tool_name}({given})?"
-            if call in requests.calls:
-                question = f"What is the result of {call.tool_name}({given})?"
-        asked.append(str(question))
-    return "\n".join(asked)
+def _question(requests: DeferredToolRequests, call: ToolCallPart) -> Question:
+    """An approval names the call; any other question is the tool's own, if it gave one."""
+    key, args = call.tool_call_id, call.args_as_dict()
+    metadata = requests.metadata.get(key) or {}
+    if call in requests.approvals:
+        asked = approval(key, call.tool_name, args, metadata.get("question"))
+        if not metadata.keys() & {"choices", "schema"}:
+            return asked
+        return question(key, asked.text, metadata.get("choices"), metadata.get("schema"))
+    words = metadata.get("question") or args.get("question")
+    text = str(words or f"What is the result of {written_call(call.tool_name, args)}?")
+    choices = metadata.get("choices") or args.get("choices")
+    return question(key, text, choices, metadata.get("schema"))
 
 
-def _choices(requests: DeferredToolRequests) -> list[str] | None:
-    """The answers that a single question offers, in its metadata or arguments; only those that a
-    question may have."""
-    if len(_deferred(requests)) != 1:
-        return None
-    (call,) = _deferred(requests)
-    metadata = requests.metadata.get(call.tool_call_id) or {}
-    if requests.approvals and "schema" not in metadata and "choices" not in metadata:
-        return list(APPROVAL)
-    given = metadata.get("choices") or call.args_as_dict().get("choices")
-    if not isinstance(given, list) or not 1 <= len(given) <= CHOICES_MAX:
-        return None
-    texts = [str(one).strip() for one in given]
-    fit = all(0 < len(text) <= CHOICE_CHARACTERS_MAX for text in texts)
-    different = len({text.casefold() for text in texts}) == len(texts)
-    return texts if fit and different else None
-
-
-def _schema(requests: DeferredToolRequests) -> dict[str, Any] | None:
-    """What the metadata of a single question wants its answer to fit."""
-    (call, *others) = _deferred(requests)
-    metadata = requests.metadata.get(call.tool_call_id) or {}
-    found = metadata.get("schema")
-    return found if isinstance(found, dict) and not others else None
-
-
-def _answers(pending: dict[str, str], asked: RunInput) -> DeferredToolResults | None:
-    """The user's message as the answer to each tool call that waits for one."""
+def _results(pending: dict[str, str], asked: RunInput) -> DeferredToolResults | None:
+    """What each tool call that waits for the user has been answered."""
     if not pending:
         return None
-    results, text = DeferredToolResults(), asked.prompt
-    yes = text.strip().strip(".!").lower() in _YES
-    for call_id, wanted in pending.items():
+    results = DeferredToolResults()
+    for key, wanted in pending.items():
+        answer = asked.answer_to(key)
         if wanted == "result":
-            results.calls[call_id] = text if asked.answer is None else asked.answer
+            results.calls[key] = answer.value
         else:
-            results.approvals[call_id] = ToolApproved() if yes else ToolDenied(message=text)
+            yes = asked.approves(key)
+            results.approvals[key] = ToolApproved() if yes else ToolDenied(message=answer.text)
     return results

@@ -7,7 +7,7 @@ the same id. No database keeps the one, and no framework can tell the others apa
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 from agentpost.agents.base import JobFailed
@@ -49,10 +49,15 @@ def storable_arguments(text: str) -> str:
     return text
 
 
-def number_ids(calls: Sequence[dict[str, Any]], field: str) -> None:
-    """Give each of the calls of one answer an id that no other one has; ``field`` is its name."""
-    taken: set[str] = set()
-    for number, call in enumerate(calls):
-        if call[field] in taken:
-            call[field] = f"{call[field]}_{number}"
+def number_ids(calls: Sequence[dict[str, Any]], field: str, earlier: Iterable[str] = ()) -> None:
+    """Give each of the calls of one answer an id that no other one has; ``field`` is its name.
+
+    ``earlier`` are the ids of the calls before, where an approval of one would count for another.
+    """
+    taken = set(earlier)
+    for call in calls:
+        first, number = call[field], 1
+        while call[field] in taken:
+            call[field] = f"{first}_{number}"
+            number += 1
         taken.add(call[field])
