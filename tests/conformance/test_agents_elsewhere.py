@@ -153,13 +153,27 @@ def test_an_approval_is_for_one_call(caller: Caller, server: AgentServer, name: 
     assert paid == count(server, "several.paid.Bob") - before <= 1
 
 
+def test_a_yes_from_before_the_question_approves_nothing(
+    caller: Caller, server: AgentServer
+) -> None:
+    before, talk = count(server, "several.paid.Ann"), "several-pydantic-ai/gated"
+    first = caller.send("gated", conversation=talk, wait=0)["id"]
+    server.await_gate("several.gated")
+    second = caller.send("yes", conversation=talk, busy="queue", wait=0)["id"]
+    server.open_gate("several.gated")
+    for asked in (caller.final(first), caller.final(second)):
+        assert "pay(to='Ann')" in asked["question"]
+    assert count(server, "several.paid.Ann") == before
+    assert said(caller.final(caller.send("yes", conversation=talk)["id"])) == "paid Ann"
+
+
 @pytest.mark.skipif(IN_PROCESSES, reason="a model alone runs in the server")
 def test_a_model_alone_asks_one_thing_after_the_other(caller: Caller) -> None:
     for text, question in (("several", "Which colour?"), ("blue", "How many?")):
         asked = caller.final(caller.send(text, conversation="llm/several")["id"])
         assert (asked["status"], asked["question"]) == ("needs_input", question)
     done = caller.final(caller.send("three", conversation="llm/several")["id"])
-    assert said(done) == "You said: several. Found: blue, reserved, three."
+    assert said(done) == "You said: several. Found: blue, drawn, three."
 
 
 def test_it_starts_work_that_writes_a_file(caller: Caller, kind: str) -> None:

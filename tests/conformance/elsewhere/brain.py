@@ -42,7 +42,7 @@ def decide(kind: str, users: Sequence[str], results: Sequence[str]) -> str | Cal
 
 SEVERAL = [
     Call("ask_user", {"question": "Which colour?"}),
-    Call("reserve", {}),
+    Call("draw", {"name": "chart.txt"}),
     Call("ask_user", {"question": "How many?"}),
 ]
 """What the model wants at once after the word "several"."""

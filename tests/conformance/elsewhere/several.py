@@ -35,7 +35,7 @@ from typing_extensions import TypedDict
 from agentpost.agents import JobFailed
 from agentpost.agents.adapters.openai_agents import ask_user
 from agentpost.agents.llm.agent import ASK_USER
-from tests.conformance.elsewhere.brain import leave
+from tests.conformance.elsewhere.brain import leave, pass_gate
 
 Call = tuple[str, str, dict[str, Any]]
 """An id, a tool and its arguments."""
@@ -49,6 +49,7 @@ SURVEY: list[Call] = [
 ]
 PLANS: dict[str, list[list[Call]]] = {
     "survey": [SURVEY],
+    "gated": [[("a", "pay", {"to": "Ann"})]],
     "twice": [[("a", "pay", {"to": "Ann"})], [("a", "pay", {"to": "Ann"})]],
     "risky": [[("a", "pay", {"to": "Bob"}), ("b", "pay", {"to": "Eve"})]],
 }
@@ -76,7 +77,7 @@ async def pay(to: str, question: str = "") -> str:
 
 
 # --- pydantic-ai ----------------------------------------------------------------------------------
-def _answer(messages: list[ModelMessage], _: AgentInfo) -> Answer:
+async def _answer(messages: list[ModelMessage], _: AgentInfo) -> Answer:
     users: list[str] = []
     results: list[str] = []
     answers = 0
@@ -87,6 +88,8 @@ def _answer(messages: list[ModelMessage], _: AgentInfo) -> Answer:
                 users, results, answers = [str(part.content)], [], 0
             elif isinstance(part, ToolReturnPart):
                 results.append(str(part.content))
+    if users[-1] == "gated" and not answers:
+        await pass_gate("several.gated")
     said = decide(users, results, answers)
     if isinstance(said, str):
         return Answer(parts=[TextPart(said)])
@@ -220,6 +223,7 @@ async def tell(state: State) -> State:
 
 NODES = {
     "survey": ["ask_colour", "reserve_it", "asking", "pay_ann", "pay_bob"],
+    "gated": [[("a", "pay", {"to": "Ann"})]],
     "twice": ["pay_ann"],
     "risky": ["pay_bob", "pay_eve"],
 }

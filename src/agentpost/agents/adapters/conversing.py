@@ -340,10 +340,13 @@ def _ask(run: Turn | Job, record: Mapping[str, Any], answers: Sequence[Json] = (
 
 
 def question(key: str, text: str, choices: object = None, schema: object = None) -> Question:
-    """A question, without choices or a schema that cannot be asked for."""
+    """A question, without choices or a schema that cannot be asked for; a choice may be a number,
+    which is asked for as a text. A blank question would ask nothing."""
+    text = text if text.strip() else "Please go on."
     if choices is not None:
         try:
-            return Question(key, text, checked_choices(choices))
+            texts = [str(each) for each in choices] if isinstance(choices, list) else choices
+            return Question(key, text, checked_choices(texts))
         except ValueError:
             return Question(key, text)
     return Question(key, text, None, schema if isinstance(schema, dict) else None)

@@ -348,7 +348,7 @@ def _question(item: Any) -> Question:
     args = TypeAdapter(dict[str, Any]).validate_json(item.arguments or "{}")
     if item.name != ask_user.name:
         return approval(item.call_id, item.name, args)
-    return question(item.call_id, str(args["question"]), args.get("choices") or None)
+    return question(item.call_id, str(args.get("question") or ""), args.get("choices") or None)
 
 
 async def _answered(agent: Agent[Any], waiting: Any, given: RunInput) -> RunState[Any]:
