@@ -368,9 +368,10 @@ def _as_text(output: object) -> str:
 def _questions(requests: DeferredToolRequests, messages: Sequence[ModelMessage]) -> list[Question]:
     """A question for each tool call that waits for the user, in the order of the model."""
     waiting = {call.tool_call_id: call for call in [*requests.approvals, *requests.calls]}
-    answer = next(each for each in reversed(messages) if isinstance(each, ModelResponse))
-    order = [call.tool_call_id for call in answer.tool_calls if call.tool_call_id in waiting]
-    return [_question(requests, waiting[key]) for key in order]
+    calls = _last_answer(messages).tool_calls
+    return [
+        _question(requests, waiting[c.tool_call_id]) for c in calls if c.tool_call_id in waiting
+    ]
 
 
 def _question(requests: DeferredToolRequests, call: ToolCallPart) -> Question:
