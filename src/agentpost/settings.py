@@ -188,6 +188,7 @@ class Settings(BaseSettings):
     queue_wait_seconds: Seconds
     schedules_max: Count
     watch_seconds: Seconds
+    code_changed_wait_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     message_retention_seconds: Seconds
     entry_retention_seconds: Seconds
     idempotency_seconds: Seconds

@@ -44,6 +44,9 @@ FROZEN = {
     "0035_clocks_of_nodes": "1045be940a7466d9075253f2de15656b58c6150dbbb1ba0040d0ea5bb88fd1cf",
     "0036_deaths_of_turns": "27c80aef83675036f426448d93dfbe21101762e23a4e42002e381286e657170e",
     "0037_open_invitations": "4d90c67d1d1cc6ab7be013a7d56a6cd40dc7c48dbfb2ac65eef8b699d0f1d3e6",
+    "0038_jobs_that_wait_for_code": (
+        "e3c9a19a7129b0817ca7ffb7e62be75560e90cd5e8cf0b7d75a84809c6aabe13"
+    ),
     "0032_keys_sessions_deletion": (
         "40f5071d54750f9e0b11c4053f1e96147b3e4a96e89e8335c8038c75cf8d869d"
     ),

@@ -234,7 +234,7 @@ def test_a_step_that_always_gets_its_worker_killed_fails_its_job(
 
 
 # --- code that is not repeatable ------------------------------------------------------------------
-def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
+def test_a_job_that_goes_another_way_waits_and_the_log_says_where(
     caller: Caller, server: AgentServer
 ) -> None:
     """design: The journal."""
@@ -248,12 +248,13 @@ def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
     eventually(lambda: server.reached("wayside"))
     server.open_gate("egress")
     kill_and_restart(server)
-    done = caller.final(message["id"])
-    assert (done["status"], done["reason"]) == ("failed", "execution_failed")
-    [result] = [entry for entry in caller.log(message["id"]) if entry["type"] == "result"]
-    assert "code changed" in result["text"]
+    waits = "Waits for its code, which changed: call 2 was"
+    eventually(lambda: any(waits in str(entry) for entry in caller.log(message["id"])))
+    open_message = caller.get(message["id"])
+    [job_id] = [job["job_id"] for job in open_message["jobs"]]
+    assert open_message["status"] == "processing"
     [reported] = [line for line in server.log_lines() if "run_diverged" in line]
-    assert f'"owner": "{done["jobs"][0]["job_id"]}"' in reported
+    assert f'"owner": "{job_id}"' in reported
     assert '"call": 2' in reported
     # What was killed may have left half a line before it.
     line = json.loads(reported[reported.index("{") :])
@@ -264,8 +265,10 @@ def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
         "differs": "the arguments",
     }
     story = server.command("explain", message["id"])
-    [cause] = [line["facts"]["cause"] for line in story["story"] if line["what"] == "Failed"]
+    [cause] = [line["facts"]["cause"] for line in story["story"] if line["what"] == "CodeChanged"]
     assert 'arguments: recorded ["not open"], made ["open"]' in cause
+    server.command("jobs", "fail", job_id)
+    assert caller.final(message["id"])["reason"] == "execution_failed"
 
 
 def test_a_turn_that_goes_another_way_is_interrupted(

@@ -69,6 +69,7 @@ PLACES: Final = {
     "config": Place("admin", "Settings.", logs=True),
     "db": Place("admin", "The database.", logs=True),
     "limits": Place("operate", "Limits of an account.", logs=True),
+    "jobs": Place("jobs", "Jobs that wait for their code.", logs=True),
     "nodes": Place("nodes", "Server processes, and what each runs.", logs=True),
     "maintenance": Place("operate", "Switching the API off and on.", logs=True),
 }

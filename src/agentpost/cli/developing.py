@@ -112,7 +112,7 @@ class _Developing:
 
     async def attend(self, server: Server) -> None:
         """Load the code again with each change."""
-        server.when_diverged(_tell_divergence)
+        server.when_diverged(_DivergenceTeller().tell)
         shown = ""
         while True:
             try:
@@ -175,12 +175,25 @@ def _key(server: Server, settings: Settings) -> str:
     return _GIVEN if kept == given else kept
 
 
-def _tell_divergence(run: Run) -> None:
-    kind = "The turn" if run.owner.startswith("msg_") else "The job"
-    _tell(
-        f"{kind} {run.owner} had begun with other code and cannot continue with this one:\n"
-        f"{run.diverged}.\nSend the message again to run the new code from its beginning."
-    )
+class _DivergenceTeller:
+    """Tells once of each way in which a turn or job differs from its record."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, str | None]] = set()
+
+    def tell(self, run: Run) -> None:
+        """Say which call differs, and what to do."""
+        if (run.owner, run.diverged) in self._told:
+            return
+        self._told.add((run.owner, run.diverged))
+        is_turn = run.owner.startswith("msg_")
+        kind = "The turn" if is_turn else "The job"
+        waits = "" if is_turn else " The job waits for code that makes the recorded call."
+        _tell(
+            f"{kind} {run.owner} had begun with other code and cannot continue with this one:\n"
+            f"{run.diverged}.{waits}\n"
+            "Send the message again to run the new code from its beginning."
+        )
 
 
 def _tell(text: str) -> None:

@@ -44,6 +44,7 @@ class Nodes:
         self._gone: set[str] = set()
         self._address_is_said = False
         self._left_open = False  # by the last look, for a node that is alone
+        self._has_taken_waiting = False
 
     async def enter(self) -> None:
         """Make ourselves known, before we own anything."""
@@ -84,6 +85,10 @@ class Nodes:
                 log.warning("node_dead", node=node)
                 dead.add(node)
         await self._recover_open(dead)
+        if self._job_runner is not None and not self._has_taken_waiting:
+            for job_id, node in await upkeep.waiting_for_code(self._ctx):
+                self._job_runner.reclaim(job_id, node)
+            self._has_taken_waiting = True
 
     def _look_at_itself(self) -> None:
         """Say what is wrong with this node among the others, once for as long as it lasts."""

@@ -24,7 +24,7 @@ from agentpost.domain import backoff
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.runs import Run, Runs
 from agentpost.runtime.turn_runner import TurnRunner
-from agentpost.services import missing_runs, turns
+from agentpost.services import health_state, missing_runs, turns
 from agentpost.services.context import AppContext
 
 log = structlog.get_logger(__name__)
@@ -69,9 +69,10 @@ class RunReconciler:
     async def reconcile(self) -> None:
         """Check once. Nothing is read when neither the database nor the runs can have changed since
         a check without findings."""
-        waiting = self._ctx.health.waiting()
+        waiting = self._ctx.health.waiting(health_state.STORAGE)
+        waiting_for_code = self._ctx.health.waiting(health_state.CODE)
         states = [kind.runs.state for kind in self._kinds.values()]
-        now = (self._ctx.db.changes, [*states, waiting])
+        now = (self._ctx.db.changes, [*states, waiting, waiting_for_code])
         if now[0] is not None and self._last_clean == now and self._skipped < _SKIPS_MAX:
             self._skipped += 1
             return
@@ -84,7 +85,7 @@ class RunReconciler:
             kind.end_orphans(not_owned, not_run)
             missing += await kind.find_missing(not_run)
         texts = {owner: f"{WAITS} {reason}" for owner, reason in sorted(waiting.items())}
-        problems = texts | dict.fromkeys(missing, missing_runs.NOT_RUN)
+        problems = texts | waiting_for_code | dict.fromkeys(missing, missing_runs.NOT_RUN)
         if problems != self._reported:  # for the doctor, who sees only the record
             await missing_runs.report(self._ctx, problems)  # may fail; told next time
             self._reported = problems

@@ -39,6 +39,10 @@ _UNOWNED = (
     "SELECT id FROM jobs WHERE state IN ('running', 'overdue') AND node IS NULL ORDER BY id LIMIT ?"
 )
 _ANYWHERE = "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue')"
+_DIVERGED = (
+    "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue') AND diverged_at IS NOT NULL"
+    " AND node <> ? ORDER BY id"
+)
 _LEFT = (
     "SELECT id, node, takeovers, calls <> calls_at_takeover FROM jobs"
     " WHERE state IN ('running', 'overdue')"
@@ -143,6 +147,11 @@ def unowned(tx: Tx, limit: int) -> list[str]:
 def executing_anywhere(tx: Tx) -> list[tuple[str, str | None]]:
     """(job id, node) of every job that holds a slot."""
     return [(row[0], row[1]) for row in tx.all(_ANYWHERE)]
+
+
+def diverged_elsewhere(tx: Tx, node: str) -> list[tuple[str, str]]:
+    """(job id, node) of every job that waits for its code on another node than that."""
+    return [(row[0], row[1]) for row in tx.all(_DIVERGED, (node,))]
 
 
 def left_by(tx: Tx, alive: set[str]) -> list[tuple[str, str | None, int, bool]]:

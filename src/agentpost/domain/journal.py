@@ -44,13 +44,23 @@ _ANSWERED = (CallState.DONE, CallState.ERROR)
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """``recorded`` and ``made`` name the two calls by method and function, ``differs`` what about
-    them is different, without values; ``cause`` says all that in a sentence, values included."""
+    """Call ``n`` of a run is not the recorded one. ``recorded`` and ``made`` name the two by method
+    and function, ``differs`` what about them is different, without values; ``cause`` says all that
+    in a sentence, values included."""
 
+    n: int
     recorded: str
     made: str
     differs: str
     cause: str
+
+    @property
+    def waiting_text(self) -> str:
+        """What the log of a message says of a job that waits because of it."""
+        return (
+            f"Waits for its code, which changed: call {self.n} was {self.recorded} and is now"
+            f" {self.made}; {self.differs} differ. The work goes on when the code makes that call."
+        )
 
 
 class Diverged(Exception):
@@ -95,7 +105,7 @@ def left_out(calls: Iterable[Call], made: int) -> Divergence | None:
         f"call {first.n} was {name}, the re-run ended without it: it made {made} of"
         f" {max(call.n for call in more)} recorded calls"
     )
-    return Divergence(name, "none", "the number of calls", cause)
+    return Divergence(first.n, name, "none", "the number of calls", cause)
 
 
 # --- how two calls differ -------------------------------------------------------------------------
@@ -114,7 +124,7 @@ def compare(number: int, recorded: str, made: str) -> Divergence:
         differs = " and ".join(f"the {part}" for part, _, _ in parts) or "the arguments"
         values = "; ".join(f"{p}: recorded {_quoted(a)}, made {_quoted(b)}" for p, a, b in parts)
     cause = f"call {number} was {names[0]}, the re-run made {names[1]}; {differs} differ: {values}"
-    return Divergence(*names, differs, cause)
+    return Divergence(number, *names, differs, cause)
 
 
 def _differences(before: list[Any], after: list[Any]) -> list[tuple[str, Any, Any]]:

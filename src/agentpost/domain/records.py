@@ -116,6 +116,8 @@ class JobRecord:
     waits_until: Time | None = None  # when that one leaves more
     answer_format_json: str | None = None  # what its question asks for
     output_json: str | None = None
+    diverged_at: Time | None = None  # since when its code makes another call than the one recorded
+    divergence: str | None = None  # which call that is
 
 
 @dataclass(slots=True)

@@ -107,6 +107,24 @@ class Progressed:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeChanged:
+    """The job made another call than the one recorded; it waits for code that makes that one.
+
+    ``text`` names both calls; ``cause`` has their values, for the operator. ``is_new``: nothing was
+    told of this difference yet.
+    """
+
+    text: str
+    cause: str | None = None
+    is_new: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFits:
+    """A job that waited for its code has made the recorded calls, and makes the next one."""
+
+
+@dataclass(frozen=True, slots=True)
 class FileWritten:
     """A file landed in the work."""
 
@@ -181,6 +199,8 @@ JobSignal = (
     | JobReclaimed
     | StepInterrupted
     | Progressed
+    | CodeChanged
+    | CodeFits
     | FileWritten
     | Finished
     | Failed

@@ -89,6 +89,10 @@ def _progress(signal: s.Progressed) -> Entry:
     return Entry(EntryType.PROGRESS, fields)
 
 
+def _code_changed(signal: s.CodeChanged) -> Entry | None:
+    return _progress(s.Progressed(signal.text)) if signal.is_new else None
+
+
 def _landed(signal: s.FileWritten) -> Entry:
     step = f"Wrote {signal.name}"
     fields = {"step": step, "status": "done", "file_names": [signal.name]}
@@ -123,6 +127,8 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     (J.RUNNING, s.JobReclaimed): Row(J.RUNNING),
     (J.RUNNING, s.StepInterrupted): Row(J.RUNNING),
     (J.RUNNING, s.Progressed): Row(J.RUNNING, _progress),
+    (J.RUNNING, s.CodeChanged): Row(J.RUNNING, _code_changed),
+    (J.RUNNING, s.CodeFits): Row(J.RUNNING),
     (J.RUNNING, s.FileWritten): Row(J.RUNNING, _landed),
     (J.RUNNING, s.Finished): Row(J.COMPLETED, _finished, EventName.JOB_COMPLETED),
     (J.RUNNING, s.Failed): Row(J.FAILED, _failed, EventName.JOB_FAILED),
@@ -140,6 +146,8 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     (J.OVERDUE, s.JobReclaimed): Row(J.OVERDUE),
     (J.OVERDUE, s.StepInterrupted): Row(J.OVERDUE),
     (J.OVERDUE, s.Progressed): Row(J.OVERDUE),
+    (J.OVERDUE, s.CodeChanged): Row(J.OVERDUE),
+    (J.OVERDUE, s.CodeFits): Row(J.OVERDUE),
     (J.OVERDUE, s.FileWritten): Row(J.OVERDUE),
     (J.OVERDUE, s.Finished): Row(J.LATE_COMPLETED),
     (J.OVERDUE, s.Failed): Row(J.LATE_FAILED),

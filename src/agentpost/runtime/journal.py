@@ -99,6 +99,10 @@ class Owner(Protocol):
         """Tell the client that it waits. Raises `Fenced`."""
         ...
 
+    async def code_fits(self) -> None:
+        """It waits for its code no longer. Raises `Fenced`."""
+        ...
+
     async def charge_owed(self, n: int) -> None:
         """Pay what the body of that recorded call charged, and found no credits for. Raises
         `Fenced` and `OutOfCredits`."""
@@ -131,6 +135,7 @@ class Journal:
     Args:
         confirmed: when this node was last known to own the turn or job, by its lease.
         rebuild: makes the exception of a recorded error.
+        waited: an earlier run made another call than the one recorded.
     """
 
     def __init__(
@@ -141,6 +146,8 @@ class Journal:
         owner: Owner,
         confirmed: float = 0.0,
         rebuild: Callable[[Mapping[str, str]], Exception] = values.rebuild_error,
+        *,
+        waited: bool = False,
     ) -> None:
         self._calls = calls
         self._rebuild = rebuild
@@ -148,17 +155,19 @@ class Journal:
         self._run = run
         self._owner = owner
         self._confirmed = confirmed
+        self._waited = waited
         self._scope = Scope()
         self._kills: dict[str, int] = {}
         self._made = 0
         self.stopped: StopCause | None = None
         self.cause: str | None = None
         """Why it was stopped, for the operator, where that is more than the cause's name."""
+        self.divergence: Divergence | None = None
 
     @property
     def over(self) -> bool:
         """Whether the run was stopped or cancelled, even if its function ignored that."""
-        return self._run.over
+        return self._run.over or self.stopped is not None
 
     def enter(self) -> None:
         """The current task runs the run's function from here on."""
@@ -197,6 +206,9 @@ class Journal:
         if slot.done is None:
             if self._run.leaving:
                 await _until_ended()
+            if self._waited and slot.n > max(self._calls, default=0):
+                self._waited = False
+                await self.guard(self._owner.code_fits())
             with self._run.recording():
                 answer = await traced.call(self._run.owner, slot.n, made, effect(slot))
             self._run.has_got_further = True
@@ -218,7 +230,7 @@ class Journal:
         try:
             done = recorded(call, fingerprint, summary)
         except Diverged as diverged:
-            self._diverge(self._made, diverged.how)
+            self._diverge(diverged.how)
         held = call is not None and done is None
         return Slot(self._made, fingerprint, done, held, summary, owes=-self._made in self._calls)
 
@@ -226,15 +238,17 @@ class Journal:
         """The run's function has returned; raises `RunStopped` when it left out recorded calls."""
         how = left_out(self._calls.values(), self._made)
         if how is not None and not self.over:
-            self._diverge(self._made + 1, how)
+            self._diverge(how)
 
-    def _diverge(self, number: int, how: Divergence) -> NoReturn:
-        self.cause = self._run.diverged = how.cause
+    def _diverge(self, how: Divergence) -> NoReturn:
+        self.divergence = how
+        self.cause = how.cause
+        self._run.diverge(how.cause)
         # For the author: which of the calls is not repeatable. No values: they are the user's.
         log.error(
             "run_diverged",
             owner=self._run.owner,
-            call=number,
+            call=how.n,
             recorded=how.recorded,
             made_now=how.made,
             differs=how.differs,

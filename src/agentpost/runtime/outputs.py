@@ -14,7 +14,7 @@ from agentpost.domain.errors import reason_of
 from agentpost.domain.executables import HEAD_BYTES
 from agentpost.domain.records import FileRecord
 from agentpost.runtime.journal import Journal
-from agentpost.services import blobs, storage_space
+from agentpost.services import blobs, health_state, storage_space
 from agentpost.services.context import AppContext
 from agentpost.storage import sniff
 from agentpost.storage.base import BlobInfo
@@ -89,7 +89,7 @@ async def _stored(ctx: AppContext, journal: Journal, blob: str, data: bytes | Pa
             if isinstance(data, Path):
                 await asyncio.to_thread(_head, data)
             if tried == 1:
-                ctx.health.waits(blob, journal.owner, reason_of(fault))
+                ctx.health.waits(blob, journal.owner, reason_of(fault), health_state.STORAGE)
                 log.warning("file_waits", owner=journal.owner, reason=reason_of(fault))
             if tried and not is_reported:
                 is_reported = await journal.tell_waiting(storage_space.waiting_text(fault))

@@ -40,6 +40,10 @@ class JobOwner:
         """See `Owner.tell_waiting`: as progress of the job."""
         await jobs.progress(self.ctx, self.owned, None, text)
 
+    async def code_fits(self) -> None:
+        """See `Owner.code_fits`."""
+        await jobs.code_fits(self.ctx, self.owned)
+
     async def charge_owed(self, n: int) -> None:
         """See `Owner.charge_owed`."""
         await jobs.charge_owed(self.ctx, self.owned, n)
@@ -70,6 +74,9 @@ class TurnOwner:
 
     async def tell_waiting(self, text: str) -> None:
         """See `Owner.tell_waiting`. The log has no entry for a turn that runs, which is short."""
+
+    async def code_fits(self) -> None:
+        """See `Owner.code_fits`. A turn does not wait for code."""
 
     async def charge_owed(self, n: int) -> None:
         """See `Owner.charge_owed`. A turn charges nothing."""

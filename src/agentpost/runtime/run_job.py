@@ -32,6 +32,7 @@ from agentpost.domain.text import agent_text
 from agentpost.runtime import outputs, traced, typed
 from agentpost.runtime.bodies import check_body, name_of, step_name
 from agentpost.runtime.causes import cause_of, is_lasting, unexpected
+from agentpost.runtime.changed_code import ChangedCode, JobCodeMissing, wait_for_code
 from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
@@ -60,24 +61,38 @@ async def run_job(
     steps = steps.for_account(ticket.job.account_id)
     owned = Owned(ticket.job.id, ticket.job.account_id, ticket.epoch)
     owner = JobOwner(ctx, owned)
-    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed, steps.rebuild)
+    journal = Journal(
+        ticket.calls,
+        steps.blobs,
+        run,
+        owner,
+        ticket.confirmed,
+        steps.rebuild,
+        waited=ticket.job.diverged_at is not None,
+    )
     journal.enter()
     made = JobRun(ctx, steps, ticket, journal)
     structlog.contextvars.clear_contextvars()
     job_id = ticket.job.id
+    changed: ChangedCode | None = None
     async with OutputKept(ctx, job_id, message_id=ticket.job.message_id, job_id=job_id):
         try:
-            await _run(ctx, ticket, made, journal, run, find)
+            changed = await _run(ctx, ticket, made, journal, run, find)
         except Fenced:
             log.info("job_fenced", epoch=ticket.epoch)
+    if changed is not None:
+        await wait_for_code(ctx, owned, changed, run)
 
 
 async def _run(
     ctx: AppContext, ticket: JobTicket, made: JobRun, journal: Journal, run: Run, find: FindJob
-) -> None:
-    """Run the function and write down how it ended; a parked or lost run writes nothing."""
+) -> ChangedCode | None:
+    """Run the function and write down how it ended; a parked or lost run writes nothing, and
+    neither does one whose code changed, which is returned."""
     with await traced.job(ctx, ticket.job):
         ended = await _outcome(ctx, ticket, made, journal, find)
+    if isinstance(ended, ChangedCode):
+        return ended
     with run.recording():
         if isinstance(ended, JobFailed):
             text = agent_text(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
@@ -85,18 +100,18 @@ async def _run(
             await retry_until_recorded(failing, made.id)
         elif ended is not None:
             await retry_until_recorded(partial(jobs.finish, ctx, made.owned, *ended), made.id)
+    return None
 
 
 async def _outcome(
     ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal, find: FindJob
-) -> Ending | JobFailed | None:
+) -> Ending | JobFailed | ChangedCode | None:
     """How it ended, a failure, or None when nothing is to be written."""
     try:
         fn = find(ticket.job.fn)
         args = values.load(ticket.job.args_json, journal)
     except values.MissingFunction as error:
-        log.error("job_code_missing", fn=ticket.job.fn, error=str(error))
-        return JobFailed(job.MISSING_CODE_FAILURE)
+        return _missing(ticket, error)
     failed: BaseException | None = None
     try:
         ended = run.ending(await fn(run, **args))
@@ -108,16 +123,25 @@ async def _outcome(
     finally:
         run.deltas.close()
     # The run was stopped, even if the author's code swallowed, grouped or replaced the exception.
-    if journal.stopped is StopCause.DIVERGED:
-        return JobFailed(job.CODE_CHANGED_FAILURE)
+    if journal.divergence is not None:
+        how = journal.divergence
+        return ChangedCode(how.waiting_text, how.cause, job.CODE_CHANGED_FAILURE)
     if journal.stopped is StopCause.OUTPUT_INVALID:
         return JobFailed(job.OUTPUT_INVALID_FAILURE)
     if journal.over:
         return None
+    if isinstance(failed, JobCodeMissing):
+        return _missing(ticket, failed)
     if failed is None or isinstance(failed, JobFailed):
         return failed or ended
     journal.cause = cause_of(failed)
     return unexpected(failed, ctx.clock.now())
+
+
+def _missing(ticket: JobTicket, error: Exception) -> ChangedCode:
+    log.error("job_code_missing", fn=ticket.job.fn, error=str(error))
+    text = f"Waits for its code: its function {ticket.job.fn} is not there."
+    return ChangedCode(text, str(error), job.MISSING_CODE_FAILURE)
 
 
 FindJob = Callable[[str], Callable[..., Any]]

@@ -33,6 +33,7 @@ class Run:
     recorded ones. ``in_flight``: how many of its calls, its end included, are not recorded yet;
     ``leaving``: it begins no more of them (design: Shutdown). Both belong to the agent loop.
     ``has_got_further``: it has recorded a call.
+    ``on_diverged``: called when it has made another call than the one recorded, on the agent loop.
     ``on_change``: called when ``epoch`` or ``over`` has changed, on any thread.
     """
 
@@ -48,6 +49,7 @@ class Run:
     leaving: bool = False
     has_got_further: bool = False
     on_change: Callable[[], None] = _nobody_asks
+    on_diverged: Callable[[Run], None] | None = None
 
     def claimed(self, epoch: int) -> None:
         """Its owner is this node's at that epoch."""
@@ -57,6 +59,17 @@ class Run:
     def give_up(self) -> None:
         """From now on it is ``over``."""
         self.over = True
+        self.on_change()
+
+    def diverge(self, cause: str) -> None:
+        """It has made another call than the one recorded; ``cause``: which."""
+        self.diverged = cause
+        if self.on_diverged is not None:
+            self.on_diverged(self)
+
+    def wait(self) -> None:
+        """Its function has been stopped, and this process takes care of it still."""
+        self.over = False
         self.on_change()
 
     def recording(self) -> AbstractContextManager[None]:
@@ -97,13 +110,13 @@ class Runs:
         self._held: asyncio.Event | None = None
         self._state = object()
         self.on_diverged: Callable[[Run], None] | None = None
-        """Called with a run that made other calls than were recorded, when it has ended."""
+        """Called with a run that makes another call than the one recorded."""
 
     def submit(
         self, owner: str, epoch: int | None, work: Callable[[Run], Coroutine[Any, Any, None]]
     ) -> None:
         """Run it; after `stop` the next owner runs it, after `hold` it begins with `release`."""
-        run = Run(owner, epoch, on_change=self._changed)
+        run = Run(owner, epoch, on_change=self._changed, on_diverged=self.on_diverged)
         with self._lock:
             if self._closed:
                 return
@@ -223,8 +236,6 @@ class Runs:
             if not runs:
                 del self._open[run.owner]
         self._changed()
-        if run.diverged is not None and self.on_diverged is not None:
-            self.on_diverged(run)
 
 
 async def _later(

@@ -19,6 +19,9 @@ NOTICES: Final = "notices"
 SCANNER: Final = "scanner"
 CLOCK: Final = "clock"
 SPACE: Final = "space"
+STORAGE: Final = "storage"
+CODE: Final = "code"
+"""What turns and jobs wait for here."""
 OPTIONAL: Final = frozenset({REDIS, NOTICES, SCANNER, CLOCK, SPACE})
 """Parts without which all else works, only slower or less exactly; without the scanner files are
 refused, and messages without files are not; without space for files, work that writes one waits.
@@ -47,7 +50,7 @@ class Health:
         self.free_bytes: int | None = None
         self._failing: dict[str, float] = {}  # name -> since when, by the monotonic clock
         self._checked: dict[str, float] = {}  # name -> when last
-        self._waiting: dict[str, tuple[str, str]] = {}  # blob -> who waits to store it, and why
+        self._waiting: dict[str, tuple[str, str, str]] = {}  # key -> who waits, why, for what
         self._lock = threading.Lock()
 
     def failing(self) -> list[str]:
@@ -66,20 +69,21 @@ class Health:
         """What to tell of each part that fails, where there is more to tell than its name."""
         return {name: PROBLEMS[name] for name in sorted(self._failing) if name in PROBLEMS}
 
-    def waiting(self) -> dict[str, str]:
-        """The turns and jobs of this process that wait to store a file, and why."""
+    def waiting(self, thing: str) -> dict[str, str]:
+        """The turns and jobs of this process that wait for `STORAGE` or `CODE`, and why."""
         with self._lock:
-            return dict(self._waiting.values())
+            waits = list(self._waiting.values())
+        return {owner: reason for owner, reason, awaited in waits if awaited == thing}
 
-    def waits(self, blob: str, owner: str, reason: str) -> None:
-        """A turn or job waits to store a blob."""
+    def waits(self, key: str, owner: str, reason: str, thing: str) -> None:
+        """A turn or job waits; ``key`` names the wait, of which an owner may have several."""
         with self._lock:
-            self._waiting[blob] = (owner, reason)
+            self._waiting[key] = (owner, reason, thing)
 
-    def waits_no_longer(self, blob: str) -> None:
-        """The blob is stored, or its run has ended."""
+    def waits_no_longer(self, key: str) -> None:
+        """What it waits for is there, or its run has ended."""
         with self._lock:
-            self._waiting.pop(blob, None)
+            self._waiting.pop(key, None)
 
     def worked_within(self, name: str, seconds: float) -> bool:
         """Whether the last check of a part went well and is no older than that."""

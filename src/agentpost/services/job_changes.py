@@ -18,10 +18,19 @@ def apply(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, now: int
         case s.Progressed():
             job.step = signal.step
             job.calls += not signal.in_step
+        case s.CodeChanged():
+            job.step = signal.text
+            job.diverged_at, job.divergence = job.diverged_at or now, signal.text
+            watched = ctx.settings.code_changed_wait_seconds + ctx.settings.watch_seconds
+            job.watch_by = max(job.watch_by or 0, job.diverged_at + seconds(watched))
+            job.takeovers, job.calls_at_takeover = 0, job.calls  # no death from now on is its own
+        case s.CodeFits():
+            job.diverged_at = job.divergence = None
         case s.FileWritten():
             job.calls += 1
         case s.Finished():
             job.result, job.question = signal.text, signal.question
+            job.diverged_at = job.divergence = None
             job.answer_format_json = signal.answer_format
             job.settled_at, job.node = now, None
         case s.Failed():

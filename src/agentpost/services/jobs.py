@@ -18,7 +18,14 @@ from agentpost.db.session import Tx
 from agentpost.domain import poison
 from agentpost.domain import signals as s
 from agentpost.domain.credits import Charge
-from agentpost.domain.job import EXECUTING, POISON_FAILURE, WORKER_KILLED_FAILURE, JobState
+from agentpost.domain.errors import not_found
+from agentpost.domain.job import (
+    CODE_CHANGED_FAILURE,
+    EXECUTING,
+    POISON_FAILURE,
+    WORKER_KILLED_FAILURE,
+    JobState,
+)
 from agentpost.domain.journal import Call
 from agentpost.domain.records import AccountRecord, FileRecord, JobRecord
 from agentpost.domain.times import iso
@@ -209,6 +216,26 @@ def progress(tx: Tx, ctx: AppContext, owned: Owned, call: Call | None, step: str
     record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch)
     if call is not None:
         journal.put(tx, owned.job_id, call, now)
+
+
+@write_transaction
+def code_changed(tx: Tx, ctx: AppContext, owned: Owned, text: str, cause: str) -> int:
+    """The job waits for its code (see `signals.CodeChanged`); since when (microseconds). What was
+    told already is not told again. Raises `Fenced`."""
+    job = job_rows.lock(tx, owned.job_id)
+    is_new = job is None or job.divergence != text
+    if job is None or is_new or job.takeovers or job.epoch != owned.epoch:
+        signal = s.CodeChanged(text, cause, is_new)
+        now = ctx.clock.now()
+        job = record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch, locked=job)
+    assert job.diverged_at is not None, "the signal sets it"
+    return job.diverged_at
+
+
+@write_transaction
+def code_fits(tx: Tx, ctx: AppContext, owned: Owned) -> None:
+    """The job has made the recorded calls, and waits for its code no longer. Raises `Fenced`."""
+    record.apply_job(tx, ctx, owned.job_id, s.CodeFits(), ctx.clock.now(), epoch=owned.epoch)
 
 
 @write_transaction
@@ -409,3 +436,31 @@ def stop_one(tx: Tx, ctx: AppContext, account: AccountRecord, job_id: str, now: 
         return False
     _end(tx, ctx, account, job_id, s.Stopped(), None, None, now)
     return True
+
+
+# --- jobs that wait for their code, by an operator's word -----------------------------------------
+@write_transaction
+def retry_waiting(tx: Tx, ctx: AppContext, job_id: str) -> None:
+    """Run a job that waits for its code again now, on any node. Raises ``not_found``, and
+    `ValueError` when it does not wait for that."""
+    job = _waiting_for_code(tx, job_id)
+    if job.node is not None:
+        record.release_job(tx, ctx, job.id, job.epoch, job.node)
+
+
+@write_transaction
+def fail_waiting(tx: Tx, ctx: AppContext, job_id: str) -> None:
+    """Fail a job that waits for its code, as after its time to wait. Raises as `retry_waiting`."""
+    account = accounts.lock(tx, _waiting_for_code(tx, job_id).account_id)
+    job = _waiting_for_code(tx, job_id)
+    failed = s.Failed(CODE_CHANGED_FAILURE, job.divergence)
+    _end(tx, ctx, account, job_id, failed, None, None, ctx.clock.now())
+
+
+def _waiting_for_code(tx: Tx, job_id: str) -> JobRecord:
+    job = job_rows.lock(tx, job_id)
+    if job is None:
+        raise not_found("job")
+    if job.diverged_at is None or job.state not in EXECUTING:
+        raise ValueError(f"the job {job_id} does not wait for its code")
+    return job

@@ -20,6 +20,7 @@ from agentpost.domain.errors import reason_of
 from agentpost.domain.job import JobState
 from agentpost.domain.times import SECOND, seconds
 from agentpost.observability.request_metrics import RequestMetrics
+from agentpost.services import health_state
 from agentpost.services.context import AppContext
 
 if TYPE_CHECKING:
@@ -131,7 +132,12 @@ def _process(ctx: AppContext, *, ready: bool) -> Iterable[Metric]:
     yield _gauge(
         "agentpost_runs_waiting_for_storage",
         "Turns and jobs of this process that wait until a file can be stored.",
-        len(ctx.health.waiting()),
+        len(ctx.health.waiting(health_state.STORAGE)),
+    )
+    yield _gauge(
+        "agentpost_jobs_waiting_for_code",
+        "Jobs of this process whose code makes another call than the one recorded.",
+        len(ctx.health.waiting(health_state.CODE)),
     )
     held = ctx.held_calls.count()
     yield _gauge("agentpost_held_calls", "Calls held until something changes.", held)

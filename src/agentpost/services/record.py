@@ -261,9 +261,10 @@ def set_answered(tx: Tx, message_id: str, answered_by: str) -> None:
     rows.set_answered(tx, message_id, answered_by)
 
 
-def release_job(tx: Tx, ctx: AppContext, job_id: str, epoch: int) -> bool:
-    """Let go of a job of this node and dispatch it again; False when it has ended or moved on."""
-    if not rows.release_ownership(tx, job_id, epoch, ctx.node):
+def release_job(tx: Tx, ctx: AppContext, job_id: str, epoch: int, node: str | None = None) -> bool:
+    """Let go of a job of a node, by default this one, and dispatch it again; False when it has
+    ended or moved on."""
+    if not rows.release_ownership(tx, job_id, epoch, node or ctx.node):
         return False
     ctx.engine.dispatch(tx, job_id, epoch)
     return True

@@ -76,7 +76,7 @@ async def refresh(ctx: AppContext) -> None:
     """Bring ``ctx.health`` up to date: the free bytes, and whether there is space for files. There
     is none either while work waits for it although the floor is not reached."""
     ctx.health.free_bytes = await ctx.storage.free_bytes()
-    reason = shortage(ctx) or next(iter(ctx.health.waiting().values()), None)
+    reason = shortage(ctx) or next(iter(ctx.health.waiting(health_state.STORAGE).values()), None)
     if reason is None:
         ctx.health.works(health_state.SPACE)
     else:

@@ -194,6 +194,8 @@ def _job_summary(link: JobLink) -> dict[str, Any]:
         "takeovers": job.takeovers,
         "watch_by": iso(job.watch_by) if job.watch_by else None,
         "queue_by": iso(job.queue_by) if job.queue_by else None,
+        "diverged_at": iso(job.diverged_at) if job.diverged_at else None,
+        "divergence": job.divergence,
     }
 
 

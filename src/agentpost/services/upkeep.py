@@ -125,6 +125,13 @@ def left_behind(tx: Tx, ctx: AppContext, dead: set[str]) -> LeftBehind:
     return LeftBehind([*open_turns, *orphans], [_left(*row) for row in job_rows.left_by(tx, alive)])
 
 
+@read_transaction
+def waiting_for_code(tx: Tx, ctx: AppContext) -> list[tuple[str, str]]:
+    """(id, node) of the jobs that wait for their code on other nodes: this one may have other
+    code."""
+    return job_rows.diverged_elsewhere(tx, ctx.node)
+
+
 def _left(job_id: str, node: str | None, takeovers: int, has_got_further: bool) -> Left:
     if node is not None:
         takeovers = poison.deaths_in_a_row(takeovers, has_got_further=has_got_further)

@@ -299,7 +299,12 @@ def _settings(folder: Path) -> Settings:
 def _common_settings() -> Settings:
     """Read once: that takes as long as a small test."""
     return load_settings(
-        data_dir="", database_url="", storage_url="", redis_url="", durability="normal"
+        data_dir="",
+        database_url="",
+        storage_url="",
+        redis_url="",
+        durability="normal",
+        code_changed_wait_seconds=0,
     )
 
 

@@ -20,14 +20,14 @@ from typing import Any, Final, cast
 
 import structlog
 
-from agentpost.agents import JobFailed, JobFn, Turn, values
+from agentpost.agents import JobFn, Turn, values
 from agentpost.agents.deaths import WorkerDied
-from agentpost.domain import job as job_words
 from agentpost.domain import poison
 from agentpost.processes import bytecode, capacity
 from agentpost.processes.environment import worker_environment
 from agentpost.processes.main import frame
 from agentpost.processes.worker import CallLimits
+from agentpost.runtime.changed_code import JobCodeMissing
 from agentpost.runtime.isolated.process import AgentProcess, Death
 from agentpost.runtime.isolated.suspects import Suspects
 from agentpost.runtime.isolated.talk import JobTalk, ProcessDied, TurnTalk
@@ -126,8 +126,7 @@ class AgentProcesses:
                 try:
                     return await JobTalk(process, job).all(ref, args)
                 except values.MissingFunction as error:
-                    log.error("job_code_missing", fn=ref, error=str(error))
-                    raise JobFailed(job_words.MISSING_CODE_FAILURE) from None
+                    raise JobCodeMissing(str(error)) from None
 
         return work
 
