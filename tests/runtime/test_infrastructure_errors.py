@@ -81,11 +81,11 @@ async def test_a_storage_that_takes_nothing(here: Running, monkeypatch: pytest.M
     monkeypatch.setattr(broken, "put", refuse)
     Script.job = write
     message_id = await here.send()
-    await eventually_async(here.ctx.health.waiting)
+    await eventually_async(lambda: here.ctx.health.waiting("storage"))
     monkeypatch.undo()
     assert (await here.final(message_id))["status"] == "completed"
     assert here.row("SELECT epoch FROM jobs") == (1,)
-    assert here.ctx.health.waiting() == {}
+    assert here.ctx.health.waiting("storage") == {}
 
 
 async def test_a_storage_that_gives_nothing(here: Running, monkeypatch: pytest.MonkeyPatch) -> None:
