@@ -33,6 +33,8 @@ JOB_SIGNALS: dict[str, s.JobSignal] = {
     "JobReclaimed": s.JobReclaimed(),
     "StepInterrupted": s.StepInterrupted("killed"),
     "Progressed": s.Progressed("Counting"),
+    "CodeChanged": s.CodeChanged("Waits"),
+    "CodeFits": s.CodeFits(),
     "FileWritten": s.FileWritten("a.csv"),
     "Finished": s.Finished("All done.", None),
     "Failed": s.Failed("No such column."),
@@ -64,6 +66,8 @@ JOBS = """
     running         JobReclaimed    running         -                        -
     running         StepInterrupted running         -                        -
     running         Progressed      running         progress/started         -
+    running         CodeChanged     running         progress/started         -
+    running         CodeFits        running         -                        -
     running         FileWritten     running         progress/done            -
     running         Finished        completed       result/completed         job.completed
     running         Failed          failed          result/failed            job.failed
@@ -77,6 +81,8 @@ JOBS = """
     overdue         JobReclaimed    overdue         -                        -
     overdue         StepInterrupted overdue         -                        -
     overdue         Progressed      overdue         -                        -
+    overdue         CodeChanged     overdue         -                        -
+    overdue         CodeFits        overdue         -                        -
     overdue         FileWritten     overdue         -                        -
     overdue         Finished        late_completed  -                        -
     overdue         Failed          late_failed     -                        -

@@ -41,7 +41,7 @@ _UNOWNED = (
 _ANYWHERE = "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue')"
 _DIVERGED = (
     "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue') AND diverged_at IS NOT NULL"
-    " AND node <> ? ORDER BY id"
+    " AND node <> ?"
 )
 _LEFT = (
     "SELECT id, node, takeovers, calls <> calls_at_takeover FROM jobs"
