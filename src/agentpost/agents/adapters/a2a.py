@@ -11,9 +11,12 @@ import base64
 import contextlib
 import hashlib
 import json
+import time
 from collections.abc import AsyncGenerator
 from functools import partial
 from typing import Any, Final, cast
+
+import structlog
 
 from agentpost.agents.adapters import conversing
 from agentpost.agents.adapters.bound import bind
@@ -22,6 +25,7 @@ from agentpost.agents.adapters.current import current
 from agentpost.agents.adapters.recording import Charge, Recorder, Usage
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import JobFailed, Json, Turn, step_key
+from agentpost.domain import backoff
 from agentpost.domain.filenames import safe_file_path
 
 KIND: Final = "a2a"
@@ -32,18 +36,32 @@ CALL_SECONDS: Final = 60.0
 """How long a call that is no stream may take, in seconds."""
 POLL_SECONDS: Final = 1.0
 """Between two looks at a task that cannot be streamed."""
-FAILURES_MAX: Final = 30
-"""How many looks at a task may fail, one after the other."""
+PAUSE_SECONDS_MAX: Final = 60.0
+"""The longest pause between two looks at a task that fail; the first is `POLL_SECONDS`."""
+QUIET_SECONDS_MAX: Final = 10.0
+"""The longest pause between two subscriptions to a task that bring nothing."""
+AWAY_SECONDS: Final = 86_400.0
+"""For how long the other agent may be away while a job follows its task, in seconds."""
 STOPPED: Final = ("stopped",)
 """The arguments of the `CancelledError` of a run that was stopped, and not only put off."""
+_TASK_NOT_FOUND: Final = -32001
 _INPUT: Final = "TASK_STATE_INPUT_REQUIRED"
 _COMPLETED: Final = "TASK_STATE_COMPLETED"
 _WORKING: Final = frozenset({"TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"})
 _Object = dict[str, Any]
+log = structlog.get_logger(__name__)
 
 
 class CallFailed(Exception):
-    """The other agent did not answer, or refused a call."""
+    """The other agent did not answer as it should."""
+
+
+class Refused(CallFailed):
+    """The other agent refused a call."""
+
+
+class TaskGone(Refused):
+    """The other agent does not know the task."""
 
 
 class A2A:
@@ -100,21 +118,19 @@ class A2A:
 
     async def _follow(self, task: str) -> Json:
         """Wait for the end of a task; its text is shown, its files are written."""
-        shown = _Shown()
+        shown, quiet = _Shown(), 0
         try:
             while True:
                 found = await self._looked_at(task)
                 await shown.task(found)
                 if found["status"]["state"] not in _WORKING:
                     return _ended(found)
+                if quiet or not await self._streams():
+                    await asyncio.sleep(
+                        backoff.pause(max(quiet - 1, 0), POLL_SECONDS, QUIET_SECONDS_MAX)
+                    )
                 if await self._streams():
-                    with contextlib.suppress(CallFailed, OSError):  # it has just ended, or we retry
-                        events = self._stream("SubscribeToTask", {"id": task})
-                        async with contextlib.aclosing(events):
-                            async for event in events:
-                                await shown.event(event)
-                else:
-                    await asyncio.sleep(POLL_SECONDS)
+                    quiet = 1 if await self._watched(task, shown) else quiet + 1
         except asyncio.CancelledError as error:
             if error.args == STOPPED:
                 cancelling = asyncio.create_task(self._cancel(task))
@@ -122,15 +138,34 @@ class A2A:
                 cancelling.add_done_callback(self._cancelling.discard)
             raise
 
+    async def _watched(self, task: str, shown: _Shown) -> bool:
+        """Show what the stream of a task brings until it ends or breaks; whether it brought more
+        than the task as it is, which comes first."""
+        events = 0
+        with contextlib.suppress(Exception):  # it has just ended, or the next look says more
+            stream = self._stream("SubscribeToTask", {"id": task})
+            async with contextlib.aclosing(stream):
+                async for event in stream:
+                    await shown.event(event)
+                    events += 1
+        return events > 1
+
     async def _looked_at(self, task: str) -> _Object:
-        for failed in range(FAILURES_MAX):
+        """The task, as soon as the other agent answers: a restart of its server does not end it."""
+        began, failed = time.monotonic(), 0
+        while True:
             try:
                 return await self._call("GetTask", {"id": task})
-            except Exception:
-                if failed == FAILURES_MAX - 1:
+            except TaskGone as error:
+                raise JobFailed(
+                    f"The agent no longer knows its task {task}, so its result is lost."
+                ) from error
+            except Exception as error:
+                if time.monotonic() - began > AWAY_SECONDS:
                     raise
-            await asyncio.sleep(POLL_SECONDS)
-        raise AssertionError("the last failure is raised")
+                log.warning("a2a_agent_away", task=task, failed=failed + 1, error=repr(error))
+            await asyncio.sleep(backoff.pause(failed, POLL_SECONDS, PAUSE_SECONDS_MAX))
+            failed += 1
 
     async def _cancel(self, task: str) -> None:
         with contextlib.suppress(Exception):  # it has ended, or cannot be cancelled
@@ -211,7 +246,8 @@ def agent_of(rest: str) -> _Agent:
 # --- reading answers ------------------------------------------------------------------------------
 def _result(answer: _Object) -> _Object:
     if "error" in answer:
-        raise CallFailed(f"the agent refused: {answer['error'].get('message')}")
+        kind = TaskGone if answer["error"].get("code") == _TASK_NOT_FOUND else Refused
+        raise kind(f"the agent refused: {answer['error'].get('message')}")
     result: _Object = answer["result"]
     return result
 

@@ -1,0 +1,116 @@
+"""An Agent2Agent server of the official SDK in a process, which keeps its tasks in a folder.
+
+``python -m tests.conformance.elsewhere.restarted_a2a PORT FOLDER STREAMS``: a task works until the
+file ``done`` is in the folder. A start takes up the tasks that an earlier process left, unless the
+folder has a file ``forget``. A task that is cancelled leaves a file ``cancelled``.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.context import ServerCallContext
+from a2a.server.events import EventQueue
+from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.routes.agent_card_routes import create_agent_card_routes
+from a2a.server.routes.jsonrpc_routes import create_jsonrpc_routes
+from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+from a2a.types import a2a_pb2 as a2a
+from starlette.applications import Starlette
+
+LOOK_SECONDS = 0.05
+RESULT = "It is done."
+
+
+class FolderStore(InMemoryTaskStore):
+    """Writes each task that is saved."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    async def save(self, task: a2a.Task, context: ServerCallContext) -> None:
+        await super().save(task, context)
+        (self.folder / f"{task.id}.task").write_bytes(task.SerializeToString())
+
+    async def take_up(self) -> None:
+        """Know again what was written, and finish it."""
+        if (self.folder / "forget").exists():
+            return
+        context = ServerCallContext()
+        tasks = [a2a.Task.FromString(path.read_bytes()) for path in self.folder.glob("*.task")]
+        for task in tasks:
+            await self.save(task, context)
+        await until_done(self.folder)
+        for task in tasks:
+            task.status.state = a2a.TaskState.TASK_STATE_COMPLETED
+            task.artifacts.append(a2a.Artifact(artifact_id="text", parts=[a2a.Part(text=RESULT)]))
+            await self.save(task, context)
+
+
+async def until_done(folder: Path) -> None:
+    while not (folder / "done").exists():  # noqa: ASYNC110 - a test makes it
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+class Executor(AgentExecutor):
+    """Works until it may end."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        assert context.task_id is not None
+        assert context.context_id is not None
+        status = a2a.TaskStatus(state=a2a.TaskState.TASK_STATE_SUBMITTED)
+        await event_queue.enqueue_event(
+            a2a.Task(id=context.task_id, context_id=context.context_id, status=status)
+        )
+        task = TaskUpdater(event_queue, context.task_id, context.context_id)
+        await task.start_work()
+        await until_done(self.folder)
+        await task.add_artifact([a2a.Part(text=RESULT)], artifact_id="text")
+        await task.complete()
+
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        assert context.task_id is not None
+        assert context.context_id is not None
+        (self.folder / "cancelled").touch()
+        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
+
+
+def main(port: int, folder: Path, *, streams: bool) -> None:
+    """Serve until killed."""
+    url = f"http://127.0.0.1:{port}"
+    interface = a2a.AgentInterface(
+        url=f"{url}/rpc", protocol_binding="JSONRPC", protocol_version="1.0"
+    )
+    card = a2a.AgentCard(
+        name="Elsewhere",
+        description="An agent that is restarted.",
+        version="1",
+        supported_interfaces=[interface],
+        capabilities=a2a.AgentCapabilities(streaming=streams),
+        default_input_modes=["text/plain"],
+        default_output_modes=["text/plain"],
+    )
+    store = FolderStore(folder)
+    handler = DefaultRequestHandler(Executor(folder), store, card)
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        taking_up = asyncio.create_task(store.take_up())
+        yield
+        taking_up.cancel()
+
+    routes: list[Any] = [*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/rpc")]
+    uvicorn.run(Starlette(routes=routes, lifespan=lifespan), port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]), streams=sys.argv[3] == "1")

@@ -1,0 +1,121 @@
+"""An agent behind `a2a:` whose server is killed and comes back while a job follows its task."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import ROOT, AgentServer
+from tests.servers import free_port
+from tests.waiting import eventually
+
+RESULT = "It is done."
+
+
+class Elsewhere:
+    """The other side's process, on one port and one folder."""
+
+    def __init__(self, folder: Path, *, streams: bool) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._streams = "1" if streams else "0"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it; what it knew is in the folder."""
+        module = "tests.conformance.elsewhere.restarted_a2a"
+        arguments = [str(self.port), str(self.folder), self._streams]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments], cwd=ROOT, stdin=subprocess.DEVNULL
+        )
+        eventually(self._answers, 60.0, "the other side")
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def put(self, name: str) -> None:
+        """Make one of the files that it looks for."""
+        (self.folder / name).touch()
+
+    def works(self) -> bool:
+        """Whether it has written a task."""
+        return any(self.folder.glob("*.task"))
+
+    def _answers(self) -> bool:
+        try:
+            return httpx2.get(f"{self.url}/.well-known/agent-card.json").status_code == 200
+        except httpx2.TransportError:
+            return False
+
+
+class Following:
+    """A server whose job follows a task of the other side, which was killed meanwhile."""
+
+    def __init__(self, start_server: ServerMaker, folder: Path, *, streams: bool) -> None:
+        self.other = Elsewhere(folder, streams=streams)
+        self.other.start()
+        self.server: AgentServer = start_server(
+            agent=f"a2a:{self.other.url}", egress_allow="127.0.0.0/8"
+        )
+        self.caller = Caller(self.server)
+        self.message_id = self.caller.send("work")["id"]
+        eventually(self.other.works, what="a task")
+        eventually(lambda: self.caller.get(self.message_id)["jobs"], what="the job")
+        self.other.kill()
+        eventually(self._is_away, what="a look that failed")
+
+    def _is_away(self) -> bool:
+        return any("a2a_agent_away" in line for line in self.server.log_lines())
+
+    def end(self) -> None:
+        self.caller.close()
+        self.other.kill()
+
+
+@pytest.fixture(params=[True, False], ids=["streams", "polls"])
+def following(
+    start_server: ServerMaker, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Following]:
+    made = Following(start_server, tmp_path, streams=request.param)
+    yield made
+    made.end()
+
+
+def test_the_job_follows_its_task_over_restarts_of_both(following: Following) -> None:
+    here = following
+    here.server.kill()
+    here.server.start()
+    assert here.caller.get(here.message_id)["status"] == "processing"
+    here.other.start()
+    here.other.put("done")
+    done = here.caller.final(here.message_id)
+    assert (done["status"], done["jobs"][0]["text"]) == ("completed", RESULT)
+
+
+def test_a_task_that_is_forgotten_or_cancelled_ends_the_job(
+    start_server: ServerMaker, tmp_path: Path
+) -> None:
+    folders = [tmp_path / name for name in ("forgotten", "stopped")]
+    for folder in folders:
+        folder.mkdir()
+    forgotten, stopped = (Following(start_server, each, streams=True) for each in folders)
+    forgotten.other.put("forget")
+    forgotten.other.start()
+    done = forgotten.caller.final(forgotten.message_id)
+    assert done["status"] == "failed"
+    assert "no longer knows its task" in done["jobs"][0]["text"]
+    stopped.caller.call("POST", f"/v1/messages/{stopped.message_id}/cancel")
+    done = stopped.caller.final(stopped.message_id)
+    assert done["jobs"][0]["status"] == "cancelled"
+    for each in (forgotten, stopped):
+        each.end()
