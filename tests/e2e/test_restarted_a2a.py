@@ -75,7 +75,7 @@ class Following:
         eventually(self._is_away, what="a look that failed")
 
     def _is_away(self) -> bool:
-        return any("a2a_agent_away" in line for line in self.server.log_lines())
+        return any("agent_away" in line for line in self.server.log_lines())
 
     def end(self) -> None:
         self.caller.close()

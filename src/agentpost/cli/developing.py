@@ -179,13 +179,13 @@ class _DivergenceTeller:
     """Tells once of each way in which a turn or job differs from its record."""
 
     def __init__(self) -> None:
-        self._told: set[tuple[str, str | None]] = set()
+        self._reported: set[tuple[str, str | None]] = set()
 
     def tell(self, run: Run) -> None:
         """Say which call differs, and what to do."""
-        if (run.owner, run.diverged) in self._told:
+        if (run.owner, run.diverged) in self._reported:
             return
-        self._told.add((run.owner, run.diverged))
+        self._reported.add((run.owner, run.diverged))
         is_turn = run.owner.startswith("msg_")
         kind = "The turn" if is_turn else "The job"
         waits = "" if is_turn else " The job waits for code that makes the recorded call."

@@ -38,7 +38,7 @@ class FolderStore(InMemoryTaskStore):
         await super().save(task, context)
         (self.folder / f"{task.id}.task").write_bytes(task.SerializeToString())
 
-    async def take_up(self) -> None:
+    async def recover_open(self) -> None:
         """Know again what was written, and finish it."""
         if (self.folder / "forget").exists():
             return
@@ -104,7 +104,7 @@ def main(port: int, folder: Path, *, streams: bool) -> None:
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
-        taking_up = asyncio.create_task(store.take_up())
+        taking_up = asyncio.create_task(store.recover_open())
         yield
         taking_up.cancel()
 

@@ -163,7 +163,7 @@ class A2A:
             except Exception as error:
                 if time.monotonic() - began > AWAY_SECONDS:
                     raise
-                log.warning("a2a_agent_away", task=task, failed=failed + 1, error=repr(error))
+                log.warning("agent_away", task=task, failed=failed + 1, error=repr(error))
             await asyncio.sleep(backoff.pause(failed, POLL_SECONDS, PAUSE_SECONDS_MAX))
             failed += 1
 
