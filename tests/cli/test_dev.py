@@ -149,7 +149,14 @@ def test_an_agent_is_taken_up_again_when_it_is_saved(author: Author) -> None:
         printed = author.sees("Send the message again")
         assert "had begun with other code and cannot continue" in printed
         assert "call 1 was step agent:note, the re-run made step agent:note; the arg" in printed
-        assert client.wait(running.id, timeout=SECONDS_MAX).reason == "execution_failed"
+        # The job waits, and goes on once the edit is undone.
+        assert not client.get(running.id).final
+        author.save(3)
+        author.sees("is served now.")
+        eventually(lambda: reply() == "Passed on.")
+        assert client.wait(running.id, timeout=SECONDS_MAX).jobs[0].text == (
+            "3: first ['version'] second"
+        )
 
 
 def test_code_that_is_mended_before_the_watch_begins_is_served(
