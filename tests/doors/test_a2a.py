@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -209,6 +209,19 @@ async def test_a_task_in_the_background_is_found_again_subscribed_to_and_cancell
         assert ended.status.state == S.TASK_STATE_CANCELED
         with pytest.raises(errors.TaskNotCancelableError):
             await client.cancel_task(a2a.CancelTaskRequest(id=slow.id))
+
+
+async def test_an_account_subscribes_only_so_often(
+    start_server: Callable[..., AgentServer],
+) -> None:
+    server = start_server(streams_max=1)
+    async with connected(server) as client, connected(server, streaming=True) as watcher:
+        slow = await send(client, script(["start", "Slow", [["gate", "never"]]]), at_once=True)
+        subscription = a2a.SubscribeToTaskRequest(id=slow.id)
+        events = watcher.subscribe(subscription)
+        await anext(events)
+        with pytest.raises(errors.InternalError, match="event streams open"):
+            await anext(watcher.subscribe(subscription))
 
 
 async def test_tasks_are_listed_newest_first(server: AgentServer) -> None:

@@ -268,7 +268,8 @@ async def test_other_accounts_find_nothing(
         with pytest.raises(MCPError, match="not_found"):
             await client.read_resource(f"agentpost://files/{file_id}")
         assert (await call(client, "list_work"))["data"] == []
-        assert await refused(client, "list_messages", before=made["id"]) == "invalid_request"
+        for place in (made["id"], "msg_7"):
+            assert await refused(client, "list_messages", before=place) == "invalid_request"
 
 
 @pytest.mark.parametrize("connect_with", ["http", "api"])

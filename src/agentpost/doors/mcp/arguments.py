@@ -96,7 +96,7 @@ class MessagesArguments(Arguments):
     conversation: str | None = Field(default=None, description="Only those of this conversation.")
     before: str | None = Field(
         default=None,
-        pattern=f"^{ids.MESSAGE}",
+        pattern=ids.pattern(ids.MESSAGE),
         description="Only those older than this message id.",
     )
     limit: int = Field(
