@@ -94,6 +94,17 @@ def test_a_history_that_is_not_ours_is_context(client: OpenAI) -> None:
         assert part in answer.choices[0].message.content
 
 
+def test_reasoning_is_no_part_of_an_answer_and_quickly_left_out(client: OpenAI) -> None:
+    """Front ends send it back with the answer; texts that only begin it are as long as a body."""
+    first = user("what did you think?")
+    text = create(client, first).choices[0].message.content
+    thought = {"role": "assistant", "content": f"<think>a\nb</think>{text}<think>c</think>"}
+    assert create(client, first, thought, user("go on")).agentpost["reply"] == "You said: go on"
+    endless = {"role": "assistant", "content": '<think><details type="reasoning"' * 20_000}
+    quick = client.with_options(timeout=10)
+    assert create(quick, first, endless, user("and now?")).choices[0].finish_reason == "stop"
+
+
 def test_a_conversation_may_be_named_and_is_then_the_history(client: OpenAI) -> None:
     calls = client.chat.completions.with_raw_response
     named = {CONVERSATION: "case-9"}

@@ -3,7 +3,6 @@ client repeats the call."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -25,8 +24,8 @@ from agentpost.doors.openai.items import sources_of
 from agentpost.doors.openai.models import model_names
 from agentpost.doors.openai.transcripts import (
     Transcript,
+    bare_text,
     hashed,
-    is_same_text,
     text_with_context,
     topic,
 )
@@ -156,12 +155,14 @@ async def prepare(
         return Prepared((), anew if answer.answer_to is None else answer)
     if call_input.conversation is not None or len(utterances) < 3:
         return Prepared((), anew)
-    earlier = await asyncio.to_thread(topic, utterances[:-2], scope)
+    past = partial(_past, utterances, scope)
+    earlier, answer_text = await api.ctx.account_threads.run(caller.account_id, past)
     goes_on = _written(draft, instructions, (), message)
     going_on = [
         _going_on(goes_on, before, message.text)
         for before in await repeats.last_ones(api.ctx, caller, earlier)
-        if _has_answered(utterances[-2], before, shown or partial(_texts, api))
+        if _is_of(before, utterances[-2].item_ids)
+        and _has_shown(before, answer_text, shown or partial(_texts, api))
     ]
     return Prepared(going_on, anew)
 
@@ -214,16 +215,24 @@ def _going_on(draft: Draft, before: Snapshot, text: str) -> Draft:
     return draft if answer.answer_to is None else answer
 
 
-def _has_answered(answer: Utterance, before: Snapshot, shown: TextsOf) -> bool:
-    """Whether a history's answer is what the message has brought, or had brought when it was shown;
-    the ids of the answer's items have to be the message's own."""
+def _past(utterances: Sequence[Utterance], scope: Sequence[object]) -> tuple[str, str]:
+    """The topic of the message before the last one, and the bare text of its answer."""
+    return topic(utterances[:-2], scope), bare_text(utterances[-2].text)
+
+
+def _is_of(before: Snapshot, item_ids: Sequence[str]) -> bool:
+    """Whether the items of a history's answer, as far as they are ours, are the message's."""
     sources = {before.message.id, *(link.job.id for link in before.links)}
-    own = [sources_of(item_id) for item_id in answer.item_ids]
-    if any(each and sources.isdisjoint(each) for each in own):
-        return False
-    texts = shown(before)
+    own = [sources_of(item_id) for item_id in item_ids]
+    return not any(each and sources.isdisjoint(each) for each in own)
+
+
+def _has_shown(before: Snapshot, answer_text: str, shown: TextsOf) -> bool:
+    """Whether a history's answer is what the message has brought, or had brought when it was
+    shown."""
+    texts = [bare_text(text) for text in shown(before)]
     counts = range(min(1, len(texts)), len(texts) + 1)
-    return any(is_same_text("".join(texts[:count]), answer.text) for count in counts)
+    return any("".join(texts[:count]) == answer_text for count in counts)
 
 
 def _texts(api: Api, snapshot: Snapshot) -> list[str]:

@@ -74,10 +74,9 @@ def hashed(value: object) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def is_same_text(one: str, other: str) -> bool:
-    """Whether two texts differ in white space, and in the signatures of links, at the most."""
-    one, other = _SIGNATURE.sub("", one), _SIGNATURE.sub("", other)
-    return one.split() == other.split() or "".join(one.split()) == "".join(other.split())
+def bare_text(text: str) -> str:
+    """A text without what clients and time change: its white space, and the signatures of links."""
+    return "".join(_SIGNATURE.sub("", text).split())
 
 
 def text_with_context(
