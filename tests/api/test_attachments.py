@@ -248,12 +248,13 @@ def test_scripts_are_data(caller: Caller) -> None:
 
 @pytest.mark.databases("sqlite")
 @pytest.mark.rule("createMessage.files", "Limits inline-files")
-def test_only_the_first_five_are_taken(caller: Caller) -> None:
-    files = [inline(b"x", name=f"{n}.txt") for n in range(7)]
+@pytest.mark.parametrize("count", [7, 1_000])
+def test_only_the_first_five_are_taken(caller: Caller, count: int) -> None:
+    files = [inline(b"x", name=f"{n}.txt") for n in range(count)]
     message = caller.send([["see"]], files=files)
     assert [f["name"] for f in seen(message)] == [f"{n}.txt" for n in range(5)]
     [note] = message["notes"]
-    assert "2 more files" in note
+    assert f"{count - 5} more files" in note
 
 
 @pytest.mark.databases("sqlite")

@@ -1,5 +1,6 @@
 """Typed questions and structured output over HTTP (design: Typed questions)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -155,6 +156,31 @@ def test_only_a_message_that_asks_can_be_answered(caller: Caller, names: list[st
         caller.refused(404, "not_found", "POST", "/v1/messages", json=body)
     plain = caller.send("hello", conversation=names.pop())
     assert problem(caller, answer_to=plain["id"], answer="Bar")[0] == "answer_to"
+
+
+@pytest.mark.rule("Additions typedQuestions-3")
+def test_an_answer_may_be_a_long_list(caller: Caller, names: list[str]) -> None:
+    message = asked(caller, names, {"schema": {"type": "array", "items": {"type": "integer"}}})
+    answer = list(range(1_000))
+    assert caller.send(answer_to=message["id"], answer=answer)["status"] == "completed"
+
+
+def test_a_question_with_a_pattern_that_is_refused_by_now_is_answered(
+    caller: Caller, server: AgentServer, names: list[str]
+) -> None:
+    """Earlier versions took dearer patterns: a new schema with one is refused, a stored one is not,
+    for its question could never be answered and its conversation would be stuck."""
+    schema: Json = {"type": "object", "properties": {"name": {"pattern": r"\w" * 50}}}
+    assert problem(caller, message="go", response_schema=schema)[0] == "response_schema"
+    message = asked(caller, names, {"schema": SCHEMA})
+    stored = json.dumps({"schema": schema})
+    server.execute(
+        f"UPDATE messages SET answer_format_json = '{stored}' WHERE id = '{message['id']}'"
+    )
+    field, text = problem(caller, answer_to=message["id"], answer={"name": "-"})
+    assert (field, "at $.name" in text) == ("answer", True)
+    answered = caller.send(answer_to=message["id"], answer={"name": "x" * 50})
+    assert answered["status"] == "completed"
 
 
 @pytest.mark.rule("Additions typedQuestions-5")

@@ -16,7 +16,8 @@ from tests.e2e.server import KEY, AgentServer
 
 BODIES = list(worst_bodies())
 TAKEN = (
-    *("createMessage unknown", "createMessage answer ", "schema properties", "schema old draft"),
+    *("files", "createMessage unknown", "createMessage answer "),
+    *("schema properties", "schema old draft"),
     *(f"{path} {what}" for path in ("responses", "chat/completions") for what in ("parts", "uncl")),
 )
 """Bodies that are no larger than a caller may send: what they ask for is done."""
@@ -57,7 +58,7 @@ def test_each_is_refused_in_the_form_of_its_door(server: AgentServer) -> None:
 
 @pytest.mark.parametrize("kind", ["list", "object"])
 def test_counts_are_told_before_the_items_are_looked_at(server: AgentServer, kind: str) -> None:
-    field = "files" if kind == "list" else "metadata"
+    field = "upload_ids" if kind == "list" else "metadata"
     [body] = [body for name, _, body in BODIES if name == f"createMessage {field} {kind}"]
     status, text = send(server, ("POST", "/v1/messages"), body)
     assert (status, text.count('"field"'), "has over" in text) == (400, 1, True), text

@@ -54,7 +54,9 @@ def check(schema: object) -> dict[str, Any]:
     """The schema as one of draft 2020-12; raises `ValueError`, with what is wrong, for one that may
     not be used."""
     usable = written(schema)
-    _compiled(_as_text(usable))
+    text = _as_text(usable)
+    _check_size(text)  # before it is compiled, which is dear
+    _compiled(text)
     return usable
 
 
@@ -96,12 +98,22 @@ def problems(schema: dict[str, Any], value: object) -> list[tuple[str, str]]:
 
 
 @lru_cache(maxsize=64)
+def _check_size(text: str) -> None:
+    """Raise `ValueError` for a new schema that is too large."""
+    size_of(json.loads(text))
+
+
+@lru_cache(maxsize=64)
 def _compiled(text: str) -> tuple[Draft202012Validator, Size]:
-    """A schema's validator, and how large it is; raises `ValueError`."""
+    """A schema's validator, and how large it is; raises `ValueError` for one that was never taken.
+
+    What is stored has passed `check`, maybe of an earlier version that took more: a question could
+    not be answered any more, and an output not be given, if it were refused now.
+    """
     from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 
     schema = json.loads(text)
-    size = size_of(schema)
+    size = size_of(schema, is_stored=True)
     try:
         validator = Draft202012Validator(
             schema,

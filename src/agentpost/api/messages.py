@@ -78,10 +78,11 @@ async def _admit(api: Api, request: Request, caller: Caller, slot: BodySlot) -> 
 async def _read(api: Api, request: Request, slot: BodySlot) -> tuple[NewMessage, list[InlineFile]]:
     """The message of the body and its inline files, still encoded."""
     body = await read_json(api, request, _refuse_by_name, slot)
+    beyond = _cut_files(body)
     contents = _detach_contents(body)
     shape = validated(MessageIn, body)
     files = _inline_files(shape.files or [], contents)
-    return _new_message(request, shape), files
+    return _new_message(request, shape), files + files[:1] * beyond
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
@@ -149,6 +150,16 @@ def _refuse_by_name(body: dict[str, Any]) -> None:
             meant = misspelt.hint(body, _ONE_OF, MessageIn.model_fields)
             text = f"Give a message, files or upload_ids.{meant}"
             raise Refusal(ErrorCode.EMPTY_MESSAGE, text)
+
+
+def _cut_files(body: dict[str, Any]) -> int:
+    """Leave so many files in the body as any list may have; how many were beyond. Of files that are
+    not taken only their number matters, which a note tells (spec: createMessage)."""
+    files = body.get("files")
+    if not isinstance(files, list) or len(files) <= limits.LIST_ITEMS_MAX:
+        return 0
+    body["files"] = files[: limits.LIST_ITEMS_MAX]
+    return len(files) - limits.LIST_ITEMS_MAX
 
 
 def _detach_contents(body: dict[str, Any]) -> dict[int, LongText]:

@@ -6,7 +6,7 @@ that there are too many.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -38,13 +38,21 @@ def _too_many(
     for name, described in schema.get("properties", {}).items():
         value, path = body.get(name), f"{where}{name}"
         if isinstance(value, list):
-            if len(value) > LIST_ITEMS_MAX:
+            # Other fields take no list, or any value, and then look at none of its items.
+            is_list = any(option.get("type") == "array" for option in _options(described))
+            if is_list and len(value) > LIST_ITEMS_MAX:
                 yield Problem(path, f"has over {LIST_ITEMS_MAX} items")
         elif isinstance(value, dict):
-            for option in described.get("anyOf", (described,)):
+            for option in _options(described):
                 most = option.get("maxProperties")
                 if most is not None and len(value) > most:
                     yield Problem(path, f"has over {most} entries")
                 if "$ref" in option:
                     inner = root["$defs"][option["$ref"].rpartition("/")[2]]
                     yield from _too_many(root, inner, value, f"{path}.")
+
+
+def _options(described: dict[str, Any]) -> Sequence[dict[str, Any]]:
+    """The schemas of which a field's value may fit any."""
+    options: Sequence[dict[str, Any]] = described.get("anyOf", (described,))
+    return options

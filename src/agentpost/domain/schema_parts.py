@@ -48,10 +48,14 @@ class Size:
         return Size(self.parts + other.parts, self.loops + other.loops, deeper)
 
 
-def size_of(schema: dict[str, Any]) -> Size:
+def size_of(schema: dict[str, Any], *, is_stored: bool = False) -> Size:
     """Raises `ValueError`, with words for the author of the schema, for one that is too large, that
-    contains itself for the same value, and for what is not taken."""
-    counting = _Counting(schema)
+    contains itself for the same value, and for what is not taken.
+
+    ``is_stored``: it was taken when it was stored, maybe by a version that counted each pattern as
+    `_PATTERN_PARTS`.
+    """
+    counting = _Counting(schema, is_stored=is_stored)
     whole = counting.schema(schema, 0, 0)
     for name in _DEFINITIONS:  # those that nothing refers to are compiled as well
         for each in _mapping(schema.get(name)).values():
@@ -64,8 +68,9 @@ def size_of(schema: dict[str, Any]) -> Size:
 
 
 class _Counting:
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: dict[str, Any], *, is_stored: bool) -> None:
         self._root = root
+        self._is_stored = is_stored
         self._counted: dict[int, Size] = {}
         self._open: dict[int, int] = {}  # how deep into the value they are
         self._visits = 0
@@ -116,7 +121,7 @@ class _Counting:
         if name == "$ref":
             return self.schema(self._target(value), depth, level)
         if name == "pattern":
-            return _pattern_size(value)
+            return self._pattern_size(value)
         if name in _DATA:
             return Size(len(value) if isinstance(value, list | dict) else 1)
         if name in _BY_NAME:
@@ -125,10 +130,16 @@ class _Counting:
             schemas = value if isinstance(value, list) else [value]
             schemas = [each for each in schemas if isinstance(each, dict | bool)]
         patterns = _mapping(value) if name == "patternProperties" else ()
-        start = sum(map(_pattern_size, patterns), Size(0))
+        start = sum(map(self._pattern_size, patterns), Size(0))
         size = sum((self.schema(each, depth, level) for each in schemas), start)
         is_choice = name in ("anyOf", "oneOf")
         return replace(size, alternatives=size.alternatives + 1) if is_choice else size
+
+    def _pattern_size(self, pattern: object) -> Size:
+        if self._is_stored or not isinstance(pattern, str):
+            return Size(_PATTERN_PARTS)
+        classes = len(_CLASS.findall(pattern))
+        return _bounded(Size(_PATTERN_PARTS + len(pattern) + 2 * classes**2))
 
     def _target(self, ref: object) -> object:
         """What a reference such as ``#/$defs/item`` names."""
@@ -144,11 +155,6 @@ class _Counting:
             else:
                 raise ValueError(f"there is no {ref} in the schema")
         return place
-
-
-def _pattern_size(pattern: object) -> Size:
-    text = pattern if isinstance(pattern, str) else ""
-    return _bounded(Size(_PATTERN_PARTS + len(text) + 2 * len(_CLASS.findall(text)) ** 2))
 
 
 def _mapping(value: object) -> dict[str, Any]:
