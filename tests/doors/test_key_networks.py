@@ -7,6 +7,7 @@ from functools import partial
 import httpx2
 import pytest
 
+from tests import forked
 from tests.e2e.caller import Caller
 from tests.e2e.server import ACCOUNT, AgentServer
 from tests.waiting import eventually
@@ -133,3 +134,13 @@ def test_a_list_may_change_and_a_rotated_key_is_the_same_key(
     eventually(lambda: third.call("GET", "/v1/me").status_code == 403)
     server.command("keys", "allow", made["id"], "--from-everywhere")
     eventually(lambda: third.call("GET", "/v1/me").status_code == 200)
+
+
+def test_a_proxy_that_is_not_trusted_is_named(start_server: Callable[..., AgentServer]) -> None:
+    """The setting may have bits behind a prefix."""
+    server = start_server(trusted_proxies="10.0.0.1/8")
+    with httpx2.Client(base_url=server.url, trust_env=False) as client:
+        page = client.get("/login", headers={"X-Forwarded-For": HERE}).text
+    assert "127.0.0.1 forwards requests" in page
+    done = forked.run(["doctor"], env=server._environment(), cwd=server.home)
+    assert "127.0.0.1 sends X-Forwarded-For" in done.stdout, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -82,6 +83,12 @@ def stored(networks: Sequence[Network]) -> str | None:
 def of_stored(text: str | None) -> tuple[Network, ...]:
     """The networks that a key keeps; none: it may be used from everywhere."""
     return tuple(ip_network(each) for each in text.split(",")) if text else ()
+
+
+@lru_cache(maxsize=8)
+def of_setting(texts: tuple[str, ...]) -> tuple[Network, ...]:
+    """The networks of a setting, which may have bits behind their prefixes (`10.0.0.1/8`)."""
+    return tuple(ip_network(each, strict=False) for each in texts)
 
 
 def within(found: Address | None, networks: Iterable[Network]) -> bool:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from ipaddress import ip_network
-
 from starlette.requests import Request
 
 from agentpost.domain import networks
-from agentpost.domain.networks import Network
 from agentpost.settings import Settings
 
 _HOPS_MAX = 20
@@ -23,7 +19,7 @@ def client_address(request: Request, settings: Settings) -> str:
     """
     peer = request.client.host if request.client else ""
     found = networks.address(peer)
-    trusted = _parsed(tuple(settings.trusted_proxies))
+    trusted = networks.of_setting(tuple(settings.trusted_proxies))
     hops = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
     for hop in reversed(hops[-_HOPS_MAX:]):
         if not hop.strip() or not networks.within(found, trusted):
@@ -38,10 +34,5 @@ def untrusted_proxy(request: Request, settings: Settings) -> str:
     if not request.client or "x-forwarded-for" not in request.headers:
         return ""
     peer = request.client.host
-    trusted = _parsed(tuple(settings.trusted_proxies))
+    trusted = networks.of_setting(tuple(settings.trusted_proxies))
     return "" if networks.within(networks.address(peer), trusted) else peer
-
-
-@lru_cache(maxsize=8)
-def _parsed(proxies: tuple[str, ...]) -> tuple[Network, ...]:
-    return tuple(ip_network(each, strict=False) for each in proxies)

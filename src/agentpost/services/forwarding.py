@@ -31,7 +31,7 @@ async def note(ctx: AppContext, peer: str) -> None:
 def problem(tx: Tx, ctx: AppContext) -> str:
     """What the doctor says of such a proxy, seen within a day and not trusted now; "" for none."""
     at, peer = json.loads(meta.get(tx, _SEEN) or '[0, ""]')
-    trusted = [networks.network(each) for each in ctx.settings.trusted_proxies]
+    trusted = networks.of_setting(tuple(ctx.settings.trusted_proxies))
     if ctx.clock.now() - at > DAY or networks.within(networks.address(peer), trusted):
         return ""
     return (
