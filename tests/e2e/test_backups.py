@@ -195,3 +195,13 @@ class sending:  # noqa: N801 - read as a phrase
     def _run(self) -> None:
         while not self._end.is_set():
             self._send()
+
+
+def test_a_copy_that_fails_leaves_nothing_with_the_key(server: AgentServer, tmp_path: Path) -> None:
+    data, target = tmp_path / "data", tmp_path / "copy.db"
+    data.mkdir()
+    with closing(sqlite3.connect(data / "agentpost.db")) as database, database:
+        database.execute("CREATE TABLE of_another_program (value TEXT)")
+    code, said = run(server, "backup", str(target), data=data)
+    assert (code, "could not be copied" in said) == (1, True)
+    assert list(tmp_path.glob("copy.db*")) == []

@@ -40,9 +40,11 @@ def copy_sqlite(source: Path, target: Path, *, without: str) -> int:
     try:
         _copy(source, unfinished)
         _remove(unfinished, without)
+        unfinished.rename(target)
     except sqlite3.Error as error:
         raise OSError(f"the database could not be copied to {target}: {error}") from None
-    unfinished.rename(target)
+    finally:
+        unfinished.unlink(missing_ok=True)  # of one that failed: it may hold the value still
     return target.stat().st_size
 
 

@@ -103,9 +103,8 @@ async def admit(
     is dear.
     """
     if new.idempotency_key is not None or new.attempt is not None:
-        new = await _with_schema(
-            ctx, caller, new, schemas.written
-        )  # as repeated calls are compared
+        # As repeated calls are compared.
+        new = await _with_schema(ctx, caller, new, schemas.written)
     if files and new.idempotency_key is not None:
         new = replace(new, files=await asyncio.to_thread(_identities, files))
     is_repeat = new.attempt is not None and new.attempt.count > 0
