@@ -80,7 +80,7 @@ def test_the_address_is_what_trusted_proxies_say(
 
 
 def test_the_body_is_not_waited_for_and_the_account_sees_the_refusal(
-    server: AgentServer, key: str, caller: Caller
+    server: AgentServer, key: str, callers: Callable[..., Caller]
 ) -> None:
     async def begin() -> bytes:
         host, _, port = server.url.rpartition("/")[2].partition(":")
@@ -95,6 +95,8 @@ def test_the_body_is_not_waited_for_and_the_account_sees_the_refusal(
         return answer
 
     assert b" 403 " in asyncio.run(begin())
+
+    caller = callers(server, server.another_key("sees all", "read,read_all"))
 
     def logged() -> bool:
         found = caller.call("GET", "/v1/requests?status=403").json()["data"]
