@@ -17,12 +17,16 @@ def client(server: AgentServer) -> Iterator[OpenAI]:
         yield made
 
 
-def read_by_the_agent(client: OpenAI, file_id: str) -> str:
+def read_by_the_agent(client: OpenAI, file_id: str, attempt: int = 0) -> str:
     parts: Any = [
         {"type": "input_text", "text": json.dumps([["read"]])},
         {"type": "input_file", "file_id": file_id},
     ]
-    answer = client.responses.create(model="agentpost", input=[{"role": "user", "content": parts}])
+    answer = client.responses.create(
+        model="agentpost",
+        input=[{"role": "user", "content": parts}],
+        extra_headers={"x-stainless-retry-count": str(attempt)},
+    )
     return answer.output_text
 
 
@@ -39,6 +43,7 @@ def test_an_uploaded_file_is_read_listed_sent_and_kept_with_its_message(client: 
     assert [each.id for each in client.files.list(order="asc")] == [file.id, *others]
     assert read_by_the_agent(client, file.id) == "naïve text"
     assert read_by_the_agent(client, file.id) == "naïve text", "as often as it is sent"
+    assert read_by_the_agent(client, file.id, attempt=1) == "naïve text", "it needs no copy"
     assert client.files.retrieve(file.id).expires_at is None
     assert client.files.content(file.id).read() == data
     with pytest.raises(openai.ConflictError, match="belongs to a message"):
@@ -47,7 +52,7 @@ def test_an_uploaded_file_is_read_listed_sent_and_kept_with_its_message(client: 
     for call in (client.files.retrieve, client.files.content, client.files.delete):
         with pytest.raises(openai.NotFoundError):
             call(others[0])
-    assert len(list(client.files.list())) == len(others) + 1, "with the copy that was sent"
+    assert len(list(client.files.list())) == len(others) + 1, "with the one copy that a message has"
 
 
 def test_what_is_no_file_is_refused_and_leaves_nothing(

@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from agentpost.api.operation import Api
 from agentpost.domain import idempotency
-from agentpost.domain.errors import InvalidRequest, Problem
+from agentpost.domain.errors import InvalidRequest, Problem, Refusal
 from agentpost.domain.idempotency import Attempt
 from agentpost.domain.limits import INLINE_FILES_MAX
 from agentpost.domain.records import MessageRecord, Snapshot
@@ -120,10 +120,18 @@ class Prepared:
 
 
 async def _send(api: Api, caller: Caller, draft: Draft, message_id: str | None) -> MessageRecord:
-    """Send it; its uploads may have been sent before, as OpenAI's files may."""
+    """Send it; its uploads may have been sent before, as OpenAI's files may. Then the message gets
+    copies, which go when it is refused or there already."""
+    ctx, account_id = api.ctx, caller.account_id
     used = dict.fromkeys(draft.upload_ids)
-    fresh = [await uploads.for_another_message(api.ctx, caller.account_id, each) for each in used]
-    return await drafts.send(api.ctx, caller, replace(draft, upload_ids=tuple(fresh)), message_id)
+    fresh = [await uploads.for_another_message(ctx, account_id, each) for each in used]
+    try:
+        return await drafts.send(ctx, caller, replace(draft, upload_ids=tuple(fresh)), message_id)
+    finally:
+        for copy in fresh:
+            if copy not in used:
+                with suppress(Refusal):  # the message has taken it
+                    await uploads.delete(ctx, account_id, copy)
 
 
 async def prepare(
