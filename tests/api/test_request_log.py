@@ -134,3 +134,38 @@ def test_a_key_knows_when_it_was_last_used(caller: Caller, server: AgentServer) 
         return any(row["last_used_at"] for row in server.rows("SELECT last_used_at FROM keys"))
 
     assert eventually(used)
+
+
+def test_bodies_go_with_their_message(caller: Caller, server: AgentServer) -> None:
+    def kept(word: str) -> set[str]:
+        lines = [unpacked(RequestRecord(**row)) for row in server.rows("SELECT * FROM requests")]
+        return {
+            f"{line.method} {line.path.partition('?')[0]}"
+            for line in lines
+            if word in f"{line.path}{line.request_body}{line.response_body}"
+        }
+
+    word, other = "zwieback", "pumpernickel"
+    staying = caller.send([["reply", other]])["id"]
+    key = {"Idempotency-Key": word[:4]}
+    body = {"message": json.dumps([["reply", word]])}
+    sent = caller.call("POST", "/v1/messages", json=body, headers=key)
+    message_id = sent.json()["id"]
+    caller.final(message_id)
+    caller.call("POST", "/v1/messages", json=body, headers=key)
+    path = f"/v1/messages/{message_id}"
+    logged(server, sent.headers["Request-Id"])
+    assert kept(word) >= {"POST /v1/messages", f"GET {path}"}
+    read = caller.call("GET", f"/v1/requests/{sent.headers['Request-Id']}")
+    assert word in read.text
+    for address in (path, path.replace("_", "%5F"), f"{path}/events", "/v1/messages", "/v1/events"):
+        assert caller.call("GET", address).status_code == 200
+    deleted = caller.call("DELETE", path)  # before those are written
+    assert deleted.status_code == 200
+    assert logged(server, deleted.headers["Request-Id"])["status"] == 200
+    assert kept(word) == set()
+    assert kept(other) >= {"POST /v1/messages"}
+    assert caller.call("GET", f"/v1/messages/{staying}").status_code == 200
+    again = caller.call("GET", f"/v1/requests/{sent.headers['Request-Id']}").json()
+    assert (again["path"], again["status"]) == ("/v1/messages", 201)
+    assert (again["request_body"], again["response_body"]) == (None, None)

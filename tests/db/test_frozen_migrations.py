@@ -47,6 +47,7 @@ FROZEN = {
     "0038_jobs_that_wait_for_code": (
         "e3c9a19a7129b0817ca7ffb7e62be75560e90cd5e8cf0b7d75a84809c6aabe13"
     ),
+    "0039_bodies_of_messages": "46f889c200635f48a4cd739e054da5abfbf8009bda7714db67f2201fc71d82e6",
     "0032_keys_sessions_deletion": (
         "40f5071d54750f9e0b11c4053f1e96147b3e4a96e89e8335c8038c75cf8d869d"
     ),

@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -54,3 +55,27 @@ def test_a_held_call_is_logged_with_its_time_and_its_bytes(
     assert size > 0
     assert (line["status"], line["response_bytes"], line["response_body"]) == (200, size, None)
     assert line["ms"] >= round(held * 1_000) - 1
+
+
+def test_no_body_of_a_door_is_logged(server: AgentServer, caller: Caller) -> None:
+    message_id = caller.send("hello")["id"]
+    response_id = message_id.replace("msg", "resp")
+    with httpx2.Client(base_url=server.url, headers=HEADERS, timeout=60, trust_env=False) as http:
+        answers = [
+            http.get(f"/openai/v1/responses/{response_id}"),
+            http.post("/openai/v1/responses", json={"model": "agentpost", "input": "hello"}),
+            http.post("/a2a", **rpc("GetTask", {"id": message_id})),
+            http.post(
+                "/mcp",
+                **rpc(
+                    "tools/call",
+                    {"name": "follow_message", "arguments": {"message_id": message_id}},
+                ),
+            ),
+        ]
+    for answer in answers:
+        assert answer.status_code == 200, answer.text
+        sql = f"SELECT * FROM requests WHERE id = '{answer.headers['request-id']}'"
+        [line] = eventually(partial(server.rows, sql))
+        assert line["response_bytes"] == len(answer.content)
+        assert [line[name] for name in ("request_body", "response_body", "bodies")] == [None] * 3

@@ -58,7 +58,7 @@ async def opened(
         engine=LocalEngine("node_test"),
         egress=Egress(AllowList.parse(settings.egress_allow)),
         limiter=MemoryLimiter(),
-        requests=RequestLog(db, "svc_key_"),
+        requests=RequestLog(db, clock, "svc_key_"),
         links=SignedLinks(
             LinkSigner(b"secret", settings.public_file_url),
             clock,

@@ -352,7 +352,7 @@ async def opened(
         cursors=CursorSigner(b"secret"),
         cipher=SecretCipher([b"secret"]),
         limiter=MemoryLimiter(),
-        requests=RequestLog(db, "svc_key_"),
+        requests=RequestLog(db, clock, "svc_key_"),
         node=NODE,
         turns=runner,
     )

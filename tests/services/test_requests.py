@@ -201,7 +201,7 @@ async def test_requests_are_forgotten_after_thirty_days(at: ManualHarness) -> No
 
 
 def budget(at: ManualHarness, size: int) -> requests.RequestLog:
-    return requests.RequestLog(at.ctx.db, "svc_key_", size)
+    return requests.RequestLog(at.ctx.db, at.clock, "svc_key_", size)
 
 
 async def test_an_account_has_a_budget_for_each_day(

@@ -21,6 +21,7 @@ from agentpost.services import (
     works,
 )
 from agentpost.services.context import AppContext
+from agentpost.services.requests import RequestLogEntry
 from agentpost.services.sending import NewMessage
 from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
 from tests.services.driver import DAY, ManualHarness, manual_harness
@@ -47,6 +48,28 @@ async def assert_unseen(at: ManualHarness, message_id: str) -> None:
     assert refused.value.code == "not_found"
     with pytest.raises(Refusal):
         await long_poll.events(at.ctx, at.caller, message_id, None, 0, lambda wait: None)
+
+
+async def test_logged_bodies_go_with_their_message(at: ManualHarness) -> None:
+    message_id = await at.said()
+
+    def read(n: int) -> RequestLogEntry:
+        path = f"/v1/messages/{message_id}".encode()
+        caller, now = at.caller, at.clock.now()
+        return RequestLogEntry(
+            *(f"req_{now:014x}{n:018x}", now, caller.account_id, caller.key_id, "GET", path, b""),
+            *(200, None, 3, b"", b'"zwieback"', None),
+        )
+
+    at.ctx.requests.append(read(1))
+    await at.ctx.requests.flush()
+    assert await at.count("requests", "response_body LIKE '%zwieback%'") == 1
+    at.ctx.requests.append(read(2))
+    at.clock.advance(14 * DAY)
+    await all_messages(at)
+    await at.ctx.requests.flush()
+    assert await at.count("requests") == 2
+    assert await at.count("requests", "response_body IS NULL AND bodies IS NULL") == 2
 
 
 @pytest.mark.rule("getMessage.answers", "Errors not_found", "Limits retention")

@@ -200,7 +200,7 @@ class Node:
             cursors=CursorSigner(b"secret"),
             cipher=SecretCipher([b"secret"]),
             limiter=MemoryLimiter(),
-            requests=RequestLog(database, "svc_key_"),
+            requests=RequestLog(database, world.clock, "svc_key_"),
             node=self.id,
             lease=lease,
             turns=self.turns,

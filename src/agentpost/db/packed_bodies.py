@@ -6,13 +6,11 @@ together, since an answer repeats much of what was asked.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from agentpost.domain import ids
 from agentpost.domain.records import RequestRecord
 
 _LEAST_CHARACTERS: Final = 200
@@ -33,8 +31,6 @@ _KNOWN: Final = (
 """What bodies consist of. Never change it: rows are read with what they were packed with."""
 _BETWEEN: Final = b"\0"
 """No body holds it."""
-_BEGINNING: Final = 500
-_MESSAGE: Final = re.compile(rf"{ids.MESSAGE}[0-9a-f]{{32}}")
 
 
 def packed(records: Sequence[RequestRecord]) -> list[RequestRecord]:
@@ -50,23 +46,13 @@ def unpacked(record: RequestRecord) -> RequestRecord:
     # As long as the bodies that were packed: those are bounded.
     whole = zlib.decompressobj(_WINDOW, _KNOWN).decompress(record.bodies)
     sent, _, answered = whole.decode().partition(_BETWEEN.decode())
-    return replace(
-        record,
-        request_body=sent or None,
-        response_body=answered or None,
-        message_id=None,
-        bodies=None,
-    )
+    return replace(record, request_body=sent or None, response_body=answered or None, bodies=None)
 
 
 def _packed(record: RequestRecord) -> RequestRecord:
     sent, answered = record.request_body or "", record.response_body or ""
     if len(sent) + len(answered) < _LEAST_CHARACTERS:
         return record
-    shown = _MESSAGE.search(answered[:_BEGINNING])
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY, 0, _KNOWN)
     bodies = packer.compress(_BETWEEN.join((sent.encode(), answered.encode()))) + packer.flush()
-    message_id = shown[0] if shown and shown[0] not in record.path else None
-    return replace(
-        record, request_body=None, response_body=None, message_id=message_id, bodies=bodies
-    )
+    return replace(record, request_body=None, response_body=None, bodies=bodies)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agentpost.db import as_json
 from agentpost.db.filtered import Conditions, counts, newest
 from agentpost.db.mapper import Mapper
 from agentpost.db.packed_bodies import unpacked
@@ -24,12 +25,32 @@ _COUNT = (
 )
 _END = "(at + 1000 * ms)"
 """When a request ended, in microseconds."""
+_GONE = (
+    "SELECT about.key FROM json_each(?) AS about WHERE"
+    " COALESCE((SELECT m.expires_at FROM messages m WHERE m.id = about.key), 0) <= ?"
+)
+_FORGET = (
+    "UPDATE requests SET request_body = NULL, response_body = NULL, bodies = NULL WHERE id IN"
+    " (SELECT id FROM requests WHERE message_id = ? AND (bodies IS NOT NULL"
+    " OR request_body IS NOT NULL OR response_body IS NOT NULL) LIMIT ?)"
+)
 _COUNTED = "SELECT bytes FROM request_log_days WHERE account_id = ? AND day = ?"
 
 
 def insert(tx: Tx, records: Sequence[RequestRecord]) -> None:
     """Keep a handful of requests in one statement; see `packed_bodies.packed`."""
     REQUESTS.insert_all(tx, records)
+
+
+def gone(tx: Tx, records: Sequence[RequestRecord], now: int) -> set[str]:
+    """The messages of these lines that are past their retention, or deleted."""
+    about = {record.message_id for record in records if record.message_id is not None}
+    return {row[0] for row in tx.all(_GONE, (as_json.names(about), now))} if about else set()
+
+
+def forget_bodies(tx: Tx, message_id: str, limit: int) -> int:
+    """Take the bodies from lines about a message; from how many, ``limit`` if there are more."""
+    return tx.execute(_FORGET, (message_id, limit))
 
 
 def count(tx: Tx, owner: str, day: int, size: int, dropped: int) -> int:

@@ -349,6 +349,7 @@ requests = Table(
     metadata,
     *columns_of(records.RequestRecord),
     Index("ix_requests_account", "account_id", "id"),
+    partial_index("ix_requests_message", "message_id", where="message_id IS NOT NULL"),
 )
 
 request_log_days = Table(

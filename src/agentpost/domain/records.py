@@ -328,8 +328,8 @@ class MailRecord:
 class RequestRecord:
     """One request; bodies are there when they were small, without secrets.
 
-    ``bodies`` are both of them as they are stored, instead of those (`db.packed_bodies`), with
-    ``message_id``: the message that the response shows.
+    ``message_id`` is the message that the bodies are about; they go with it. ``bodies`` are both of
+    them as they are stored, instead of those (`db.packed_bodies`).
     """
 
     id: str

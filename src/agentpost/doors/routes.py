@@ -156,7 +156,7 @@ class DoorRoutes:
         self._has_openai = "openai" in ctx.settings.doors
         own = ctx.settings.public_url
         state = partial(pipeline.with_state, ctx.clock)
-        logged = partial(pipeline.with_request_log, ctx.requests)
+        logged = partial(pipeline.with_request_log, ctx.requests, bodies=False)
         routes: list[Route] = []
         for name in dict.fromkeys(ctx.settings.doors):
             door = DOORS[name]

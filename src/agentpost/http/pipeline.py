@@ -103,18 +103,28 @@ def _internal_error(fault: Exception) -> Refusal:
     return Refusal(ErrorCode.INTERNAL, "Something went wrong on our side; try again in a moment.")
 
 
-async def with_request_log(requests: RequestLog, handler: Handler, request: Request) -> Response:
-    """Append the request to the log that the request inspector shows."""
+async def with_request_log(
+    requests: RequestLog, handler: Handler, request: Request, *, bodies: bool = True
+) -> Response:
+    """Append the request to the log that the request inspector shows; with its ``bodies``, or with
+    their sizes only."""
+
+    def append(status: int, body: bytes | LargeBody) -> None:
+        entry = _entry(request, status, body)
+        requests.append(entry if bodies else entry.without_bodies())
+
     try:
         response = await handler(request)
     except ClientDisconnect:
-        requests.append(_entry(request, GONE_STATUS, b""))
+        append(GONE_STATUS, b"")
         raise
     body = getattr(response, "body", None)
     if body is None:
-        return _Streamed(response, lambda *sent: requests.append(_entry(request, *sent)))
-    kept = body if len(body) <= REQUEST_BODY_READ_BYTES_MAX else LargeBody(len(body))
-    requests.append(_entry(request, response.status_code, kept))
+        return _Streamed(response, append)
+    append(
+        response.status_code,
+        body if len(body) <= REQUEST_BODY_READ_BYTES_MAX else LargeBody(len(body)),
+    )
     return response
 
 

@@ -18,6 +18,7 @@ from functools import partial
 
 import structlog
 
+from agentpost.clock import Clock
 from agentpost.db import accounts as account_rows
 from agentpost.db import requests as rows
 from agentpost.db.packed_bodies import packed
@@ -27,6 +28,7 @@ from agentpost.domain.records import RequestRecord
 from agentpost.domain.request_filter import RequestFilter
 from agentpost.domain.times import DAY, MINUTE
 from agentpost.services.redaction import LargeBody, Redaction
+from agentpost.services.request_subjects import READS, with_subject
 
 log = structlog.get_logger(__name__)
 
@@ -49,7 +51,6 @@ NOBODY = ""
 """Whose requests without a known key are; they share one budget."""
 REFUSED_KEPT_PER_MINUTE = 20
 """Of the refused calls of a key."""
-_READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _LINES_ONLY_SHARE = 5
 """This part of a budget, a fifth, is for lines without bodies."""
 _SAY_SECONDS = 60.0
@@ -114,6 +115,7 @@ class RequestLog:
     """The queue and its writing. `append` is for the event loop that also calls `flush`.
 
     Args:
+        clock: says which messages are past their retention: their bodies are not kept.
         key_prefix: how API keys begin: they are left out of what is kept.
         bytes_per_day: what may be kept of one key and UTC day. Bodies are kept while there is
             more than a fifth of it left, lines without them until it is used up, and then only
@@ -121,8 +123,11 @@ class RequestLog:
             with every write, so together they may keep a little more.
     """
 
-    def __init__(self, db: Database, key_prefix: str, bytes_per_day: int = sys.maxsize) -> None:
+    def __init__(
+        self, db: Database, clock: Clock, key_prefix: str, bytes_per_day: int = sys.maxsize
+    ) -> None:
         self._db = db
+        self._clock = clock
         self._redaction = Redaction(key_prefix)
         self._queue: deque[RequestLogEntry] = deque()
         self._writing: RequestLogEntry | None = None  # the oldest of the batch
@@ -199,8 +204,7 @@ class RequestLog:
                 made = await self._records(batch, on_thread=long > 0)
                 records = [record for each in made if (record := self._within(each))]
                 if records:
-                    stored = await asyncio.to_thread(packed, records)
-                    await self._db.write(partial(_insert, stored))
+                    await self._insert(records)
                     self._count(records)
                 self._long -= long
             except asyncio.CancelledError:  # at the end: the last flush writes them, once
@@ -219,6 +223,16 @@ class RequestLog:
             log.warning("request_log_lost", requests=lost)
         await self._write_counts(used)
         self._say_what_was_dropped()
+
+    async def _insert(self, records: list[RequestRecord]) -> None:
+        """Write lines; those about a deleted message without bodies, also when it is deleted
+        meanwhile: another node's transaction may not see these lines, nor these what it deletes."""
+        lines = await asyncio.to_thread(lambda: packed([with_subject(each) for each in records]))
+        await self._db.write(lambda tx: _insert(tx, lines, self._clock.now()))
+        if any(line.message_id for line in lines):
+            gone = await self._db.read(lambda tx: rows.gone(tx, lines, self._clock.now()))
+            for message_id in gone:
+                await self._db.write(partial(_forget, message_id))
 
     # --- the budget -------------------------------------------------------------------------------
     async def _look_up_days(self, batch: list[RequestLogEntry]) -> None:
@@ -249,7 +263,7 @@ class RequestLog:
         if left - size < self._bytes_per_day // _LINES_ONLY_SHARE:
             record.request_body = record.response_body = None
             size = record.size
-        if size > left and (record.status >= 400 or record.method in _READS):
+        if size > left and (record.status >= 400 or record.method in READS):
             self._leave_out(owner, 1)
             return None
         day.used += size
@@ -344,8 +358,17 @@ def _long_bytes(body: bytes | LargeBody) -> int:
     return size if size > LONG_BODY_BYTES else 0
 
 
-def _insert(records: list[RequestRecord], tx: Tx) -> None:
-    rows.insert(tx, records)
+def _insert(tx: Tx, lines: list[RequestRecord], now: int) -> None:
+    gone = rows.gone(tx, lines, now)
+    rows.insert(tx, [_bare(line) if line.message_id in gone else line for line in lines])
+
+
+def _bare(line: RequestRecord) -> RequestRecord:
+    return replace(line, request_body=None, response_body=None, bodies=None)
+
+
+def _forget(message_id: str, tx: Tx) -> None:
+    rows.forget_bodies(tx, message_id, _BATCH)
 
 
 def _touch(used: dict[str, int], counts: dict[str, tuple[int, int, int]], tx: Tx) -> dict[str, int]:

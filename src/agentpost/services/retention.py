@@ -15,6 +15,7 @@ import structlog
 from agentpost.db import account_storage, accounts, operator_actions, pending_deletions
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
+from agentpost.db import requests as request_rows
 from agentpost.db import retention as rows
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
@@ -169,6 +170,8 @@ def _delete_some(ctx: AppContext, message_id: str, tx: Tx) -> bool:
             rows.delete_job(tx, job_id)
         rows.unlink(tx, message_id, job_id)
     left -= rows.delete_message_parts(tx, message_id, left)
+    if left > 0:
+        left -= request_rows.forget_bodies(tx, message_id, left)
     if left > 0:
         left -= rows.unlist_files(tx, message_id, left)
         work_rows.release_unlisted_files(tx, ctx.clock.now(), message_id)
