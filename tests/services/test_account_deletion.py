@@ -55,6 +55,7 @@ FIXED: dict[tuple[str, str], Any] = {
     ("schedules", "status"): "paused",
     ("schedules", "last_outcome"): None,
     ("endpoints", "events_json"): '["*"]',
+    ("endpoints", "url"): "https://example.com/path-token",
     ("endpoints", "disabled_at"): None,
     ("endpoints", "disabled_reason"): None,
     ("endpoints", "failing_since"): None,

@@ -69,6 +69,7 @@ async def test_everything_of_an_account_and_nothing_else(
     assert "claimed_until" not in lines(found["deliveries.jsonl"])[0]
     (file,) = lines(found["files.jsonl"])
     assert found[file["member"]] == b"file"
+    assert [each["url"] for each in lines(found["webhooks.jsonl"])] == ["https://example.com/…"]
     text = b"".join(found.values()).decode()
     assert "_stays" not in text
     assert other not in text

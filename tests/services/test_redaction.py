@@ -204,3 +204,20 @@ def test_addresses_are_found_where_the_pattern_finds_them() -> None:
         text = "".join(pick.choices(parts, k=pick.randint(0, 14)))
         for clean in (redaction._only_host, redaction._without_query):
             assert redaction._replace_urls(text, clean) == redaction._URL.sub(clean, text), text
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://hooks.example.com/services/T1/secret", "https://hooks.example.com/…"),
+        ("https://hooks.example.com/a@secret/b", "https://hooks.example.com/…"),
+        ("https://hooks.example.com?key=secret@x", "https://hooks.example.com/…"),
+        ("https://me:secret@hooks.example.com:8443/x", "https://hooks.example.com:8443/…"),
+        ("https://me:se/secret@hooks.example.com", "https://…/…"),
+        ("https://[2001:db8::1]:8443/secret", "https://[2001:db8::1]:8443/…"),
+        ("https://hooks.example.com", "https://hooks.example.com"),
+        ("secret", "…"),
+    ],
+)
+def test_of_a_receivers_address_the_host_is_shown(address: str, shown: str) -> None:
+    assert redaction.shown_url(address) == shown

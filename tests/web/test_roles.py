@@ -7,18 +7,20 @@ fails.
 import asyncio
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
 
 from agentpost.domain import ids
-from agentpost.domain.roles import Role
+from agentpost.domain.roles import Right, Role, may
 from agentpost.services import (
     accounts,
     endpoints,
 )
 from agentpost.web.page import OpenPage, Page
 from agentpost.web.routes import PAGES
+from tests.web.busy import Busy, fill
 from tests.web.site import Site, open_site
 
 OPEN = {
@@ -216,3 +218,24 @@ def test_what_a_role_may_not_do_is_not_offered(site: Site) -> None:
             assert 'method="post" action="/dashboard' not in page
             assert 'href="/dashboard/users"' not in page
             assert 'href="/dashboard/operator"' not in page
+
+
+def test_paths_of_webhooks_are_for_those_who_manage_them(tmp_path: Path) -> None:
+    with open_site(tmp_path) as site:
+        _check_paths(site, fill(site))
+
+
+def _check_paths(site: Site, busy: Busy) -> None:
+    places = {
+        "/dashboard": "old.example.com/in",
+        "/dashboard/webhooks": "shop.example.com/hooks",
+        f"/dashboard/webhooks/{busy.endpoint}": "shop.example.com/hooks",
+        f"/dashboard/messages/{busy.message}": "shop.example.com/hooks",
+    }
+    for role in Role:
+        user = site.user(f"{role}@paths.example", role, account_id=busy.account)
+        with site.browser(user.id) as browser:
+            for place, address in places.items():
+                page = browser.get(place).text
+                assert (f"https://{address}" in page) == may(role, Right.WEBHOOKS), (role, place)
+                assert f"https://{address.partition('/')[0]}/" in page, (role, place)

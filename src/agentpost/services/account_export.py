@@ -26,6 +26,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.times import iso
 from agentpost.services import accounts, blob_hold
 from agentpost.services.context import AppContext
+from agentpost.services.redaction import shown_url
 from agentpost.storage.base import BlobMissing
 
 FORMAT: Final = "agentpost-account"
@@ -138,6 +139,8 @@ def _write_rows(tx: Tx, account_id: str, folder: Path) -> dict[str, int]:
             for shape in rows.rows(tx, account_id, kind):
                 if shape.get("blob"):
                     shape["member"] = _member(shape["blob"])
+                if kind == "webhooks":
+                    shape["url"] = shown_url(shape["url"])
                 file.write(_line(shape))
                 counts[kind] += 1
     return counts

@@ -24,6 +24,7 @@ from agentpost.domain.records import MailRecord
 from agentpost.domain.times import SECOND, iso, seconds
 from agentpost.domain.webhook_records import EndpointRecord
 from agentpost.services.context import AppContext
+from agentpost.services.redaction import shown_url
 from agentpost.services.transactions import read_transaction
 
 log = structlog.get_logger(__name__)
@@ -79,7 +80,7 @@ def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
     since = f" since {iso(endpoint.failing_since)}" if endpoint.failing_since is not None else ""
     text = (
         f"Every delivery to your webhook endpoint {endpoint.id} has failed{since}:\n\n"
-        f"    {endpoint.url}\n\n"
+        f"    {shown_url(endpoint.url)}\n\n"
         f"It was turned off at {iso(now)}, and events that waited for it were dropped.\n"
         "When the receiver works again, enable the endpoint and replay what it missed.\n"
     )

@@ -63,6 +63,7 @@ _REST = r'(?:[^\s"\\]|\\["\\/u])*'
 _URL = re.compile(rf"([a-z][a-z0-9+.-]{{0,30}}://)({_REST})", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*\Z", re.IGNORECASE)
 _SCHEME_CHARACTERS_MAX = 31
+_HOST = re.compile(r"(?:\[[0-9a-fA-F:.]*\]|[^:]*)(?::\d*)?")
 _BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"
 """Where a word begins, also behind an escape such as `\\n` of JSON text."""
 _BEARER = re.compile(rf"({_BEGIN}bearer\s+)[^\s\"\\]+", re.IGNORECASE)
@@ -250,5 +251,8 @@ def _without_query(url: re.Match[str]) -> str:
 
 
 def _only_host(url: re.Match[str]) -> str:
-    host = re.split(r"[/?#\\]", url[2].rpartition("@")[2], maxsplit=1)
-    return f"{url[1]}{host[0]}{f'/{LEFT_OUT}' if len(host) > 1 else ''}"
+    authority, *rest = re.split(r"[/?#\\]", url[2], maxsplit=1)
+    host = authority.rpartition("@")[2]
+    # A password may hold a "/": then this is a part of it.
+    shown = host if _HOST.fullmatch(host) else LEFT_OUT
+    return f"{url[1]}{shown}{f'/{LEFT_OUT}' if rest else ''}"

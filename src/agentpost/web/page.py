@@ -17,6 +17,7 @@ from starlette.responses import Response
 from agentpost.domain.roles import Right, may
 from agentpost.domain.user_records import UserRecord
 from agentpost.services.context import AppContext
+from agentpost.services.redaction import shown_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,11 @@ class Viewer:
         """Whether they have a right (`domain.roles.Right`); for templates, to leave out what would
         be refused."""
         return may(self.user.role, Right(right))
+
+    def endpoint_url(self, url: str) -> str:
+        """A webhook's address; without its path, which may be a secret, for those who may not
+        manage webhooks."""
+        return url if self.may("webhooks") else shown_url(url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ class Renderer:
         model = dict(shown.model)
         # The answer to a form of the page may be another template, such as one that shows a secret.
         if page.live and LIVE in self._environment.get_template(shown.template).blocks:
-            fragment, tag = self.fragment(shown)
+            fragment, tag = self.fragment(shown, viewer)
             model[LIVE] = fragment
             if shown.live is not None:
                 url = _live_url(request, tag, shown.live)
@@ -76,12 +76,12 @@ class Renderer:
         """A page for everybody."""
         return self._respond(request, shown, shown.model)
 
-    def fragment(self, shown: Shown) -> tuple[str, str]:
+    def fragment(self, shown: Shown, viewer: Viewer) -> tuple[str, str]:
         """The live part of a page as markup, and a tag that is another one for other markup."""
         from markupsafe import Markup
 
         template = self._environment.get_template(shown.template)
-        block = template.blocks[LIVE](template.new_context(dict(shown.model)))
+        block = template.blocks[LIVE](template.new_context({**shown.model, "viewer": viewer}))
         made = "".join(block)
         return Markup(made), hashlib.sha256(made.encode()).hexdigest()[:16]  # noqa: S704  escaped by the template
 

@@ -143,7 +143,7 @@ class PageRoutes:
             async def render() -> tuple[str, str]:
                 view = await handler(self._ctx, request, viewer)
                 assert isinstance(view, Shown), "a page with a live part shows it"
-                return self._renderer.fragment(view)
+                return self._renderer.fragment(view, viewer)
 
             return self._streams.respond(request, viewer, render, each.every)
         view = await self._recorded(each, handler, request, viewer)
