@@ -221,6 +221,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"n": 2}, "n", "unsupported_parameter"),
     ({"modalities": ["audio"]}, "modalities", "unsupported_parameter"),
     ({"model": "gpt-9"}, "model", "model_not_found"),
+    ({"store": "maybe"}, "store", "invalid_request"),
     ({"messages": []}, "messages", "invalid_request"),
     ({"messages": "hi"}, "messages", "invalid_request"),
     ({"messages": ["hi"]}, "messages[0]", "invalid_request"),

@@ -343,6 +343,7 @@ def test_a_wrong_base_address_is_told(
         lambda: lost.responses.retrieve("resp_1"),
         lambda: lost.chat.completions.create(model=MODEL, messages=[]),
         lost.models.list,
+        lambda: lost.embeddings.create(model=MODEL, input="hi"),
     ]
     for call in calls:
         with pytest.raises(openai.NotFoundError) as refused:

@@ -32,7 +32,9 @@ from agentpost.services.messages import Caller
 
 OPENAI_PREFIX: Final = "/openai/v1/"
 _WRONG_BASE: Final = re.compile(
-    r"(/v1|/openai|/api/v1|/openai/v1/v1)?/(responses|chat/completions|completions|models)(/.*)?"
+    r"(/v1|/openai|/api/v1|/openai/v1/v1)?"
+    r"/(responses|chat/completions|completions|models|embeddings)(/.*)?"
+    r"|(/v1|/openai|/api/v1|/openai/v1/v1)/files"
 )
 """Where a client of OpenAI calls whose base address is not ours."""
 _ORIGIN = b"origin"
@@ -196,7 +198,7 @@ class DoorRoutes:
             return None
         if _WRONG_BASE.fullmatch(scope["path"]):
             return self._wrong_base
-        return self._unknown if scope["path"].startswith(OPENAI_PREFIX) else None
+        return self._unknown if f"{scope['path']}/".startswith(OPENAI_PREFIX) else None
 
 
 async def with_own_origin(own: str, handler: pipeline.Handler, request: Request) -> Response:

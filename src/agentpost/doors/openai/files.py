@@ -76,6 +76,10 @@ async def _list(api: Api, request: Request, caller: Caller) -> Response:
     after = query.get("after", "")
     if after and not ids.is_id(ids.UPLOAD, after):
         raise InvalidRequest(Problem("after", places.NOT_LISTED))
+    if query.get("order", "desc") not in ("asc", "desc"):
+        raise InvalidRequest(Problem("order", "must be asc or desc"))
+    if query.get("purpose", _UPLOADED) != _UPLOADED:
+        raise InvalidRequest(Problem("purpose", f"must be {_UPLOADED}, which all uploads have"))
     await places.check(api.ctx, caller, "after", after)
     listed, more = await uploads.page(
         api.ctx,

@@ -42,7 +42,7 @@ def completion(body: Mapping[str, Any], models: Sequence[str]) -> Completion:
     """
     ignored = parameters.check(body, _TAKEN, _RULES, unknown_are_ignored=True)
     parameters.check_model(body, models)
-    if body.get("store") is False:
+    if flag(body, "store") is False and body.get("store") is not None:
         ignored.append("store")
     return Completion(
         CallInput(
