@@ -111,6 +111,7 @@ async def test_long_bodies_are_packed_and_read_as_they_were(db: Database) -> Non
         replace(record(n), request_body=sent, response_body=answered)
         for n, (sent, answered) in enumerate(bodies)
     ]
+    made[0] = replace(made[0], message_id=shown)
     stored = packed(made)
     assert [one.bodies is not None for one in stored] == [True, True, True, True, False]
     assert len(stored[1].bodies or b"") < 1_000

@@ -103,6 +103,7 @@ ELSEWHERE = {
     "new": "prints nothing of others",
     "chat": "prints as send does (tests/cli/test_given.py)",
     "login": "prints nothing of others",
+    "jobs": "prints the id that it was given",
     "logout": "prints nothing of others",
     "profiles": "prints nothing of others",
     "mcp": "speaks JSON with a program",
