@@ -49,6 +49,7 @@ PAGES = {
             "agentpost requests": "the first runs until it is stopped; tests/cli/test_listen.py",
             "agentpost verify": "tests/verify and tests/cli/test_verify.py are about nothing else",
             "agentpost login": "it asks on a terminal; tests/cli/test_profiles.py tries it",
+            "agentpost jobs": "no job waits for its code; tests/e2e/test_changed_code.py does it",
             "agentpost chat": "it talks on a terminal; tests/cli/test_terminal.py runs it",
             "agentpost profiles": "there are none: nobody logged in",
         },

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx2
 
+from agentpost.cli.welcome import FIRST_START
 from tests.waiting import eventually
 
 TIMEOUT_SECONDS = 60
@@ -43,7 +44,7 @@ def serving(folder: Path) -> Iterator[tuple[str, str]]:
         printed = ""
         for line in process.stdout:
             printed += line
-            first, later = "(another: " in line, "\ndashboard: " in printed
+            first, later = FIRST_START in line, "\ndashboard: " in printed
             if first or (later and line.startswith("data: ")):
                 break
         address = re.search(r"ready at (\S+)", printed)
@@ -89,7 +90,9 @@ def sign_in(link: str) -> int:
 
 def test_links_of_the_first_start_and_of_the_command(tmp_path: Path) -> None:
     with serving(tmp_path) as (url, printed):
-        links = re.findall(rf"{url}/login/\S+", printed)
+        kept = re.search(rf"\S+{FIRST_START}", printed)
+        assert kept is not None, printed
+        links = re.findall(rf"{url}/login/\S+", Path(kept[0]).read_text())
         # The command is told the data folder only, and finds the port the server took.
         made = json.loads(login_link(tmp_path, "owner@localhost", "--json").stdout)
         links += [made["url"], login_link(tmp_path).stdout.strip()]
