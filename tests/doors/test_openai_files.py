@@ -93,9 +93,9 @@ def test_what_is_no_file_is_refused_and_leaves_nothing(
             client.files.list(extra_query={"limit": limit})
     theirs = foreign.files.create(file=b"theirs", purpose="user_data").id
     for name, value in (("order", "newest"), ("purpose", "batch")):
-        with pytest.raises(openai.BadRequestError) as refused:
+        with pytest.raises(openai.BadRequestError) as refused_filter:
             client.files.list(extra_query={name: value})
-        assert refused.value.param == name
+        assert refused_filter.value.param == name
     for after in ("nonsense", theirs):
         with pytest.raises(openai.BadRequestError) as refused_place:
             client.files.list(after=after)
