@@ -91,14 +91,21 @@ async def read_json(
     if not was_here:
         await api.keys.caller(request)  # a body may take minutes: the key is still live
     if isinstance(data, TakenApart):
-        return await in_turn(api, request, partial(_put_together, data, refuse_first))
-    if data.count(b",") > VALUES_AT_ONCE:
-        return await in_turn(api, request, partial(_parsed, data, refuse_first))
-    return _parsed(data, refuse_first)
+        return await in_turn(api, request, data, partial(_put_together, data, refuse_first))
+    return await in_turn(api, request, data, partial(_parsed, data, refuse_first))
 
 
-async def in_turn(api: Api, request: Request, work: Callable[[], Result]) -> Result:
-    """Do what is dear for a request on a thread, one at a time for the account of its caller."""
+async def in_turn(
+    api: Api, request: Request, data: bytes | bytearray | TakenApart, work: Callable[[], Result]
+) -> Result:
+    """Do what a body asks for: on a thread, one at a time for the account of its caller, when the
+    body is large or has many values."""
+    if (
+        not isinstance(data, TakenApart)
+        and len(data) <= LARGE_BYTES
+        and data.count(b",") <= VALUES_AT_ONCE
+    ):
+        return work()
     caller = state_of(request.scope).caller
     assert caller is not None, "who has no key is refused before"
     return await api.ctx.account_threads.run(caller.account_id, work)

@@ -100,6 +100,8 @@ def moment(when: datetime) -> str:
 def _plain(value: object) -> str:
     if isinstance(value, datetime):
         return moment(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return NOTHING if value is None or value == "" else " ".join(displayable(str(value)).split())
 
 

@@ -74,8 +74,6 @@ def users_list(as_json: AsJson = False) -> None:
     from agentpost.services import users
 
     found = [_user(user) for user in with_context(users.all_)]
-    if not as_json:
-        found = [{**row, "accepted": "yes" if row["accepted"] else "no"} for row in found]
     show_rows(found, as_json, _COLUMNS)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from starlette.requests import Request
 
-from agentpost.api.body import VALUES_AT_ONCE, VALUES_MAX, has_too_many_values
+from agentpost.api.body import VALUES_MAX, has_too_many_values
 from agentpost.api.operation import Api
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import MEBIBYTE
@@ -23,8 +22,6 @@ from agentpost.services.redaction import LargeBody
 BYTES_MAX: Final = 16 * MEBIBYTE
 """One file of the size that a message takes inline, in base64, and its text. More comes by uploads
 or by URL."""
-
-Result = TypeVar("Result")
 
 
 async def read(api: Api, request: Request, caller: Caller) -> bytes:
@@ -65,14 +62,6 @@ async def read(api: Api, request: Request, caller: Caller) -> bytes:
     state_of(request.scope).body = LargeBody(len(body))
     await api.keys.caller(request)  # a body may take minutes: the key is still live
     return bytes(body)
-
-
-async def in_turn(api: Api, caller: Caller, data: bytes, work: Callable[[], Result]) -> Result:
-    """Do what a body asks for: on a thread, one at a time for an account, when it is large or has
-    many values."""
-    if len(data) > LARGE_BYTES or data.count(b",") > VALUES_AT_ONCE:
-        return await api.ctx.account_threads.run(caller.account_id, work)
-    return work()
 
 
 class NotJson(InvalidRequest):

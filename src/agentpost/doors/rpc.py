@@ -10,6 +10,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from agentpost.api.body import in_turn
 from agentpost.api.errors import error_headers
 from agentpost.api.operation import Api
 from agentpost.contract.errors import CATALOGUE, in_words
@@ -32,7 +33,7 @@ async def read(api: Api, request: Request, caller: Caller) -> tuple[bytes, dict[
     Raises as `bodies.read`, and ``invalid_request`` for what is no call.
     """
     body = await bodies.read(api, request, caller)
-    call = await bodies.in_turn(api, caller, body, partial(bodies.parsed, body))
+    call = await in_turn(api, request, body, partial(bodies.parsed, body))
     problems = list(_problems(call))
     if problems:
         raise InvalidRequest(*problems)

@@ -37,6 +37,13 @@ async def wait(ctx: AppContext, caller: Caller) -> None:
     await _acquire(ctx, caller, rules_for(ctx, caller).waits, "long-polls")
 
 
+async def held_call(ctx: AppContext, caller: Caller) -> None:
+    """Count a call that another protocol holds until work ends. Raises ``rate_limited`` when the
+    account has as many streams and such calls open as it may."""
+    ctx.streams.check(caller.account_id, ctx.settings.streams_max)
+    await wait(ctx, caller)
+
+
 async def work_read(ctx: AppContext, caller: Caller) -> None:
     """Count a read of a work by the account; raises ``rate_limited``."""
     await _acquire(ctx, caller, rules_for(ctx, caller).work_reads, "reads of works")

@@ -77,8 +77,8 @@ class RequestLogEntry:
 
     @property
     def owner(self) -> str:
-        """Whose budget it uses: the key's, the web app's of an account, or `NOBODY`."""
-        return self.key_id or self.account_id or NOBODY
+        """Whose budget it uses."""
+        return _owner_of(self.key_id, self.account_id)
 
     @property
     def long_bytes(self) -> int:
@@ -256,7 +256,7 @@ class RequestLog:
 
     def _within(self, record: RequestRecord) -> RequestRecord | None:
         """The row of a request; None when its key has used up its budget and it changed nothing."""
-        owner = record.key_id or record.account_id or NOBODY
+        owner = _owner_of(record.key_id, record.account_id)
         day = self._days[owner]
         left = self._bytes_per_day - day.used
         size = record.size
@@ -277,7 +277,7 @@ class RequestLog:
 
     def _count(self, records: list[RequestRecord]) -> None:
         for record in records:
-            owner = record.key_id or record.account_id or NOBODY
+            owner = _owner_of(record.key_id, record.account_id)
             self._days[owner].unwritten += record.size
             self._uncounted.add(owner)
 
@@ -347,6 +347,11 @@ class RequestLog:
             response_body=body(a.response_body, a.raw_path) if known else None,
             traceparent=a.traceparent,
         )
+
+
+def _owner_of(key_id: str | None, account_id: str | None) -> str:
+    """Whose budget a request uses: the key's, the web app's of an account, or `NOBODY`."""
+    return key_id or account_id or NOBODY
 
 
 def _size(body: bytes | LargeBody) -> int:

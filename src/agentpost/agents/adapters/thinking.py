@@ -34,7 +34,10 @@ class ThinkingFilter:
                 self._held = after
                 self._is_thinking = not self._is_thinking
                 self._has_thought = True
-            elif self._is_thinking or _OPEN.startswith(self._held.strip()):
+            elif self._is_thinking:
+                self._held = self._held[-len(CLOSE) :]  # the rest cannot be part of the tag
+                return ""
+            elif _OPEN.startswith(self._held.strip()):
                 return ""
             else:
                 self._has_begun = True

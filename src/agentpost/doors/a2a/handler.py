@@ -62,7 +62,7 @@ class TaskHandler(RequestHandler):
         with _refusals_translated(context, Scope.SEND):
             wait = not params.configuration.return_immediately
             if wait:
-                await self._enter(caller)
+                await admission.held_call(self._api.ctx, caller)
             chain = await self._send(caller, params)
             if wait:
                 chain = await self._ended(caller, chain, context.state[HUNG_UP])
@@ -73,7 +73,7 @@ class TaskHandler(RequestHandler):
     ) -> AsyncGenerator[Event, None]:
         caller = _caller(context)
         with _refusals_translated(context, Scope.SEND):
-            await self._enter(caller)
+            await admission.held_call(self._api.ctx, caller)
             message_id = drafts.fresh_id(self._api.ctx)
             with self._api.ctx.wakeups.listen(message_id, texts=True) as wait:
                 chain = await self._send(caller, params, message_id)
@@ -91,17 +91,10 @@ class TaskHandler(RequestHandler):
             chain = await chains.look(self._api.ctx, caller, params.id)
             if tasks.state(chain) in TERMINAL:
                 raise errors.UnsupportedOperationError("The task has ended; read it with GetTask.")
-            await self._enter(caller)
+            await admission.held_call(self._api.ctx, caller)
             async with aclosing(self._events(caller, chain)) as events:
                 async for event in events:
                     yield event
-
-    async def _enter(self, caller: Caller) -> None:
-        """Count a call that is held. Raises ``rate_limited`` when the account has as many of them
-        open as it may."""
-        ctx = self._api.ctx
-        ctx.streams.check(caller.account_id, ctx.settings.streams_max)
-        await admission.wait(ctx, caller)
 
     async def _send(
         self, caller: Caller, params: a2a.SendMessageRequest, message_id: str | None = None

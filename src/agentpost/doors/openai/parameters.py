@@ -72,7 +72,8 @@ def check(
     """
     if len(body) > OBJECT_FIELDS_MAX:
         raise NotInThisApi("unknown_parameter", "body", f"has over {OBJECT_FIELDS_MAX} parameters")
-    ignored = []
+    keeps_store = body.get("store") is None or flag(body, "store")
+    ignored = [] if keeps_store else ["store"]
     rules = {**_REFUSED, **rules}
     for name, value in body.items():
         takes, instead = rules.get(name, (None, ""))

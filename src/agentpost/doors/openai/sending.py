@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from agentpost.api.body import in_turn
 from agentpost.api.operation import Api
 from agentpost.domain import idempotency
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal
@@ -99,7 +100,7 @@ async def read_call(
         )
         return call, understand(body, model_names(api))
 
-    return await bodies.in_turn(api, caller, data, understood)
+    return await in_turn(api, request, data, understood)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from agentpost.domain.times import seconds
 from agentpost.doors import drafts
 from agentpost.doors.openai.sending import Prepared
 from agentpost.doors.openai.states import is_over
-from agentpost.services import admission, following
+from agentpost.services import following
 from agentpost.services.following import Moment
 from agentpost.services.messages import Caller
 from agentpost.wakeups.base import Wait
@@ -37,13 +37,6 @@ class Frames(Protocol):
     def refused(self, refusal: Refusal) -> str:
         """The end of a stream that may not go on."""
         ...
-
-
-async def enter(api: Api, caller: Caller) -> None:
-    """Count a call that is held. Raises ``rate_limited`` when the account has as many of them open
-    as it may."""
-    api.ctx.streams.check(caller.account_id, api.ctx.settings.streams_max)
-    await admission.wait(api.ctx, caller)
 
 
 async def ended(api: Api, request: Request, caller: Caller, message_id: str) -> Moment:

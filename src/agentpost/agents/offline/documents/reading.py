@@ -9,7 +9,7 @@ from agentpost.agents.offline.documents import lines, pages, printed, slides
 from agentpost.agents.offline.documents.model import Block, BlockKind, Document
 from agentpost.extraction import limits
 from agentpost.extraction.html import visible_text
-from agentpost.extraction.office import Archive, check_old, word_lines
+from agentpost.extraction.office import Archive, check_old, slide_members, word_lines
 from agentpost.extraction.reading import beginning, decode, only_unreadable
 from agentpost.extraction.workbook import is_workbook
 
@@ -86,7 +86,7 @@ def _office(path: Path, name: str) -> Document:
             return _document(name, list(lines.blocks("\n".join(kept))), notes)
         if "ppt/presentation.xml" in archive.members:
             found = list(slides.blocks(archive))
-            count = sum(m.startswith("ppt/slides/slide") for m in archive.members)
+            count = len(slide_members(archive))
             return _document(name, found, pages=min(count, limits.MAX_PAGES))
         if is_workbook(archive):
             raise Unreadable(f"{name} is a workbook, not a text")

@@ -18,7 +18,7 @@ from agentpost.doors.openai.chat.stream import CompletionStream
 from agentpost.doors.openai.sending import CallInput
 from agentpost.doors.openai.states import error_of
 from agentpost.http.headers import header
-from agentpost.services import message_lists
+from agentpost.services import admission, message_lists
 from agentpost.services.messages import Caller
 
 CONVERSATION: Final = "X-Agentpost-Conversation"
@@ -40,7 +40,7 @@ async def _create(api: Api, request: Request, caller: Caller) -> Response:
     call_input.conversation = header(request, CONVERSATION.lower().encode()) or (
         call_input.conversation
     )
-    await streams.enter(api, caller)
+    await admission.held_call(api.ctx, caller)
     call_input.has_history = await _is_there(api, caller, call_input)
     links = api.ctx.links
     shown = partial(shapes.texts_of, links=links)

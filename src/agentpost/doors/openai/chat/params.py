@@ -42,8 +42,6 @@ def completion(body: Mapping[str, Any], models: Sequence[str]) -> Completion:
     """
     ignored = parameters.check(body, _TAKEN, _RULES, unknown_are_ignored=True)
     parameters.check_model(body, models)
-    if flag(body, "store") is False and body.get("store") is not None:
-        ignored.append("store")
     return Completion(
         CallInput(
             transcript=_transcript(body.get("messages")),

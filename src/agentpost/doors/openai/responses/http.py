@@ -21,7 +21,7 @@ from agentpost.doors.openai.responses.params import Creation
 from agentpost.doors.openai.responses.shapes import Echo, Json
 from agentpost.doors.openai.responses.stream import ResponseStream
 from agentpost.doors.outputs import Output, outputs_of
-from agentpost.services import following, message_lists
+from agentpost.services import admission, following, message_lists
 from agentpost.services.messages import Caller
 
 
@@ -41,7 +41,7 @@ async def _create(api: Api, request: Request, caller: Caller) -> Response:
     """POST /responses: send it, then answer, hold or stream as it asks."""
     call, created = await sending.read_call(api, request, caller, params.creation)
     if created.stream or not created.background:
-        await streams.enter(api, caller)
+        await admission.held_call(api.ctx, caller)
     await _resolve(api, caller, created)
     call_input = created.call_input
     prepared = await sending.prepare(api, caller, call, call_input)
@@ -87,7 +87,7 @@ async def _retrieve(api: Api, request: Request, caller: Caller) -> Response:
     after = request.query_params.get("starting_after", "-1")
     if not (after.removeprefix("-").isdigit() and after.isascii() and len(after) < 10):
         raise InvalidRequest(Problem("starting_after", "must be a whole number"))
-    await streams.enter(api, caller)
+    await admission.held_call(api.ctx, caller)
     stream = ResponseStream(api.ctx.links, Echo(), int(after))
     return streams.response(stream, streams.follow(api, caller, message_id, stream))
 

@@ -65,8 +65,6 @@ def creation(body: Mapping[str, Any], models: Sequence[str]) -> Creation:
     """
     ignored = parameters.check(body, _TAKEN, _RULES)
     parameters.check_model(body, models)
-    if flag(body, "store") is False and body.get("store") is not None:
-        ignored.append("store")
     text_format = (body.get("text") or {}).get("format") or {}
     call_input = CallInput(
         transcript=Transcript(),
