@@ -84,7 +84,9 @@ class Callers:
         return message
 
 
-def check_that_only_the_culprits_fail(servers: Sequence[AgentServer]) -> None:
+def check_that_only_the_culprits_fail(
+    servers: Sequence[AgentServer], process_deaths_max: int
+) -> None:
     callers = Callers(servers)
     texts = [*INNOCENT, *CULPRITS]
     first = callers.callers[0]
@@ -103,14 +105,17 @@ def check_that_only_the_culprits_fail(servers: Sequence[AgentServer]) -> None:
         assert "given up" in last["line"]["text"]
     began = Counter(line.split()[0] for line in servers[0].trace())
     assert began["culprit"] <= 2 * DEATHS_MAX
-    assert len(deaths) <= 2 * DEATHS_MAX - 2, "they died together at first"
+    assert len(deaths) <= process_deaths_max
     for caller in callers.callers:
         caller.close()
 
 
 def test_innocent_work_outlives_what_ends_its_process(start_server: ServerMaker) -> None:
-    check_that_only_the_culprits_fail([start_server(**SETTINGS)])
+    """In one process the two culprits die together at first, so they take fewer processes."""
+    check_that_only_the_culprits_fail([start_server(**SETTINGS)], 2 * DEATHS_MAX - 2)
 
 
 def test_innocent_work_outlives_what_ends_one_node_after_another(cluster: Cluster) -> None:
-    check_that_only_the_culprits_fail([cluster.start(**SETTINGS), cluster.start(**SETTINGS)])
+    """On two nodes each culprit may end a process that the other does not run in."""
+    servers = [cluster.start(**SETTINGS), cluster.start(**SETTINGS)]
+    check_that_only_the_culprits_fail(servers, 2 * DEATHS_MAX)
