@@ -41,9 +41,9 @@ def test_an_unknown_endpoint_begins_with_two() -> None:
 def test_a_quick_endpoint_gets_more_and_more() -> None:
     queue, limits = EndpointQueue(due=True), ConcurrencyLimits()
     for _ in range(100):
-        queue.learn(succeeded=True, ms=1)
+        queue.learn(is_success=True, ms=1)
     assert limits.capacity(queue) == concurrency.PREFETCH_MAX
-    queue.learn(succeeded=True, ms=concurrency.QUICK_MS + 1)
+    queue.learn(is_success=True, ms=concurrency.QUICK_MS + 1)
     assert limits.capacity(queue) == queue.attempts_max == 8
 
 
@@ -55,7 +55,7 @@ def test_slow_while_one_is_late_or_the_last_one_was() -> None:
     limits.is_late(queue, "evt_2")
     for event_id, slow in (("evt_1", True), ("evt_2", True), ("evt_3", False)):
         limits.finish(queue)
-        limits.ended(queue, event_id)
+        limits.note_end(queue, event_id)
         assert queue.slow is slow
 
 
@@ -71,7 +71,7 @@ def test_slow_attempts_give_the_quick_places_back(monkeypatch: pytest.MonkeyPatc
     assert limits.slow_free == -1
     for event_id in ("evt_1", "evt_2"):
         limits.finish(hanging)
-        limits.ended(hanging, event_id)
+        limits.note_end(hanging, event_id)
     assert not hanging.slow
     assert limits.slow_free == 3
 

@@ -41,15 +41,15 @@ def test_ids_of_spans_differ_by_what_they_are_about() -> None:
 def test_the_caller_decides_or_the_share_of_all_ids(
     monkeypatch: pytest.MonkeyPatch, given: str | None, share: float, exported: bool
 ) -> None:
-    assert not traces.sampled(Trace.of(MESSAGE, given), given)  # off
+    assert not traces.is_sampled(Trace.of(MESSAGE, given), given)  # off
     monkeypatch.setattr(traces._Export, "processor", object())
     monkeypatch.setattr(traces._Export, "share", share)
-    assert traces.sampled(Trace.of(MESSAGE, given), given) is exported
+    assert traces.is_sampled(Trace.of(MESSAGE, given), given) is exported
 
 
 def test_an_author_s_own_spans_are_children_of_the_call() -> None:
     trace, span = Trace.of(MESSAGE, None), traces.span_id(traces.CALL, MESSAGE, 1)
-    with traces.entered(trace, span):
+    with traces.span_context(trace, span):
         context = opentelemetry.get_current_span().get_span_context()
         assert (f"{context.trace_id:032x}", f"{context.span_id:016x}") == (trace.id, span)
         place = traces.place()

@@ -36,28 +36,28 @@ QUICK_MS = 50
 
 @dataclass(slots=True, eq=False)
 class EndpointQueue:
-    """One endpoint: what is claimed for it. ``held`` counts until it is recorded or given back;
+    """The deliveries claimed for one endpoint. ``claim_count`` falls with each result;
     ``late`` are the events that have been on their way for `SLOW_SECONDS`."""
 
     due: bool = False
     slow: bool = False
     attempts_max: int = PROBES_MAX
     prefetch: int = PROBES_MAX
-    held: int = 0
+    claim_count: int = 0
     in_flight: int = 0
     queued: bool = False
     late: set[str] = field(default_factory=set)
     waiting: deque[tuple[float, Claimed]] = field(default_factory=deque)
 
-    def learn(self, *, succeeded: bool, ms: int) -> None:
+    def learn(self, *, is_success: bool, ms: int) -> None:
         """Raise the prefetch of a quick receiver; reset it for any other."""
-        self.heard()
-        quick = succeeded and ms <= QUICK_MS
+        self.leave_probation()
+        quick = is_success and ms <= QUICK_MS
         self.prefetch = (
             min(self.prefetch + _PREFETCH_STEP, PREFETCH_MAX) if quick else ENDPOINT_ATTEMPTS_MAX
         )
 
-    def heard(self) -> None:
+    def leave_probation(self) -> None:
         """Its pace is known: it is no longer on probation."""
         self.attempts_max = ENDPOINT_ATTEMPTS_MAX
         self.prefetch = max(self.prefetch, ENDPOINT_ATTEMPTS_MAX)
@@ -82,9 +82,9 @@ class ConcurrencyLimits:
         if not queue.due:
             return 0
         if not queue.slow:
-            return queue.prefetch - queue.held
+            return queue.prefetch - queue.claim_count
         share = max(1, SLOW_ATTEMPTS_MAX // self._slow_queues)
-        return min(share, queue.attempts_max) - queue.held
+        return min(share, queue.attempts_max) - queue.claim_count
 
     def free_for(self, queue: EndpointQueue) -> bool:
         """Whether one more of its attempts may begin."""
@@ -105,10 +105,10 @@ class ConcurrencyLimits:
     def is_late(self, queue: EndpointQueue, event_id: str) -> None:
         """An attempt has been on its way for `SLOW_SECONDS`."""
         queue.late.add(event_id)
-        queue.heard()
+        queue.leave_probation()
         self._set_slow(queue, True)
 
-    def ended(self, queue: EndpointQueue, event_id: str) -> None:
+    def note_end(self, queue: EndpointQueue, event_id: str) -> None:
         """How slow an endpoint is after one of its attempts ended."""
         was_late = event_id in queue.late
         queue.late.discard(event_id)

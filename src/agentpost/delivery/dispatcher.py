@@ -88,7 +88,7 @@ class Deliveries:
             with contextlib.suppress(RuntimeError):  # stopped: the next start finds it
                 self._loop.call_soon(self._wake.set)
 
-    def changed(self, endpoint_id: str) -> None:
+    def reread(self, endpoint_id: str) -> None:
         """The endpoint was changed or removed: read its claimed deliveries again."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon(self._reread, endpoint_id)
@@ -105,7 +105,7 @@ class Deliveries:
         self._loop.start()
         await self._loop.run(self._begin())
         self._ctx.deliveries_due.add(self.wake)
-        self._ctx.endpoint_changed.add(self.changed)
+        self._ctx.endpoint_changed.add(self.reread)
         self._ctx.external_commit.add(self.poll)
 
     @property
@@ -178,9 +178,9 @@ class Deliveries:
             await asyncio.sleep(self._ctx.settings.sweep_seconds)
 
     async def _find_due(self) -> None:
-        found = await deliveries.due_endpoints(self._ctx)
-        if found:
-            self._woken_endpoints.extend(found)
+        endpoint_ids = await deliveries.due_endpoints(self._ctx)
+        if endpoint_ids:
+            self._woken_endpoints.extend(endpoint_ids)
             self._wake.set()
 
     async def _run_loop(self) -> None:
@@ -202,40 +202,40 @@ class Deliveries:
     async def _round(self) -> None:
         """One commit: record, give back, claim; then send what was claimed."""
         self._changed.clear()
-        wanted = self._wanted()
-        done = list(itertools.islice(self._done, _ROUND_MAX))
+        shares = self._shares()
+        attempts = list(itertools.islice(self._done, _ROUND_MAX))
         unused = list(itertools.islice(self._unused, _ROUND_MAX))
-        if not (wanted or done or unused):
+        if not (shares or attempts or unused):
             return
         try:
-            claimed = await deliveries.record_and_claim(self._ctx, done, unused, wanted)
+            claims = await deliveries.record_and_claim(self._ctx, attempts, unused, shares)
         except BaseException:
-            for endpoint_id in wanted:
+            for endpoint_id in shares:
                 self._queue_of(endpoint_id).due = True
             raise
-        for ended in done:
+        for attempt in attempts:
             self._done.popleft()
-            self._queues[ended.claimed.endpoint_id].held -= 1
+            self._queues[attempt.claimed.endpoint_id].claim_count -= 1
         for given_back in unused:
             self._unused.popleft()
-            self._queues[given_back.endpoint_id].held -= 1
-        self._enqueue(claimed, wanted)
-        for endpoint_id in {*wanted, *(ended.claimed.endpoint_id for ended in done)}:
+            self._queues[given_back.endpoint_id].claim_count -= 1
+        self._enqueue(claims, shares)
+        for endpoint_id in {*shares, *(attempt.claimed.endpoint_id for attempt in attempts)}:
             queue = self._queues[endpoint_id]
             self._start(queue)
-            if not queue.due and not queue.held:
+            if not queue.due and not queue.claim_count:
                 self._limits.closed(self._queues.pop(endpoint_id))
         if self._done or self._unused or self._capacities(1):
             self._wake.set()
 
-    def _wanted(self) -> dict[str, int]:
+    def _shares(self) -> dict[str, int]:
         """How much to claim, by endpoint; these endpoints move to the end of the order."""
-        wanted = fair_shares(self._capacities(_ROUND_MAX), _ROUND_MAX)
-        for endpoint_id in wanted:
+        shares = fair_shares(self._capacities(_ROUND_MAX), _ROUND_MAX)
+        for endpoint_id in shares:
             queue = self._queues.pop(endpoint_id)
             queue.due = False  # set again by whoever commits something from here on
             self._queues[endpoint_id] = queue
-        return wanted
+        return shares
 
     def _capacities(self, most: int) -> dict[str, int]:
         """How much could be claimed now, by endpoint: up to ``most`` endpoints, the longest waiting
@@ -255,17 +255,17 @@ class Deliveries:
                     break
         return capacities
 
-    def _enqueue(self, claimed: Sequence[Claimed], wanted: Mapping[str, int]) -> None:
+    def _enqueue(self, claims: Sequence[Claimed], shares: Mapping[str, int]) -> None:
         """Add claims to their queues; an endpoint that got all it asked for may have more."""
         now = time.monotonic()
-        got = dict.fromkeys(wanted, 0)
-        for each in claimed:
+        got = dict.fromkeys(shares, 0)
+        for each in claims:
             queue = self._queues[each.endpoint_id]
-            queue.held += 1
+            queue.claim_count += 1
             queue.waiting.append((now, each))
             got[each.endpoint_id] += 1
         for endpoint_id, count in got.items():
-            if count == wanted[endpoint_id]:
+            if count == shares[endpoint_id]:
                 self._queues[endpoint_id].due = True
             if endpoint_id in self._changed:  # by a commit beside ours: what we read is old
                 self._empty_queue(endpoint_id)
@@ -284,7 +284,7 @@ class Deliveries:
         """Give back unsent claims, so that they are read again."""
         queue = self._queues.get(endpoint_id)
         if queue is not None and queue.waiting:
-            self._unused.extend(claimed for _, claimed in queue.waiting)
+            self._unused.extend(claim for _, claim in queue.waiting)
             queue.waiting.clear()
             queue.due = True
             self._wake.set()
@@ -293,14 +293,14 @@ class Deliveries:
     def _start(self, queue: EndpointQueue) -> None:
         """Send waiting deliveries while the limits of this endpoint and of all allow it."""
         while queue.waiting and queue.in_flight < queue.attempts_max and not self._stopping:
-            since, claimed = queue.waiting[0]
+            since, claim = queue.waiting[0]
             if not self._claiming:  # it was claimed by a commit that was under way
-                self._empty_queue(claimed.endpoint_id)
+                self._empty_queue(claim.endpoint_id)
                 return
             free = self._limits.free_for(queue)
             if time.monotonic() - since > _CLAIM_SECONDS or (queue.slow and not free):
                 queue.prefetch = min(queue.prefetch, ENDPOINT_ATTEMPTS_MAX)
-                self._empty_queue(claimed.endpoint_id)
+                self._empty_queue(claim.endpoint_id)
                 return
             if not free:
                 if not queue.queued:
@@ -309,7 +309,7 @@ class Deliveries:
                 return
             queue.waiting.popleft()
             self._limits.begin(queue)
-            task = asyncio.create_task(self._attempt(queue, claimed))
+            task = asyncio.create_task(self._attempt(queue, claim))
             self._attempts.add(task)
             task.add_done_callback(self._attempts.discard)
 
@@ -323,47 +323,47 @@ class Deliveries:
             first.queued = False
             self._start(first)
 
-    async def _attempt(self, queue: EndpointQueue, claimed: Claimed) -> None:
+    async def _attempt(self, queue: EndpointQueue, claim: Claimed) -> None:
         loop = asyncio.get_running_loop()
-        late = loop.call_later(SLOW_SECONDS, self._is_late, queue, claimed)
+        late = loop.call_later(SLOW_SECONDS, self._is_late, queue, claim)
         try:
-            result, body = await self._result(claimed)
+            result, body = await self._result(claim)
         except BaseException:
-            self._unused.append(claimed)
+            self._unused.append(claim)
             raise
         finally:
             late.cancel()
             self._limits.finish(queue)
-            self._limits.ended(queue, claimed.event_id)
-        queue.learn(succeeded=result.error is None, ms=result.ms)
-        found = (result.status, result.error, result.snippet, result.ms, result.headers)
-        sent = (body.sha256, body.links_until) if body else ()
-        self._done.append(Attempted(claimed, self._ctx.clock.now(), *found, *sent))
+            self._limits.note_end(queue, claim.event_id)
+        queue.learn(is_success=result.error is None, ms=result.ms)
+        outcome = (result.status, result.error, result.snippet, result.ms, result.headers)
+        proof = (body.sha256, body.links_until) if body else ()
+        self._done.append(Attempted(claim, self._ctx.clock.now(), *outcome, *proof))
         self._wake.set()
         self._start_queued()  # they have waited longer
         self._start(queue)
 
-    def _is_late(self, queue: EndpointQueue, claimed: Claimed) -> None:
+    def _is_late(self, queue: EndpointQueue, claim: Claimed) -> None:
         """Its endpoint counts as slow from now on: its unsent claims are given back, and quick
         slots become free."""
-        self._limits.is_late(queue, claimed.event_id)
-        self._empty_queue(claimed.endpoint_id)
+        self._limits.is_late(queue, claim.event_id)
+        self._empty_queue(claim.endpoint_id)
         self._start_queued()
         self._wake.set()
 
-    async def _result(self, claimed: Claimed) -> tuple[PostResult, deliveries.Body | None]:
+    async def _result(self, claim: Claimed) -> tuple[PostResult, deliveries.Body | None]:
         body, began = None, self._ctx.clock.now()
         try:
-            keys = self._ctx.cipher.signing_keys(claimed.endpoint_id, claimed.keys)
-            body = deliveries.body(self._ctx, claimed)
-            traceparent = spans.traceparent(claimed)
+            keys = self._ctx.cipher.signing_keys(claim.endpoint_id, claim.keys)
+            body = deliveries.body(self._ctx, claim)
+            traceparent = spans.traceparent(claim)
             result = await self._sender.attempt(
-                claimed.url, keys, claimed.event_id, body.data, traceparent
+                claim.url, keys, claim.event_id, body.data, traceparent
             )
         except SecretUnreadable as error:
             result = PostResult(None, 0, "", str(error))
         except Exception:  # a fault of ours counts as an attempt, or it would be tried forever
-            log.exception("webhook_attempt_failed", event_id=claimed.event_id)
+            log.exception("webhook_attempt_failed", event_id=claim.event_id)
             result = PostResult(None, 0, "", "it could not be sent")
-        spans.attempted(claimed, result, began, self._ctx.clock.now())
+        spans.record_attempt(claim, result, began, self._ctx.clock.now())
         return result, body

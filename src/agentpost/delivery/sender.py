@@ -46,5 +46,5 @@ def _refusal(status: int | None) -> str | None:
     """Why an answer is a failure: anything but 2xx is."""
     if status is None or 200 <= status < 300:
         return None
-    followed = " (redirects are not followed)" if 300 <= status < 400 else ""
-    return f"it answered with HTTP status {status}{followed}"
+    hint = " (redirects are not followed)" if 300 <= status < 400 else ""
+    return f"it answered with HTTP status {status}{hint}"

@@ -72,17 +72,17 @@ def configure(log_format: str, level: str) -> None:
     """
     console = log_format == "console" or (log_format == "auto" and sys.stderr.isatty())
 
-    def dropped(lines: int) -> Event:
+    def make_dropped_event(lines: int) -> Event:
         event = {"event": "log_lines_dropped", "level": "warning", "lines": lines}
-        return _stamped(None, "", event)
+        return _add_timestamp(None, "", event)
 
-    sink = Sink(sys.stderr, _ConsoleLine() if console else json_line, dropped)
+    sink = Sink(sys.stderr, _ConsoleLine() if console else json_line, make_dropped_event)
     _sinks[:] = [sink]
     _processors[:] = [
         _left_out,
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
-        _stamped,
+        _add_timestamp,
         # Here and not by the thread that writes, since the exception goes on changing. Without
         # local variables: keys and messages are among them.
         structlog.processors.format_exc_info,
@@ -114,8 +114,8 @@ def line(event: str, fields: Mapping[str, object]) -> None:
     if processors is not _processors or processors[-1] is not _to_sink:  # not ours, as in a test
         Context().run(partial(log.info, event, **fields))
     elif _quick:
-        made = {**fields, "event": event, "level": "info", "timestamp": _clock.now()}
-        _quick[0].put(made, urgent=False)
+        entry = {**fields, "event": event, "level": "info", "timestamp": _clock.now()}
+        _quick[0].put(entry, urgent=False)
 
 
 def configure_command() -> None:
@@ -175,7 +175,9 @@ def _to_sink(_: object, __: str, event: structlog.types.EventDict) -> tuple[Any,
     return (event,), {}
 
 
-def _stamped(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
+def _add_timestamp(
+    _: object, __: str, event: structlog.types.EventDict
+) -> structlog.types.EventDict:
     """With the time, in microseconds: it becomes text on the thread that writes."""
     event["timestamp"] = _clock.now()
     return event
@@ -205,13 +207,15 @@ class _ConsoleLine:
         )
 
     def __call__(self, event: Event) -> str:
-        shown = {name: _shown(name, value) for name, value in event.items() if value is not None}
-        if "timestamp" in shown:
-            shown["timestamp"] = f"{datetime.fromtimestamp(shown['timestamp'] / SECOND):%H:%M:%S}"
-        return self._render(None, "", shown)
+        fields = {
+            name: _printable(name, value) for name, value in event.items() if value is not None
+        }
+        if "timestamp" in fields:
+            fields["timestamp"] = f"{datetime.fromtimestamp(fields['timestamp'] / SECOND):%H:%M:%S}"
+        return self._render(None, "", fields)
 
 
-def _shown(name: str, value: Any) -> Any:
+def _printable(name: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     return value.translate(_CONTROLS if name in _TEXTS else _LINE_CONTROLS)

@@ -60,12 +60,12 @@ class RequestMetrics:
         """The two metrics as they are now."""
         from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
-        counted = CounterMetricFamily(
+        requests = CounterMetricFamily(
             "agentpost_http_requests",
             "Requests answered, by method, route and status; 499: the client hung up before.",
             labels=["method", "route", "status"],
         )
-        measured = HistogramMetricFamily(
+        durations = HistogramMetricFamily(
             "agentpost_http_request_seconds",
             "Seconds until the answer began, held calls included.",
             labels=["method", "route"],
@@ -73,9 +73,9 @@ class RequestMetrics:
         by_route: dict[tuple[str, str], _Series] = {}
         for (method, route, status), series in self._series.items():
             labels = (method, route or OTHER)
-            counted.add_metric([*labels, str(status)], sum(series.within))
+            requests.add_metric([*labels, str(status)], sum(series.within))
             by_route.setdefault(labels, _Series()).add(series)
         for labels, series in by_route.items():
             buckets = list(zip(_LABELS, accumulate(series.within), strict=True))
-            measured.add_metric(labels, buckets, series.seconds)
-        return counted, measured
+            durations.add_metric(labels, buckets, series.seconds)
+        return requests, durations

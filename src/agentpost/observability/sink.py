@@ -40,12 +40,12 @@ class Sink:
         self,
         stream: TextIO,
         render: Callable[[Event], str],
-        dropped: Callable[[int], Event],
+        make_dropped_event: Callable[[int], Event],
     ) -> None:
         self._stream = stream
         self._fd = _descriptor(stream)
         self._render = render
-        self._dropped_event = dropped
+        self._dropped_event = make_dropped_event
         self._queue: deque[Event] = deque()
         self._rest = b""  # rendered, not written yet; belongs to who holds `_writing`
         self._dropped = 0
@@ -99,8 +99,8 @@ class Sink:
             while len(events) < _BATCH_LINES:
                 events.append(self._queue.popleft())
         if self._dropped:
-            dropped, self._dropped = self._dropped, 0
-            events.append(self._dropped_event(dropped))
+            count, self._dropped = self._dropped, 0
+            events.append(self._dropped_event(count))
         return "".join(self._lines(events)).encode("utf-8", "backslashreplace")
 
     def _lines(self, events: Iterable[Event]) -> Iterable[str]:
@@ -120,8 +120,8 @@ class Sink:
                 return True
             if not _ready(self._fd, _READY_MILLISECONDS if blocking else 0):
                 return blocking  # the writer thread goes on trying
-            written = os.write(self._fd, self._rest[:_ATOMIC_BYTES])
-            self._rest = self._rest[written:]
+            size = os.write(self._fd, self._rest[:_ATOMIC_BYTES])
+            self._rest = self._rest[size:]
         except BlockingIOError:
             return blocking
         except (OSError, ValueError):

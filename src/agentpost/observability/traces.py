@@ -66,7 +66,7 @@ def is_on() -> bool:
     return _Export.processor is not None
 
 
-def sampled(trace: Trace, traceparent: str | None) -> bool:
+def is_sampled(trace: Trace, traceparent: str | None) -> bool:
     """Whether the spans of this trace are exported: as the caller decided, else by their share."""
     if not is_on():
         return False
@@ -146,7 +146,7 @@ def place() -> Place | None:
 
 
 @contextmanager
-def entered(trace: Trace, span: str) -> Iterator[None]:
+def span_context(trace: Trace, span: str) -> Iterator[None]:
     """What runs inside belongs to that span, for us and for the author's own spans, which
     OpenTelemetry makes its children."""
     from opentelemetry import context
@@ -160,11 +160,11 @@ def entered(trace: Trace, span: str) -> Iterator[None]:
     flags = TraceFlags(TraceFlags.SAMPLED)
     parent = SpanContext(int(trace.id, 16), int(span, 16), is_remote=False, trace_flags=flags)
     before = _place.set(Place(trace, span))
-    attached = context.attach(set_span_in_context(NonRecordingSpan(parent)))
+    token = context.attach(set_span_in_context(NonRecordingSpan(parent)))
     try:
         yield
     finally:
-        context.detach(attached)
+        context.detach(token)
         _place.reset(before)
 
 

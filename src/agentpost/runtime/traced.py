@@ -37,9 +37,9 @@ def _inside(
     message_id: str, traceparent: str | None, kind: str, owner: str
 ) -> AbstractContextManager[None]:
     trace = Trace.of(message_id, traceparent)
-    if not traces.sampled(trace, traceparent):
+    if not traces.is_sampled(trace, traceparent):
         return nullcontext()
-    return traces.entered(trace, traces.span_id(kind, owner))
+    return traces.span_context(trace, traces.span_id(kind, owner))
 
 
 async def call(owner: str, number: int, made: Sequence[object], effect: Awaitable[T]) -> T:
@@ -54,7 +54,7 @@ async def call(owner: str, number: int, made: Sequence[object], effect: Awaitabl
     clock = SystemClock()
     began, problem = clock.now(), None
     try:
-        with traces.entered(place.trace, traces.span_id(traces.CALL, owner, number)):
+        with traces.span_context(place.trace, traces.span_id(traces.CALL, owner, number)):
             return await effect
     except BaseException as error:
         problem = type(error).__name__

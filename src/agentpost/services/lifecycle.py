@@ -80,7 +80,7 @@ def turn_ended(tx: Tx, message: MessageRecord, signal: s.TurnSignal, now: int) -
         ms=_ms(message.turn_began_at, now),
     )
     trace = Trace.of(message.id, message.traceparent)
-    if traces.sampled(trace, message.traceparent):
+    if traces.is_sampled(trace, message.traceparent):
         tx.after(partial(_message_span, trace, message, outcome, reason, now))
 
 
@@ -154,7 +154,7 @@ def _job_span(tx: Tx, job: JobRecord, now: int) -> None:
     """From its start to its end, whatever it waited for meanwhile."""
     traceparent = message_rows.traceparent(tx, job.message_id)
     trace = Trace.of(job.message_id, traceparent)
-    if not traces.sampled(trace, traceparent):
+    if not traces.is_sampled(trace, traceparent):
         return
     view = VIEWS[job.state]
     shown = {**_job_ids(job), "outcome": job.state.value, "calls": job.calls, "runs": job.epoch}

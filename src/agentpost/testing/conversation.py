@@ -148,11 +148,11 @@ class Conversation:
             response_schema=response_schema,
         )
         self._sent.append(self._do(self._post(new, _inline(files))))
-        return self.wait() if wait else self._do(self._settled(self._turns_only))
+        return self.wait() if wait else self._do(self._wait_until(self._turns_only))
 
     def wait(self) -> Outcome:
         """Wait until nothing runs any more; what became of the last message. Raises as `send`."""
-        return self._do(self._settled(self._everything))
+        return self._do(self._wait_until(self._everything))
 
     def add_credits(self, amount: float) -> Outcome:
         """Grant credits, which resumes what waits for them; see `wait`."""
@@ -162,19 +162,19 @@ class Conversation:
     # --- parts ------------------------------------------------------------------------------------
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         """Run it on the agent's loop and wait."""
-        done: list[T] = []
+        results: list[T] = []
         errors: list[BaseException] = []
 
         async def work_done() -> None:
             try:
-                done.append(await work)
+                results.append(await work)
             except BaseException as error:
                 errors.append(error)
 
         self._loop.submit(work_done).ended.result()
         if errors:
             raise errors[0]
-        return done[0]
+        return results[0]
 
     async def _open(self, settings: Settings, folder: Path) -> None:
         self._adapters: Adapters = await open_adapters(settings, self.clock)
@@ -211,41 +211,39 @@ class Conversation:
 
     def _turns_left(self) -> list[str]:
         """The messages whose turns run, or are to be run again."""
-        lost = [owner for owner in self._db.lost if owner.startswith(ids.MESSAGE)]
-        return [run.owner for run in self._turns.runs.open()] + lost
+        lost_turns = [owner for owner in self._db.lost if owner.startswith(ids.MESSAGE)]
+        return [run.owner for run in self._turns.runs.open()] + lost_turns
 
     async def _post(self, new: NewMessage, files: list[InlineFile]) -> str:
-        admitted = await sending.admit(self._ctx, self._caller, new, files)
-        return (await sending.post(self._ctx, self._caller, admitted)).id
+        admission = await sending.admit(self._ctx, self._caller, new, files)
+        return (await sending.post(self._ctx, self._caller, admission)).id
 
-    async def _settled(self, is_settled: Callable[[], Awaitable[bool]]) -> Outcome:
+    async def _wait_until(self, is_settled: Callable[[], Awaitable[bool]]) -> Outcome:
         until = asyncio.get_running_loop().time() + self._seconds
         while not await is_settled():
             runs = [run for each in self._db.runs for run in each.open()]
-            ended = [asyncio.wrap_future(r.submitted.ended) for r in runs if r.submitted]
+            ends = [asyncio.wrap_future(r.submitted.ended) for r in runs if r.submitted]
             left = until - asyncio.get_running_loop().time()
             if left <= 0:
                 raise TimeoutError(f"after {self._seconds:g} s there still runs {self._running()}")
-            if ended:
+            if ends:
                 # Not for longer: one that was just taken up again is not among them.
-                await asyncio.wait(
-                    ended, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
-                )
+                await asyncio.wait(ends, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if self._db.problems:
             raise NotRepeatable(self._db.problems[0])
         return await self._outcome(self._sent[-1])
 
     async def _everything(self) -> bool:
         """Whether nothing runs; what a crash has interrupted is taken up again."""
-        opened = {run.owner for each in self._db.runs for run in each.open()}
-        gone = [owner for owner in self._db.lost if owner not in opened]
-        for owner in gone:
+        open_owners = {run.owner for each in self._db.runs for run in each.open()}
+        lost_owners = [owner for owner in self._db.lost if owner not in open_owners]
+        for owner in lost_owners:
             if owner.startswith(ids.MESSAGE):
                 await turns.reclaim(self._ctx, owner, self._ctx.node)
             else:
                 self._jobs.reclaim(owner, self._ctx.node)
             self._db.lost.remove(owner)  # now it runs: at no time is it neither lost nor running
-        return not (opened or gone)
+        return not (open_owners or lost_owners)
 
     async def _turns_only(self) -> bool:
         if await self._everything():
@@ -259,10 +257,10 @@ class Conversation:
 
     async def _outcome(self, message_id: str) -> Outcome:
         read = await self._ctx.db.read(partial(Read.of, message_id=message_id))
-        shown = json.loads(MessageShape.of(read.snapshot, self._ctx.links).json())
+        message_json = json.loads(MessageShape.of(read.snapshot, self._ctx.links).json())
         contents = [await self._bytes(file) for file in read.snapshot.files]
         files = dict(zip((f.path for f in read.snapshot.files), contents, strict=True))
-        return outcome(read, shown, files)
+        return outcome(read, message_json, files)
 
     async def _bytes(self, file: FileRecord) -> bytes:
         return (await self._ctx.storage.local(file.blob)).read_bytes()
@@ -283,10 +281,10 @@ def _function(agent: AgentFn | object | str) -> AgentFn:
 
 def _inline(files: Files) -> list[InlineFile]:
     if isinstance(files, Mapping):
-        given = {k: v.encode() if isinstance(v, str) else v for k, v in files.items()}
+        data_by_name = {k: v.encode() if isinstance(v, str) else v for k, v in files.items()}
     else:
-        given = {Path(path).name: Path(path).read_bytes() for path in files}
-    encoded = {name: base64.b64encode(data).decode() for name, data in given.items()}
+        data_by_name = {Path(path).name: Path(path).read_bytes() for path in files}
+    encoded = {name: base64.b64encode(data).decode() for name, data in data_by_name.items()}
     return [InlineFile(name, None, data, None) for name, data in encoded.items()]
 
 

@@ -33,7 +33,7 @@ class NotRepeatable(AssertionError):
     """A run that was repeated from its journal did something else; the text names both calls."""
 
 
-class Crashed(Exception):
+class SimulatedCrash(Exception):
     """What the runtime sees of a crash."""
 
 
@@ -47,8 +47,8 @@ class CrashPoint:
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
-            known = ", ".join(METHODS)
-            raise ValueError(f"{self.method!r} is no recorded call; those are {known}")
+            methods = ", ".join(METHODS)
+            raise ValueError(f"{self.method!r} is no recorded call; those are {methods}")
         if self.n < 1:
             raise ValueError(f"calls are counted from 1, not {self.n}")
 
@@ -74,7 +74,7 @@ class _Ending:
 
     calls: int
     state: str
-    said: tuple[str | None, ...]
+    output: tuple[str | None, ...]
 
 
 class _Hit(Exception):
@@ -134,9 +134,9 @@ class FaultyDatabase:
         return self._real.read_now(fn)
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.write`; raises `Crashed` at a crash point."""
+        """See `Database.write`; raises `SimulatedCrash` at a crash point."""
         try:
-            result, hit = await self._real.write(lambda tx: self._watched(tx, fn))
+            result, hit = await self._real.write(lambda tx: self._run_watched(tx, fn))
         except _Hit as before:
             self._crash(before)
         except _Replay as replay:
@@ -151,16 +151,16 @@ class FaultyDatabase:
         self.points.remove(hit.point)
         self.lost.append(hit.run.owner)
         hit.run.over = True
-        raise Crashed(f"the test's {hit.point}")
+        raise SimulatedCrash(f"the test's {hit.point}")
 
-    def _watched(self, tx: Tx, fn: Callable[[Tx], T]) -> tuple[T, _Hit | None]:
-        opened = [run for each in self.runs for run in each.open()]
-        runs = [run for run in opened if not run.over or run.diverged is not None]
-        before = [(run, _ending(tx, run), self._made(tx, run)) for run in runs]
+    def _run_watched(self, tx: Tx, fn: Callable[[Tx], T]) -> tuple[T, _Hit | None]:
+        open_runs = [run for each in self.runs for run in each.open()]
+        runs = [run for run in open_runs if not run.over or run.diverged is not None]
+        before = [(run, _ending(tx, run), self._call_counts(tx, run)) for run in runs]
         result = fn(tx)
         hit: _Hit | None = None
-        for run, was, made in before:
-            for point in self._reached(made, self._made(tx, run)):
+        for run, was, counts in before:
+            for point in self._points_reached(counts, self._call_counts(tx, run)):
                 hit = _Hit(run, point)
                 if not point.after:
                     raise hit
@@ -169,18 +169,18 @@ class FaultyDatabase:
                 self._check_end(run, now)
         return result, hit
 
-    def _made(self, tx: Tx, run: Run) -> dict[str, int]:
+    def _call_counts(self, tx: Tx, run: Run) -> dict[str, int]:
         """How many calls of each method are recorded, while a crash point waits for one."""
         if not self.points:
             return {}
-        made: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for call in journal.all_(tx, run.owner).values():
             if call.state in (CallState.DONE, CallState.ERROR):
                 method = name_of(call.summary).partition(" ")[0]
-                made[method] = made.get(method, 0) + 1
-        return made
+                counts[method] = counts.get(method, 0) + 1
+        return counts
 
-    def _reached(self, before: dict[str, int], now: dict[str, int]) -> Iterator[CrashPoint]:
+    def _points_reached(self, before: dict[str, int], now: dict[str, int]) -> Iterator[CrashPoint]:
         for point in self.points:
             if before.get(point.method, 0) < point.n <= now.get(point.method, 0):
                 yield point
@@ -199,13 +199,14 @@ class FaultyDatabase:
 def _ending(tx: Tx, run: Run) -> _Ending:
     job = jobs.get(tx, run.owner)
     if job is not None:
-        done = job.state is JobState.COMPLETED  # the text of a failure has the id of a log line
-        said = (job.result, job.question, job.output_json) if done else ()
-        return _Ending(run.calls, str(job.state), said)
+        # The text of a failure has the id of a log line.
+        is_completed = job.state is JobState.COMPLETED
+        output = (job.result, job.question, job.output_json) if is_completed else ()
+        return _Ending(run.calls, str(job.state), output)
     message = messages.get(tx, run.owner)
     assert message is not None, "a run belongs to a job or a message"
-    said = (message.reply, message.asked, message.output_json)
-    return _Ending(run.calls, str(message.turn_state), said)
+    output = (message.reply, message.asked, message.output_json)
+    return _Ending(run.calls, str(message.turn_state), output)
 
 
 def _difference(first: _Ending, now: _Ending) -> str:
@@ -213,6 +214,6 @@ def _difference(first: _Ending, now: _Ending) -> str:
         return f"the run made {first.calls} recorded calls, its re-run made {now.calls}"
     if first.state != now.state:
         return f"the run ended as {first.state}, its re-run as {now.state}"
-    both = zip(first.said, now.said, strict=True)
-    said = next((was, is_now) for was, is_now in both if was != is_now)
-    return f"the run said {said[0]!r}, its re-run {said[1]!r}"
+    both = zip(first.output, now.output, strict=True)
+    pair = next((was, is_now) for was, is_now in both if was != is_now)
+    return f"the run said {pair[0]!r}, its re-run {pair[1]!r}"

@@ -83,8 +83,8 @@ class Read:
         return cls(snapshot, messages.entries_after(tx, message_id, 0, 1_000), calls)
 
 
-def outcome(read: Read, shown: dict[str, Any], files: dict[str, bytes]) -> Outcome:
-    """The outcome of a message that is ``shown`` to clients like this."""
+def outcome(read: Read, message: dict[str, Any], files: dict[str, bytes]) -> Outcome:
+    """The outcome of a message that is ``message`` to clients like this."""
     jobs = tuple(
         JobOutcome(
             title=job["title"],
@@ -94,22 +94,22 @@ def outcome(read: Read, shown: dict[str, Any], files: dict[str, bytes]) -> Outco
             output=job.get("output"),
             calls=read.calls[job["job_id"]],
         )
-        for job in shown["jobs"]
+        for job in message["jobs"]
     )
-    choices = (shown.get("answer_format") or {}).get("choices")
+    choices = (message.get("answer_format") or {}).get("choices")
     return Outcome(
-        id=shown["id"],
-        status=shown["status"],
-        reason=shown["reason"],
-        reply=shown["reply"],
-        question=shown["question"],
+        id=message["id"],
+        status=message["status"],
+        reason=message["reason"],
+        reply=message["reply"],
+        question=message["question"],
         choices=None if choices is None else tuple(choices),
-        output=shown.get("output"),
-        credits_used=shown["credits_used"],
-        notes=tuple(shown["notes"]),
+        output=message.get("output"),
+        credits_used=message["credits_used"],
+        notes=tuple(message["notes"]),
         jobs=jobs,
         progress=tuple(_progress(read.entries)),
-        calls=read.calls[shown["id"]],
+        calls=read.calls[message["id"]],
         files=files,
     )
 

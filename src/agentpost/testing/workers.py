@@ -35,8 +35,8 @@ class Threads(WorkerPool):
         ready: Ready | None = None,
     ) -> Any:
         """See `WorkerPool.call`. A function that takes longer than ``timeout`` is left behind."""
-        made = await _called(fn_ref, args, kwargs, key, timeout, ready)
-        return values.load(values.dump(made), None)
+        result = await _call_in_thread(fn_ref, args, kwargs, key, timeout, ready)
+        return values.load(values.dump(result), None)
 
     async def build(
         self,
@@ -51,18 +51,18 @@ class Threads(WorkerPool):
         ready: Ready | None = None,
     ) -> None:
         """See `WorkerPool.build`."""
-        made = await _called(fn_ref, args, kwargs, key, timeout, ready)
-        if isinstance(made, str):
-            made = made.encode()
-        elif isinstance(made, Path):
-            made = made.read_bytes()
-        elif not isinstance(made, bytes | bytearray | memoryview):
-            kind = type(made).__qualname__
+        result = await _call_in_thread(fn_ref, args, kwargs, key, timeout, ready)
+        if isinstance(result, str):
+            result = result.encode()
+        elif isinstance(result, Path):
+            result = result.read_bytes()
+        elif not isinstance(result, bytes | bytearray | memoryview):
+            kind = type(result).__qualname__
             raise TypeError(f"the function must return bytes, str or Path for a file, not {kind}")
-        into.write_bytes(made)
+        into.write_bytes(result)
 
 
-async def _called(
+async def _call_in_thread(
     fn_ref: str,
     args: list[Any],
     kwargs: Mapping[str, Any] | None,
@@ -71,13 +71,13 @@ async def _called(
     ready: Ready | None,
 ) -> Any:
     fn: Callable[..., Any] = values.resolve(fn_ref)
-    args, named = values.load(values.dump_local([args, dict(kwargs or {})]), None)
+    args, keywords = values.load(values.dump_local([args, dict(kwargs or {})]), None)
     if ready is not None:
         await ready()
 
     def body() -> Any:
         current_step_key.set(key)  # in the thread's own copy of the context
-        return fn(*args, **named)
+        return fn(*args, **keywords)
 
     async with asyncio.timeout(timeout):
         try:

@@ -34,9 +34,9 @@ class AnswerField:
     attributes: dict[str, Any]
 
 
-def fields(wanted: AnswerFormat) -> list[AnswerField] | None:
+def fields(answer_format: AnswerFormat) -> list[AnswerField] | None:
     """The fields for a schema of plain values; None for any other, which is written as JSON."""
-    schema = wanted.schema or {}
+    schema = answer_format.schema or {}
     if schema.get("type") != "object":
         alone = _field(0, "", schema, required=True)
         return None if alone is None else [alone]
@@ -44,27 +44,27 @@ def fields(wanted: AnswerFormat) -> list[AnswerField] | None:
     if not isinstance(properties, dict) or not 1 <= len(properties) <= _FIELDS_MAX:
         return None
     required = schema.get("required", ())
-    made = [
+    candidates = [
         _field(n, key, part, required=key in required)
         for n, (key, part) in enumerate(properties.items())
     ]
-    found = [field for field in made if field is not None]
-    return found if len(found) == len(made) else None
+    answer_fields = [field for field in candidates if field is not None]
+    return answer_fields if len(answer_fields) == len(candidates) else None
 
 
-def value_of(wanted: AnswerFormat, form: Form) -> Any:
+def value_of(answer_format: AnswerFormat, form: Form) -> Any:
     """What was answered; None: nothing. Raises `ValueError` with what to change."""
-    if wanted.schema is None:
+    if answer_format.schema is None:
         return form.text("answer") or None
-    shown = fields(wanted)
-    if shown is None:
+    answer_fields = fields(answer_format)
+    if answer_fields is None:
         text = form.text(JSON_FIELD)
         try:
             return json.loads(text) if text else None
         except (ValueError, RecursionError):
             raise ValueError("This is not valid JSON.") from None
-    values = {field.key: _value(field, form.text(field.name)) for field in shown}
-    if "" in values and len(shown) == 1:
+    values = {field.key: _value(field, form.text(field.name)) for field in answer_fields}
+    if "" in values and len(answer_fields) == 1:
         return values[""]
     return {key: value for key, value in values.items() if value is not None}
 
@@ -73,9 +73,9 @@ def _field(n: int, key: str, part: Any, *, required: bool) -> AnswerField | None
     if not isinstance(part, Mapping) or "$ref" in part:
         return None
     options: tuple[tuple[str, str], ...] = ()
-    listed, kind = part.get("enum"), _KINDS.get(str(part.get("type")))
-    if isinstance(listed, list) and all(isinstance(v, str | int | float | bool) for v in listed):
-        kind, options = "choice", tuple((json.dumps(v), str(v)) for v in listed)
+    members, kind = part.get("enum"), _KINDS.get(str(part.get("type")))
+    if isinstance(members, list) and all(isinstance(v, str | int | float | bool) for v in members):
+        kind, options = "choice", tuple((json.dumps(v), str(v)) for v in members)
     elif part.get("type") == "boolean":
         options = (("true", "Yes"), ("false", "No"))
     if kind is None:
@@ -98,8 +98,8 @@ def _value(field: AnswerField, text: str) -> Any:
         return None
     if field.kind == "text":
         return text
-    known = dict(field.options)
-    if field.kind == "choice" and text not in known:
+    options = dict(field.options)
+    if field.kind == "choice" and text not in options:
         raise ValueError(f"{field.label}: choose one of the values.")
     try:
         return json.loads(text)

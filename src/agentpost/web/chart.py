@@ -31,10 +31,10 @@ class Bar:
 def bars(days: Sequence[Used], value: Callable[[Used], float]) -> list[Bar]:
     """The chart of a value of each day, as tall as its greatest one."""
     most = max(map(value, days), default=0)
-    found = []
+    drawing = []
     for n, used in enumerate(days):
         this = value(used)
         height = max(round(this / most * _HEIGHT, 2), _HEIGHT_MIN) if this else 0.0
         day = datetime.fromtimestamp(used.at // SECOND, UTC).strftime("%Y-%m-%d")
-        found.append(Bar(n * 10 + 1, _HEIGHT - height, height, day, this, used))
-    return found
+        drawing.append(Bar(n * 10 + 1, _HEIGHT - height, height, day, this, used))
+    return drawing

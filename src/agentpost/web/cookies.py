@@ -107,10 +107,10 @@ class JourneyCookie:
 
 def theme(request: Request) -> str:
     """The look that was chosen: one of `THEMES`, by default that of the system."""
-    chosen = request.cookies.get(_THEME, "")
-    return chosen if chosen in THEMES else THEMES[0]
+    value = request.cookies.get(_THEME, "")
+    return value if value in THEMES else THEMES[0]
 
 
-def set_theme(response: Response, chosen: str) -> None:
+def set_theme(response: Response, name: str) -> None:
     """Keep the look; the page's script may read and write this cookie, it is no secret."""
-    response.set_cookie(_THEME, chosen, max_age=_THEME_SECONDS, path="/", samesite="lax")
+    response.set_cookie(_THEME, name, max_age=_THEME_SECONDS, path="/", samesite="lax")

@@ -42,9 +42,9 @@ async def _lines(
 
 
 def _text(rows: Sequence[Sequence[object]]) -> str:
-    written = io.StringIO()
-    csv.writer(written).writerows(rows)
-    return written.getvalue()
+    buffer = io.StringIO()
+    csv.writer(buffer).writerows(rows)
+    return buffer.getvalue()
 
 
 def _harmless(value: object) -> object:

@@ -58,7 +58,7 @@ def make(base: str) -> Environment:
     same path, since compiling the templates of a page takes a tenth of a second."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
@@ -66,10 +66,10 @@ def make(base: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(
+    environment.globals.update(
         base=base, icon=icon, limits=limits, asset=lambda name: base + assets.address(name)
     )
-    made.filters.update(
+    environment.filters.update(
         name=name,
         moment=moment,
         size=human_size,
@@ -80,22 +80,22 @@ def make(base: str) -> Environment:
         exact=exact,
         numeric=numeric,
         cents=cents,
-        coded=coded,
+        as_code=as_code,
         markdown=markdown,
         plain=plain,
         took=took,
         words=words,
         plural=plural,
     )
-    made.globals["ui"] = made.get_template("layout/macros.html").module
-    return made
+    environment.globals["ui"] = environment.get_template("layout/macros.html").module
+    return environment
 
 
-def icon(named: str) -> Markup:
+def icon(name: str) -> Markup:
     """A picture of `layout/icons.svg`, in the colour of the text around it."""
     from markupsafe import Markup
 
-    return Markup(_ICON % _icons()[named])  # noqa: S704  both are our own
+    return Markup(_ICON % _icons()[name])  # noqa: S704  both are our own
 
 
 @cache
@@ -108,11 +108,11 @@ def name(text: str) -> Markup:
     their places."""
     from markupsafe import Markup
 
-    shown = displayable(text, "\N{REPLACEMENT CHARACTER}", lines=False)
-    return Markup("<bdi>{}</bdi>").format(shown)
+    visible = displayable(text, "\N{REPLACEMENT CHARACTER}", lines=False)
+    return Markup("<bdi>{}</bdi>").format(visible)
 
 
-def coded(text: str) -> Markup:
+def as_code(text: str) -> Markup:
     """A sentence whose commands stand between backticks: they are shown as code."""
     from markupsafe import Markup, escape
 
@@ -146,20 +146,24 @@ def amount(value: float) -> str:
 
 def exact(value: float) -> str:
     """A number of credits for people: thousands apart, with all the decimals it has."""
-    shown = f"{value:,.6f}".rstrip("0").rstrip(".")
-    return "0" if shown == "-0" else shown
+    digits = f"{value:,.6f}".rstrip("0").rstrip(".")
+    return "0" if digits == "-0" else digits
 
 
 def in_credits(value: float) -> str:
     """``1 credit``, ``1,000 credits``."""
-    shown = exact(value)
-    return f"{shown} credit" if shown == "1" else f"{shown} credits"
+    amount = exact(value)
+    return f"{amount} credit" if amount == "1" else f"{amount} credits"
 
 
 def cents(value: float) -> str:
     """`exact` with at least two decimals: for amounts below each other."""
-    shown = exact(value)
-    return shown + "0" * max(0, 2 - len(shown.partition(".")[2])) if "." in shown else f"{shown}.00"
+    amount = exact(value)
+    return (
+        amount + "0" * max(0, 2 - len(amount.partition(".")[2]))
+        if "." in amount
+        else f"{amount}.00"
+    )
 
 
 def numeric(rows: Sequence[Sequence[str]]) -> list[bool]:

@@ -31,13 +31,13 @@ class Form:
 
     def text(self, name: str, default: str = "") -> str:
         """A field's value, without white space at its ends."""
-        found = self.values.get(name)
-        return found[-1].strip() if found else default
+        values = self.values.get(name)
+        return values[-1].strip() if values else default
 
     def exact(self, name: str) -> str:
         """A field's value as it was typed, for passwords."""
-        found = self.values.get(name)
-        return found[-1] if found else ""
+        values = self.values.get(name)
+        return values[-1] if values else ""
 
     def all(self, name: str) -> list[str]:
         """Every value of a field, such as of check boxes."""
@@ -91,8 +91,8 @@ def from_own_page(request: Request, settings: Settings) -> bool:
     if origin is None:
         return True
     app = urlsplit(settings.public_app_url)
-    sent = urlsplit(origin)
+    source = urlsplit(origin)
     # Behind a proxy the Host header may be another than the one in the address bar.
-    return bool(sent.netloc) and (
-        sent.netloc == request.headers.get("host") or sent[:2] == (app.scheme, app.netloc)
+    return bool(source.netloc) and (
+        source.netloc == request.headers.get("host") or source[:2] == (app.scheme, app.netloc)
     )

@@ -22,14 +22,14 @@ class Listing:
 
     Attributes:
         path: of the list.
-        kept: the filter, as it was given.
+        filters: the filter, as it was given.
         before: only entries older than this id; None on the first page.
         top: the newest entry of the first page when it was loaded; its live part stays with that
             one and those below it, so that nothing moves under the mouse. "" at first.
     """
 
     path: str
-    kept: Mapping[str, str]
+    filters: Mapping[str, str]
     before: str | None
     top: str = ""
 
@@ -37,13 +37,13 @@ class Listing:
     def of(cls, request: Request, path: str, prefix: str, fields: Sequence[str] = ()) -> Listing:
         """What an address says; ``prefix`` is that of the entries' ids, ``fields`` are the names
         of the filter's."""
-        given = request.query_params
-        before = given.get("before", "")
-        kept = {name: given[name] for name in fields if given.get(name)}
-        top = given.get("top", "")
+        query = request.query_params
+        before = query.get("before", "")
+        filters = {name: query[name] for name in fields if query.get(name)}
+        top = query.get("top", "")
         return cls(
             path,
-            kept,
+            filters,
             before if ids.is_id(prefix, before) else None,
             top if ids.is_id(prefix, top) else "",
         )
@@ -59,7 +59,7 @@ class Listing:
         return ids.behind(self.top) if self.top else None
 
     def live(self, first: str | None) -> Mapping[str, str] | None:
-        """What the live part of the page asks (`Shown.live`): None on a later page.
+        """What the live part of the page asks (`PageView.live`): None on a later page.
 
         Args:
             first: the id of the first entry shown; None: there is none.
@@ -68,7 +68,7 @@ class Listing:
             return None
         return {"top": first} if first else {}
 
-    def model(self, more: str | None, arrived: int = 0) -> dict[str, Any]:
+    def model(self, more: str | None, new_count: int = 0) -> dict[str, Any]:
         """What the template needs: the form of the filter, whether there is one, and the addresses
         of the pages around this one.
 
@@ -77,12 +77,12 @@ class Listing:
             arrived: how many newer entries are not shown.
         """
         return {
-            "form": Form({name: [value] for name, value in self.kept.items()}),
-            "filtered": bool(self.kept),
-            "older": self._address({**self.kept, "before": more}) if more else None,
-            "arrived": arrived,
-            "newest": self._address(self.kept),
-            "newer": self._address(self.kept) if self.before else None,
+            "form": Form({name: [value] for name, value in self.filters.items()}),
+            "filtered": bool(self.filters),
+            "older": self._address({**self.filters, "before": more}) if more else None,
+            "arrived": new_count,
+            "newest": self._address(self.filters),
+            "newer": self._address(self.filters) if self.before else None,
         }
 
     def _address(self, query: Mapping[str, str]) -> str:

@@ -46,14 +46,14 @@ def markdown(text: str) -> Markup:
 
 def plain(text: str, characters: int = 200) -> str:
     """The beginning of the text in one line, without its marks."""
-    said: list[str] = []
+    parts: list[str] = []
     for block in _parser().parse(text[: 10 * characters]):
         if block.type in ("fence", "code_block"):
-            said.append(block.content)
+            parts.append(block.content)
         children = block.children or ()
-        said += (" " if each.type.endswith("break") else each.content for each in children)
-        said.append(" ")
-    return " ".join("".join(said).split())[:characters]
+        parts += (" " if each.type.endswith("break") else each.content for each in children)
+        parts.append(" ")
+    return " ".join("".join(parts).split())[:characters]
 
 
 @cache

@@ -56,7 +56,7 @@ class Viewer:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PageView:
     """A page to be shown.
 
     Args:
@@ -90,7 +90,7 @@ class Redirect:
     session: str | None = None
 
 
-View = Shown | Redirect | Response
+View = PageView | Redirect | Response
 Handler = Callable[[AppContext, Request, Viewer], Awaitable[View]]
 OpenHandler = Callable[[AppContext, Request], Awaitable[View]]
 
@@ -154,8 +154,8 @@ class Page:
 
     def right_for(self, method: str) -> Right:
         """What a request of that method needs."""
-        asked = self.post_right if method == "POST" else None
-        return asked or self.right or _UNSAID
+        right = self.post_right if method == "POST" else None
+        return right or self.right or _UNSAID
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from agentpost.http.request_state import state_of
 from agentpost.settings import Settings
 from agentpost.web import cookies, environment, sign_in
 from agentpost.web.assets import accepts_gzip
-from agentpost.web.page import SECTIONS, Nav, Page, Shown, Viewer
+from agentpost.web.page import SECTIONS, Nav, Page, PageView, Viewer
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -57,33 +57,35 @@ class Renderer:
         }
         self._nav = _sections(pages)
 
-    def shown(self, request: Request, shown: Shown, page: Page, viewer: Viewer) -> Response:
+    def signed_in_page(
+        self, request: Request, view: PageView, page: Page, viewer: Viewer
+    ) -> Response:
         """A page for somebody who is signed in."""
-        model = dict(shown.model)
+        model = dict(view.model)
         # The answer to a form of the page may be another template, such as one that shows a secret.
-        if page.live and LIVE in self._environment.get_template(shown.template).blocks:
-            fragment, tag = self.fragment(shown, viewer)
+        if page.live and LIVE in self._environment.get_template(view.template).blocks:
+            fragment, tag = self.fragment(view, viewer)
             model[LIVE] = fragment
-            if shown.live is not None:
-                url = _live_url(request, tag, shown.live)
+            if view.live is not None:
+                url = _live_url(request, tag, view.live)
                 model[LIVE] = self._environment.globals["ui"].live(url, fragment)  # type: ignore[attr-defined]
         note = page.notes.get(request.query_params.get(NOTE, ""))
         here = _current(request.url.path, self._nav)
         model["maintenance"] = self._in_maintenance()
-        return self._respond(request, shown, model, viewer=viewer, note=note, here=here)
+        return self._respond(request, view, model, viewer=viewer, note=note, here=here)
 
-    def open(self, request: Request, shown: Shown) -> Response:
+    def open(self, request: Request, view: PageView) -> Response:
         """A page for everybody."""
-        return self._respond(request, shown, shown.model)
+        return self._respond(request, view, view.model)
 
-    def fragment(self, shown: Shown, viewer: Viewer) -> tuple[str, str]:
+    def fragment(self, view: PageView, viewer: Viewer) -> tuple[str, str]:
         """The live part of a page as markup, and a tag that is another one for other markup."""
         from markupsafe import Markup
 
-        template = self._environment.get_template(shown.template)
-        block = template.blocks[LIVE](template.new_context({**shown.model, "viewer": viewer}))
-        made = "".join(block)
-        return Markup(made), hashlib.sha256(made.encode()).hexdigest()[:16]  # noqa: S704  escaped by the template
+        template = self._environment.get_template(view.template)
+        block = template.blocks[LIVE](template.new_context({**view.model, "viewer": viewer}))
+        content = "".join(block)
+        return Markup(content), hashlib.sha256(content.encode()).hexdigest()[:16]  # noqa: S704  escaped by the template
 
     def redirect(self, path: str, note: str | None = None) -> Response:
         """Redirect to another page with GET."""
@@ -93,7 +95,7 @@ class Renderer:
     def notice(self, request: Request, title: str, text: str, status: int) -> Response:
         """A page with one sentence, and the way to the dashboard."""
         model = {"heading": title, "text": text, "sign_in": False}
-        return self.open(request, Shown("layout/notice.html", title, model, status))
+        return self.open(request, PageView("layout/notice.html", title, model, status))
 
     def forbidden(self, request: Request, viewer: Viewer) -> Response:
         """The page for somebody whose role does not include what was asked for."""
@@ -102,17 +104,17 @@ class Renderer:
         text = f"You are {article} {role} of this account. An owner of it may do this."
         maintenance = self._in_maintenance()
         model = {"heading": "Not for your role", "text": text, "maintenance": maintenance}
-        shown = Shown("layout/refused.html", "Not for your role", model, 403)
-        return self._respond(request, shown, model, viewer=viewer)
+        view = PageView("layout/refused.html", "Not for your role", model, 403)
+        return self._respond(request, view, model, viewer=viewer)
 
     def error(self, request: Request, refusal: Refusal) -> Response:
         """The page for a request that was refused or failed."""
         status = CATALOGUE[refusal.code].status
         match refusal.code:
             case ErrorCode.UNAUTHORIZED:
-                wanted = _address(request) if request.method == "GET" else ""
-                shown = sign_in.page(request, self._settings, wanted, status=status)
-                return self.open(request, shown)
+                next_path = _address(request) if request.method == "GET" else ""
+                view = sign_in.page(request, self._settings, next_path, status=status)
+                return self.open(request, view)
             case ErrorCode.RATE_LIMITED:
                 response = self.notice(request, "Try again later", refusal.message, status)
             case ErrorCode.NOT_FOUND:  # foreign, unknown and deleted look the same
@@ -149,7 +151,7 @@ class Renderer:
     def _respond(
         self,
         request: Request,
-        shown: Shown,
+        view: PageView,
         model: Mapping[str, Any],
         *,
         viewer: Viewer | None = None,
@@ -157,10 +159,10 @@ class Renderer:
         here: str = "",
     ) -> Response:
         content = (
-            self._environment.get_template(shown.template)
+            self._environment.get_template(view.template)
             .render(
                 **model,
-                title=shown.title,
+                title=view.title,
                 viewer=viewer,
                 nav=self._navs[viewer.user.role] if viewer else [],
                 here=here,
@@ -171,12 +173,12 @@ class Renderer:
         )
         # The answer to a form may show a secret next to what the form said: compressed, its length
         # would tell something of the secret.
-        zipped = request.method != "POST" and len(content) >= _ZIPPED_BYTES_MIN
-        if zipped and accepts_gzip(request):
+        may_zip = request.method != "POST" and len(content) >= _ZIPPED_BYTES_MIN
+        if may_zip and accepts_gzip(request):
             content = gzip.compress(content, 6, mtime=0)
             headers = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-            return Response(content, shown.status, headers, media_type="text/html")
-        return Response(content, shown.status, media_type="text/html")
+            return Response(content, view.status, headers, media_type="text/html")
+        return Response(content, view.status, media_type="text/html")
 
 
 Sections = list[tuple[str, list[tuple[str, Nav]]]]
@@ -185,15 +187,15 @@ Sections = list[tuple[str, list[tuple[str, Nav]]]]
 def _sections(pages: Sequence[Page]) -> Sections:
     """The entries of each section, with their paths; a section without any is left out."""
     entries = [(page.path, page.nav) for page in pages if page.nav is not None]
-    grouped = [(name, [each for each in entries if each[1].section == name]) for name in SECTIONS]
-    return [(name, found) for name, found in grouped if found]
+    sections = [(name, [each for each in entries if each[1].section == name]) for name in SECTIONS]
+    return [(name, section_entries) for name, section_entries in sections if section_entries]
 
 
 def _current(path: str, sections: Sections) -> str:
     """The path of the entry that a page belongs to: the longest that begins like its own."""
-    known = [entry for _, entries in sections for entry, _ in entries]
-    found = [each for each in known if f"{path}/".startswith(f"{each}/")]
-    return max(found, key=len, default="")
+    paths = [entry for _, entries in sections for entry, _ in entries]
+    parents = [each for each in paths if f"{path}/".startswith(f"{each}/")]
+    return max(parents, key=len, default="")
 
 
 def _address(request: Request) -> str:
@@ -202,7 +204,9 @@ def _address(request: Request) -> str:
     return request.url.path + (f"?{query}" if query else "")
 
 
-def _live_url(request: Request, tag: str, asked: Mapping[str, str]) -> str:
+def _live_url(request: Request, tag: str, extra_query: Mapping[str, str]) -> str:
     """Where the page's live part comes from: its own address with what it asks besides."""
-    kept = [(name, value) for name, value in request.query_params.multi_items() if name != NOTE]
-    return f"{request.url.path}?{urlencode([*kept, *asked.items(), (LIVE, tag)])}"
+    own_query = [
+        (name, value) for name, value in request.query_params.multi_items() if name != NOTE
+    ]
+    return f"{request.url.path}?{urlencode([*own_query, *extra_query.items(), (LIVE, tag)])}"

@@ -22,7 +22,7 @@ from agentpost.services.context import AppContext
 from agentpost.services.operator_log import Actor
 from agentpost.web import assets, forms, page, policy
 from agentpost.web.cookies import Cookie, DeviceCookie
-from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import OpenPage, Page, PageView, Redirect, View, Viewer
 from agentpost.web.pages import (
     attachment,
     chat,
@@ -109,16 +109,16 @@ class PageRoutes:
     # --- around the handlers ----------------------------------------------------------------------
     def _handlers(self, each: Page | OpenPage) -> Mapping[str, Handler]:
         if isinstance(each, OpenPage):
-            opened = {"GET": each.get, "POST": each.post}
-            found = {m: partial(self._open, h) for m, h in opened.items() if h is not None}
+            by_method = {"GET": each.get, "POST": each.post}
+            handlers = {m: partial(self._open, h) for m, h in by_method.items() if h is not None}
         else:
             closed = {"GET": each.get, "POST": each.post}
-            found = {
+            handlers = {
                 m: partial(self._signed_in, each, h) for m, h in closed.items() if h is not None
             }
-        if "POST" in found:
-            found["POST"] = partial(self._own_form, found["POST"])
-        return found
+        if "POST" in handlers:
+            handlers["POST"] = partial(self._own_form, handlers["POST"])
+        return handlers
 
     async def _open(self, handler: page.OpenHandler, request: Request) -> Response:
         """For everybody."""
@@ -126,7 +126,7 @@ class PageRoutes:
         if proxy:
             await forwarding.note(self._ctx, proxy)
         view = await handler(self._ctx, request)
-        if isinstance(view, Shown):
+        if isinstance(view, PageView):
             return self._renderer.open(request, view)
         return self._respond(view)
 
@@ -142,21 +142,21 @@ class PageRoutes:
 
             async def render() -> tuple[str, str]:
                 view = await handler(self._ctx, request, viewer)
-                assert isinstance(view, Shown), "a page with a live part shows it"
+                assert isinstance(view, PageView), "a page with a live part shows it"
                 return self._renderer.fragment(view, viewer)
 
             return self._streams.respond(request, viewer, render, each.every)
-        view = await self._recorded(each, handler, request, viewer)
+        view = await self._audit_form(each, handler, request, viewer)
         response = (
-            self._renderer.shown(request, view, each, viewer)
-            if isinstance(view, Shown)
+            self._renderer.signed_in_page(request, view, each, viewer)
+            if isinstance(view, PageView)
             else self._respond(view)
         )
         if devices.user_of(self._ctx, self._device.read(request)) != viewer.user.id:
             self._device.set(response, devices.seal(self._ctx, viewer.user.id))
         return response
 
-    async def _recorded(
+    async def _audit_form(
         self, each: Page, handler: page.Handler, request: Request, viewer: Viewer
     ) -> View:
         """What the handler returns; the audit log tells of forms that administer."""
@@ -168,7 +168,7 @@ class PageRoutes:
             Actor(viewer.email, "web", client_address(request, self._ctx.settings)),
             web_action(request, each.action, viewer.account_id),
             lambda: handler(self._ctx, request, viewer),
-            lambda view: not isinstance(view, Shown) or view.status < 400,
+            lambda view: not isinstance(view, PageView) or view.status < 400,
         )
 
     async def _own_form(self, handler: Handler, request: Request) -> Response:
@@ -181,10 +181,10 @@ class PageRoutes:
     async def _viewer(self, request: Request) -> Viewer:
         secret = self._cookie.read(request)
         address = client_address(request, self._ctx.settings)
-        found = await sessions.signed_in(self._ctx, secret, address) if secret else None
-        if secret is None or found is None:
+        sign_in = await sessions.signed_in(self._ctx, secret, address) if secret else None
+        if secret is None or sign_in is None:
             raise Refusal(ErrorCode.UNAUTHORIZED, "There is no session.")
-        account, user = found.account, found.user
+        account, user = sign_in.account, sign_in.user
         return Viewer(account.id, account.name, account.email, user.email, user, secret)
 
     def _respond(self, view: View) -> Response:

@@ -14,7 +14,7 @@ from agentpost.services.signing_in import Visitor
 from agentpost.settings import Settings
 from agentpost.web.cookies import Cookie, DeviceCookie
 from agentpost.web.forms import Form
-from agentpost.web.page import Shown
+from agentpost.web.page import PageView
 
 START = "/dashboard"
 
@@ -22,21 +22,21 @@ START = "/dashboard"
 def page(
     request: Request,
     settings: Settings,
-    wanted: str = "",
+    next_path: str = "",
     form: Form | None = None,
     *,
     status: int = 200,
-) -> Shown:
-    """The page; ``wanted``: an address of ours to go to afterwards, "" for the dashboard."""
+) -> PageView:
+    """The page; ``next_path``: an address of ours to go to afterwards, "" for the dashboard."""
     model = {
         "form": form or Form(),
-        "wanted": wanted,
+        "wanted": next_path,
         "provider": settings.oidc_name if settings.oidc_issuer else "",
-        "begin": f"/oidc?next={quote(wanted, safe='')}" if wanted else "/oidc",
+        "begin": f"/oidc?next={quote(next_path, safe='')}" if next_path else "/oidc",
         "minutes": LOGIN_LINK_SECONDS // 60,
         "untrusted_proxy": untrusted_proxy(request, settings),
     }
-    return Shown("pages/sign_in.html", "Sign in", model, status)
+    return PageView("pages/sign_in.html", "Sign in", model, status)
 
 
 def own_path(address: str) -> str:

@@ -59,13 +59,13 @@ class Streams:
         """
         if self._open[viewer.account_id] >= PER_ACCOUNT_MAX:
             raise Overloaded("This account has many pages open already.", _RETRY_SECONDS)
-        seen = request.headers.get("last-event-id") or request.query_params.get(LIVE, "")
+        last_tag = request.headers.get("last-event-id") or request.query_params.get(LIVE, "")
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        events = self._events(viewer, seen, render, every)
+        events = self._events(viewer, last_tag, render, every)
         return StreamingResponse(events, headers=headers, media_type="text/event-stream")
 
     async def _events(
-        self, viewer: Viewer, seen: str, render: Render, every: float | None
+        self, viewer: Viewer, last_tag: str, render: Render, every: float | None
     ) -> AsyncIterator[str]:
         """What is sent, until the session or the server ends; the client may go at any moment."""
         ctx, account_id = self._ctx, viewer.account_id
@@ -79,8 +79,8 @@ class Streams:
                         began = ctx.clock.passed()
                         fragment, tag = await render()
                         took = (ctx.clock.passed() - began) / SECOND
-                        if tag != seen:
-                            seen = tag
+                        if tag != last_tag:
+                            last_tag = tag
                             yield _event(tag, fragment)
                         pause = max(_PAUSE_SECONDS, took * _PAUSE_PER_SECOND)
                         await asyncio.sleep(min(pause, _PAUSE_SECONDS_MAX))

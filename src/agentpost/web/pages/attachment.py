@@ -21,11 +21,11 @@ _NUMBER_DIGITS_MAX: Final = 4
 
 async def download(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Its bytes, never shown within a page of ours; raises ``not_found``."""
-    given = request.path_params["n"]
-    if not (given.isascii() and given.isdecimal() and len(given) <= _NUMBER_DIGITS_MAX):
+    number = request.path_params["n"]
+    if not (number.isascii() and number.isdecimal() and len(number) <= _NUMBER_DIGITS_MAX):
         raise not_found("file")
     message_id = request.path_params["message_id"]
-    file = await messages.attachment(ctx, viewer.account_id, message_id, int(given))
+    file = await messages.attachment(ctx, viewer.account_id, message_id, int(number))
     assert file.blob is not None, "only stored ones are found"
     pieces = ctx.storage.open(file.blob, 0, file.size)
     try:

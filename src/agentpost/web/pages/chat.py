@@ -16,7 +16,7 @@ from agentpost.services.chatting import NewText
 from agentpost.services.context import AppContext
 from agentpost.web import answer_form, forms
 from agentpost.web.forms import Form
-from agentpost.web.page import Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Page, PageView, Redirect, View, Viewer
 
 _TURN_DIGITS_MAX = 9
 RECOVERED: Final = {
@@ -30,7 +30,7 @@ RECOVERED: Final = {
 
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """A page of the chat, by default its newest; raises ``not_found``."""
-    return await _shown(ctx, request, viewer, Form())
+    return await _chat_page(ctx, request, viewer, Form())
 
 
 async def say(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -45,7 +45,7 @@ async def say(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:
         form.wrong("text", refusal.message)
-        return await _shown(ctx, request, viewer, form)
+        return await _chat_page(ctx, request, viewer, form)
     return Redirect(f"/chat/{chat_id}")
 
 
@@ -56,9 +56,9 @@ async def _answer(
     chat = await chats.conversation(ctx, viewer.account_id, chat_id)
     if chat.asking is None or chat.asking[0] != form.text("answer_to"):
         return Redirect(f"/chat/{chat_id}")  # somebody was faster: the page shows what was said
-    message_id, wanted = chat.asking
+    message_id, answer_format = chat.asking
     try:
-        value = answer_form.value_of(wanted, form)
+        value = answer_form.value_of(answer_format, form)
         new = NewText("", (), (), chat_id, viewer.user.id, message_id, value)
         await chatting.say(ctx, viewer.account_id, new)
     except InvalidRequest as refusal:
@@ -67,7 +67,7 @@ async def _answer(
     except (Refusal, RateLimited, ValueError) as refusal:
         form.wrong("answer", str(refusal))
     if form.errors:
-        return await _shown(ctx, request, viewer, form)
+        return await _chat_page(ctx, request, viewer, form)
     return Redirect(f"/chat/{chat_id}")
 
 
@@ -96,7 +96,7 @@ async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return Redirect("/chat", note="deleted")
 
 
-async def _shown(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> Shown:
+async def _chat_page(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> PageView:
     before = request.query_params.get("before", "")
     turn = int(before) if before.isdecimal() and len(before) <= _TURN_DIGITS_MAX else None
     chat = await chats.conversation(ctx, viewer.account_id, _chat_id(request), turn)
@@ -111,7 +111,7 @@ async def _shown(ctx: AppContext, request: Request, viewer: Viewer, form: Form) 
         "answer_fields": answer_form.fields(chat.asking[1]) if chat.asking else None,
         "may_delete": chat.can_be_deleted and chatting.may_delete(viewer.user, chat.begun_by),
     }
-    return Shown("pages/chat.html", chat.title, model, 422 if form.errors else 200)
+    return PageView("pages/chat.html", chat.title, model, 422 if form.errors else 200)
 
 
 def _chat_id(request: Request) -> str:

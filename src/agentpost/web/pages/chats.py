@@ -17,7 +17,7 @@ from agentpost.services.chatting import NewText
 from agentpost.services.context import AppContext
 from agentpost.web import forms
 from agentpost.web.forms import Form
-from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 _EXAMPLES_MAX: Final = 6
 _SALES: Final = "month,region,revenue\n" + "".join(
@@ -45,7 +45,7 @@ WITH_TABLE: Final = (
 
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """The list, newest first, or what a search finds."""
-    return await _shown(ctx, request, viewer, Form())
+    return await _chats_page(ctx, request, viewer, Form())
 
 
 async def begin(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -58,7 +58,7 @@ async def begin(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         conversation_id = await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:
         form.wrong("text", refusal.message)
-        return await _shown(ctx, request, viewer, form)
+        return await _chats_page(ctx, request, viewer, form)
     return Redirect(f"/chat/{conversation_id}")
 
 
@@ -75,7 +75,7 @@ async def begin_example(ctx: AppContext, request: Request, viewer: Viewer) -> Vi
         conversation_id = await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:
         form.wrong("text", refusal.message)
-        return await _shown(ctx, request, viewer, form)
+        return await _chats_page(ctx, request, viewer, form)
     return Redirect(f"/chat/{conversation_id}")
 
 
@@ -89,22 +89,22 @@ def _examples(ctx: AppContext) -> tuple[Example, ...]:
     return tuple(Example(text) for text in ctx.examples[:_EXAMPLES_MAX])
 
 
-async def _shown(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> Shown:
+async def _chats_page(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> PageView:
     search = request.query_params.get("q", "").strip()[:200]
     before = request.query_params.get("before", "")[:64]
-    listed = await chats.list_(ctx, viewer.account_id, search, before)
-    query = {name: text for name, text in (("q", search), ("before", listed.older or "")) if text}
+    listing = await chats.list_(ctx, viewer.account_id, search, before)
+    query = {name: text for name, text in (("q", search), ("before", listing.older or "")) if text}
     model = {
-        "chats": listed.lines,
-        "older": f"/chat?{urlencode(query)}" if listed.older else None,
+        "chats": listing.lines,
+        "older": f"/chat?{urlencode(query)}" if listing.older else None,
         "search": search,
         "me": viewer.user.id,
-        "is_first": not search and not before and not listed.lines,
+        "is_first": not search and not before and not listing.lines,
         "examples": _examples(ctx),
         "has_table": _has_table(ctx),
         "form": form,
     }
-    return Shown("pages/chats.html", "Chat", model, 422 if form.errors else 200)
+    return PageView("pages/chats.html", "Chat", model, 422 if form.errors else 200)
 
 
 PAGES = (

@@ -17,7 +17,7 @@ from agentpost.services.context import AppContext
 from agentpost.web import chart, csv_file
 from agentpost.web.environment import exact
 from agentpost.web.listing import Listing
-from agentpost.web.page import Nav, Page, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, View, Viewer
 
 _PATH: Final = "/dashboard/credits"
 _FILE_LINES: Final = 1_000
@@ -27,24 +27,26 @@ _FILE_LINES: Final = 1_000
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """The credits of the account; the first page of the ledger comes with the usage."""
     holds = "all" in request.query_params
-    kept = {"all": ""} if holds else {}
-    listing = replace(Listing.of(request, _PATH, ids.LEDGER), kept=kept)
-    found = await usage.statement(ctx, viewer.account_id, before=listing.before, holds=holds)
-    wallet = found.wallet
+    filters = {"all": ""} if holds else {}
+    listing = replace(Listing.of(request, _PATH, ids.LEDGER), filters=filters)
+    statement = await usage.statement(ctx, viewer.account_id, before=listing.before, holds=holds)
+    wallet = statement.wallet
     model = {
-        **listing.model(found.more),
+        **listing.model(statement.more),
         "available": to_credits(wallet.available),
         "held": to_credits(wallet.held),
         "balance": to_credits(wallet.balance),
-        "lines": found.lines,
+        "lines": statement.lines,
         "authors": await authors.of_account(ctx, viewer.account_id),
-        "usage": found.usage,
-        "bars": chart.bars(found.usage.days, lambda used: used.credits) if found.usage else [],
+        "usage": statement.usage,
+        "bars": chart.bars(statement.usage.days, lambda used: used.credits)
+        if statement.usage
+        else [],
         "days": usage.DAYS,
         "holds": holds,
         "email": viewer.account_email,
     }
-    return Shown("pages/credits.html", "Credits", model)
+    return PageView("pages/credits.html", "Credits", model)
 
 
 async def ledger_file(ctx: AppContext, _: Request, viewer: Viewer) -> View:
@@ -53,11 +55,11 @@ async def ledger_file(ctx: AppContext, _: Request, viewer: Viewer) -> View:
     async def rows() -> AsyncIterator[Sequence[Sequence[object]]]:
         before = None
         while True:
-            found = await usage.statement(
+            statement = await usage.statement(
                 ctx, viewer.account_id, before=before, holds=True, summed=False, limit=_FILE_LINES
             )
-            yield [_ledger_row(line) for line in found.lines]
-            before = found.more
+            yield [_ledger_row(line) for line in statement.lines]
+            before = statement.more
             if before is None:
                 return
 
@@ -67,12 +69,12 @@ async def ledger_file(ctx: AppContext, _: Request, viewer: Viewer) -> View:
 
 async def usage_file(ctx: AppContext, _: Request, viewer: Viewer) -> View:
     """What was used by day, by key and in the conversations that used most."""
-    found = await usage.statement(ctx, viewer.account_id)
-    assert found.usage is not None
+    statement = await usage.statement(ctx, viewer.account_id)
+    assert statement.usage is not None
     groups = {
-        "day": found.usage.days,
-        "key": found.usage.keys,
-        "conversation": found.usage.conversations,
+        "day": statement.usage.days,
+        "key": statement.usage.keys,
+        "conversation": statement.usage.conversations,
     }
 
     async def rows() -> AsyncIterator[Sequence[Sequence[object]]]:

@@ -10,7 +10,7 @@ from agentpost.domain.roles import Right
 from agentpost.services import accounts, overview
 from agentpost.services.context import AppContext
 from agentpost.web import chart
-from agentpost.web.page import Nav, Page, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, View, Viewer
 
 _LOOK_SECONDS: Final = 5
 """Requests and attempts of deliveries give no hint."""
@@ -35,7 +35,7 @@ async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
         "days": overview.DAYS,
         "more": "or more" if view.requests >= overview.REQUESTS_MAX else "",
     }
-    return Shown("pages/dashboard.html", "Overview", model)
+    return PageView("pages/dashboard.html", "Overview", model)
 
 
 PAGES = (

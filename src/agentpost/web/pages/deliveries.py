@@ -18,7 +18,7 @@ from agentpost.services import deliveries, endpoint_health, endpoints
 from agentpost.services.context import AppContext
 from agentpost.web import forms
 from agentpost.web.listing import NEW_MAX, Listing
-from agentpost.web.page import Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Page, PageView, Redirect, View, Viewer
 from agentpost.web.pages import webhooks
 
 _ONE: Final = f"{webhooks.PATH}/{{endpoint_id}}"
@@ -37,42 +37,42 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     view = await endpoints.get(ctx, viewer.account_id, endpoint_id)
     path = f"{webhooks.PATH}/{endpoint_id}"
     listing = Listing.of(request, path, ids.EVENT, ("status",))
-    given = listing.kept.get("status")
-    status = DeliveryStatus(given) if given in set(DeliveryStatus) else None
+    status_text = listing.filters.get("status")
+    status = DeliveryStatus(status_text) if status_text in set(DeliveryStatus) else None
     page = partial(deliveries.page, ctx, viewer.account_id, endpoint_id)
-    found, more = await page(_PAGE, listing.bound, status)
-    arrived = 0
+    page_rows, more = await page(_PAGE, listing.bound, status)
+    new_count = 0
     if listing.top:
         newest, _ = await page(NEW_MAX, None, status)
-        arrived = sum(each.event_id > listing.top for each in newest)
+        new_count = sum(each.event_id > listing.top for each in newest)
     model = {
-        **listing.model(found[-1].event_id if more else None, arrived),
+        **listing.model(page_rows[-1].event_id if more else None, new_count),
         "line": webhooks.Line.of(await endpoint_health.of(ctx, view.endpoint)),
-        "found": found,
-        "status": given,
+        "found": page_rows,
+        "status": status_text,
         "statuses": list(DeliveryStatus),
         "periods": [(name, text) for name, (text, _) in _PERIODS.items()],
         "path": path,
         "may_change": viewer.may("webhooks"),
     }
-    live = listing.live(listing.top or (found[0].event_id if found else None))
-    return Shown("pages/deliveries.html", "Webhook", model, live=live)
+    live = listing.live(listing.top or (page_rows[0].event_id if page_rows else None))
+    return PageView("pages/deliveries.html", "Webhook", model, live=live)
 
 
 async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """A delivery with its body and every attempt; raises ``not_found``."""
     endpoint_id, event_id = _ids(request)
-    found, sent = await deliveries.get_with_event(ctx, viewer.account_id, endpoint_id, event_id)
-    data = sent.body.data
+    delivery, event = await deliveries.get_with_event(ctx, viewer.account_id, endpoint_id, event_id)
+    data = event.body.data
     model = {
-        "one": found,
+        "one": delivery,
         "body": json.dumps(json.loads(data), indent=2, ensure_ascii=False),
         "exact": data.decode(),
-        "sha256": sent.body.sha256,
-        "proof": sent.proof.value,
+        "sha256": event.body.sha256,
+        "proof": event.proof.value,
         "path": f"{webhooks.PATH}/{endpoint_id}",
     }
-    return Shown("pages/delivery.html", found.event, model)
+    return PageView("pages/delivery.html", delivery.event, model)
 
 
 async def send_again(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -93,10 +93,10 @@ async def replay(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         raise not_found("time range")
     _, period = _PERIODS[form.text("since")]
     now = ctx.clock.now()
-    wanted = deliveries.REPLAYABLE if form.has("all") else _UNSENT
-    audited.state(request, since=form.text("since"), status=[each.value for each in wanted])
+    statuses = deliveries.REPLAYABLE if form.has("all") else _UNSENT
+    audited.state(request, since=form.text("since"), status=[each.value for each in statuses])
     count = await deliveries.replay(
-        ctx, viewer.account_id, endpoint_id, now - period, now + 1, wanted
+        ctx, viewer.account_id, endpoint_id, now - period, now + 1, statuses
     )
     return Redirect(f"{webhooks.PATH}/{endpoint_id}", note="replayed" if count else "nothing")
 

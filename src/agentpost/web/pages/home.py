@@ -20,13 +20,13 @@ async def show(_: AppContext, __: Request) -> View:
 async def choose_theme(ctx: AppContext, request: Request) -> View:
     """Keep the look that was chosen, and return to the page it was chosen on."""
     form = await forms.read(ctx, request)
-    chosen = form.text("theme")
+    theme = form.text("theme")
     # Only a path of ours can be there: the form is from our own page, and the host is left out.
     came_from = urlsplit(request.headers.get("referer", ""))
     path = "/" + came_from.path.lstrip("/\\")
     response = RedirectResponse(path + (f"?{came_from.query}" if came_from.query else ""), 303)
-    if chosen in cookies.THEMES:
-        cookies.set_theme(response, chosen)
+    if theme in cookies.THEMES:
+        cookies.set_theme(response, theme)
     return response
 
 

@@ -21,7 +21,7 @@ from agentpost.services.accounts import NewKey
 from agentpost.services.context import AppContext
 from agentpost.web import forms
 from agentpost.web.forms import Form
-from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 LIFETIMES: Final = (
     ("", "Never"),
@@ -74,7 +74,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         return await _page(ctx, viewer, form)
     lifetime = int(days) * DAY / SECOND if days else None
     try:
-        granted = scopes.parse(form.all("scopes"))
+        scope_set = scopes.parse(form.all("scopes"))
     except ValueError:
         form.wrong("scopes", "Choose at least one thing that the key may do.")
         return await _page(ctx, viewer, form)
@@ -85,26 +85,26 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         request,
         viewer.account_email,
         name=form.text("name"),
-        scopes=",".join(scopes.in_order(granted)),
+        scopes=",".join(scopes.in_order(scope_set)),
         expires=f"{days}d" if days else None,
         allow_ips=[str(each) for each in allowed] or None,
     )
     try:
-        made = await accounts.create_key(
-            ctx, viewer.account_id, form.text("name"), lifetime, granted, allowed=allowed
+        new_key = await accounts.create_key(
+            ctx, viewer.account_id, form.text("name"), lifetime, scope_set, allowed=allowed
         )
     except ValueError as problem:
         text = str(problem)
         form.wrong("name", f"{text[0].upper()}{text[1:]}.")
         return await _page(ctx, viewer, form)
-    return await _page(ctx, viewer, Form(), made)
+    return await _page(ctx, viewer, Form(), new_key)
 
 
 async def settings(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Where a live key is rotated and its allow-list changed; raises ``not_found``."""
-    key = await _found(ctx, request, viewer)
-    listed = "\n".join(map(str, networks.of_stored(key.networks)))
-    return _settings(ctx, key, Form({"networks": [listed]}))
+    key = await _live_key(ctx, request, viewer)
+    network_lines = "\n".join(map(str, networks.of_stored(key.networks)))
+    return _settings(ctx, key, Form({"networks": [network_lines]}))
 
 
 async def allow(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -112,7 +112,7 @@ async def allow(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     form = await forms.read(ctx, request)
     allowed = _networks(form)
     if allowed is None:
-        return _settings(ctx, await _found(ctx, request, viewer), form)
+        return _settings(ctx, await _live_key(ctx, request, viewer), form)
     audited.state(request, allow_ips=[str(each) for each in allowed])
     await key_changes.allow(ctx, _id(request), allowed, viewer.account_id)
     return Redirect("/dashboard/keys", note="allowed")
@@ -124,15 +124,15 @@ async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     hours = form.text("overlap")
     if hours not in dict(OVERLAPS):
         form.wrong("overlap", "Choose one of the times.")
-        return _settings(ctx, await _found(ctx, request, viewer), form)
+        return _settings(ctx, await _live_key(ctx, request, viewer), form)
     audited.state(request, overlap=f"{hours}h")
     try:
-        made = await key_changes.rotate(ctx, _id(request), int(hours) * 3_600, viewer.account_id)
+        new_key = await key_changes.rotate(ctx, _id(request), int(hours) * 3_600, viewer.account_id)
     except ValueError as problem:
         text = str(problem)
         form.wrong("overlap", f"{text[0].upper()}{text[1:]}.")
-        return _settings(ctx, await _found(ctx, request, viewer), form)
-    return await _page(ctx, viewer, Form(), made)
+        return _settings(ctx, await _live_key(ctx, request, viewer), form)
+    return await _page(ctx, viewer, Form(), new_key)
 
 
 async def revoke(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -148,7 +148,7 @@ def _id(request: Request) -> str:
     return key_id
 
 
-async def _found(ctx: AppContext, request: Request, viewer: Viewer) -> KeyRecord:
+async def _live_key(ctx: AppContext, request: Request, viewer: Viewer) -> KeyRecord:
     key_id = _id(request)
     for key in await accounts.keys_of(ctx, viewer.account_id):
         if key.id == key_id and accounts.is_live(key, ctx.clock.now()):
@@ -168,10 +168,10 @@ def _networks(form: Form) -> tuple[Network, ...] | None:
 
 def _settings(ctx: AppContext, key: KeyRecord, form: Form) -> View:
     model = {"line": _line(key, ctx.clock.now()), "form": form, "overlaps": OVERLAPS}
-    return Shown("pages/key.html", "API key", model, 422 if form.errors else 200)
+    return PageView("pages/key.html", "API key", model, 422 if form.errors else 200)
 
 
-async def _page(ctx: AppContext, viewer: Viewer, form: Form, made: NewKey | None = None) -> View:
+async def _page(ctx: AppContext, viewer: Viewer, form: Form, new_key: NewKey | None = None) -> View:
     now = ctx.clock.now()
     lines = [_line(key, now) for key in await accounts.keys_of(ctx, viewer.account_id)]
     model = {
@@ -181,19 +181,19 @@ async def _page(ctx: AppContext, viewer: Viewer, form: Form, made: NewKey | None
         "lifetimes": LIFETIMES,
         "scopes": SCOPES,
         "default_scopes": scopes.DEFAULT_SCOPES,
-        "made": made,
+        "made": new_key,
         "api": ctx.settings.public_url,
     }
-    return Shown("pages/keys.html", "API keys", model, 422 if form.errors else 200)
+    return PageView("pages/keys.html", "API keys", model, 422 if form.errors else 200)
 
 
 def _line(key: KeyRecord, now: int) -> Line:
     live = accounts.is_live(key, now)
     state = "active" if live else "revoked" if key.revoked_at is not None else "expired"
-    granted = ", ".join(scopes.in_order(scopes.of_stored(key.scopes)))
+    scope_names = ", ".join(scopes.in_order(scopes.of_stored(key.scopes)))
     allowed = ", ".join(map(str, networks.of_stored(key.networks)))
     until = key.old_until if live and key.old_until is not None and key.old_until > now else None
-    return Line(key, state, live, granted, allowed, until)
+    return Line(key, state, live, scope_names, allowed, until)
 
 
 def _sorted(lines: Sequence[Line], *, live: bool) -> list[Line]:

@@ -12,9 +12,9 @@ from agentpost.services import sessions, signing_in
 from agentpost.services.context import AppContext
 from agentpost.web import forms, sign_in
 from agentpost.web.cookies import Cookie
-from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import OpenPage, Page, PageView, Redirect, View, Viewer
 
-_SPENT: Final = Shown(
+_SPENT: Final = PageView(
     "layout/notice.html",
     "This link does not work",
     {
@@ -30,25 +30,25 @@ _WRONG: Final = "The e-mail address or the password is wrong."
 
 async def ask(ctx: AppContext, request: Request) -> View:
     """The form; who is signed in goes on."""
-    wanted = request.query_params.get("next", "")
+    next_path = request.query_params.get("next", "")
     secret = Cookie(ctx.settings).read(request)
     if secret and await sessions.signed_in(ctx, secret):
-        return Redirect(sign_in.own_path(wanted))
-    return sign_in.page(request, ctx.settings, wanted)
+        return Redirect(sign_in.own_path(next_path))
+    return sign_in.page(request, ctx.settings, next_path)
 
 
 async def with_password(ctx: AppContext, request: Request) -> View:
     """The form: this browser has a new session, and the one it had before is over."""
     form = await forms.read(ctx, request)
     visitor = sign_in.visitor(ctx, request)
-    wanted = form.text("next")
+    next_path = form.text("next")
     secret = await signing_in.with_password(
         ctx, form.text("email"), form.exact("password"), visitor
     )
     if secret is None:
         form.wrong("form", _WRONG)
-        return sign_in.page(request, ctx.settings, wanted, form, status=422)
-    return Redirect(sign_in.own_path(wanted), session=secret)
+        return sign_in.page(request, ctx.settings, next_path, form, status=422)
+    return Redirect(sign_in.own_path(next_path), session=secret)
 
 
 async def show(ctx: AppContext, request: Request) -> View:
@@ -57,7 +57,7 @@ async def show(ctx: AppContext, request: Request) -> View:
     email = await sessions.can_log_in(ctx, token)
     if email is None:
         return _SPENT
-    return Shown("pages/login.html", "Sign in", {"token": quote(token, safe=""), "email": email})
+    return PageView("pages/login.html", "Sign in", {"token": quote(token, safe=""), "email": email})
 
 
 async def log_in(ctx: AppContext, request: Request) -> View:

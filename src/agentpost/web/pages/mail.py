@@ -9,7 +9,7 @@ from starlette.requests import Request
 from agentpost.domain.roles import Right
 from agentpost.services import mail
 from agentpost.services.context import AppContext
-from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 _PATH: Final = "/dashboard/mail"
 
@@ -18,15 +18,15 @@ async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
     """The newest mails, newest first."""
     view = await mail.mail_queue(ctx, viewer.account_id)
     sending = bool(ctx.settings.smtp_url.get_secret_value())
-    return Shown("pages/mail.html", "Mail", {"mails": view.mails, "sending": sending})
+    return PageView("pages/mail.html", "Mail", {"mails": view.mails, "sending": sending})
 
 
-async def moved(_: AppContext, __: Request, ___: Viewer) -> View:
+async def redirect_old_address(_: AppContext, __: Request, ___: Viewer) -> View:
     """Where the page was before."""
     return Redirect(_PATH)
 
 
 PAGES = (
     Page(_PATH, get=show, nav=Nav("Dashboard", "Mail", "mail"), right=Right.READ),
-    Page("/mail", get=moved, right=Right.READ),
+    Page("/mail", get=redirect_old_address, right=Right.READ),
 )

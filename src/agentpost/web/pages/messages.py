@@ -24,7 +24,7 @@ from agentpost.services.explaining import EXPLANATIONS, Explanation, explain, is
 from agentpost.services.timeline import Span, TimelineEvent
 from agentpost.web.environment import words
 from agentpost.web.listing import NEW_MAX, Listing
-from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 from agentpost.web.pages.chat import RECOVERED
 
 PATH: Final = "/dashboard/messages"
@@ -70,71 +70,75 @@ class Line:
 
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """The newest messages that fit the filter; an id as text opens that message."""
-    given = request.query_params
-    if ids.is_id(ids.MESSAGE, given.get("text", "").strip()):
-        return Redirect(f"{PATH}/{given['text'].strip()}")
+    query = request.query_params
+    if ids.is_id(ids.MESSAGE, query.get("text", "").strip()):
+        return Redirect(f"{PATH}/{query['text'].strip()}")
     listing = Listing.of(request, PATH, ids.MESSAGE, _FIELDS)
     lines, more = await messages.page(
-        ctx, viewer.account_id, message_filter(given), before=listing.bound
+        ctx, viewer.account_id, message_filter(query), before=listing.bound
     )
-    arrived = 0
+    new_count = 0
     if listing.newer_than:
         fresh, _ = await messages.page(
-            ctx, viewer.account_id, message_filter(given), since=listing.newer_than, limit=NEW_MAX
+            ctx, viewer.account_id, message_filter(query), since=listing.newer_than, limit=NEW_MAX
         )
-        arrived = len(fresh)
-    named = await authors.of_account(ctx, viewer.account_id)
+        new_count = len(fresh)
+    author_names = await authors.of_account(ctx, viewer.account_id)
     model = {
-        **listing.model(more, arrived),
+        **listing.model(more, new_count),
         "lines": lines,
         "statuses": [("", "Any status"), *((each.value, words(each)) for each in MessageStatus)],
-        "authors": named,
+        "authors": author_names,
         "keys": [
             ("", "Any key"),
-            *named.keys.items(),
+            *author_names.keys.items(),
             (viewer.account_id, authors.APP),
         ],
     }
     live = listing.live(listing.top or (lines[0].id if lines else None))
-    return Shown("pages/messages.html", "Messages", model, live=live)
+    return PageView("pages/messages.html", "Messages", model, live=live)
 
 
 async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """One message with its timeline; raises ``not_found``."""
-    message_id, given = request.path_params["message_id"], request.query_params.get("part", "")
-    wanted = int(given) if given.isascii() and given.isdecimal() and len(given) < 9 else None
+    message_id, part_text = request.path_params["message_id"], request.query_params.get("part", "")
+    part_number = (
+        int(part_text)
+        if part_text.isascii() and part_text.isdecimal() and len(part_text) < 9
+        else None
+    )
     # Without a number it is the last part, which is shown while the log grows: not read whole.
-    part_lines = _LINES_MAX if wanted is None else None
-    found = await timeline.build(ctx, message_id, viewer.account_id, part_lines)
-    message = found.message
-    named = await authors.of_account(ctx, viewer.account_id)
+    part_lines = _LINES_MAX if part_number is None else None
+    view = await timeline.build(ctx, message_id, viewer.account_id, part_lines)
+    message = view.message
+    author_names = await authors.of_account(ctx, viewer.account_id)
     now = ctx.clock.now()
-    parts = max(1, -(-found.total // _LINES_MAX))
-    part = parts if wanted is None else min(max(wanted, 1), parts)
-    first = 0 if wanted is None else (part - 1) * _LINES_MAX
+    parts = max(1, -(-view.total // _LINES_MAX))
+    part = parts if part_number is None else min(max(part_number, 1), parts)
+    first = 0 if part_number is None else (part - 1) * _LINES_MAX
     model = {
         "message": message,
         "metadata": json.loads(message.metadata_json) if message.metadata_json else {},
-        "author": named.name(message.key_id, message.user_id),
-        "jobs": found.jobs,
-        "credits": to_credits(sum(job.credits_used for job in found.jobs)),
-        "explained": _explained(found.message, found.jobs),
-        "can_recover": any(is_recoverable(job) for job in found.jobs),
-        "picture": _picture(found.spans, message.created_at, now),
+        "author": author_names.name(message.key_id, message.user_id),
+        "jobs": view.jobs,
+        "credits": to_credits(sum(job.credits_used for job in view.jobs)),
+        "explained": _explanation(view.message, view.jobs),
+        "can_recover": any(is_recoverable(job) for job in view.jobs),
+        "picture": _picture(view.spans, message.created_at, now),
         "attachments": [
-            (each, shown_files.sent(each, viewer.account_id)) for each in found.attachments
+            (each, shown_files.sent(each, viewer.account_id)) for each in view.attachments
         ],
-        "files": found.files,
-        "deliveries": found.deliveries,
-        "events": {sent.event_id: sent.event for sent in found.deliveries},
+        "files": view.files,
+        "deliveries": view.deliveries,
+        "events": {delivery.event_id: delivery.event for delivery in view.deliveries},
         "lines": [
-            _line(event, message.created_at) for event in found.lines[first : first + _LINES_MAX]
+            _line(event, message.created_at) for event in view.lines[first : first + _LINES_MAX]
         ],
         "part": part,
         "parts": parts,
     }
     # A part that is asked for by its number stays as it is; the last one grows.
-    return Shown("pages/message.html", "Message", model, live=None if given else {})
+    return PageView("pages/message.html", "Message", model, live=None if part_text else {})
 
 
 async def recover(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -144,23 +148,23 @@ async def recover(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return Redirect(f"{PATH}/{message_id}", note=state.value)
 
 
-def _explained(message: MessageRecord, jobs: Sequence[JobRecord]) -> Explanation | None:
+def _explanation(message: MessageRecord, jobs: Sequence[JobRecord]) -> Explanation | None:
     """Why the message is not plainly done; of its jobs' reasons the message has the first."""
     of_jobs = (
         explain(job) for job in jobs if message.reason is (VIEWS[job.state].reason or job.reason)
     )
-    found = next((each for each in of_jobs if each), None)
-    return found or (EXPLANATIONS[message.reason] if message.reason else None)
+    explanation = next((each for each in of_jobs if each), None)
+    return explanation or (EXPLANATIONS[message.reason] if message.reason else None)
 
 
 def _picture(spans: Sequence[Span], start: int, now: int) -> Picture:
     """Where each span lies between the message's arrival and the last end of its work or of a first
     attempt. Retries may follow for days, beside which all else would be a dot."""
     until = max((span.end or now for span in spans if not _is_retry(span)), default=start)
-    drawn = [span for span in spans if not _is_retry(span) or span.start < until]
+    visible_spans = [span for span in spans if not _is_retry(span) or span.start < until]
     whole = max(until - start, 1)
     bars = []
-    for span in drawn:
+    for span in visible_spans:
         end = span.end if span.end is not None else now
         x = min(_WIDTH * max(0, span.start - start) / whole, _WIDTH - _WIDTH_MIN)
         width = max(_WIDTH_MIN, _WIDTH * (end - max(span.start, start)) / whole)
@@ -168,7 +172,7 @@ def _picture(spans: Sequence[Span], start: int, now: int) -> Picture:
         took = duration(max(0, end - span.start))
         bars.append(Bar(span, round(x, 1), round(width, 1), took))
     ticks = [(n * 100 / _TICKS, duration(whole * n // _TICKS)) for n in range(_TICKS + 1)]
-    return Picture(bars, ticks, len(spans) - len(drawn))
+    return Picture(bars, ticks, len(spans) - len(visible_spans))
 
 
 def _is_retry(span: Span) -> bool:
@@ -193,8 +197,8 @@ def _line(event: TimelineEvent, start: int) -> Line:
         indent=1,
     )
     text = event.facts.get("text")
-    said = text[:_SAID_CHARACTERS] if isinstance(text, str) else ""
-    return Line(event, (event.at - start) // 1_000, said, facts if facts != "{}" else "")
+    summary = text[:_SAID_CHARACTERS] if isinstance(text, str) else ""
+    return Line(event, (event.at - start) // 1_000, summary, facts if facts != "{}" else "")
 
 
 PAGES = (

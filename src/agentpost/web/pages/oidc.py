@@ -25,9 +25,9 @@ PATH: Final = "/oidc/callback"
 async def leave(ctx: AppContext, request: Request) -> View:
     """To the provider. What has to fit when somebody returns stays in this browser."""
     _require(ctx)
-    wanted = sign_in.own_path(request.query_params.get("next", ""))
+    next_path = sign_in.own_path(request.query_params.get("next", ""))
     try:
-        journey, url = await oidc.begin(ctx, _callback(ctx), wanted)
+        journey, url = await oidc.begin(ctx, _callback(ctx), next_path)
     except OidcError as problem:
         return await _failed(ctx, request, problem)
     response = Response(status_code=303, headers={"Location": url})

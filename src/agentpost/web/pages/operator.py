@@ -30,7 +30,7 @@ from agentpost.services.password_links import Invited
 from agentpost.web import forms
 from agentpost.web.forms import Form
 from agentpost.web.listing import Listing
-from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 _PATH: Final = "/dashboard/operator"
 _ONE: Final = f"{_PATH}/accounts/{{account_id}}"
@@ -62,23 +62,23 @@ async def create(ctx: AppContext, request: Request, _: Viewer) -> View:
         return await _page(ctx, request, form)
     audited.state(request, form.text("email"), credits=amount)
     try:
-        made = await accounts.create(ctx, form.text("email"), form.text("name"), amount)
+        account = await accounts.create(ctx, form.text("email"), form.text("name"), amount)
     except ValueError as problem:
         text = str(problem)
         form.wrong("email", f"{text[0].upper()}{text[1:]}.")
         return await _page(ctx, request, form)
-    invited = await password_links.invite_first(ctx, made.id)
-    return await _account(ctx, made.id, Form(), invited)
+    invitation = await password_links.invite_first(ctx, account.id)
+    return await _account(ctx, account.id, Form(), invitation)
 
 
 async def _page(ctx: AppContext, request: Request, new: Form) -> View:
     listing = Listing.of(request, _PATH, ids.ACCOUNT, ("q",))
-    text = listing.kept.get("q", "").strip()[:200]
-    found = await operating.server(ctx, text, listing.before)
-    model = {**listing.model(found.more), "server": found, "search": text, "new": new}
+    text = listing.filters.get("q", "").strip()[:200]
+    overview = await operating.server(ctx, text, listing.before)
+    model = {**listing.model(overview.more), "server": overview, "search": text, "new": new}
     model["mails"] = password_links.sends_mail(ctx)
     model["sign_ins"] = await oidc.failures(ctx)
-    return Shown("pages/operator.html", "Operator", model, 422 if new.errors else 200)
+    return PageView("pages/operator.html", "Operator", model, 422 if new.errors else 200)
 
 
 async def switch(ctx: AppContext, request: Request, _: Viewer) -> View:
@@ -93,18 +93,18 @@ async def switch(ctx: AppContext, request: Request, _: Viewer) -> View:
 async def examine(ctx: AppContext, _: Request, __: Viewer) -> View:
     """What the doctor finds now."""
     findings = await doctor.examine(ctx)
-    return Shown("pages/operator_doctor.html", "Doctor", {"findings": findings})
+    return PageView("pages/operator_doctor.html", "Doctor", {"findings": findings})
 
 
 async def show_actions(ctx: AppContext, request: Request, _: Viewer) -> View:
     """What operators did, newest first."""
     listing = Listing.of(request, f"{_PATH}/audit", ids.ACTION, ("who", "action", "target"))
     who, action, target = (
-        listing.kept.get(name, "").strip()[:200] for name in ("who", "action", "target")
+        listing.filters.get(name, "").strip()[:200] for name in ("who", "action", "target")
     )
-    found = await operator_log.page(ctx, listing.before, who=who, action=action, target=target)
-    model = {**listing.model(found.more), "actions": found.actions}
-    return Shown("pages/operator_audit.html", "Audit log", model)
+    log_page = await operator_log.page(ctx, listing.before, who=who, action=action, target=target)
+    model = {**listing.model(log_page.more), "actions": log_page.actions}
+    return PageView("pages/operator_audit.html", "Audit log", model)
 
 
 async def show_account(ctx: AppContext, request: Request, _: Viewer) -> View:
@@ -159,14 +159,14 @@ async def set_limits(ctx: AppContext, request: Request, _: Viewer) -> View:
 
 
 async def _account(
-    ctx: AppContext, account_id: str, form: Form, invited: Invited | None = None
+    ctx: AppContext, account_id: str, form: Form, invitation: Invited | None = None
 ) -> View:
-    found = await operating.account(ctx, account_id)
+    view = await operating.account(ctx, account_id)
     statement = await usage.statement(ctx, account_id, summed=False)
-    wallet = found.account.wallet
-    sent = Form({name: [str(value)] for name, value in found.overrides.items()})
+    wallet = view.account.wallet
+    overrides = Form({name: [str(value)] for name, value in view.overrides.items()})
     model = {
-        "view": found,
+        "view": view,
         "path": f"{_PATH}/accounts/{account_id}",
         "available": to_credits(wallet.available),
         "held": to_credits(wallet.held),
@@ -174,13 +174,13 @@ async def _account(
         "lines": statement.lines[:10],
         "authors": await authors.of_account(ctx, account_id),
         "form": form,
-        "invited": invited,
-        "limits": form if any(name in form.errors for name in NAMES) else sent,
+        "invited": invitation,
+        "limits": form if any(name in form.errors for name in NAMES) else overrides,
         "labels": _LIMIT_NAMES,
         "defaults": limits.allowances_of(ctx.settings, limits.NO_OVERRIDES).as_dict(),
     }
-    title = found.account.name or found.account.email
-    return Shown("pages/operator_account.html", title, model, 422 if form.errors else 200)
+    title = view.account.name or view.account.email
+    return PageView("pages/operator_account.html", title, model, 422 if form.errors else 200)
 
 
 def _id(request: Request) -> str:

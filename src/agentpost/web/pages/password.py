@@ -14,9 +14,9 @@ from agentpost.services.context import AppContext
 from agentpost.services.password_links import Offer
 from agentpost.web import forms, sign_in
 from agentpost.web.forms import Form
-from agentpost.web.page import OpenPage, Redirect, Shown, View
+from agentpost.web.page import OpenPage, PageView, Redirect, View
 
-_SPENT: Final = Shown(
+_SPENT: Final = PageView(
     "layout/notice.html",
     "This link does not work",
     {
@@ -52,7 +52,7 @@ async def send(ctx: AppContext, request: Request) -> View:
     except ValueError:
         form.wrong("email", "Write an e-mail address, such as name@example.com.")
         return _forgotten(ctx, form)
-    return _forgotten(ctx, form, sent=True)
+    return _forgotten(ctx, form, is_sent=True)
 
 
 async def choose(ctx: AppContext, request: Request) -> View:
@@ -85,11 +85,11 @@ async def keep(ctx: AppContext, request: Request) -> View:
     return Redirect(sign_in.START, session=secret) if secret is not None else _SPENT
 
 
-def _forgotten(ctx: AppContext, form: Form, *, sent: bool = False) -> Shown:
+def _forgotten(ctx: AppContext, form: Form, *, is_sent: bool = False) -> PageView:
     mails = password_links.sends_mail(ctx)
-    model = {"form": form, "sent": sent, "email": form.text("email"), "mails": mails}
+    model = {"form": form, "sent": is_sent, "email": form.text("email"), "mails": mails}
     status = 422 if form.errors else 200
-    return Shown("pages/password_forgotten.html", "Forgot your password?", model, status)
+    return PageView("pages/password_forgotten.html", "Forgot your password?", model, status)
 
 
 async def _new(ctx: AppContext, token: str, form: Form) -> View:
@@ -100,14 +100,14 @@ async def _new(ctx: AppContext, token: str, form: Form) -> View:
         return invitations([offer], form)
     model = {"form": form, "offer": offer, "field": FIELD, "hint": HINT}
     status = 422 if form.errors else 200
-    return Shown("pages/password_new.html", "Choose your password", model, status)
+    return PageView("pages/password_new.html", "Choose your password", model, status)
 
 
-def invitations(offers: Sequence[Offer], form: Form) -> Shown:
+def invitations(offers: Sequence[Offer], form: Form) -> PageView:
     """Which account invites, and who; a button for each accepts it."""
     model = {"offers": offers, "form": form, "field": FIELD, "hint": HINT}
     status = 422 if form.errors else 200
-    return Shown("pages/invitations.html", "You are invited", model, status)
+    return PageView("pages/invitations.html", "You are invited", model, status)
 
 
 PAGES = (

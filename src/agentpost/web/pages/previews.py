@@ -18,7 +18,7 @@ from agentpost.extraction import contents, page_pictures
 from agentpost.services import previews, shown_files
 from agentpost.services.context import AppContext
 from agentpost.services.previews import Look
-from agentpost.web.page import Page, Shown, View, Viewer
+from agentpost.web.page import Page, PageView, View, Viewer
 
 _LINES_SHOWN: Final = 40
 _TEXT_SHOWN: Final = 6_000
@@ -39,20 +39,26 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """What a file looks like; raises ``not_found``."""
     file = await shown_files.find(ctx, viewer.account_id, _file_id(request))
     is_drawn = previews.is_drawn(file)
-    found = await previews.contents_of(ctx, file) if not is_drawn else None
-    model: dict[str, Any] = {"file": file, "table": None, "text": "", "found": found, "remark": ""}
+    contents = await previews.contents_of(ctx, file) if not is_drawn else None
+    model: dict[str, Any] = {
+        "file": file,
+        "table": None,
+        "text": "",
+        "found": contents,
+        "remark": "",
+    }
     model["is_drawn"] = is_drawn
     if is_drawn:
         model["look"] = Look.SITE
-    elif found is None:
+    elif contents is None:
         model |= await _of_text(ctx, file)
-    elif "error" in found:
-        model |= {"look": Look.NONE, "remark": found["error"]}
+    elif "error" in contents:
+        model |= {"look": Look.NONE, "remark": contents["error"]}
     else:
-        model |= {"look": previews.look_of(file), "text": found.get("text", "")}
+        model |= {"look": previews.look_of(file), "text": contents.get("text", "")}
     text = model["text"]
     model["cut"] = len(text) > _UNCUT_CHARACTERS or text.count("\n") > _UNCUT_LINES
-    return Shown("pages/preview.html", file.name, model)
+    return PageView("pages/preview.html", file.name, model)
 
 
 async def _of_text(ctx: AppContext, file: FileRecord) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from agentpost.services.context import AppContext
 from agentpost.services.signing_in import WrongPassword
 from agentpost.web import forms, sign_in
 from agentpost.web.forms import Form
-from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 from agentpost.web.pages import password
 
 
@@ -22,10 +22,12 @@ async def show(_: AppContext, __: Request, viewer: Viewer) -> View:
 async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Another password: the user's other sessions end."""
     form = await forms.read(ctx, request)
-    present, chosen = form.exact("present"), form.exact("password")
+    present, new_password = form.exact("present"), form.exact("password")
     visitor = sign_in.visitor(ctx, request)
     try:
-        await signing_in.change_password(ctx, viewer.user, present, chosen, viewer.session, visitor)
+        await signing_in.change_password(
+            ctx, viewer.user, present, new_password, viewer.session, visitor
+        )
     except ValueError as problem:
         text = str(problem)
         field = "present" if isinstance(problem, WrongPassword) else "password"
@@ -34,9 +36,9 @@ async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return Redirect("/profile", note="changed")
 
 
-def _page(viewer: Viewer, form: Form) -> Shown:
+def _page(viewer: Viewer, form: Form) -> PageView:
     model = {"form": form, "field": password.FIELD, "hint": password.HINT}
-    return Shown("pages/profile.html", "Profile", model, 422 if form.errors else 200)
+    return PageView("pages/profile.html", "Profile", model, 422 if form.errors else 200)
 
 
 PAGES = (

@@ -19,7 +19,7 @@ from agentpost.domain.times import DAY, SECOND
 from agentpost.services import accounts, requests
 from agentpost.services.context import AppContext
 from agentpost.web.listing import NEW_MAX, Listing
-from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 _PATH: Final = "/dashboard/requests"
 _FIELDS: Final = ("key", "method", "status", "path", "error", "since")
@@ -36,48 +36,50 @@ _STATUS_NAMES: Final = {"failed": "400 and above"}
 
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """The newest requests that fit the filter; an id as path opens that request."""
-    given = request.query_params
-    if ids.is_id(ids.REQUEST, given.get("path", "").strip()):
-        return Redirect(f"{_PATH}/{given['path'].strip()}")
+    query = request.query_params
+    if ids.is_id(ids.REQUEST, query.get("path", "").strip()):
+        return Redirect(f"{_PATH}/{query['path'].strip()}")
     listing = Listing.of(request, _PATH, ids.REQUEST, _FIELDS)
-    wanted = request_filter(given, ctx.clock.now())
-    lines, more = await requests.recent(ctx.db, viewer.account_id, wanted, before=listing.bound)
-    arrived = 0
+    request_query = request_filter(query, ctx.clock.now())
+    lines, more = await requests.recent(
+        ctx.db, viewer.account_id, request_query, before=listing.bound
+    )
+    new_count = 0
     if listing.newer_than:
         fresh, _ = await requests.recent(
-            ctx.db, viewer.account_id, wanted, since=listing.newer_than, limit=NEW_MAX
+            ctx.db, viewer.account_id, request_query, since=listing.newer_than, limit=NEW_MAX
         )
-        arrived = len(fresh)
+        new_count = len(fresh)
     keys = await accounts.keys_of(ctx, viewer.account_id)
     model = {
-        **listing.model(more, arrived),
+        **listing.model(more, new_count),
         "lines": lines,
         "names": {key.id: key.name for key in keys},
         "choices": _choices([(key.id, key.name) for key in keys]),
         "days": round(ctx.settings.request_log_seconds / (DAY / SECOND)),
     }
     live = listing.live(listing.top or (lines[0].id if lines else None))
-    return Shown("pages/requests.html", "Requests", model, live=live)
+    return PageView("pages/requests.html", "Requests", model, live=live)
 
 
 async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """One request with its bodies; raises ``not_found``."""
-    found = await requests.get(ctx.db, viewer.account_id, request.path_params["request_id"])
-    if found is None:
+    line = await requests.get(ctx.db, viewer.account_id, request.path_params["request_id"])
+    if line is None:
         raise not_found("request")
     keys = {key.id: key.name for key in await accounts.keys_of(ctx, viewer.account_id)}
     model = {
-        "one": found,
-        "key": keys.get(found.key_id or "", ""),
-        "sent": _pretty(found.request_body),
-        "answered": _pretty(found.response_body),
-        "sent_is_cut": is_cut(found.request_body),
-        "answered_is_cut": is_cut(found.response_body),
-        "curl": as_curl(found, ctx.settings.public_url),
-        "advice": _advice(found.error),
-        "messages": _message_of(found),
+        "one": line,
+        "key": keys.get(line.key_id or "", ""),
+        "sent": _pretty(line.request_body),
+        "answered": _pretty(line.response_body),
+        "sent_is_cut": is_cut(line.request_body),
+        "answered_is_cut": is_cut(line.response_body),
+        "curl": as_curl(line, ctx.settings.public_url),
+        "advice": _advice(line.error),
+        "messages": _message_of(line),
     }
-    return Shown("pages/request.html", f"{found.method} {found.path}", model)
+    return PageView("pages/request.html", f"{line.method} {line.path}", model)
 
 
 def _choices(keys: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
@@ -102,10 +104,10 @@ def _pretty(body: str | None) -> str | None:
 
 def _message_of(one: RequestRecord) -> list[str]:
     """The id of the message a request was about: in its path, or made by it."""
-    found = _MESSAGE.search(one.path)
-    if found is None and one.status < _REFUSED:
-        found = _MESSAGE.search(one.response_body or "")
-    return [found[0]] if found else []
+    match = _MESSAGE.search(one.path)
+    if match is None and one.status < _REFUSED:
+        match = _MESSAGE.search(one.response_body or "")
+    return [match[0]] if match else []
 
 
 def _advice(error: str | None) -> str | None:

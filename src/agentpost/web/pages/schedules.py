@@ -21,7 +21,7 @@ from agentpost.services.context import AppContext
 from agentpost.web import forms
 from agentpost.web.forms import Form
 from agentpost.web.listing import Listing
-from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 PATH: Final = "/dashboard/schedules"
 _PAGE: Final = 50
@@ -78,7 +78,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
                 {"message": form.text("message")},
                 ctx.clock.now(),
             )
-            made = await account_schedules.create(ctx, viewer.account_id, form.text("key"), new)
+            schedule = await account_schedules.create(ctx, viewer.account_id, form.text("key"), new)
         except InvalidRequest as refused:
             for problem in refused.problems:
                 text = problem.problem
@@ -87,17 +87,17 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
             of_text = refused.code in (ErrorCode.EMPTY_MESSAGE, ErrorCode.TOO_LONG)
             form.wrong("message" if of_text else "key", refused.message)
         else:
-            return Redirect(f"{PATH}/{made.id}", note="made")
+            return Redirect(f"{PATH}/{schedule.id}", note="made")
     return await _page(ctx, request, viewer, form)
 
 
 def _at(form: Form, zone: str) -> int | None:
     """The single time that a form names, in microseconds."""
-    given = form.text("at")
-    if not given or not recurrence.is_timezone(zone):
+    text = form.text("at")
+    if not text or not recurrence.is_timezone(zone):
         return None
     try:
-        time = datetime.fromisoformat(given).replace(tzinfo=ZoneInfo(zone))
+        time = datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone))
         return round(time.timestamp()) * SECOND
     except (ValueError, OverflowError):
         form.wrong("at", "Write a time such as 2030-01-31T09:00.")
@@ -106,7 +106,7 @@ def _at(form: Form, zone: str) -> int | None:
 
 async def _page(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> View:
     listing = Listing.of(request, PATH, ids.SCHEDULE)
-    found, more = await account_schedules.page(ctx, viewer.account_id, listing.before, _PAGE)
+    page_rows, more = await account_schedules.page(ctx, viewer.account_id, listing.before, _PAGE)
     keys = await accounts.keys_of(ctx, viewer.account_id)
     now = ctx.clock.now()
     senders = [
@@ -114,10 +114,10 @@ async def _page(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -
         for key in keys
         if accounts.is_live(key, now) and Scope.SEND in of_stored(key.scopes)
     ]
-    listed: dict[str, Any] = listing.model(more)
+    list_model: dict[str, Any] = listing.model(more)
     model = {
-        **listed,
-        "lines": [Line.of(schedule) for schedule in found],
+        **list_model,
+        "lines": [Line.of(schedule) for schedule in page_rows],
         "names": {key.id: key.name for key in keys},
         "senders": senders,
         "missed": _MISSED,
@@ -128,7 +128,7 @@ async def _page(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -
     }
     live: dict[str, str] | None = None if listing.before or form.values else {}
     status = 422 if form.errors else 200
-    return Shown("pages/schedules.html", "Schedules", model, status, live)
+    return PageView("pages/schedules.html", "Schedules", model, status, live)
 
 
 async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -144,7 +144,7 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         "runs": view.runs,
         "path": f"{PATH}/{view.schedule.id}",
     }
-    return Shown("pages/schedule.html", "Schedule", model)
+    return PageView("pages/schedule.html", "Schedule", model)
 
 
 async def pause(ctx: AppContext, request: Request, viewer: Viewer) -> View:

@@ -8,13 +8,13 @@ from agentpost.domain.roles import Right
 from agentpost.http import audited
 from agentpost.services import sessions
 from agentpost.services.context import AppContext
-from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 
 async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
     """The user's sessions, the newest first."""
     lines = await sessions.of_user(ctx, viewer.user.id, viewer.session)
-    return Shown("pages/sessions.html", "Sessions", {"lines": lines})
+    return PageView("pages/sessions.html", "Sessions", {"lines": lines})
 
 
 async def end_all(ctx: AppContext, request: Request, viewer: Viewer) -> View:

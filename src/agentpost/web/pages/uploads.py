@@ -31,10 +31,10 @@ async def announce(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         return JSONResponse({"error": "An empty file cannot be sent."})
     new = NewUpload(form.text("name"), int(size), kind if _TYPE.fullmatch(kind) else None)
     try:
-        made, post = await uploads.create(ctx, viewer.account_id, new)
+        upload, post = await uploads.create(ctx, viewer.account_id, new)
     except Refusal as refusal:
-        return _refused(refusal)
-    return JSONResponse({"id": made.id, "url": post.url, "fields": dict(post.fields)})
+        return _refusal_json(refusal)
+    return JSONResponse({"id": upload.id, "url": post.url, "fields": dict(post.fields)})
 
 
 async def complete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -42,11 +42,11 @@ async def complete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     try:
         ready = await uploads.complete(ctx, viewer.account_id, request.path_params["upload_id"])
     except Refusal as refusal:
-        return _refused(refusal)
+        return _refusal_json(refusal)
     return JSONResponse({"id": ready.id})
 
 
-def _refused(refusal: Refusal) -> JSONResponse:
+def _refusal_json(refusal: Refusal) -> JSONResponse:
     return JSONResponse({"error": refusal.message})
 
 

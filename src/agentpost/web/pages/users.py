@@ -21,7 +21,7 @@ from agentpost.services.context import AppContext
 from agentpost.services.password_links import Invited
 from agentpost.web import forms
 from agentpost.web.forms import Form
-from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 PATH: Final = "/dashboard/users"
 _ONE: Final = f"{PATH}/{{user_id}}"
@@ -48,14 +48,14 @@ async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         return await _page(ctx, request, viewer, form)
     audited.state(request, form.text("email"), role=role.value, account_id=account_id)
     try:
-        invited = await password_links.invite(
+        invitation = await password_links.invite(
             ctx, viewer.user, account_id, form.text("email"), role
         )
     except ValueError as problem:
         text = str(problem)
         form.wrong("email", f"{text[0].upper()}{text[1:]}.")
         return await _page(ctx, request, viewer, form)
-    return await _page(ctx, request, viewer, Form(), invited=invited)
+    return await _page(ctx, request, viewer, Form(), invitation=invitation)
 
 
 async def change_role(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -64,37 +64,43 @@ async def change_role(ctx: AppContext, request: Request, viewer: Viewer) -> View
     if role is None:
         raise not_found("role")
     audited.state(request, role=role.value)
-    return await _done(ctx, request, viewer, users.set_role(ctx, _id(request), role, viewer.user))
+    return await _apply_change(
+        ctx, request, viewer, users.set_role(ctx, _id(request), role, viewer.user)
+    )
 
 
 async def remove(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """The user is removed and signed out; raises ``not_found``."""
-    return await _done(ctx, request, viewer, users.remove(ctx, _id(request), viewer.user))
+    return await _apply_change(ctx, request, viewer, users.remove(ctx, _id(request), viewer.user))
 
 
 async def link(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """A link to choose a password, shown only in this answer; that of an invitation is mailed
     again, or shown to an operator. Raises ``not_found``."""
     try:
-        invited = await password_links.renew(ctx, _id(request), viewer.user)
+        invitation = await password_links.renew(ctx, _id(request), viewer.user)
     except Refusal as refusal:
-        return await _refused(ctx, request, viewer, refusal)
-    return await _page(ctx, request, viewer, Form(), invited=invited)
+        return await _refusal_page(ctx, request, viewer, refusal)
+    return await _page(ctx, request, viewer, Form(), invitation=invitation)
 
 
-async def _done(
+async def _apply_change(
     ctx: AppContext, request: Request, viewer: Viewer, change: Awaitable[UserRecord]
 ) -> View:
     """The list after a change, or why it cannot be."""
     try:
         await change
     except Refusal as refusal:
-        return await _refused(ctx, request, viewer, refusal)
-    asked = request.query_params.get("account", "")
-    return Redirect(PATH, note="done") if not asked else Redirect(f"{PATH}?account={asked}")
+        return await _refusal_page(ctx, request, viewer, refusal)
+    account_id = request.query_params.get("account", "")
+    return (
+        Redirect(PATH, note="done") if not account_id else Redirect(f"{PATH}?account={account_id}")
+    )
 
 
-async def _refused(ctx: AppContext, request: Request, viewer: Viewer, refusal: Refusal) -> View:
+async def _refusal_page(
+    ctx: AppContext, request: Request, viewer: Viewer, refusal: Refusal
+) -> View:
     """The list with the reason; raises what is no reason for people."""
     if refusal.code != ErrorCode.BAD_REQUEST:
         raise refusal
@@ -109,18 +115,18 @@ async def _page(
     viewer: Viewer,
     form: Form,
     *,
-    invited: Invited | None = None,
-) -> Shown:
+    invitation: Invited | None = None,
+) -> PageView:
     account_id = _account_id(request, viewer)
-    given = request.query_params.get("before", "")
-    before = given if ids.is_id(ids.USER, given) else None
+    cursor = request.query_params.get("before", "")
+    before = cursor if ids.is_id(ids.USER, cursor) else None
     account = await accounts.find(ctx, account_id)
-    found = await users.list_(ctx, account.id, before)
+    user_page = await users.list_(ctx, account.id, before)
     query = {} if account.id == viewer.account_id else {"account": account.id}
-    older = {**query, "before": found.more} if found.more else {}
+    older = {**query, "before": user_page.more} if user_page.more else {}
     roles = roles_below(viewer.user.role)
     model = {
-        "lines": [(each, may_manage(viewer.user.role, each.role)) for each in found.users],
+        "lines": [(each, may_manage(viewer.user.role, each.role)) for each in user_page.users],
         "whose": account,
         "is_own": account.id == viewer.account_id,
         "query": f"?{urlencode(query)}" if query else "",
@@ -129,18 +135,18 @@ async def _page(
         "roles": [(role.value, f"{role.value}: {WHAT[role]}") for role in roles],
         "names": [role.value for role in roles],
         "form": form,
-        "invited": invited,
+        "invited": invitation,
         "mails": password_links.sends_mail(ctx),
         "provider": ctx.settings.oidc_name if ctx.settings.oidc_issuer else "",
     }
-    return Shown("pages/users.html", "Users", model, 422 if form.errors else 200)
+    return PageView("pages/users.html", "Users", model, 422 if form.errors else 200)
 
 
 def _account_id(request: Request, viewer: Viewer) -> str:
     """One's own account, or for an operator the one in the address."""
-    asked = request.query_params.get("account", "")
-    is_other = viewer.is_operator and ids.is_id(ids.ACCOUNT, asked)
-    return asked if is_other else viewer.account_id
+    account_id = request.query_params.get("account", "")
+    is_other = viewer.is_operator and ids.is_id(ids.ACCOUNT, account_id)
+    return account_id if is_other else viewer.account_id
 
 
 def _role(form: Form) -> Role | None:

@@ -23,7 +23,7 @@ from agentpost.services.endpoints import EndpointChange
 from agentpost.services.redaction import shown_url
 from agentpost.web import forms
 from agentpost.web.forms import Form
-from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 PATH: Final = "/dashboard/webhooks"
 _ONE: Final = f"{PATH}/{{endpoint_id}}"
@@ -82,7 +82,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         request, url=shown_url(form.text("url")), events=form.all("events") or [ALL_EVENTS]
     )
     try:
-        made = await endpoints.create(
+        endpoint = await endpoints.create(
             ctx,
             viewer.account_id,
             form.text("url"),
@@ -92,21 +92,21 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     except Refusal as problem:
         form.wrong("url", problem.message)
         return await _page(ctx, viewer, form)
-    audited.state(request, made.id)
-    return _secret(made, "The endpoint is registered")
+    audited.state(request, endpoint.id)
+    return _secret(endpoint, "The endpoint is registered")
 
 
 async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Take what its form says of an endpoint; raises ``not_found``."""
     form, endpoint_id = await forms.read(ctx, request), _id(request)
-    wanted = EndpointChange(
+    changes = EndpointChange(
         form.text("url"), form.all("events") or [ALL_EVENTS], form.text("description")
     )
     audited.state(
         request, url=shown_url(form.text("url")), events=form.all("events") or [ALL_EVENTS]
     )
     try:
-        await endpoints.change(ctx, viewer.account_id, endpoint_id, wanted)
+        await endpoints.change(ctx, viewer.account_id, endpoint_id, changes)
     except Refusal as problem:
         view = await endpoints.get(ctx, viewer.account_id, endpoint_id)
         form.wrong("url", problem.message)
@@ -117,10 +117,12 @@ async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 async def settings(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Where its address, events and secret are changed; raises ``not_found``."""
     view = await endpoints.get(ctx, viewer.account_id, _id(request))
-    found = view.endpoint
-    events = json.loads(found.events_json)
-    values = {"url": [found.url], "description": [found.description or ""]}
-    return _settings(ctx, found, Form({**values, "events": [] if ALL_EVENTS in events else events}))
+    endpoint = view.endpoint
+    events = json.loads(endpoint.events_json)
+    values = {"url": [endpoint.url], "description": [endpoint.description or ""]}
+    return _settings(
+        ctx, endpoint, Form({**values, "events": [] if ALL_EVENTS in events else events})
+    )
 
 
 async def turn(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -138,14 +140,14 @@ async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     hours = form.text("grace", "0")
     grace = int(hours) * HOUR / SECOND if hours in dict(_GRACES) else 0.0
     audited.state(request, grace_seconds=grace)
-    made = await endpoints.rotate(ctx, viewer.account_id, _id(request), grace)
-    return _secret(made, "The secret is replaced")
+    endpoint = await endpoints.rotate(ctx, viewer.account_id, _id(request), grace)
+    return _secret(endpoint, "The secret is replaced")
 
 
 async def send_test(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Send a test event; raises ``not_found``, ``bad_request`` when the endpoint is off."""
-    sent = await deliveries.send_test(ctx, viewer.account_id, _id(request))
-    return Redirect(f"{PATH}/{_id(request)}/deliveries/{sent.event_id}", note="test")
+    delivery = await deliveries.send_test(ctx, viewer.account_id, _id(request))
+    return Redirect(f"{PATH}/{_id(request)}/deliveries/{delivery.event_id}", note="test")
 
 
 async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -155,15 +157,15 @@ async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 
 
 async def _page(ctx: AppContext, viewer: Viewer, form: Form) -> View:
-    found = await endpoint_health.all_of(ctx, viewer.account_id)
+    health = await endpoint_health.all_of(ctx, viewer.account_id)
     model = {
-        "lines": [Line.of(each) for each in found],
+        "lines": [Line.of(each) for each in health],
         "form": form,
         "events": EVENTS,
         "most": WEBHOOK_ENDPOINTS_MAX,
         "characters": WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
     }
-    return Shown("pages/webhooks.html", "Webhooks", model, 422 if form.errors else 200)
+    return PageView("pages/webhooks.html", "Webhooks", model, 422 if form.errors else 200)
 
 
 def _settings(ctx: AppContext, endpoint: EndpointRecord, form: Form) -> View:
@@ -178,11 +180,11 @@ def _settings(ctx: AppContext, endpoint: EndpointRecord, form: Form) -> View:
         "fresh": Form(),
     }
     status = 422 if form.errors else 200
-    return Shown("pages/webhook_settings.html", "Webhook settings", model, status)
+    return PageView("pages/webhook_settings.html", "Webhook settings", model, status)
 
 
 def _secret(endpoint: EndpointRecord, title: str) -> View:
-    return Shown("pages/webhook_secret.html", title, {"endpoint": endpoint, "heading": title})
+    return PageView("pages/webhook_secret.html", title, {"endpoint": endpoint, "heading": title})
 
 
 def _id(request: Request) -> str:
