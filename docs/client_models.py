@@ -115,6 +115,13 @@ MORE = {
     def is_agent_busy(self) -> bool:
         """Nothing ran because of another message; the same request may be sent again."""
         return self.status == "failed" and self.reason == "agent_busy"
+
+    @property
+    def text(self) -> str | None:
+        """The text to show a person: the open question, else the results of the jobs that have
+        ended, else the reply."""
+        results = [job.text for job in self.jobs if job.text]
+        return self.question or "\\n\\n".join(results) or self.reply
 ''',
     "Entry": '''\
     cursor: str | None = None

@@ -159,3 +159,21 @@ def test_settings_that_cannot_work_are_refused(url: str, key: str, text: str) ->
 
 def test_the_key_is_not_in_the_settings_repr() -> None:
     assert "secret" not in repr(resolve_config("http://h", "secret", {}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"reply": "Hello."}, "Hello."),
+        ({"reply": "On it.", "jobs": [None]}, "On it."),
+        ({"reply": "On it.", "jobs": ["Done.", None, "Sent."]}, "Done.\n\nSent."),
+        ({"reply": "On it.", "jobs": ["Done."], "question": "Which?"}, "Which?"),
+        ({}, None),
+    ],
+)
+def test_the_text_to_show_is_the_question_else_results_else_the_reply(
+    fields: dict[str, Any], text: str | None
+) -> None:
+    jobs = [{**FULL["jobs"][0], "text": result} for result in fields.get("jobs", ())]
+    read = Message.read({**FULL, **fields, "jobs": jobs})
+    assert read.text == text

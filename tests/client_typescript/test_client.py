@@ -43,7 +43,7 @@ def test_it_works_against_a_server(built: Path, server: AgentServer) -> None:
 
 # --- the programs of docs/typescript.md -----------------------------------------------------------
 SHOWN = {
-    "first.js": ["completed On it: Chart of sales.csv.", "saved sales-chart.png"],
+    "first.js": ["completed Column chart", "saved sales-chart.png"],
     "follow.js": ["1 agent_reply\n2 progress\n3 ", " result\n"],
     "stream.js": ["agent_reply\nprogress\n", "result\ncompleted\n"],
     "careful.js": ["no such message 404 true"],

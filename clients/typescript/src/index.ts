@@ -12,6 +12,7 @@ export type {
   WaitOptions,
 } from "./messages.js";
 export type { RetryPolicy } from "./retries.js";
+export { textOf } from "./text.js";
 export type { CallOptions, ClientOptions, RetryEvent } from "./transport.js";
 export { VERSION } from "./version.js";
 export { unwrap, type UnwrapOptions, type WebhookHeaders } from "./webhooks.js";

@@ -9,6 +9,8 @@ import {
   ConnectionError,
   TimeoutError,
   WaitTimeoutError,
+  textOf,
+  type Message,
   type RetryEvent,
 } from "../src/index.js";
 import { events } from "../src/event_stream.js";
@@ -33,6 +35,21 @@ test("a message is sent with the key, its fields and small files", async () => {
     conversation: "ada",
     metadata: { order: "7" },
   });
+});
+
+test("the text to show is the question, else the jobs' results, else the reply", () => {
+  const job = (text: string | null) => ({ text }) as Message["jobs"][number];
+  const cases: [Partial<Message>, string | null][] = [
+    [{ reply: "Hello." }, "Hello."],
+    [{ reply: "On it.", jobs: [job(null)] }, "On it."],
+    [{ reply: "On it.", jobs: [job("Done."), job(null), job("Sent.")] }, "Done.\n\nSent."],
+    [{ reply: "On it.", jobs: [job("Done.")], question: "Which?" }, "Which?"],
+    [{}, null],
+  ];
+  for (const [fields, text] of cases) {
+    const read = message({ jobs: [], question: null, reply: null, ...fields }) as Message;
+    assert.equal(textOf(read), text);
+  }
 });
 
 test("every try has the same idempotency key, also after agent_busy", async () => {
