@@ -59,17 +59,17 @@ def without_context(text: str) -> str:
     return _CONTEXT.sub("", text, count=1)
 
 
-def bare(said: Said) -> Said:
+def bare(entry: Said) -> Said:
     """What was said without its context, nor the file that has it; the text is stripped, as that of
     every message is."""
-    text = without_context(said.text)
-    if text == said.text:
-        return said
+    text = without_context(entry.text)
+    if text == entry.text:
+        return entry
     file = None
-    if said.text.startswith(_IN_FILE):
-        file = next((each for each in reversed(said.files) if each.name == CONTEXT_FILE), None)
-    files = tuple(each for each in said.files if each is not file)
-    return replace(said, text=text.strip(), files=files)
+    if entry.text.startswith(_IN_FILE):
+        file = next((each for each in reversed(entry.files) if each.name == CONTEXT_FILE), None)
+    files = tuple(each for each in entry.files if each is not file)
+    return replace(entry, text=text.strip(), files=files)
 
 
 class BareTurn:

@@ -98,12 +98,12 @@ def _of_scheme(spec: str, scheme: str, rest: str) -> Agent:
     """The agent that an adapter reaches; its module is imported only here."""
     module = importlib.import_module(SCHEMES[scheme])
     try:
-        made = module.agent_of(spec if scheme == "https" else rest)
+        adapter = module.agent_of(spec if scheme == "https" else rest)
     except ValueError as error:
         raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {error}.") from None
-    warm_up = getattr(made, "warm_up", None)
+    warm_up = getattr(adapter, "warm_up", None)
     examples = None if scheme == "llm" else ()
-    return Agent(scheme, made.run, attach=made.attach, warm_up=warm_up, examples=examples)
+    return Agent(scheme, adapter.run, attach=adapter.attach, warm_up=warm_up, examples=examples)
 
 
 def _load(spec: str) -> AgentFn:
@@ -111,63 +111,63 @@ def _load(spec: str) -> AgentFn:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    found: Any = _imported(spec, module_name, here)
+    value: Any = _imported(spec, module_name, here)
     for part in attribute.split("."):
-        if not hasattr(found, part):
+        if not hasattr(value, part):
             raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {module_name} has no {attribute!r}.")
-        found = getattr(found, part)
-    adapter = frameworks.adapter_of(found)
+        value = getattr(value, part)
+    adapter = frameworks.adapter_of(value)
     if adapter is not None:
         try:
-            return frameworks.adapted(adapter, found, _charge(spec))
+            return frameworks.adapt(adapter, value, _charge(spec))
         except ValueError as error:
             raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {error}.") from None
-    return _checked(spec, found)
+    return _checked(spec, value)
 
 
 def _charge(spec: str) -> Callable[[dict[str, Any]], float] | None:
     """What the agent's module names as `CHARGE`."""
-    found = getattr(sys.modules[spec.partition(":")[0]], CHARGE, None)
-    if found is not None and not callable(found):
+    charge = getattr(sys.modules[spec.partition(":")[0]], CHARGE, None)
+    if charge is not None and not callable(charge):
         raise UnknownAgent(
             f"AGENTPOST_AGENT={spec!r}: its {CHARGE} must be a function that takes what a model"
             " call used and returns credits: def price(usage)."
         )
-    return found
+    return charge
 
 
 def _worker_imports(spec: str) -> tuple[str, ...]:
     """What the agent's module names as `WORKER_IMPORTS`."""
-    found = getattr(sys.modules[spec.partition(":")[0]], WORKER_IMPORTS, ())
-    if not isinstance(found, list | tuple) or not all(isinstance(name, str) for name in found):
+    modules = getattr(sys.modules[spec.partition(":")[0]], WORKER_IMPORTS, ())
+    if not isinstance(modules, list | tuple) or not all(isinstance(name, str) for name in modules):
         raise UnknownAgent(
             f"AGENTPOST_AGENT={spec!r}: its {WORKER_IMPORTS} must be a list of names of modules."
         )
-    return tuple(found)
+    return tuple(modules)
 
 
 def _examples(spec: str) -> tuple[str, ...]:
     """What the agent's module names as `EXAMPLES`."""
-    found = getattr(sys.modules[spec.partition(":")[0]], EXAMPLES, ())
-    if not isinstance(found, list | tuple) or not all(
-        isinstance(text, str) and text.strip() for text in found
+    texts = getattr(sys.modules[spec.partition(":")[0]], EXAMPLES, ())
+    if not isinstance(texts, list | tuple) or not all(
+        isinstance(text, str) and text.strip() for text in texts
     ):
         raise UnknownAgent(
             f"AGENTPOST_AGENT={spec!r}: its {EXAMPLES} must be a list of messages to try it with:"
             ' EXAMPLES = ["What is the weather in Paris?"].'
         )
-    return tuple(found)
+    return tuple(texts)
 
 
 def _warm_up(spec: str) -> Callable[[], Coroutine[Any, Any, None]] | None:
     """What the agent's module names as `WARM_UP`."""
-    found = getattr(sys.modules[spec.partition(":")[0]], WARM_UP, None)
-    if found is not None and not inspect.iscoroutinefunction(found):
+    function = getattr(sys.modules[spec.partition(":")[0]], WARM_UP, None)
+    if function is not None and not inspect.iscoroutinefunction(function):
         raise UnknownAgent(
             f"AGENTPOST_AGENT={spec!r}: its {WARM_UP} must be a coroutine function without"
             " arguments: async def load()."
         )
-    return found
+    return function
 
 
 def _imported(spec: str, module_name: str, here: str) -> ModuleType:
@@ -215,16 +215,16 @@ def is_installed(filename: str) -> bool:
     return filename.startswith(_STDLIB) or any(folder in filename for folder in _INSTALLED)
 
 
-def _checked(spec: str, found: Any) -> AgentFn:
-    method = getattr(type(found), "__call__", None)  # noqa: B004 - an object may be the agent
-    call = found if inspect.isroutine(found) else method
+def _checked(spec: str, candidate: Any) -> AgentFn:
+    method = getattr(type(candidate), "__call__", None)  # noqa: B004 - an object may be the agent
+    call = candidate if inspect.isroutine(candidate) else method
     if not inspect.iscoroutinefunction(call):
-        kind = f"{type(found).__module__}.{type(found).__qualname__}"
+        kind = f"{type(candidate).__module__}.{type(candidate).__qualname__}"
         raise UnknownAgent(
             f"AGENTPOST_AGENT={spec!r} is a {kind}; it must be a coroutine function:"
             " async def agent(turn), or an agent of a framework that docs/adapters.md names."
         )
-    run: AgentFn = found
+    run: AgentFn = candidate
     return run
 
 

@@ -67,8 +67,8 @@ class AgentCode:
         """
         if path.suffix != ".py":
             return False
-        known = self._sums.get(path)
-        return self._failed if known is None else known != _sum(path)
+        checksum = self._sums.get(path)
+        return self._failed if checksum is None else checksum != _sum(path)
 
     def changed(self) -> set[Path]:
         """The files for which `concerns` holds because of a change since the last import began.
@@ -108,8 +108,8 @@ class AgentCode:
         self._failed = failed
         # A file that was written meanwhile was perhaps imported as it was before.
         files = {Path(module.__file__ or "") for _, module in self._modules()}
-        imported = {path: self._sums.get(path, _sum(path)) for path in files}
-        self._sums = self._sums | imported if failed else imported
+        sums = {path: self._sums.get(path, _sum(path)) for path in files}
+        self._sums = self._sums | sums if failed else sums
 
     def _beside(self) -> Iterator[Path]:
         """Every file with code in the folders, imported or not."""
@@ -123,10 +123,14 @@ class AgentCode:
             file = Path(top.__file__ or "")
             roots.append(file.parent.parent if file.name == "__init__.py" else file.parent)
         for name, module in list(sys.modules.items()):
-            found = getattr(module, "__file__", None)
-            if not found or name.partition(".")[0] in _NEVER or registry.is_installed(found):
+            module_file = getattr(module, "__file__", None)
+            if (
+                not module_file
+                or name.partition(".")[0] in _NEVER
+                or registry.is_installed(module_file)
+            ):
                 continue
-            if any(Path(found).is_relative_to(root) for root in roots):
+            if any(Path(module_file).is_relative_to(root) for root in roots):
                 yield name, module
 
 

@@ -26,13 +26,13 @@ class Backoff:
     maximum: float = 10.0
 
     def __post_init__(self) -> None:
-        given = (self.first, self.factor, self.maximum)
-        if not all(isfinite(number) and number >= 0 for number in given) or self.factor < 1:
+        numbers = (self.first, self.factor, self.maximum)
+        if not all(isfinite(number) and number >= 0 for number in numbers) or self.factor < 1:
             raise ValueError(f"times are 0 or more and the factor is 1 or more, not {self}")
 
-    def seconds(self, tried: int) -> float:
-        """The wait after ``tried`` failed retries (0 after the first failure)."""
-        return backoff.pause(tried, self.first, self.maximum, self.factor)
+    def seconds(self, attempts: int) -> float:
+        """The wait after ``attempts`` failed retries (0 after the first failure)."""
+        return backoff.pause(attempts, self.first, self.maximum, self.factor)
 
 
 DEFAULT_BACKOFF: Final = Backoff()

@@ -121,8 +121,8 @@ def _compiled(text: str) -> tuple[Draft202012Validator, Size]:
             offline=True,  # nothing is ever fetched
         )
     except (ValidationError, ValueError) as error:
-        said = str(getattr(error, "message", error)).splitlines()[0]
-        raise ValueError(f"is no JSON Schema: {said[:_PROBLEM_CHARACTERS]}") from None
+        first_line = str(getattr(error, "message", error)).splitlines()[0]
+        raise ValueError(f"is no JSON Schema: {first_line[:_PROBLEM_CHARACTERS]}") from None
     return validator, size
 
 

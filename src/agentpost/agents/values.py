@@ -152,10 +152,10 @@ def function_ref(fn: Callable[..., object]) -> str:
         return _main_ref(label)
     ref = f"{module}:{label}"
     try:
-        found = resolve(ref)
+        resolved = resolve(ref)
     except MissingFunction as error:
         raise TypeError(f"{error}; {advice}") from error
-    if found is not fn:
+    if resolved is not fn:
         raise TypeError(f"{ref} names another object (a decorated one?); pass that one")
     return ref
 
@@ -167,14 +167,14 @@ def resolve(ref: str) -> Callable[..., Any]:
     """
     module, _, qualname = ref.partition(":")
     try:
-        found: Any = importlib.import_module(module)
+        value: Any = importlib.import_module(module)
         for name in qualname.split("."):
-            found = getattr(found, name)
+            value = getattr(value, name)
     except Exception as error:
         raise MissingFunction(f"{ref} cannot be imported: {error}") from error
-    if not callable(found):
+    if not callable(value):
         raise MissingFunction(f"{ref} is not a function")
-    return found  # type: ignore[no-any-return]
+    return value  # type: ignore[no-any-return]
 
 
 def describe_error(error: BaseException) -> dict[str, str]:
@@ -193,15 +193,15 @@ def describe_error(error: BaseException) -> dict[str, str]:
     return {"type": f"{kind.__module__}:{kind.__qualname__}", "text": text}
 
 
-def rebuild_error(described: Mapping[str, str]) -> Exception:
+def rebuild_error(description: Mapping[str, str]) -> Exception:
     """The exception of a `describe_error` answer, to be raised again.
 
     Its own class, or the nearest of its bases, that is an importable `Exception` made from one text
     (a `JSONDecodeError` wants more and comes back as a `ValueError`); else `StepFailed`.
     """
-    text = described["text"]
+    text = description["text"]
     try:
-        kind = resolve(described["type"])
+        kind = resolve(description["type"])
     except Exception:  # not importable
         return StepFailed(text)
     for base in kind.__mro__ if isinstance(kind, type) else ():
@@ -225,23 +225,23 @@ def elsewhere(fn: _F, ref: str) -> _F:
     return fn
 
 
-def stand_in_error(described: Mapping[str, str]) -> Exception:
+def stand_in_error(description: Mapping[str, str]) -> Exception:
     """Like `rebuild_error`, without importing an author's module: an error of one is of a class
     with the same name, made here."""
-    module, _, name = described["type"].partition(":")
+    module, _, name = description["type"].partition(":")
     if module == "builtins" or module.startswith("agentpost."):
-        return rebuild_error(described)
+        return rebuild_error(description)
     kind = type(name.rpartition(".")[2], (StepFailed,), {"__module__": module})
     kind.__qualname__ = name
-    error: Exception = kind(described["text"])
+    error: Exception = kind(description["text"])
     return error
 
 
-def known_error(described: Mapping[str, str]) -> Exception:
+def known_error(description: Mapping[str, str]) -> Exception:
     """Like `rebuild_error`, without importing anything for it: an error of a module that this
     process has not imported is of a class with the same name, made here."""
-    module, _, _ = described["type"].partition(":")
-    return rebuild_error(described) if module in sys.modules else stand_in_error(described)
+    module, _, _ = description["type"].partition(":")
+    return rebuild_error(description) if module in sys.modules else stand_in_error(description)
 
 
 def class_names(error: BaseException) -> list[str]:
@@ -250,8 +250,8 @@ def class_names(error: BaseException) -> list[str]:
     For one that came from a worker process they are those it had there: its own class may not be
     the one that could be rebuilt.
     """
-    known: list[str] = getattr(error, _CLASS_NAMES, [])
-    return known or [f"{kind.__module__}:{kind.__qualname__}" for kind in type(error).__mro__]
+    names: list[str] = getattr(error, _CLASS_NAMES, [])
+    return names or [f"{kind.__module__}:{kind.__qualname__}" for kind in type(error).__mro__]
 
 
 def remember_class_names(error: BaseException, names: list[str]) -> None:
@@ -316,14 +316,14 @@ def _checked(text: str, where: _Where) -> str:
 
 def _refusal(value: object, where: _Where) -> str:
     kind = type(value)
-    said = f"{kind.__qualname__} at {_spell(where)} is not JSON"
+    problem = f"{kind.__qualname__} at {_spell(where)} is not JSON"
     if isinstance(value, bytes | bytearray | memoryview):
-        return f"{said}; bytes go through write"
+        return f"{problem}; bytes go through write"
     if isinstance(value, set | frozenset):
-        return f"{said}; make it a sorted list"
+        return f"{problem}; make it a sorted list"
     if hasattr(value, "tolist"):  # numpy's scalars and arrays
-        return f"{said}; call its tolist()"
-    return f"{said}; use None, bool, int, float, str, list, dict or File"
+        return f"{problem}; call its tolist()"
+    return f"{problem}; use None, bool, int, float, str, list, dict or File"
 
 
 def _spell(where: _Where) -> str:
@@ -378,10 +378,10 @@ def _main_module() -> str | None:
         return None
     name = Path(file).stem
     try:
-        found = importlib.util.find_spec(name)
+        module_spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
         return None
-    origin = None if found is None else found.origin
+    origin = None if module_spec is None else module_spec.origin
     if origin is None or not Path(origin).exists() or not Path(origin).samefile(file):
         return None
     return name

@@ -43,14 +43,14 @@ async def run(
         try:
             async with asyncio.timeout(_SECONDS_MAX):
                 await _feed(process, content)
-                written, _ = await process.communicate()
+                output, _ = await process.communicate()
         except TimeoutError:
-            written = b""
+            output = b""
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-    return written if process.returncode == 0 else b""
+    return output if process.returncode == 0 else b""
 
 
 async def _feed(process: asyncio.subprocess.Process, content: AsyncIterator[bytes]) -> None:

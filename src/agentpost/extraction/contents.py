@@ -44,11 +44,13 @@ async def look(
       ``charts``; ``more``; ``picture`` of all slides, where the file has one
     - ``archive``: ``members`` (pairs of name and size), ``count``, ``pages`` (of a site, else none)
 
-    Or ``error`` alone, for a file that cannot be shown so.
+    Or ``error`` alone, for a file that cannot be visible_rows so.
     """
-    written = await apart.run(__name__, [kind, name], content, launch)
-    found: dict[str, Any] = json.loads(written) if written else {"error": _FAILED.format(name=name)}
-    return found
+    output = await apart.run(__name__, [kind, name], content, launch)
+    if not output:
+        return {"error": _FAILED.format(name=name)}
+    contents: dict[str, Any] = json.loads(output)
+    return contents
 
 
 async def page(
@@ -59,7 +61,7 @@ async def page(
     return await apart.run(__name__, ["page", name, member], content, launch) or None
 
 
-async def drawn(name: str, content: AsyncIterator[bytes], launch: Sequence[str] = ()) -> bytes:
+async def word_page(name: str, content: AsyncIterator[bytes], launch: Sequence[str] = ()) -> bytes:
     """A Word document as one web page without scripts, or a page that says why there is none."""
     page = await apart.run(__name__, ["drawn", name], content, launch)
     return page or sentence(_FAILED.format(name=name))
@@ -80,7 +82,7 @@ def sentence(text: str) -> bytes:
     return f'<!doctype html><meta charset=utf-8><p style="{look}">{escape(text)}'.encode()
 
 
-def _drawn(path: Path, name: str) -> bytes:
+def _word_page(path: Path, name: str) -> bytes:
     from agentpost.extraction import document_pages
 
     try:
@@ -104,11 +106,11 @@ def _sheets(archive: Archive) -> dict[str, Any]:
     for sheet in workbook.sheets[:SHEETS_MAX]:
         rows = workbook.rows(sheet, columns=COLUMNS_MAX, characters=_CELL_CHARACTERS + 1)
         read = [[_cell(value) for value in row] for row in islice(rows, ROWS_MAX + 1)]
-        shown = read[:ROWS_MAX]
-        width = max((len(row) for row in shown), default=0)
-        shown = [row + [""] * (width - len(row)) for row in shown]
+        visible_rows = read[:ROWS_MAX]
+        width = max((len(row) for row in visible_rows), default=0)
+        visible_rows = [row + [""] * (width - len(row)) for row in visible_rows]
         title = sheet.title[:_NAME_CHARACTERS]
-        sheets.append({"title": title, "rows": shown, "more": len(read) > ROWS_MAX})
+        sheets.append({"title": title, "rows": visible_rows, "more": len(read) > ROWS_MAX})
     return {"sheets": sheets, "more_sheets": max(0, len(workbook.sheets) - SHEETS_MAX)}
 
 
@@ -146,12 +148,12 @@ def _archive(archive: Archive) -> dict[str, Any]:
     from agentpost.extraction import sites
 
     names = sorted(name for name in archive.members if not name.endswith("/"))
-    shown = [[name[-_NAME_CHARACTERS:], archive.size(name)] for name in names[:MEMBERS_MAX]]
+    members = [[name[-_NAME_CHARACTERS:], archive.size(name)] for name in names[:MEMBERS_MAX]]
     pages = [] if extras.missing("extraction") else sites.pages(names)
-    return {"members": shown, "count": len(names), "pages": pages}
+    return {"members": members, "count": len(names), "pages": pages}
 
 
-def _made(path: Path, kind: str, name: str) -> dict[str, Any]:
+def _contents_of(path: Path, kind: str, name: str) -> dict[str, Any]:
     from agentpost.extraction import slides
 
     readers = {
@@ -175,10 +177,10 @@ def _main() -> None:
         file.flush()
         path = Path(file.name)
         if kind == "drawn":
-            sys.stdout.buffer.write(_drawn(path, name))
+            sys.stdout.buffer.write(_word_page(path, name))
             return
         if kind != "page":
-            sys.stdout.write(json.dumps(_made(path, kind, name)))
+            sys.stdout.write(json.dumps(_contents_of(path, kind, name)))
             return
         from agentpost.extraction import sites
 

@@ -25,14 +25,14 @@ class Pictures:
         if self._bytes > _SUM_BYTES_MAX:
             return None
         try:
-            with Image.open(io.BytesIO(content), formats=_FORMATS) as opened:
-                if opened.width * opened.height > _PIXELS_MAX:
+            with Image.open(io.BytesIO(content), formats=_FORMATS) as picture:
+                if picture.width * picture.height > _PIXELS_MAX:
                     return None
-                small = opened.convert("RGBA")
+                small = picture.convert("RGBA")
                 small.thumbnail((_SIDE, _SIDE))
-                made = io.BytesIO()
-                small.save(made, "WEBP", quality=82)
+                buffer = io.BytesIO()
+                small.save(buffer, "WEBP", quality=82)
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
             return None
-        self._bytes += made.tell()
-        return f"data:image/webp;base64,{base64.b64encode(made.getvalue()).decode()}"
+        self._bytes += buffer.tell()
+        return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"

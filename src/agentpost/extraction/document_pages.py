@@ -63,19 +63,19 @@ def page(path: Path) -> str:
     pictures = Pictures()
 
     def embedded(image: Any) -> dict[str, str]:
-        with image.open() as opened:
-            url = pictures.url(opened.read())
+        with image.open() as stream:
+            url = pictures.url(stream.read())
         return {"src": url} if url is not None else {}
 
     with path.open("rb") as file:
-        made = mammoth.convert_to_html(
+        conversion = mammoth.convert_to_html(
             file,
             style_map=_STYLES,
             convert_image=mammoth.images.img_element(embedded),
             external_file_access=False,
             include_embedded_style_map=False,
         )
-    clean = nh3.clean(made.value, tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"data"})
+    clean = nh3.clean(conversion.value, tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"data"})
     text, more = _beginning(clean)
     rest = '<p class="more">The document goes further than this preview.</p>' if more else ""
     return (

@@ -47,14 +47,14 @@ class _BoundedFile(io.BufferedReader):
         self._size = path.stat().st_size
 
     def read(self, size: int | None = -1, /) -> bytes:
-        asked = self._size - self.tell() if size is None or size < 0 else size
-        if asked > limits.MAX_DIRECTORY_BYTES:
+        wanted_size = self._size - self.tell() if size is None or size < 0 else size
+        if wanted_size > limits.MAX_DIRECTORY_BYTES:
             raise zipfile.BadZipFile("the table of contents is too long")
         return super().read(size)
 
 
 class Archive:
-    """A zip based document, opened with all its limits; use it as a context manager.
+    """A zip based document, on_open with all its limits; use it as a context manager.
 
     Args:
         path: the file, whatever it is called.
@@ -70,8 +70,8 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(self._file)
             members = self._zip.infolist()
-            unpacked = sum(member.file_size for member in members)
-            if unpacked > limits.MAX_UNPACKED_BYTES or len(members) > limits.MAX_MEMBERS:
+            unpacked_size = sum(member.file_size for member in members)
+            if unpacked_size > limits.MAX_UNPACKED_BYTES or len(members) > limits.MAX_MEMBERS:
                 most = limits.MAX_UNPACKED_BYTES // 2**20
                 raise Unreadable(
                     f"{name} unpacks to more than {most} MB or {limits.MAX_MEMBERS:,} parts"
@@ -153,7 +153,7 @@ class Archive:
     ) -> Iterator[None]:
         depth = 0
 
-        def opened(tag: str, attributes: Attributes) -> None:
+        def on_open(tag: str, attributes: Attributes) -> None:
             nonlocal depth
             depth += 1
             self._elements += 1
@@ -168,14 +168,14 @@ class Archive:
             depth -= 1
             end(tag)
 
-        def refused(*_: object) -> None:
+        def refuse(*_: object) -> None:
             # Office never writes a DTD, so one can only be an entity bomb.
             raise Unreadable(f"{self.name} is damaged")
 
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = refused
-        parser.StartElementHandler = opened
+        parser.StartDoctypeDeclHandler = refuse
+        parser.StartElementHandler = on_open
         parser.EndElementHandler = closed
         if text is not None:
             parser.CharacterDataHandler = text
@@ -357,13 +357,13 @@ def slide_texts(archive: Archive, member: str) -> Iterator[str]:
 
 def slide_notes(archive: Archive, member: str) -> Iterator[str]:
     """The paragraphs of a slide's speaker notes; raises `Unreadable`."""
-    for notes in related(archive, member, "notesSlide"):
+    for notes in related_parts(archive, member, "notesSlide"):
         for line in slide_texts(archive, notes):
             if line and not line.isdecimal():  # the number of the slide
                 yield line
 
 
-def related(archive: Archive, member: str, kind: str) -> list[str]:
+def related_parts(archive: Archive, member: str, kind: str) -> list[str]:
     """The parts of a kind (``image``, ``chart``, ``notesSlide``) that a part refers to; raises
     `Unreadable`."""
     folder, _, name = member.rpartition("/")

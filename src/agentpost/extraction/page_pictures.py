@@ -46,9 +46,9 @@ def _main() -> None:
     for page in pages:
         strip.paste(page, (left, 0))
         left += page.width + _GAP
-    made = io.BytesIO()
-    strip.save(made, "PNG")
-    sys.stdout.buffer.write(made.getvalue())
+    buffer = io.BytesIO()
+    strip.save(buffer, "PNG")
+    sys.stdout.buffer.write(buffer.getvalue())
 
 
 if __name__ == "__main__":

@@ -50,8 +50,8 @@ def read_pages(path: Path, name: str, max_characters: int) -> str:
 def read_lines(path: Path, name: str, max_characters: int) -> list[list[Line]]:
     """The lines of a PDF's pages, for readers that look at letters and places; raises like
     `read_pages`."""
-    written = _apart(path, name, max_characters, "lines")
-    pages = [[Line(*line) for line in json.loads(page)] for page in written.splitlines()]
+    output = _apart(path, name, max_characters, "lines")
+    pages = [[Line(*line) for line in json.loads(page)] for page in output.splitlines()]
     if not any(line.text.strip() for page in pages for line in page):
         raise Unreadable(f"{name} has no text in it (is it a scan?)")
     return pages
@@ -62,7 +62,7 @@ def _apart(path: Path, name: str, max_characters: int, what: str) -> str:
     argv = [sys.executable, "-P", "-m", __name__, str(path), str(max_characters), what]
     try:
         with _terminations_held():
-            done = subprocess.run(  # noqa: S603 - our own module
+            process = subprocess.run(  # noqa: S603 - our own module
                 argv,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -72,10 +72,10 @@ def _apart(path: Path, name: str, max_characters: int, what: str) -> str:
             )
     except subprocess.TimeoutExpired:
         raise Unreadable(f"{name} takes too long to read") from None
-    if done.returncode:
-        reason = _REASONS.get(done.returncode, "takes too much memory or time to read")
+    if process.returncode:
+        reason = _REASONS.get(process.returncode, "takes too much memory or time to read")
         raise Unreadable(f"{name} {reason}")
-    return done.stdout.decode(errors="replace")
+    return process.stdout.decode(errors="replace")
 
 
 @contextlib.contextmanager
@@ -97,15 +97,15 @@ def main(path: str, max_characters: int, what: str = "text") -> int:
     _limit()
     try:
         document = pypdfium2.PdfDocument(path)
-        written = 0
+        count = 0
         for number in range(min(len(document), limits.MAX_PAGES)):
             if what == "lines":
                 text = _lines(document, number, max_characters) + "\n"
             else:
                 text = ("\f" if number else "") + _page(document, number, max_characters)
             sys.stdout.buffer.write(text.encode(errors="replace"))
-            written += len(text)
-            if written >= max_characters:
+            count += len(text)
+            if count >= max_characters:
                 break
         sys.stdout.flush()
     except pypdfium2.PdfiumError as error:
@@ -121,7 +121,7 @@ def _lines(document: Any, number: int, max_characters: int) -> str:
 
     import pypdfium2.raw as pdfium
 
-    found: list[list[Any]] = []
+    lines: list[list[Any]] = []
     page = document[number]
     with _closing(page), _closing(page.get_textpage()) as text_page:
         raw = text_page.raw
@@ -141,7 +141,7 @@ def _lines(document: Any, number: int, max_characters: int) -> str:
             if text.strip():
                 middle = begin + len(characters) // 2
                 pdfium.FPDFText_GetCharOrigin(raw, begin, ctypes.byref(left), ctypes.byref(base))
-                found.append(
+                lines.append(
                     [
                         text,
                         round(pdfium.FPDFText_GetFontSize(raw, middle), 1),
@@ -151,7 +151,7 @@ def _lines(document: Any, number: int, max_characters: int) -> str:
                     ]
                 )
             begin, characters = at + 1, []
-    return json.dumps(found)
+    return json.dumps(lines)
 
 
 def _page(document: Any, number: int, max_characters: int) -> str:

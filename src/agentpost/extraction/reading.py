@@ -170,22 +170,22 @@ def _html(path: Path, name: str, max_characters: int) -> str:
 def _office(path: Path, name: str, max_characters: int) -> str:
     with Archive(path, name) as archive:
         if "word/document.xml" in archive.members:
-            return _joined(word_lines(archive), max_characters)
+            return _join_lines(word_lines(archive), max_characters)
         if "ppt/presentation.xml" in archive.members:
-            return _joined(slide_lines(archive), max_characters)
+            return _join_lines(slide_lines(archive), max_characters)
         if is_workbook(archive):
             check_installed(name, "an Excel file")
-            return _joined(text_lines(archive), max_characters)
+            return _join_lines(text_lines(archive), max_characters)
     raise Unreadable(f"{name} is an archive; attach the files inside it one by one")
 
 
-def _joined(lines: Iterable[str], max_characters: int) -> str:
+def _join_lines(lines: Iterable[str], max_characters: int) -> str:
     """The lines until there are characters enough; the rest is not read."""
-    kept: list[str] = []
+    text_lines: list[str] = []
     length = 0
     for line in lines:
-        kept.append(line)
+        text_lines.append(line)
         length += len(line) + 1
         if length > max_characters:
             break
-    return "\n".join(kept)
+    return "\n".join(text_lines)

@@ -38,14 +38,16 @@ _URL: Final = re.compile(r"""url\(\s*(["']?)([^"')]{1,500})\1\s*\)""")
 
 def pages(names: Sequence[str]) -> list[str]:
     """The pages of a site, its front page first; none when these files are no site."""
-    found = [name for name in names if name.lower().endswith((".html", ".htm"))]
+    html_names = [name for name in names if name.lower().endswith((".html", ".htm"))]
     fronts = [
-        name for name in found if name.rpartition("/")[2].lower() in ("index.html", "index.htm")
+        name
+        for name in html_names
+        if name.rpartition("/")[2].lower() in ("index.html", "index.htm")
     ]
     if not fronts:
-        return found if len(found) == 1 else []
+        return html_names if len(html_names) == 1 else []
     front = min(fronts, key=lambda name: (name.count("/"), name))
-    return [front, *(name for name in found if name != front)][:PAGES_MAX]
+    return [front, *(name for name in html_names if name != front)][:PAGES_MAX]
 
 
 def page(archive: Archive, member: str) -> bytes:
@@ -61,8 +63,8 @@ def page(archive: Archive, member: str) -> bytes:
     inside = _Inside(archive, member)
     for element in list(tree.iter(etree.Element)):
         _adapt(element, inside)
-    made: bytes = etree.tostring(tree, method="html", encoding="utf-8", doctype="<!doctype html>")
-    return made
+    html: bytes = etree.tostring(tree, method="html", encoding="utf-8", doctype="<!doctype html>")
+    return html
 
 
 def _adapt(element: Any, inside: _Inside) -> None:
@@ -80,7 +82,7 @@ def _adapt(element: Any, inside: _Inside) -> None:
         else:
             element.drop_tree()
     elif tag == "style":
-        element.text = inside.styled(element.text or "", inside.member)
+        element.text = inside.style_with_urls(element.text or "", inside.member)
     elif tag in ("img", "source"):
         element.attrib.pop("srcset", None)
         element.set("src", inside.url(refers) or (refers if refers.startswith("data:") else ""))
@@ -97,23 +99,27 @@ class _Inside:
     def text(self, address: str) -> str | None:
         """A stylesheet, with what it refers to inside it."""
         member = self._member(address, self.member)
-        content = self._taken(member)
-        return None if content is None else self.styled(content.decode("utf-8", "replace"), member)
+        content = self._used_members(member)
+        return (
+            None
+            if content is None
+            else self.style_with_urls(content.decode("utf-8", "replace"), member)
+        )
 
-    def styled(self, style: str, member: str) -> str:
+    def style_with_urls(self, style: str, member: str) -> str:
         """A style of a member, with what it refers to inside it."""
 
-        def found(match: re.Match[str]) -> str:
-            made = match[2] if match[2].startswith("data:") else self.url(match[2], member)
-            return f'url("{made or ""}")'
+        def replace_url(match: re.Match[str]) -> str:
+            url = match[2] if match[2].startswith("data:") else self.url(match[2], member)
+            return f'url("{url or ""}")'
 
-        return _URL.sub(found, style)
+        return _URL.sub(replace_url, style)
 
     def url(self, address: str, member: str | None = None) -> str | None:
         """A picture or a font as a data URL; None when the archive does not have it."""
         target = self._member(address, member or self.member)
         kind = _TYPES.get(target.rpartition(".")[2].lower())
-        content = self._taken(target) if kind else None
+        content = self._used_members(target) if kind else None
         return f"data:{kind};base64,{base64.b64encode(content).decode()}" if content else None
 
     def _member(self, address: str, member: str) -> str:
@@ -126,7 +132,7 @@ class _Inside:
         place = posixpath.join(posixpath.dirname(member), unquote(parts.path).lstrip("/"))
         return posixpath.normpath(place)
 
-    def _taken(self, member: str) -> bytes | None:
+    def _used_members(self, member: str) -> bytes | None:
         content = self._archive.read(member, min(self._left, _PART_BYTES_MAX)) if member else None
         self._left -= len(content) if content else 0
         return content

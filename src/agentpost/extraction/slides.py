@@ -7,7 +7,7 @@ import base64
 import io
 from typing import Any, Final
 
-from agentpost.extraction.office import Archive, related, slide_members, slide_texts
+from agentpost.extraction.office import Archive, related_parts, slide_members, slide_texts
 
 SLIDES_MAX: Final = 12
 LINES_MAX: Final = 8
@@ -26,24 +26,24 @@ _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 def read(archive: Archive) -> dict[str, Any]:
     """See `agentpost.extraction.contents.look`; raises `Unreadable`."""
     members = slide_members(archive)
-    shown = []
+    slides = []
     for member in members[:SLIDES_MAX]:
         lines = [line[:_LINE_CHARACTERS] for line in slide_texts(archive, member) if line]
-        pictures = related(archive, member, "image")
-        shown.append(
+        pictures = related_parts(archive, member, "image")
+        slides.append(
             {
                 "title": lines[0] if lines else "",
                 "lines": lines[1 : LINES_MAX + 1],
                 "picture": next(
-                    (made for each in pictures[:3] if (made := _small(archive, each))), None
+                    (picture for each in pictures[:3] if (picture := _small(archive, each))), None
                 ),
-                "charts": len(related(archive, member, "chart")),
+                "charts": len(related_parts(archive, member, "chart")),
             }
         )
     sheet = None
     if _THUMBNAIL in archive.members:
         sheet = _small(archive, _THUMBNAIL, _SHEET_SIDE, _SHEET_WIDTH_MIN)
-    return {"slides": shown, "more": max(0, len(members) - SLIDES_MAX), "picture": sheet}
+    return {"slides": slides, "more": max(0, len(members) - SLIDES_MAX), "picture": sheet}
 
 
 def _small(archive: Archive, member: str, side: int = _SIDE, width_min: int = 0) -> str | None:
@@ -67,6 +67,6 @@ def _small(archive: Archive, member: str, side: int = _SIDE, width_min: int = 0)
             flat.paste(small, mask=small)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None
-    made = io.BytesIO()
-    flat.save(made, "JPEG", quality=_QUALITY)
-    return f"data:image/jpeg;base64,{base64.b64encode(made.getvalue()).decode()}"
+    buffer = io.BytesIO()
+    flat.save(buffer, "JPEG", quality=_QUALITY)
+    return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"

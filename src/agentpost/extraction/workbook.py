@@ -86,54 +86,54 @@ class Workbook:
 
     def _targets(self) -> dict[str, tuple[str, str]]:
         """Kind and member of what the workbook refers to, by the id of the reference."""
-        found: dict[str, tuple[str, str]] = {}
+        targets: dict[str, tuple[str, str]] = {}
 
         def start(tag: str, attributes: Attributes) -> None:
-            if tag.endswith(" Relationship") and len(found) < limits.MAX_MEMBERS:
+            if tag.endswith(" Relationship") and len(targets) < limits.MAX_MEMBERS:
                 target = PurePosixPath("/xl", attributes.get("Target", ""))
                 kind = attributes.get("Type", "").rpartition("/")[2]
-                found[attributes.get("Id", "")] = kind, str(target).lstrip("/")
+                targets[attributes.get("Id", "")] = kind, str(target).lstrip("/")
 
         self._run("xl/_rels/workbook.xml.rels", start)
-        return found
+        return targets
 
     def _sheets(self, targets: dict[str, tuple[str, str]]) -> list[Sheet]:
-        found: list[Sheet] = []
+        sheets: list[Sheet] = []
 
         def start(tag: str, attributes: Attributes) -> None:
             name = _MAIN.get(tag)
             if name == "workbookPr":
                 self._epoch_1904 = attributes.get("date1904", "") in ("1", "true", "on")
-            elif name == "sheet" and len(found) < limits.MAX_SHEETS:
+            elif name == "sheet" and len(sheets) < limits.MAX_SHEETS:
                 key = next((v for k, v in attributes.items() if k.endswith(" id")), "")
                 kind, member = targets.get(key, ("", ""))
                 if kind == "worksheet" and member in self._archive.members:
-                    found.append(Sheet(attributes.get("name", "")[:100], member))
+                    sheets.append(Sheet(attributes.get("name", "")[:100], member))
 
         self._run(WORKBOOK, start)
-        if not found:
+        if not sheets:
             raise Unreadable(f"{self._archive.name} has no worksheets")
-        return found
+        return sheets
 
     def _date_styles(self, targets: dict[str, tuple[str, str]]) -> list[bool]:
         """Whether a cell of each style shows a date."""
         from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format
 
-        dated = {number: is_date_format(code) for number, code in BUILTIN_FORMATS.items()}
-        found: list[bool] = []
+        is_date = {number: is_date_format(code) for number, code in BUILTIN_FORMATS.items()}
+        styles: list[bool] = []
         inside = False
 
         def start(tag: str, attributes: Attributes) -> None:
             nonlocal inside
             name = _MAIN.get(tag)
             number = _whole(attributes.get("numFmtId", ""))
-            if name == "numFmt" and number is not None and len(dated) < limits.MAX_STYLES:
+            if name == "numFmt" and number is not None and len(is_date) < limits.MAX_STYLES:
                 code = attributes.get("formatCode", "")[:_FORMAT_CHARACTERS_MAX]
-                dated[number] = is_date_format(code)
+                is_date[number] = is_date_format(code)
             elif name == "cellXfs":
                 inside = True
-            elif name == "xf" and inside and len(found) < limits.MAX_STYLES:
-                found.append(dated.get(number or 0, False))
+            elif name == "xf" and inside and len(styles) < limits.MAX_STYLES:
+                styles.append(is_date.get(number or 0, False))
 
         def end(tag: str) -> None:
             nonlocal inside
@@ -143,7 +143,7 @@ class Workbook:
             if kind == "styles" and member in self._archive.members:
                 self._run(member, start, end)
                 break
-        return found
+        return styles
 
     def _shared_strings(self, targets: dict[str, tuple[str, str]]) -> list[str]:
         for kind, member in targets.values():
@@ -208,7 +208,7 @@ class _Rows:
     """Collects the rows of a sheet."""
 
     def __init__(
-        self, strings: list[str], dated: list[bool], epoch_1904: bool, columns: int,
+        self, strings: list[str], date_styles: list[bool], epoch_1904: bool, columns: int,
         characters: int,
     ) -> None:  # fmt: skip
         self.rows: list[tuple[int, list[Cell]]] = []
@@ -216,7 +216,7 @@ class _Rows:
         self.formulas: set[int] = set()
         self._is_formula = False
         self._number = 0
-        self._strings, self._dated, self._epoch_1904 = strings, dated, epoch_1904
+        self._strings, self._dated, self._epoch_1904 = strings, date_styles, epoch_1904
         self._columns, self._characters = columns, characters
         self._row: list[Cell] = []
         self._pieces: list[str] = []
@@ -273,23 +273,25 @@ class _Rows:
     def _index(self, reference: str) -> int:
         """The number of a cell's column, counted from 0; -1 for a place that cannot be."""
         letters = reference[:8].rstrip("0123456789")
-        found = self._letters.get(letters)
-        if found is None:
-            found = 0
+        column = self._letters.get(letters)
+        if column is None:
+            column = 0
             for letter in letters.upper():
-                found = found * 26 + ord(letter) - 64 if "A" <= letter <= "Z" else _COLUMNS_MAX + 1
-            found = found - 1 if 0 < found <= _COLUMNS_MAX else -1
+                column = (
+                    column * 26 + ord(letter) - 64 if "A" <= letter <= "Z" else _COLUMNS_MAX + 1
+                )
+            column = column - 1 if 0 < column <= _COLUMNS_MAX else -1
             if len(self._letters) < _COLUMNS_MAX:
-                self._letters[letters] = found
-        return found
+                self._letters[letters] = column
+        return column
 
     def _value(self, text: str) -> Cell:
         if not text:
             return None
         if self._kind == "s":
             index = _whole(text)
-            known = index is not None and index < len(self._strings)
-            return self._strings[index or 0][: self._characters] if known else None
+            is_known = index is not None and index < len(self._strings)
+            return self._strings[index or 0][: self._characters] if is_known else None
         if self._kind == "b":
             return text.strip() == "1"
         if self._kind == "d":

@@ -142,7 +142,7 @@ async def drawn(ctx: AppContext, file: FileRecord) -> bytes | None:
     if not is_drawn(file):
         return None
     async with _turn(file.account_id):
-        return await contents.drawn(
+        return await contents.word_page(
             file.name, _content(ctx, file, file.size), step_places.launch(ctx.settings)
         )
 

@@ -58,10 +58,10 @@ class Direct:
         self.tools.append((name, args))
         return await body()
 
-    async def offered(self, name: str, body: Body) -> Json:
+    async def list_tools(self, name: str, body: Body) -> Json:
         return await body()
 
-    async def unrecorded(self, body: Any) -> Any:
+    async def call_unrecorded(self, body: Any) -> Any:
         return await body()
 
     async def flush(self) -> None:

@@ -85,23 +85,23 @@ class A2A:
         """The agent function."""
         await conversing.take_turn(self, turn)
 
-    async def run(self, given: RunInput, recorder: Recorder) -> Outcome:
+    async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
         """See `Framework.run`."""
-        kept = cast("dict[str, Any]", given.memory or {})
-        message: _Object = {"role": "ROLE_USER", "parts": [{"text": given.prompt}]}
+        earlier = cast("dict[str, Any]", run_input.memory or {})
+        message: _Object = {"role": "ROLE_USER", "parts": [{"text": run_input.prompt}]}
         for ours, theirs in (("context", "contextId"), ("task", "taskId")):
-            if kept.get(ours):
-                message[theirs] = kept[ours]
-        sent = cast("_Object", await recorder.model("send", partial(self._send, message)))
-        context = sent["context"]
-        if "text" in sent:
-            return Outcome(sent["text"], {"context": context})
-        task = sent["task"]
-        done = cast("_Object", await recorder.tool("follow", task, partial(self._follow, task)))
-        if done["question"] is not None:
+            if earlier.get(ours):
+                message[theirs] = earlier[ours]
+        receipt = cast("_Object", await recorder.model("send", partial(self._send, message)))
+        context = receipt["context"]
+        if "text" in receipt:
+            return Outcome(receipt["text"], {"context": context})
+        task = receipt["task"]
+        outcome = cast("_Object", await recorder.tool("follow", task, partial(self._follow, task)))
+        if outcome["question"] is not None:
             memory: Json = {"context": context, "task": task}
-            return Outcome(done["text"], memory, [Question(task, done["question"])])
-        return Outcome(done["text"], {"context": context})
+            return Outcome(outcome["text"], memory, [Question(task, outcome["question"])])
+        return Outcome(outcome["text"], {"context": context})
 
     # --- steps ------------------------------------------------------------------------------------
     async def _send(self, message: _Object) -> tuple[Json, Usage]:
@@ -110,27 +110,27 @@ class A2A:
         params: _Object = {"message": {**message, "messageId": key}}
         if not await self._streams():
             params["configuration"] = {"returnImmediately": True}
-            return _sent(await self._call("SendMessage", params)), {}
+            return _receipt_of(await self._call("SendMessage", params)), {}
         async with contextlib.aclosing(self._stream("SendStreamingMessage", params)) as events:
             async for event in events:
-                return _sent(event), {}
+                return _receipt_of(event), {}
         raise CallFailed("the agent answered a message with nothing")
 
     async def _follow(self, task: str) -> Json:
         """Wait for the end of a task; its text is shown, its files are written."""
-        shown, quiet = _Shown(), 0
+        progress, quiet = _TaskProgress(), 0
         try:
             while True:
-                found = await self._looked_at(task)
-                await shown.task(found)
-                if found["status"]["state"] not in _WORKING:
-                    return _ended(found)
+                snapshot = await self._looked_at(task)
+                await progress.task(snapshot)
+                if snapshot["status"]["state"] not in _WORKING:
+                    return _end_of(snapshot)
                 if quiet or not await self._streams():
                     await asyncio.sleep(
                         backoff.pause(max(quiet - 1, 0), POLL_SECONDS, QUIET_SECONDS_MAX)
                     )
                 if await self._streams():
-                    quiet = 1 if await self._watched(task, shown) else quiet + 1
+                    quiet = 1 if await self._watch(task, progress) else quiet + 1
         except asyncio.CancelledError as error:
             if error.args == STOPPED:
                 cancelling = asyncio.create_task(self._cancel(task))
@@ -138,7 +138,7 @@ class A2A:
                 cancelling.add_done_callback(self._cancelling.discard)
             raise
 
-    async def _watched(self, task: str, shown: _Shown) -> bool:
+    async def _watch(self, task: str, progress: _TaskProgress) -> bool:
         """Show what the stream of a task brings until it ends or breaks; whether it brought more
         than the task as it is, which comes first."""
         events = 0
@@ -146,7 +146,7 @@ class A2A:
             stream = self._stream("SubscribeToTask", {"id": task})
             async with contextlib.aclosing(stream):
                 async for event in stream:
-                    await shown.event(event)
+                    await progress.event(event)
                     events += 1
         return events > 1
 
@@ -211,17 +211,17 @@ class A2A:
     async def _lines(
         self, url: str, method: str | None, params: _Object
     ) -> AsyncGenerator[bytes, None]:
-        given = self._surroundings
-        assert given is not None, "the server attaches it before it runs"
+        surroundings = self._surroundings
+        assert surroundings is not None, "the server attaches it before it runs"
         headers = {"A2A-Version": "1.0", "Content-Type": "application/json"}
-        if given.secret:
-            headers["Authorization"] = f"Bearer {given.secret}"
+        if surroundings.secret:
+            headers["Authorization"] = f"Bearer {surroundings.secret}"
         body = None
         if method is not None:
-            asked = {"jsonrpc": "2.0", "id": "1", "method": method, "params": params}
-            body = json.dumps(asked).encode()
+            rpc_call = {"jsonrpc": "2.0", "id": "1", "method": method, "params": params}
+            body = json.dumps(rpc_call).encode()
         verb = "GET" if body is None else "POST"
-        async with given.way_out.stream(verb, url, headers, body) as answer:
+        async with surroundings.way_out.stream(verb, url, headers, body) as answer:
             if answer.status != 200:
                 raise CallFailed(f"the agent at {url} answered with HTTP {answer.status}")
             async for line in answer.lines(BYTES_MAX):
@@ -252,7 +252,7 @@ def _result(answer: _Object) -> _Object:
     return result
 
 
-def _sent(answer: _Object) -> Json:
+def _receipt_of(answer: _Object) -> Json:
     """The message that is the answer, or the task that was made."""
     if "message" in answer:
         message = answer["message"]
@@ -263,7 +263,7 @@ def _sent(answer: _Object) -> Json:
     return {"task": update["taskId"], "context": update.get("contextId")}
 
 
-class _Shown:
+class _TaskProgress:
     """What was shown of a task: it may be seen whole first, or piece by piece."""
 
     def __init__(self) -> None:
@@ -284,7 +284,7 @@ class _Shown:
     async def task(self, task: _Object) -> None:
         """Show what was not seen of it yet."""
         for message in _since_asked(task):
-            await self._said(message)
+            await self._show_message(message)
         await self._status(task["status"])
         text = "".join(_text(artifact) for artifact in task.get("artifacts", ()))
         if text.startswith(self._text):
@@ -293,9 +293,9 @@ class _Shown:
 
     async def _status(self, status: _Object) -> None:
         if status["state"] in _WORKING and "message" in status:
-            await self._said(status["message"])
+            await self._show_message(status["message"])
 
-    async def _said(self, message: _Object) -> None:
+    async def _show_message(self, message: _Object) -> None:
         key, text = str(message.get("messageId")), _text(message)
         if text and key not in self._messages:
             self._messages.add(key)
@@ -310,13 +310,13 @@ def _since_asked(task: _Object) -> list[_Object]:
     return since
 
 
-def _ended(task: _Object) -> Json:
+def _end_of(task: _Object) -> Json:
     """How a task ended; its files are written. Raises `JobFailed` when it failed."""
-    state, said = task["status"]["state"], _text(task["status"].get("message", {}))
+    state, status_text = task["status"]["state"], _text(task["status"].get("message", {}))
     if state == _INPUT:
-        return {"text": "", "question": said or "Please go on."}
+        return {"text": "", "question": status_text or "Please go on."}
     if state != _COMPLETED:
-        raise JobFailed(said or f"The agent ended its task as {state}.")
+        raise JobFailed(status_text or f"The agent ended its task as {state}.")
     texts = []
     for artifact in task.get("artifacts", ()):
         texts.append(_text(artifact))
@@ -326,7 +326,7 @@ def _ended(task: _Object) -> Json:
                 current().write(safe_file_path(name), base64.b64decode(part["raw"]))
             elif "url" in part:
                 texts.append(f"{name}: {part['url']}")
-    return {"text": "\n\n".join(text for text in texts if text) or said, "question": None}
+    return {"text": "\n\n".join(text for text in texts if text) or status_text, "question": None}
 
 
 def _text(holder: _Object) -> str:

@@ -53,8 +53,8 @@ class Cmd:
     async def work(self, job: Job, name: str, args: Json) -> str:
         """Run one job."""
         files = await local_files(await job.files())
-        described = {**described_job(job), "files": files}
-        first = {"v": 1, "op": "job", "name": name, "args": args, "job": described}
+        description = {**described_job(job), "files": files}
+        first = {"v": 1, "op": "job", "name": name, "args": args, "job": description}
         return await self._talk(lambda program: _JobTalk(program, job), first)
 
     async def _talk(self, make_talk: Callable[[Program], _Talk], first: Operation) -> str:
@@ -153,11 +153,11 @@ class _Talk(ABC):
 
         async def run_step(_name: str, _args: Json) -> Json:
             key = str(op["id"])
-            said = self._steps[key] = asyncio.Queue()
+            replies = self._steps[key] = asyncio.Queue()
             try:
                 await self._program.say({"id": op["id"], "run": True, "key": step_key()})
                 while True:
-                    inner = await said.get()
+                    inner = await replies.get()
                     if inner["op"] == "done":
                         value: Json = inner.get("value")
                         return value

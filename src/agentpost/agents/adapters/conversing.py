@@ -84,7 +84,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class RunInput:
-    """What a run is given: ``prompt`` is what the user said, ``said`` what was said before when
+    """What a run is given: ``prompt`` is what the user said, ``history`` what was said before when
     there is no ``memory`` of it.
 
     ``at`` is when it was said (ISO 8601, UTC), ``zone`` the user's time zone when it is known, and
@@ -94,7 +94,7 @@ class RunInput:
 
     prompt: str
     memory: Json
-    said: Sequence[tuple[str, str]]
+    history: Sequence[tuple[str, str]]
     at: str = ""
     zone: str | None = None
     schema: dict[str, Any] | None = None
@@ -120,7 +120,7 @@ class Framework(Protocol):
     """Whether a run may begin inside its turn: its tools and its model calls can be told apart."""
     charge: Charge | None
 
-    async def run(self, asked: RunInput, recorder: Recorder) -> Outcome:
+    async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
         """Run the agent once, each call through the recorder."""
         ...
 
@@ -133,20 +133,20 @@ async def take_turn(framework: Framework, turn: Turn) -> None:
     for running in turn.running if turn.response_schema is None else ():
         if await turn.join(running.job_id):
             return
-    kept = _of(turn.state)
-    number = int(kept.get("turn", 0)) + 1
+    memory_state = _of(turn.state)
+    number = int(memory_state.get("turn", 0)) + 1
     newest = _newest([turn.state, *(work.state for work in turn.works)])
     asks = any(work.question for work in turn.works[:1])
-    is_hidden = asks and newest.get("of", 0) < kept.get("started", 0)
+    is_hidden = asks and newest.get("of", 0) < memory_state.get("started", 0)
     newest = {} if is_hidden else newest  # the job reads the newer one
     prompt = await turn.step(_prompt, turn.message.text, list(turn.message.files))
-    said = [] if newest else [[s.role, s.text] for s in turn.history if s.text]
-    before = kept.get("answers", {"of": None, "given": []})
+    history = [] if newest else [[s.role, s.text] for s in turn.history if s.text]
+    before = memory_state.get("answers", {"of": None, "given": []})
     answer: Json = turn.answer.value if turn.answer is not None else None
-    given = before["given"] if before["of"] == newest.get("of") else []
-    answers = _answers(turn, newest, given, prompt, answer)
+    earlier = before["given"] if before["of"] == newest.get("of") else []
+    answers = _answers(turn, newest, earlier, prompt, answer)
     replies = {"of": newest.get("of"), "given": answers}
-    state: dict[str, Json] = {**kept, "turn": number, "answers": replies}
+    state: dict[str, Json] = {**memory_state, "turn": number, "answers": replies}
     turn.state[_KEY] = state
     if _ask(turn, newest, answers):
         return
@@ -156,8 +156,8 @@ async def take_turn(framework: Framework, turn: Turn) -> None:
     if framework.at_once and framework.charge is None and not is_hidden:
         at, schema, has_files = turn.message.at, turn.response_schema, _has_files(turn)
         by_key = _by_key(answers)
-        asked = RunInput(prompt, memory, _pairs(said), at, zone, schema, by_key, has_files)
-        if await _run_here(framework, turn, asked, recorder, number):
+        run_input = RunInput(prompt, memory, _pairs(history), at, zone, schema, by_key, has_files)
+        if await _run_here(framework, turn, run_input, recorder, number):
             return
     turn.state[_KEY] = {**state, "started": number}
     started = await turn.start(
@@ -167,19 +167,19 @@ async def take_turn(framework: Framework, turn: Turn) -> None:
         kind=framework.kind,
         prompt=prompt,
         memory=memory,
-        said=said,
+        history=history,
         number=number,
-        recorded=recorder.recorded,
+        carried_results=recorder.recorded,
         **({"zone": zone} if zone else {}),
         **({"answers": answers} if answers else {}),
-        **({} if newest else {"answer": answer, "before": kept.get("started")}),
+        **({} if newest else {"answer": answer, "before": memory_state.get("started")}),
     )
     if started.state == "refused":
         turn.reply(f"This cannot be started now: {started.reason}.")
 
 
 async def _run_here(
-    framework: Framework, turn: Turn, asked: RunInput, recorder: Recorder, number: int
+    framework: Framework, turn: Turn, run_input: RunInput, recorder: Recorder, number: int
 ) -> bool:
     """Run the agent inside the turn; False when it needs a job."""
 
@@ -187,7 +187,7 @@ async def _run_here(
         turn.output(value)
 
     try:
-        outcome = await _run(framework, asked, recorder, give)
+        outcome = await _run(framework, run_input, recorder, give)
     except (NeedsJob, JobFailed):  # a job can say in its own words how it failed
         turn.delta("", reset=True)
         return False
@@ -200,7 +200,11 @@ async def _run_here(
 
 
 def _answers(
-    run: Turn | Job, record: Mapping[str, Any], given: list[Json], prompt: str, answer: Json
+    run: Turn | Job,
+    record: Mapping[str, Any],
+    earlier: list[Json],
+    prompt: str,
+    answer: Json,
 ) -> list[Json]:
     """The answers to the questions with which a run ended: those given before, and the message as
     the answer to the next question; each as key, text and value.
@@ -211,12 +215,12 @@ def _answers(
     the first was worked on: the server takes each choice that is made later for a typed answer.
     """
     questions = _questions(record)
-    if len(given) == len(questions):
+    if len(earlier) == len(questions):
         return []
-    next_one = questions[len(given)]
+    next_one = questions[len(earlier)]
     if answer is None and chosen(next_one.choices or (), run.message.text):
-        return given
-    return [*given, [next_one.key, prompt, prompt if answer is None else answer]]
+        return earlier
+    return [*earlier, [next_one.key, prompt, prompt if answer is None else answer]]
 
 
 def _questions(record: Mapping[str, Any]) -> list[Question]:
@@ -232,9 +236,9 @@ async def work_through(
     kind: str,
     prompt: str,
     memory: Json,
-    said: list[list[str]],
+    history: list[list[str]],
     number: int,
-    recorded: list[Json],
+    carried_results: list[Json],
     zone: str | None = None,
     answers: Sequence[Json] = (),
     answer: Json = None,
@@ -249,29 +253,29 @@ async def work_through(
     """
     framework: Framework = bound(kind)
     files = await job.files()
-    recorder = JobRecorder(job, files, recorded, framework.charge)
+    recorder = JobRecorder(job, files, carried_results, framework.charge)
     record = _newest([job.state]) if memory is None else {}
     if record:
         memory = record["memory"]
         was_used = record.get("seen", record["of"]) != before
-        given = record.get("given", [])
-        answers = [] if was_used else _answers(job, record, given, prompt, answer)
+        earlier = record.get("given", [])
+        answers = [] if was_used else _answers(job, record, earlier, prompt, answer)
         job.state[_KEY] = {**record, "given": answers, "seen": number}
         if _ask(job, record, answers):
             return ""
     texts: list[str] = []
     at, schema, by_key = job.message.at, job.response_schema, _by_key(answers)
-    asked = RunInput(prompt, memory, _pairs(said), at, zone, schema, by_key, bool(files))
+    run_input = RunInput(prompt, memory, _pairs(history), at, zone, schema, by_key, bool(files))
     while True:
-        outcome = await _run(framework, asked, recorder, job.output)
+        outcome = await _run(framework, run_input, recorder, job.output)
         texts.append(outcome.text)
-        joined = [] if outcome.questions else await job.inbox()
-        if not joined:
+        additions = [] if outcome.questions else await job.inbox()
+        if not additions:
             break
-        text = "\n\n".join(s.text for s in joined)
-        asked = _after(asked, text, outcome, at=joined[-1].at)
-        if any(said.files for said in joined):
-            asked = replace(asked, has_files=True)
+        text = "\n\n".join(s.text for s in additions)
+        run_input = _after(run_input, text, outcome, at=additions[-1].at)
+        if any(addition.files for addition in additions):
+            run_input = replace(run_input, has_files=True)
     record = _record(number, outcome)
     job.state[_KEY] = record
     _ask(job, record)
@@ -286,19 +290,19 @@ def _record(number: int, outcome: Outcome) -> dict[str, Any]:
 
 async def _run(
     framework: Framework,
-    asked: RunInput,
+    run_input: RunInput,
     recorder: Recorder,
     give: Callable[[Json], Awaitable[None]],
 ) -> Outcome:
     """One run, and a second one when its output does not fit: that one is given what is wrong."""
-    outcome = await framework.run(asked, recorder)
+    outcome = await framework.run(run_input, recorder)
     await recorder.flush()
-    if asked.schema is None or outcome.questions:
+    if run_input.schema is None or outcome.questions:
         return outcome
     try:
         await give(_value(outcome))
     except OutputInvalid as invalid:
-        again = _after(asked, _REPAIR.format(invalid), outcome, at=asked.at)
+        again = _after(run_input, _REPAIR.format(invalid), outcome, at=run_input.at)
         outcome = await framework.run(again, recorder)
         await recorder.flush()
         if not outcome.questions:
@@ -310,9 +314,9 @@ def _has_files(turn: Turn) -> bool:
     return bool(turn.message.files) or any(work.files for work in turn.works)
 
 
-def _after(asked: RunInput, text: str, outcome: Outcome, *, at: str) -> RunInput:
+def _after(run_input: RunInput, text: str, outcome: Outcome, *, at: str) -> RunInput:
     """The input of the run after that one."""
-    return replace(asked, prompt=text, memory=outcome.memory, said=[], at=at, answers={})
+    return replace(run_input, prompt=text, memory=outcome.memory, history=[], at=at, answers={})
 
 
 def _value(outcome: Outcome) -> Json:
@@ -364,8 +368,8 @@ def written_call(tool: str, args: Mapping[str, Any]) -> str:
     return f"{tool}({', '.join(f'{name}={value!r}' for name, value in args.items())})"
 
 
-def _pairs(said: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-    return [(role, text) for role, text in said]
+def _pairs(history: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+    return [(role, text) for role, text in history]
 
 
 def zone_of(metadata: Mapping[str, str]) -> str | None:
@@ -378,8 +382,8 @@ def zone_of(metadata: Mapping[str, str]) -> str | None:
 
 
 def _of(state: dict[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = state.get(_KEY, {})
-    return kept
+    memory: dict[str, Any] = state.get(_KEY, {})
+    return memory
 
 
 def _newest(states: Sequence[dict[str, Any]]) -> dict[str, Any]:

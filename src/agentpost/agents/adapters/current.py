@@ -66,26 +66,26 @@ class ToolRun:
                 "write larger files from a job of your own (docs/agents.md)"
             )
 
-    def written(self) -> list[Json]:
+    def recorded_files(self) -> list[Json]:
         """The files as they are recorded."""
         return [[path, base64.b64encode(data).decode()] for path, data in self._written]
 
 
 def current() -> ToolRun:
     """The job that runs this tool or node; raises `RuntimeError` outside of one."""
-    found = _current.get()
-    if found is None:
+    run = _current.get()
+    if run is None:
         raise RuntimeError("current() is only there in a tool or node that agentpost runs")
-    return found
+    return run
 
 
 def current_job() -> Job:
     """The job itself, in a tool whose calls on it are recorded each for itself; raises
     `RuntimeError` elsewhere."""
-    found = _job.get()
-    if found is None:
+    job = _job.get()
+    if job is None:
         raise RuntimeError("this tool has to be run with its job")
-    return found
+    return job
 
 
 def enter_job(job: Job) -> None:

@@ -15,14 +15,14 @@ TEXT_CHARACTERS_MAX: Final = 20_000
 
 async def described_turn(turn: Turn, *, texts: bool = False) -> dict[str, Json]:
     """Everything a turn shows; the message's files have local paths, or their ``texts``."""
-    attached = turn.message.files
-    files = await _texts(attached) if texts else await local_files(attached)
+    attachments = turn.message.files
+    files = await _texts(attachments) if texts else await local_files(attachments)
     return {
-        "message": {**_said(turn.message), "files": files},
+        "message": {**_describe_entry(turn.message), "files": files},
         "metadata": dict(turn.metadata),
         "conversation": turn.conversation,
         "account": turn.account,
-        "history": [_said(said) for said in turn.history],
+        "history": [_describe_entry(entry) for entry in turn.history],
         "running": [
             {"job_id": r.job_id, "work_id": r.work_id, "title": r.title, "step": r.step}
             for r in turn.running
@@ -42,7 +42,7 @@ def described_job(job: Job) -> dict[str, Json]:
         "id": job.id,
         "work_id": job.work_id,
         "title": job.title,
-        "message": _said(job.message),
+        "message": _describe_entry(job.message),
         "state": job.state,
         "response_schema": job.response_schema,
     }
@@ -76,10 +76,10 @@ async def _text(file: File) -> str | None:
         return None
 
 
-def _said(said: Said) -> dict[str, Json]:
-    files: list[Json] = [described_file(file) for file in said.files]
-    made: dict[str, Json] = {"role": said.role, "text": said.text, "files": files}
-    return {**made, "at": said.at, "message_id": said.message_id}
+def _describe_entry(entry: Said) -> dict[str, Json]:
+    files: list[Json] = [described_file(file) for file in entry.files]
+    description: dict[str, Json] = {"role": entry.role, "text": entry.text, "files": files}
+    return {**description, "at": entry.at, "message_id": entry.message_id}
 
 
 def _work(work: WorkRef) -> dict[str, Any]:

@@ -21,17 +21,17 @@ _KNOWN: Final = {
 it. A package called agents may be anybody's."""
 
 
-def adapter_of(found: object) -> tuple[str, str] | None:
+def adapter_of(candidate: object) -> tuple[str, str] | None:
     """Module and class of the adapter for an object; None when it is of no known framework."""
-    for kind in type(found).__mro__:
+    for kind in type(candidate).__mro__:
         for place in (kind.__module__, kind.__module__.partition(".")[0]):
             if (place, kind.__name__) in _KNOWN:
                 return _KNOWN[place, kind.__name__]
     return None
 
 
-def adapted(
-    adapter: tuple[str, str], found: object, charge: Charge | None
+def adapt(
+    adapter: tuple[str, str], framework_object: object, charge: Charge | None
 ) -> Callable[[Turn], Awaitable[None]]:
     """The agent function for a framework's object, whose jobs are run by this process too.
 
@@ -40,6 +40,6 @@ def adapted(
     """
     module, name = adapter
     make = cast("Any", getattr(importlib.import_module(module), name))
-    framework = make(found, charge)
+    framework = make(framework_object, charge)
     bind(framework.kind, framework)
     return partial(conversing.take_turn, framework)

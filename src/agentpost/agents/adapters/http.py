@@ -55,18 +55,22 @@ class Http:
 
     async def run(self, turn: Turn) -> None:
         """The agent function."""
-        asked: Operation = {"v": 1, "op": "turn", "turn": await described_turn(turn, texts=True)}
+        operation: Operation = {
+            "v": 1,
+            "op": "turn",
+            "turn": await described_turn(turn, texts=True),
+        }
         data: Json = None
         results: list[Json] = []
         for _ in range(TURN_REQUESTS_MAX):
-            body = _body(asked, data, results, [])
+            body = _body(operation, data, results, [])
 
             async def post(_name: str, body: bytes = body) -> Json:
                 async with asyncio.timeout(TURN_SECONDS):
                     return await self._post(body, _TurnLive(turn))
 
             results, again = [], None
-            for op in _said(await turn.step(post, self._url)):
+            for op in _ops_of(await turn.step(post, self._url)):
                 if op["op"] == "again":
                     again = op
                 elif (result := await _turn_call(turn, op)) is not None:
@@ -79,20 +83,20 @@ class Http:
     async def work(self, job: Job, name: str, args: Json) -> str:
         """Run one job."""
         files: list[Json] = [described_file(file) for file in await job.files()]
-        asked: Operation = {"v": 1, "op": "job", "name": name, "args": args}
+        operation: Operation = {"v": 1, "op": "job", "name": name, "args": args}
         data: Json = None
         results: list[Json] = []
         wait = 0.0
         while True:
             inbox = [{"text": s.text, "at": s.at} for s in await job.inbox(wait)]
-            described = {**described_job(job), "files": files}
-            body = _body({**asked, "job": described}, data, results, inbox)
+            description = {**described_job(job), "files": files}
+            body = _body({**operation, "job": description}, data, results, inbox)
 
             async def post(_name: str, body: bytes = body) -> Json:
                 job.delta("", reset=True)
                 return await self._post(body, _JobLive(job))
 
-            ops = _said(await job.step(post, name, timeout=JOB_SECONDS, retries=RETRIES))
+            ops = _ops_of(await job.step(post, name, timeout=JOB_SECONDS, retries=RETRIES))
             results, again = [], None
             for op in ops:
                 if op["op"] == "end":
@@ -110,12 +114,12 @@ class Http:
     async def _post(self, body: bytes, live: _Live) -> Json:
         """Send it and read the answer: what is for this moment is done now, the rest is given
         back, to be recorded."""
-        given = self._surroundings
-        assert given is not None, "the server attaches it before it runs"
+        surroundings = self._surroundings
+        assert surroundings is not None, "the server attaches it before it runs"
         at = SystemClock().now() // SECOND
-        headers = signed_headers([given.secret], step_key(), at, body)
-        kept: list[Json] = []
-        async with given.way_out.stream("POST", self._url, headers, body) as answer:
+        headers = signed_headers([surroundings.secret], step_key(), at, body)
+        ops: list[Json] = []
+        async with surroundings.way_out.stream("POST", self._url, headers, body) as answer:
             if answer.status in (408, 429) or answer.status >= 500:
                 raise ServiceFailed(f"the agent's service answered with HTTP {answer.status}")
             if answer.status != 200:
@@ -123,8 +127,8 @@ class Http:
             async for line in answer.lines(ANSWER_BYTES_MAX):
                 if not line.strip() or await live(op := read(line, ServiceFailed)):
                     continue
-                kept.append(op)
-        return {"ops": kept}
+                ops.append(op)
+        return {"ops": ops}
 
 
 def agent_of(rest: str) -> Http:
@@ -212,8 +216,8 @@ async def _job_call(job: Job, op: Operation) -> Json:
             _replace(job.state, op["value"])
         case "write":
             cost, label = op.get("cost", 0), op.get("label")
-            written = await job.write(op["path"], contents(op), cost=cost, label=label)
-            return described_file(written)
+            file = await job.write(op["path"], contents(op), cost=cost, label=label)
+            return described_file(file)
         case _:
             raise ServiceFailed(f"a job has no operation {op['op']!r}")
     return None
@@ -224,13 +228,13 @@ def _replace(state: dict[str, Json], value: dict[str, Json]) -> None:
     state.update(value)
 
 
-def _body(asked: Operation, data: Json, results: list[Json], inbox: list[Operation]) -> bytes:
-    whole = {**asked, "data": data, "results": results, "inbox": inbox}
+def _body(operation: Operation, data: Json, results: list[Json], inbox: list[Operation]) -> bytes:
+    whole = {**operation, "data": data, "results": results, "inbox": inbox}
     return json.dumps(whole, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _said(recorded: Operation) -> list[Operation]:
-    if "refused" in recorded:
-        raise ServiceFailed(f"the agent's service answered with HTTP {recorded['refused']}")
-    ops: list[Operation] = recorded["ops"]
+def _ops_of(answer: Operation) -> list[Operation]:
+    if "refused" in answer:
+        raise ServiceFailed(f"the agent's service answered with HTTP {answer['refused']}")
+    ops: list[Operation] = answer["ops"]
     return ops

@@ -56,51 +56,52 @@ class LangGraph:
         self._limit = int((graph.config or {}).get("recursion_limit", SUPERSTEPS_MAX))
         self._key = _input_key(graph)
 
-    async def run(self, given: RunInput, recorder: Recorder) -> Outcome:
+    async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
         """See `Framework.run`."""
-        kept = cast("dict[str, Any] | None", given.memory)
-        state = None if kept is None else kept["state"]
-        first: Any = self._input(given, kept)
+        memory_in = cast("dict[str, Any] | None", run_input.memory)
+        state = None if memory_in is None else memory_in["state"]
+        first: Any = self._input(run_input, memory_in)
         for number in range(self._limit):
-            entered = first if number == 0 else None
+            graph_input = first if number == 0 else None
             await recorder.flush()
 
-            async def superstep(state: Json = state, entered: Any = entered) -> Json:
-                has_output = given.schema is not None
-                attempt = partial(self._superstep, state, entered, recorder, has_output)
+            async def superstep(state: Json = state, graph_input: Any = graph_input) -> Json:
+                has_output = run_input.schema is not None
+                attempt = partial(self._superstep, state, graph_input, recorder, has_output)
                 return await whole(attempt, recorder.drop_shown)
 
-            done = cast("dict[str, Any]", await recorder.tool("superstep", number, superstep))
-            state = done["state"]
-            if done["ended"]:
-                memory: Json = {"state": state, "pending": [q["key"] for q in done["questions"]]}
-                questions = [Question(**each) for each in done["questions"]]
-                return Outcome(done["text"], memory, questions, done.get("output", NO_OUTPUT))
+            step = cast("dict[str, Any]", await recorder.tool("superstep", number, superstep))
+            state = step["state"]
+            if step["ended"]:
+                memory: Json = {"state": state, "pending": [q["key"] for q in step["questions"]]}
+                questions = [Question(**each) for each in step["questions"]]
+                return Outcome(step["text"], memory, questions, step.get("output", NO_OUTPUT))
         raise GraphRecursionError(f"the graph has not ended after {self._limit} supersteps")
 
-    def _input(self, given: RunInput, kept: dict[str, Any] | None) -> Any:
-        if kept and kept["pending"]:
-            answers = {key: given.answer_to(key).value for key in kept["pending"]}
+    def _input(self, run_input: RunInput, memory: dict[str, Any] | None) -> Any:
+        if memory and memory["pending"]:
+            answers = {key: run_input.answer_to(key).value for key in memory["pending"]}
             return Command(resume=answers)
         if self._key != _MESSAGES:
-            return {self._key: given.prompt}
+            return {self._key: run_input.prompt}
         before: list[AnyMessage] = [
-            HumanMessage(text) if role == "user" else AIMessage(text) for role, text in given.said
+            HumanMessage(text) if role == "user" else AIMessage(text)
+            for role, text in run_input.history
         ]
-        return {_MESSAGES: [*before, HumanMessage(given.prompt)]}
+        return {_MESSAGES: [*before, HumanMessage(run_input.prompt)]}
 
     async def _superstep(
-        self, state: Json, entered: Any, recorder: Recorder, has_output: bool
+        self, state: Json, graph_input: Any, recorder: Recorder, has_output: bool
     ) -> Json | None:
         """What a superstep has made. None when its only node's answer of a model broke off, so that
         it has to run again; raises `JobFailed` when other nodes would run again with it."""
         saver = _saver(state)
         graph = self._graph.copy({"checkpointer": saver})
         config: Any = {"configurable": {"thread_id": _THREAD}}
-        shown: dict[str | None, ThinkingFilter] = {}
+        filters: dict[str | None, ThinkingFilter] = {}
         broken_off, nodes = False, 0
         events = graph.astream(
-            entered,
+            graph_input,
             config,
             stream_mode=["messages", "updates", "custom"],
             interrupt_after="*",
@@ -108,7 +109,7 @@ class LangGraph:
         )
         async for mode, event in events:
             if mode == "messages":
-                _show(event[0], recorder, shown)
+                _show(event[0], recorder, filters)
             elif mode == "custom" and isinstance(event, str):
                 await current().progress(event)
             elif mode == "updates":
@@ -121,14 +122,14 @@ class LangGraph:
         if broken_off:
             raise JobFailed("The model's answer broke off. Please try again later.")
         snapshot = await graph.aget_state(config)
-        ended = bool(snapshot.interrupts) or not snapshot.next
+        is_over = bool(snapshot.interrupts) or not snapshot.next
         text, output = "", None
-        if ended and not snapshot.interrupts:
+        if is_over and not snapshot.interrupts:
             text = _text(graph, snapshot.values)
             output = _output(snapshot.values) if has_output else None
         return {
             "state": _plain(saver, bool(snapshot.interrupts)),
-            "ended": ended,
+            "ended": is_over,
             "text": text,
             "questions": [asdict(_question(each)) for each in snapshot.interrupts],
             **({} if output is None else {"output": output}),
@@ -165,25 +166,25 @@ def _text(graph: Pregel[Any, Any, Any, Any], values: Any) -> str:
     channels = graph.output_channels
     fields = [channels] if isinstance(channels, str) else list(channels)
     name = "output" if "output" in fields else fields[0] if len(fields) == 1 else None
-    found = values if name is None else values.get(name)
-    return _as_text(found)
+    value = values if name is None else values.get(name)
+    return _as_text(value)
 
 
 def _is_cut_short(message: Any) -> bool:
     """Whether the model reached its limit, in the words of OpenAI, Anthropic or Google."""
-    ended = getattr(message, "response_metadata", {})
-    details = ended.get("incomplete_details") or {}
-    reasons = (ended.get("finish_reason"), ended.get("stop_reason"), details.get("reason"))
+    metadata = getattr(message, "response_metadata", {})
+    details = metadata.get("incomplete_details") or {}
+    reasons = (metadata.get("finish_reason"), metadata.get("stop_reason"), details.get("reason"))
     return any(reason in _LIMIT_REASONS for reason in reasons)
 
 
 def _is_broken_off(message: Any) -> bool:
     """Whether a provider whose answers always end with a reason has given none: LangChain takes
     such an answer for a complete one."""
-    ended = getattr(message, "response_metadata", {})
-    if ended.get("model_provider") not in ("openai", "anthropic"):
+    metadata = getattr(message, "response_metadata", {})
+    if metadata.get("model_provider") not in ("openai", "anthropic"):
         return False
-    return not any(ended.get(name) for name in ("finish_reason", "stop_reason", "status"))
+    return not any(metadata.get(name) for name in ("finish_reason", "stop_reason", "status"))
 
 
 def _question(interrupt: Interrupt) -> Question:
@@ -202,17 +203,17 @@ def _as_text(value: Any) -> str:
 def _output(values: Any) -> Json:
     """The value that the graph has made, by the name that LangChain's agents give it or by ours."""
     for name in (_STRUCTURED, "output"):
-        found = values.get(name) if isinstance(values, dict) else None
-        if found is not None and not isinstance(found, str):
-            return cast("Json", to_jsonable_python(found, fallback=str))
+        output = values.get(name) if isinstance(values, dict) else None
+        if output is not None and not isinstance(output, str):
+            return cast("Json", to_jsonable_python(output, fallback=str))
     return None
 
 
-def _show(message: Any, recorder: Recorder, shown: dict[str | None, ThinkingFilter]) -> None:
+def _show(message: Any, recorder: Recorder, filters: dict[str | None, ThinkingFilter]) -> None:
     """Show a piece of a model's text. The whole message comes again behind its pieces."""
     piece = type(message).__name__ == "AIMessageChunk"
-    if piece or (isinstance(message, AIMessage) and message.id not in shown):
-        text = shown.setdefault(message.id, ThinkingFilter()).feed(str(message.text))
+    if piece or (isinstance(message, AIMessage) and message.id not in filters):
+        text = filters.setdefault(message.id, ThinkingFilter()).feed(str(message.text))
         if text:
             recorder.delta(text)
 
@@ -220,8 +221,8 @@ def _show(message: Any, recorder: Recorder, shown: dict[str | None, ThinkingFilt
 def _messages(event: Any) -> Iterator[Any]:
     """The messages that nodes have added."""
     for update in event.values():
-        added = update.get(_MESSAGES, ()) if isinstance(update, dict) else ()
-        yield from added if isinstance(added, list | tuple) else (added,)
+        messages = update.get(_MESSAGES, ()) if isinstance(update, dict) else ()
+        yield from messages if isinstance(messages, list | tuple) else (messages,)
 
 
 async def _charge(event: Any, charge: Charge) -> None:
@@ -238,43 +239,43 @@ def _saver(state: Json) -> InMemorySaver:
     """The graph's checkpoints, as they were."""
     saver = InMemorySaver()
     for namespace, key, checkpoint, metadata, parent in cast("Any", state or {}).get("kept", ()):
-        saver.storage[_THREAD][namespace][key] = (_packed(checkpoint), _packed(metadata), parent)
+        saver.storage[_THREAD][namespace][key] = (_pack(checkpoint), _pack(metadata), parent)
     for key, task, index, channel, value, path in cast("Any", state or {}).get("writes", ()):
         place = (_THREAD, str(key[0]), str(key[1]))
-        saver.writes[place][task, index] = (task, channel, _packed(value), path)
+        saver.writes[place][task, index] = (task, channel, _pack(value), path)
     for namespace, channel, version, value in cast("Any", state or {}).get("blobs", ()):
-        saver.blobs[_THREAD, namespace, channel, version] = _packed(value)
+        saver.blobs[_THREAD, namespace, channel, version] = _pack(value)
     return saver
 
 
 def _plain(saver: InMemorySaver, interrupted: bool) -> Json:
     """The last checkpoint, with the values it has; those of subgraphs only while they wait."""
-    kept: list[Any] = []
+    checkpoints: list[Any] = []
     versions: dict[str, dict[str, Any]] = {}
     last: dict[str, str] = {}
-    for namespace, found in saver.storage[_THREAD].items():
-        if found and (interrupted or not namespace):
-            key = last[namespace] = max(found)
-            checkpoint, metadata, parent = found[key]
+    for namespace, by_key in saver.storage[_THREAD].items():
+        if by_key and (interrupted or not namespace):
+            key = last[namespace] = max(by_key)
+            checkpoint, metadata, parent = by_key[key]
             versions[namespace] = saver.serde.loads_typed(checkpoint)["channel_versions"]
-            kept.append([namespace, key, _unpacked(checkpoint), _unpacked(metadata), parent])
+            checkpoints.append([namespace, key, _unpack(checkpoint), _unpack(metadata), parent])
     writes: list[Json] = [
-        [[namespace, key], task, index, channel, _unpacked(value), path]
-        for (_, namespace, key), written in saver.writes.items()
+        [[namespace, key], task, index, channel, _unpack(value), path]
+        for (_, namespace, key), task_writes in saver.writes.items()
         if last.get(namespace) == key
-        for (task, index), (_, channel, value, path) in written.items()
+        for (task, index), (_, channel, value, path) in task_writes.items()
     ]
     blobs: list[Json] = [
-        [namespace, channel, version, _unpacked(value)]
+        [namespace, channel, version, _unpack(value)]
         for (_, namespace, channel, version), value in saver.blobs.items()
         if versions.get(namespace, {}).get(channel) == version
     ]
-    return {"kept": kept, "writes": writes, "blobs": blobs}
+    return {"kept": checkpoints, "writes": writes, "blobs": blobs}
 
 
-def _packed(plain: list[str]) -> tuple[str, bytes]:
+def _pack(plain: list[str]) -> tuple[str, bytes]:
     return plain[0], base64.b64decode(plain[1])
 
 
-def _unpacked(value: tuple[str, bytes]) -> Json:
+def _unpack(value: tuple[str, bytes]) -> Json:
     return [value[0], base64.b64encode(value[1]).decode()]

@@ -85,31 +85,31 @@ class OpenAIAgents:
         self._agent = agent
         self.charge = charge
 
-    async def run(self, given: RunInput, recorder: Recorder) -> Outcome:
+    async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
         """See `Framework.run`."""
-        copies = _Copies(recorder, given.schema)
+        copies = _Copies(recorder, run_input.schema)
         agent = copies.of(self._agent)
-        kept = cast("dict[str, Any] | None", given.memory)
-        entered: Any
-        if kept and kept["waiting"] is not None:
-            entered = await _answered(agent, kept["waiting"], given)
+        earlier = cast("dict[str, Any] | None", run_input.memory)
+        agent_input: Any
+        if earlier and earlier["waiting"] is not None:
+            agent_input = await _answer_calls(agent, earlier["waiting"], run_input)
         else:
-            before = kept["items"] if kept else _items(given)
-            entered = [*before, {"role": "user", "content": given.prompt}]
+            before = earlier["items"] if earlier else _items(run_input)
+            agent_input = [*before, {"role": "user", "content": run_input.prompt}]
         try:
-            done = await Runner.run(agent, entered)
+            result = await Runner.run(agent, agent_input)
         except Exception as error:
             raise _raised_by_tool(error) from None
-        if done.interruptions:
-            questions = [_question(item) for item in done.interruptions]
-            waiting: Json = to_jsonable_python(done.to_state().to_json())
+        if result.interruptions:
+            questions = [_question(item) for item in result.interruptions]
+            waiting: Json = to_jsonable_python(result.to_state().to_json())
             memory: Json = {"items": [], "waiting": waiting}
             return Outcome("", memory, questions)
-        items: Json = _bounded(to_jsonable_python(done.to_input_list()))
-        output = done.final_output
+        items: Json = _trim(to_jsonable_python(result.to_input_list()))
+        output = result.final_output
         memory = {"items": items, "waiting": None}
         if isinstance(output, str):
-            is_cut_short = copies.is_cut_short and given.schema is None
+            is_cut_short = copies.is_cut_short and run_input.schema is None
             return Outcome(cut_short(output) if is_cut_short else output, memory)
         value = cast("Json", to_jsonable_python(output, fallback=str))
         return Outcome(to_json(output, indent=2).decode(), memory, output=value)
@@ -143,10 +143,10 @@ class _Copies:
                 self._tool(tool) if isinstance(tool, FunctionTool) else tool for tool in agent.tools
             ]
             model = _RecordedModel(agent.model, self._recorder, self)
-            made = self._made[id(agent)] = agent.clone(model=model, tools=tools, handoffs=[])
+            clone = self._made[id(agent)] = agent.clone(model=model, tools=tools, handoffs=[])
             if self._schema is not None and agent.output_type in (None, str):
-                made.output_type = _Wanted(self._schema)
-            made.handoffs = [self._handoff(each) for each in agent.handoffs]
+                clone.output_type = _CallerSchema(self._schema)
+            clone.handoffs = [self._handoff(each) for each in agent.handoffs]
         return self._made[id(agent)]
 
     def _handoff(self, each: Any) -> Any:
@@ -154,26 +154,26 @@ class _Copies:
             return self.of(each)
         original = each.on_invoke_handoff
 
-        async def hand_over(context: Any, given: str) -> Any:
-            return self.of(await original(context, given))
+        async def hand_over(context: Any, arguments: str) -> Any:
+            return self.of(await original(context, arguments))
 
         return replace(each, on_invoke_handoff=hand_over)
 
     def _tool(self, tool: FunctionTool) -> FunctionTool:
-        made = copy.copy(tool)
+        recorded_tool = copy.copy(tool)
 
-        async def invoke(context: ToolContext[Any], given: str) -> Any:
+        async def invoke(context: ToolContext[Any], arguments: str) -> Any:
             async def body() -> Json:
-                done = await tool.on_invoke_tool(context, given)
-                return cast("Json", to_jsonable_python(done, fallback=str))
+                result = await tool.on_invoke_tool(context, arguments)
+                return cast("Json", to_jsonable_python(result, fallback=str))
 
-            return await self._recorder.tool(tool.name, given, body)
+            return await self._recorder.tool(tool.name, arguments, body)
 
-        made.on_invoke_tool = invoke
-        return made
+        recorded_tool.on_invoke_tool = invoke
+        return recorded_tool
 
 
-class _Wanted(AgentOutputSchemaBase):
+class _CallerSchema(AgentOutputSchemaBase):
     """The output that the caller wants, asked for as the schema it gave."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
@@ -202,8 +202,8 @@ class _Wanted(AgentOutputSchemaBase):
 class _RecordedModel(Model):
     """A model whose answers are recorded, and shown while they are written."""
 
-    def __init__(self, wrapped: str | Model | None, recorder: Recorder, copies: _Copies) -> None:
-        self._given = wrapped
+    def __init__(self, model: str | Model | None, recorder: Recorder, copies: _Copies) -> None:
+        self._given = model
         self._copies = copies
         self._recorder = recorder
 
@@ -212,12 +212,12 @@ class _RecordedModel(Model):
 
         async def body() -> tuple[Json, recording.Usage]:
             attempt = partial(self._answer, *args, **kwargs)
-            made, is_cut_short = await whole(attempt, self._recorder.drop_shown)
+            response, is_cut_short = await whole(attempt, self._recorder.drop_shown)
             plain: dict[str, Any] = {
-                "output": _OUTPUT.dump_python(made.output, mode="json", exclude_unset=True),
-                "id": made.response_id,
-                "input_tokens": made.usage.input_tokens,
-                "output_tokens": made.usage.output_tokens,
+                "output": _OUTPUT.dump_python(response.output, mode="json", exclude_unset=True),
+                "id": response.response_id,
+                "input_tokens": response.usage.input_tokens,
+                "output_tokens": response.usage.output_tokens,
                 "is_cut_short": is_cut_short,
             }
             calls = [item for item in plain["output"] if item["type"] == "function_call"]
@@ -248,7 +248,7 @@ class _RecordedModel(Model):
         reasons: list[str | None] = []
         if isinstance(model, OpenAIChatCompletionsModel):
             model = _with_reasons(model, reasons)
-        done: Response | None = None
+        response: Response | None = None
         is_cut_short = False
         thinking = ThinkingFilter()
         try:
@@ -258,7 +258,7 @@ class _RecordedModel(Model):
                     if text:
                         self._recorder.delta(text)
                 elif isinstance(event, ResponseCompletedEvent | ResponseIncompleteEvent):
-                    done = event.response
+                    response = event.response
                     is_cut_short = isinstance(event, ResponseIncompleteEvent)
         except ModelBehaviorError as error:
             if "length" in reasons:
@@ -266,15 +266,15 @@ class _RecordedModel(Model):
             if reasons != [None]:
                 raise
             return None  # it broke off
-        if done is None or reasons == [None]:
+        if response is None or reasons == [None]:
             return None
         is_cut_short = is_cut_short or reasons == ["length"]
-        for text_part in _texts(done):
+        for text_part in _texts(response):
             text_part.text = without_thinking(text_part.text, is_cut_short=is_cut_short)
-        used = done.usage
+        used = response.usage
         tokens = (used.input_tokens, used.output_tokens) if used else (0, 0)
         usage = Usage(requests=1, input_tokens=tokens[0], output_tokens=tokens[1])
-        answer = ModelResponse(output=done.output, usage=usage, response_id=done.id)
+        answer = ModelResponse(output=response.output, usage=usage, response_id=response.id)
         return answer, is_cut_short
 
     def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
@@ -290,14 +290,14 @@ def _with_reasons(
 
     async def fetch_response(*args: Any, **kwargs: Any) -> Any:
         response, stream = cast("Any", await fetch(*args, **kwargs))
-        return response, _Heard(stream, reasons)
+        return response, _FinishReasonStream(stream, reasons)
 
-    heard = copy.copy(model)
-    heard._fetch_response = fetch_response  # type: ignore[method-assign]
-    return heard
+    listening_model = copy.copy(model)
+    listening_model._fetch_response = fetch_response  # type: ignore[method-assign]
+    return listening_model
 
 
-class _Heard:
+class _FinishReasonStream:
     """A stream of chunks, the reason of whose end is written down."""
 
     def __init__(self, stream: Any, reasons: list[str | None]) -> None:
@@ -326,14 +326,14 @@ def _texts(response: Response) -> Iterator[ResponseOutputText]:
 
 
 # --- what is remembered ---------------------------------------------------------------------------
-def _items(given: RunInput) -> list[Any]:
+def _items(run_input: RunInput) -> list[Any]:
     return [
         {"role": "user" if role == "user" else "assistant", "content": text}
-        for role, text in given.said
+        for role, text in run_input.history
     ]
 
 
-def _bounded(items: list[Any]) -> list[Any]:
+def _trim(items: list[Any]) -> list[Any]:
     """The items, without the oldest questions and what followed them when they are too long."""
     starts = [n for n, item in enumerate(items) if item.get("role") == "user"]
     while len(starts) > 1 and len(to_json(items)) > MEMORY_BYTES_MAX:
@@ -351,15 +351,15 @@ def _question(item: Any) -> Question:
     return question(item.call_id, str(args.get("question") or ""), args.get("choices") or None)
 
 
-async def _answered(agent: Agent[Any], waiting: Any, given: RunInput) -> RunState[Any]:
+async def _answer_calls(agent: Agent[Any], waiting: Any, run_input: RunInput) -> RunState[Any]:
     """The run as it was, with the user's answer to each call that waits for one."""
     state = await RunState.from_json(agent, waiting)
     for item in state.get_interruptions():
         key = str(item.call_id)
-        answer = given.answer_to(key)
+        answer = run_input.answer_to(key)
         if item.name == ask_user.name:
             state.reject(item, rejection_message=str(answer.value))
-        elif given.approves(key):
+        elif run_input.approves(key):
             state.approve(item)
         else:
             state.reject(item, rejection_message=answer.text)

@@ -76,7 +76,7 @@ class Program:
                 return line
         return None
 
-    async def stirred(self) -> None:
+    async def wait_for_output(self) -> None:
         """Wait until it says anything, or has ended."""
         assert self._process.stdout is not None
         await self._process.stdout.read(1)

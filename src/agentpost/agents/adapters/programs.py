@@ -63,7 +63,7 @@ class Programs:
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._surroundings.program_idle_seconds):
-                    await program.stirred()
+                    await program.wait_for_output()
             if self._idle.pop(program, None) is not None:
                 await program.leave()
                 program.kill()

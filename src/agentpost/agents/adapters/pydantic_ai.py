@@ -126,58 +126,61 @@ class PydanticAI:
         self._options = options or partial(_options, agent)
         self.charge = charge
 
-    async def run(self, asked: RunInput, recorder: Recorder) -> Outcome:
+    async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
         """See `Framework.run`."""
-        kept = cast("dict[str, Any] | None", asked.memory)
-        history = _history(asked, kept)
-        results = _results(kept["pending"], asked) if kept else None
+        memory_in = cast("dict[str, Any] | None", run_input.memory)
+        history = _history(run_input, memory_in)
+        results = _results(memory_in["pending"], run_input) if memory_in else None
         within = current_recorder.set(recorder)
         try:
-            done = await self._agent.run(
-                None if results else asked.prompt,
+            result = await self._agent.run(
+                None if results else run_input.prompt,
                 message_history=history,
                 deferred_tool_results=results,
-                capabilities=[_Recorded(recorder=recorder, patience=self._patience)],
-                **self._options(asked),
+                capabilities=[_StepRecording(recorder=recorder, patience=self._patience)],
+                **self._options(run_input),
             )
         except OutputTokenLimitExceeded as error:
             raise JobFailed(NOTHING_SAID) from error
         finally:
             current_recorder.reset(within)
         text, output = "", NO_OUTPUT
-        if isinstance(done.output, DeferredToolRequests):
-            pending = {call.tool_call_id: "approval" for call in done.output.approvals}
-            pending |= {call.tool_call_id: "result" for call in done.output.calls}
-            memory = _memory(done.all_messages(), pending)
-            return Outcome("", memory, _questions(done.output, done.all_messages()))
-        if asked.schema is not None and not isinstance(done.output, str):
-            text = _last_text(done.all_messages())
-            output = cast("Json", to_jsonable_python(done.output, fallback=str))
+        if isinstance(result.output, DeferredToolRequests):
+            pending = {call.tool_call_id: "approval" for call in result.output.approvals}
+            pending |= {call.tool_call_id: "result" for call in result.output.calls}
+            memory = _memory(result.all_messages(), pending)
+            return Outcome("", memory, _questions(result.output, result.all_messages()))
+        if run_input.schema is not None and not isinstance(result.output, str):
+            text = _last_text(result.all_messages())
+            output = cast("Json", to_jsonable_python(result.output, fallback=str))
         else:
-            text = done.output if isinstance(done.output, str) else _as_text(done.output)
-            if asked.schema is None and _last_answer(done.all_messages()).finish_reason == "length":
+            text = result.output if isinstance(result.output, str) else _as_text(result.output)
+            if (
+                run_input.schema is None
+                and _last_answer(result.all_messages()).finish_reason == "length"
+            ):
                 text = cut_short(text)
-        return Outcome(text, _memory(done.all_messages(), {}), output=output)
+        return Outcome(text, _memory(result.all_messages(), {}), output=output)
 
 
-def _options(agent: Agent[Any, Any], asked: RunInput) -> Mapping[str, Any]:
+def _options(agent: Agent[Any, Any], run_input: RunInput) -> Mapping[str, Any]:
     """What a run that is to fit a schema gives instead of a text. An agent that gives values of its
     own, or checks its outputs, is left as it is."""
     own = agent.output_type
     kinds: list[Any] = list(own) if isinstance(own, list | tuple) else [own]
     checks = getattr(agent, "_output_validators", ())
     is_its_own = checks or any(kind not in (str, DeferredToolRequests) for kind in kinds)
-    if asked.schema is None or asked.schema.get("type") != "object" or is_its_own:
+    if run_input.schema is None or run_input.schema.get("type") != "object" or is_its_own:
         return {}
     try:
-        wanted = StructuredDict(asked.schema)
+        output_type = StructuredDict(run_input.schema)
     except UserError:  # a schema that refers to itself
         return {}
-    return {"output_type": [wanted, *(kind for kind in kinds if kind is not str)]}
+    return {"output_type": [output_type, *(kind for kind in kinds if kind is not str)]}
 
 
 @dataclass
-class _Recorded(AbstractCapability[Any]):
+class _StepRecording(AbstractCapability[Any]):
     """Sends each model call and each tool call of one run through the recorder."""
 
     recorder: Recorder
@@ -190,13 +193,13 @@ class _Recorded(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: Any, args: Any, handler: Any
     ) -> Any:
         if (tool_def.metadata or {}).get(OWN_CALLS):
-            return await self.recorder.unrecorded(partial(handler, args))
+            return await self.recorder.call_unrecorded(partial(handler, args))
 
         async def body() -> Json:
-            return await _described(handler(args))
+            return await _describe_result(handler(args))
 
-        given = cast("Json", to_jsonable_python(args, fallback=str))
-        return _made_of(await self.recorder.tool(call.tool_name, given, body))
+        arguments = cast("Json", to_jsonable_python(args, fallback=str))
+        return _made_of(await self.recorder.tool(call.tool_name, arguments, body))
 
 
 class _RecordedModel(WrapperModel):
@@ -218,7 +221,7 @@ class _RecordedModel(WrapperModel):
             answer = await self._patience(attempt, self._recorder.drop_shown)
             (plain,) = ModelMessagesTypeAdapter.dump_python([answer], mode="json")
             used = answer.usage
-            return _repaired(plain), {
+            return _repair(plain), {
                 "model": answer.model_name or self.model_name,
                 "input_tokens": used.input_tokens,
                 "output_tokens": used.output_tokens,
@@ -268,7 +271,7 @@ def _without_thinking(answer: ModelResponse) -> ModelResponse:
     return replace(answer, parts=parts)
 
 
-def _repaired(plain: dict[str, Any]) -> Json:
+def _repair(plain: dict[str, Any]) -> Json:
     """A recorded answer with calls that can be recorded and told apart."""
     calls = [part for part in plain["parts"] if part["part_kind"] == "tool-call"]
     for call in calls:
@@ -294,7 +297,7 @@ def _text_of(event: object) -> str:
 
 
 # --- what a tool call is recorded as --------------------------------------------------------------
-async def _described(call: Any) -> Json:
+async def _describe_result(call: Any) -> Json:
     """The result of a tool as JSON, or what it raised to tell the model or the user."""
     try:
         result = await call
@@ -309,8 +312,8 @@ async def _described(call: Any) -> Json:
     return {"value": _RESULT.dump_python(result, mode="json", fallback=str)}
 
 
-def _made_of(recorded: Json) -> Any:
-    read = cast("dict[str, Any]", recorded)
+def _made_of(result: Json) -> Any:
+    read = cast("dict[str, Any]", result)
     if "value" in read:
         return _RESULT.validate_python(read["value"])
     if "return" in read:
@@ -323,14 +326,14 @@ def _made_of(recorded: Json) -> Any:
 
 
 # --- what is remembered ---------------------------------------------------------------------------
-def _history(asked: RunInput, kept: dict[str, Any] | None) -> list[ModelMessage]:
-    if kept is not None:
-        return list(ModelMessagesTypeAdapter.validate_python(kept["messages"]))
+def _history(run_input: RunInput, memory: dict[str, Any] | None) -> list[ModelMessage]:
+    if memory is not None:
+        return list(ModelMessagesTypeAdapter.validate_python(memory["messages"]))
     return [
         ModelRequest(parts=[UserPromptPart(content=text)])
         if role == "user"
         else ModelResponse(parts=[TextPart(content=text)])
-        for role, text in asked.said
+        for role, text in run_input.history
     ]
 
 
@@ -379,26 +382,26 @@ def _question(requests: DeferredToolRequests, call: ToolCallPart) -> Question:
     key, args = call.tool_call_id, call.args_as_dict()
     metadata = requests.metadata.get(key) or {}
     if call in requests.approvals:
-        asked = approval(key, call.tool_name, args, metadata.get("question"))
+        pending_question = approval(key, call.tool_name, args, metadata.get("question"))
         if not metadata.keys() & {"choices", "schema"}:
-            return asked
-        return question(key, asked.text, metadata.get("choices"), metadata.get("schema"))
+            return pending_question
+        return question(key, pending_question.text, metadata.get("choices"), metadata.get("schema"))
     words = metadata.get("question") or args.get("question")
     text = str(words or f"What is the result of {written_call(call.tool_name, args)}?")
     choices = metadata.get("choices") or args.get("choices")
     return question(key, text, choices, metadata.get("schema"))
 
 
-def _results(pending: dict[str, str], asked: RunInput) -> DeferredToolResults | None:
+def _results(pending: dict[str, str], run_input: RunInput) -> DeferredToolResults | None:
     """What each tool call that waits for the user has been answered."""
     if not pending:
         return None
     results = DeferredToolResults()
-    for key, wanted in pending.items():
-        answer = asked.answer_to(key)
-        if wanted == "result":
+    for key, kind in pending.items():
+        answer = run_input.answer_to(key)
+        if kind == "result":
             results.calls[key] = answer.value
         else:
-            yes = asked.approves(key)
+            yes = run_input.approves(key)
             results.approvals[key] = ToolApproved() if yes else ToolDenied(message=answer.text)
     return results

@@ -49,11 +49,11 @@ class Recorder(Protocol):
         """The result of a tool, as JSON."""
         ...
 
-    async def offered(self, name: str, body: Body) -> Json:
+    async def list_tools(self, name: str, body: Body) -> Json:
         """The tools that a server of that name offers to this run, before its first model call."""
         ...
 
-    async def unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
+    async def call_unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
         """The result of a tool that is no step: it calls the job, which records each call."""
         ...
 
@@ -76,7 +76,7 @@ _OFFERED_BY: Final = "offered_by"
 _FAILED: Final = "failed"
 
 
-class _Shown:
+class _DeltaTarget:
     """Where the pieces of an answer go: to the readers of the turn, then to those of the job."""
 
     def __init__(self, run: Turn) -> None:
@@ -108,12 +108,12 @@ class _LateCall:
     """A call of a model that takes longer than its turn may."""
 
     answer: asyncio.Future[tuple[Json, Usage]]
-    shown: _Shown
+    target: _DeltaTarget
 
     def offer(self, message_id: str) -> None:
         """Leave it to the job of that message."""
         _late_calls[message_id] = self
-        self.shown.hold()
+        self.target.hold()
         loop = asyncio.get_running_loop()
         loop.call_later(CLAIM_SECONDS, self._withdraw, message_id)
 
@@ -134,7 +134,7 @@ class TurnRecorder:
         self._turn = turn
         self._seconds = 0.0
         self._offering = asyncio.Lock()
-        self._shown = _Shown(turn)
+        self._target = _DeltaTarget(turn)
         self.recorded: list[Json] = []
 
     async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
@@ -152,41 +152,41 @@ class TurnRecorder:
                 call.cancel()
                 raise
             if not call.done():
-                _LateCall(call, self._shown).offer(self._turn.message.message_id)
+                _LateCall(call, self._target).offer(self._turn.message.message_id)
                 return {"late": True}
             answer = storable_json(call.result()[0])
             return {"answer": answer, "seconds": asyncio.get_running_loop().time() - began}
 
-        self._shown = _Shown(self._turn)
+        self._target = _DeltaTarget(self._turn)
         try:
-            done = await self._turn.step(call_model, name)
+            step = await self._turn.step(call_model, name)
         except JobFailed as error:
             self.recorded.append({_FAILED: str(error)})
             raise
-        if "late" in done:
+        if "late" in step:
             raise NeedsJob
-        self._seconds += done["seconds"]
-        self.recorded.append(done["answer"])
+        self._seconds += step["seconds"]
+        self.recorded.append(step["answer"])
         return self.recorded[-1]
 
-    async def offered(self, name: str, body: Body) -> Json:
-        """See `Recorder.offered`. One after the other: a run after a crash takes the same steps."""
+    async def list_tools(self, name: str, body: Body) -> Json:
+        """One after the other: a run after a crash takes the same steps."""
 
         async def list_tools(_: str) -> Json:
             return {_OFFERED_BY: name, "tools": await body()}
 
         async with self._offering:
-            done = await self._turn.step(list_tools, name)
-            self.recorded.append(done)
-            tools: Json = done["tools"]
+            step = await self._turn.step(list_tools, name)
+            self.recorded.append(step)
+            tools: Json = step["tools"]
             return tools
 
     async def tool(self, name: str, args: Json, body: Body) -> Json:
         """See `Recorder.tool`: tools take their time, and may write files."""
         raise NeedsJob
 
-    async def unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
-        """See `Recorder.unrecorded`."""
+    async def call_unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
+        """See `Recorder.call_unrecorded`."""
         raise NeedsJob
 
     async def flush(self) -> None:
@@ -194,11 +194,10 @@ class TurnRecorder:
 
     def delta(self, text: str) -> None:
         """See `Recorder.delta`."""
-        self._shown.add(text)
+        self._target.add(text)
 
     def drop_shown(self) -> None:
-        """See `Recorder.drop_shown`."""
-        self._shown.drop()
+        self._target.drop()
 
 
 class JobRecorder:
@@ -210,11 +209,11 @@ class JobRecorder:
     """
 
     def __init__(
-        self, job: Job, files: list[File], carried: list[Json], charge: Charge | None
+        self, job: Job, files: list[File], carried_results: list[Json], charge: Charge | None
     ) -> None:
         self._job = job
         self._files = files
-        self._carried = list(carried)
+        self._carried = list(carried_results)
         self._charge = charge
         self._calls = 0
         self._offering = asyncio.Lock()
@@ -225,17 +224,17 @@ class JobRecorder:
         under way from there is waited for: neither is paid twice."""
         await self.flush()
         if self._carried:
-            carried = self._carried.pop(0)
-            if isinstance(carried, dict) and _FAILED in carried:
-                raise JobFailed(str(carried[_FAILED]))
-            return carried
+            result = self._carried.pop(0)
+            if isinstance(result, dict) and _FAILED in result:
+                raise JobFailed(str(result[_FAILED]))
+            return result
 
         async def call_model(_: str) -> Json:
             late = _late_calls.pop(self._job.message.message_id, None)
             if late is None:
                 answer, usage = await body()
             else:
-                late.shown.move(self._job)
+                late.target.move(self._job)
                 answer, usage = await late.answer
             if self._charge is not None:
                 await self._job.charge(self._charge(usage), f"model {usage.get('model')}")
@@ -245,17 +244,17 @@ class JobRecorder:
         answer: Json = await self._job.step(call_model, name)
         return answer
 
-    async def offered(self, name: str, body: Body) -> Json:
-        """See `Recorder.offered`. One after the other: a run after a crash takes the same steps."""
+    async def list_tools(self, name: str, body: Body) -> Json:
+        """One after the other: a run after a crash takes the same steps."""
 
         async def list_tools(_: str) -> Json:
             return await body()
 
         async with self._offering:
-            for number, kept in enumerate(self._carried):
-                if isinstance(kept, dict) and kept.get(_OFFERED_BY) == name:
+            for number, result in enumerate(self._carried):
+                if isinstance(result, dict) and result.get(_OFFERED_BY) == name:
                     del self._carried[number]
-                    return kept["tools"]
+                    return result["tools"]
             tools: Json = await self._job.step(list_tools, name)
             return tools
 
@@ -268,16 +267,16 @@ class JobRecorder:
         async def call_tool(_name: str, _args: Json) -> Json:
             run = ToolRun(self._job, self._files)
             enter(run)
-            return {"result": storable_json(await body()), "files": run.written()}
+            return {"result": storable_json(await body()), "files": run.recorded_files()}
 
-        done = await self._job.step(call_tool, name, storable_json(args))
-        if done["files"]:
-            self._written[number] = done["files"]
-        result: Json = done["result"]
+        step = await self._job.step(call_tool, name, storable_json(args))
+        if step["files"]:
+            self._written[number] = step["files"]
+        result: Json = step["result"]
         return result
 
-    async def unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
-        """See `Recorder.unrecorded`. No other tool may run meanwhile."""
+    async def call_unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
+        """See `Recorder.call_unrecorded`. No other tool may run meanwhile."""
         await self.flush()
         enter_job(self._job)
         return await body()
@@ -293,5 +292,4 @@ class JobRecorder:
         self._job.delta(text)
 
     def drop_shown(self) -> None:
-        """See `Recorder.drop_shown`."""
         self._job.delta("", reset=True)

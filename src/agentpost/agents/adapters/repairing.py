@@ -54,10 +54,10 @@ def number_ids(calls: Sequence[dict[str, Any]], field: str, earlier: Iterable[st
 
     ``earlier`` are the ids of the calls before, where an approval of one would count for another.
     """
-    taken = set(earlier)
+    used_ids = set(earlier)
     for call in calls:
         first, number = call[field], 1
-        while call[field] in taken:
+        while call[field] in used_ids:
             call[field] = f"{first}_{number}"
             number += 1
-        taken.add(call[field])
+        used_ids.add(call[field])

@@ -41,14 +41,14 @@ class ThinkingFilter:
                 return ""
             else:
                 self._has_begun = True
-        return self._shown()
+        return self._visible_text()
 
     def end(self, *, is_cut_short: bool) -> str:
         """The rest of what can be shown: a beginning like that of a tag, unless the model reached
         its limit within it."""
-        return "" if self._has_begun or self._is_thinking or is_cut_short else self._shown()
+        return "" if self._has_begun or self._is_thinking or is_cut_short else self._visible_text()
 
-    def _shown(self) -> str:
+    def _visible_text(self) -> str:
         return self._held.lstrip() if self._has_thought else self._held
 
 

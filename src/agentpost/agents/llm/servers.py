@@ -233,7 +233,7 @@ class Server(WrapperToolset[Any]):
                 return [_described(tool.tool_def) for tool in (await self._live(ctx)).values()]
 
             recorder = current_recorder.get()
-            listed = recorder.offered(self.name, described) if recorder else described()
+            listed = recorder.list_tools(self.name, described) if recorder else described()
             self.offered = [ToolDefinition(**read) for read in cast("list[Any]", await listed)]
         return {
             name: ToolsetTool(
