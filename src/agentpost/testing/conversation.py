@@ -272,7 +272,7 @@ def _function(agent: AgentFn | object | str) -> AgentFn:
         return registry.resolve(agent).run
     adapter = frameworks.adapter_of(agent)
     if adapter is not None:
-        return frameworks.adapted(adapter, agent, None)
+        return frameworks.adapt(adapter, agent, None)
     if not callable(agent):
         raise TypeError(f"an agent is a coroutine function, not {agent!r}")
     function: AgentFn = agent
