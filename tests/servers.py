@@ -29,7 +29,6 @@ import psycopg
 from psycopg import sql
 
 from agentpost.db import migrate
-from agentpost.engine import procrastinate
 from tests.emptied import Emptied
 
 # Set by the process that runs the tests, inherited by its xdist workers.
@@ -135,7 +134,7 @@ class Postgres:
 
     def schema(self) -> str:
         """The template database that has all tables of a server, its queue's included."""
-        return self.template(ALL_TABLES, _make_tables)
+        return self.template(ALL_TABLES, migrate.upgrade_postgres)
 
     @property
     def programs(self) -> Path:
@@ -270,11 +269,6 @@ def empty_sqlite() -> Path:
 def _emptied(home: Path) -> Emptied:
     """Of the server there, in this process."""
     return Emptied()
-
-
-def _make_tables(url: str) -> None:
-    migrate.upgrade_postgres(url)
-    procrastinate.upgrade(url)
 
 
 def end_run(folder: Path) -> None:

@@ -22,7 +22,7 @@ from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
 from agentpost.egress.denied import DenyList
 from agentpost.engine.base import Engine
-from agentpost.engine.local import LocalEngine
+from agentpost.engine.dispatch import LocalEngine, NoticeEngine
 from agentpost.processes.capacity import default_memory_bytes
 from agentpost.processes.environment import worker_environment
 from agentpost.processes.scanner import Scanner, parse_command
@@ -80,11 +80,9 @@ def upgrade_database(settings: Settings) -> None:
     url = settings.postgres_url
     if url:
         from agentpost.db.postgres import check_installed
-        from agentpost.engine import procrastinate
 
         check_installed()
         migrate.upgrade_postgres(url)
-        procrastinate.upgrade(url)
     else:
         migrate.upgrade_sqlite(prepare_folder(settings) / DATABASE)
 
@@ -246,15 +244,13 @@ def _scaled(
     if not url:
         return None
     from agentpost.db.postgres import PostgresDatabase
-    from agentpost.engine.procrastinate import ProcrastinateEngine
     from agentpost.wakeups.notices import PostgresNotices
     from agentpost.wakeups.postgres import PostgresWakeups
 
     db = PostgresDatabase(url, durability=settings.durability)
     notices = PostgresNotices(url)
-    engine = ProcrastinateEngine(url, node, notices)
-    checks.update({health_state.NOTICES: notices.check, health_state.ENGINE: engine.check})
-    return db, PostgresWakeups(url, notices), engine
+    checks[health_state.NOTICES] = notices.check
+    return db, PostgresWakeups(url, notices), NoticeEngine(node, notices)
 
 
 def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:

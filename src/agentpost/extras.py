@@ -30,7 +30,7 @@ MODULES: Final = {
     "offline": _OFFLINE,
     "cjk": ("manimgx_fonts_cjk",),
     "video": (*_OFFLINE, "av"),
-    "postgres": ("procrastinate", "psycopg", "psycopg_pool"),
+    "postgres": ("psycopg", "psycopg_pool"),
     "oidc": ("authlib", "joserfc"),
     "redis": ("redis",),
     "s3": ("boto3", "obstore"),

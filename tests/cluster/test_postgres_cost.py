@@ -14,7 +14,7 @@ from psycopg.pq.abc import PGresult
 
 from agentpost.agents import Job, Turn
 from agentpost.db.postgres_pipeline import Pipeline
-from agentpost.engine.procrastinate import ProcrastinateEngine
+from agentpost.engine.dispatch import NoticeEngine
 from agentpost.server import Server, start
 from agentpost.settings import load_settings
 from agentpost.wakeups import postgres as wakeups_of_postgres
@@ -155,7 +155,7 @@ async def test_a_node_alone(node: NodeMaker, monkeypatch: pytest.MonkeyPatch) ->
     await sent(server, "job")
     assert watch.commits <= COMMITS_OF_A_JOB, (watch.statements, watch.notices)
     assert watch.round_trips <= ROUND_TRIPS_OF_A_JOB, (watch.round_trips, watch.statements)
-    assert not [sql for sql in watch.statements if "notify" in sql or "procrastinate" in sql]
+    assert not [sql for sql in watch.statements if "notify" in sql]
 
 
 async def test_a_node_for_the_api_and_one_for_jobs(
@@ -164,7 +164,7 @@ async def test_a_node_for_the_api_and_one_for_jobs(
     monkeypatch.setattr(wakeups_of_postgres, "_JOINING_SECONDS", 0.0)
     api, worker = await node("api"), await node("worker")
     engine = api._parts.ctx.engine
-    assert isinstance(engine, ProcrastinateEngine)
+    assert isinstance(engine, NoticeEngine)
 
     async def know_each_other() -> bool:
         listeners = (api._parts.ctx.wakeups, worker._parts.ctx.wakeups)
@@ -178,4 +178,4 @@ async def test_a_node_for_the_api_and_one_for_jobs(
     waits = watch.round_trips
     assert waits <= ROUND_TRIPS_OF_A_JOB_ON_ANOTHER_NODE, (waits, watch.statements)
     assert sorted(notice.split()[0] for notice in watch.notices) == ["run", "wake"], watch.notices
-    assert not [sql for sql in watch.statements if "notify" in sql or "procrastinate" in sql]
+    assert not [sql for sql in watch.statements if "notify" in sql]

@@ -14,10 +14,8 @@ from agentpost.db import migrate
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
-from agentpost.engine import procrastinate
 from agentpost.engine.base import Engine
-from agentpost.engine.local import LocalEngine
-from agentpost.engine.procrastinate import ProcrastinateEngine
+from agentpost.engine.dispatch import LocalEngine, NoticeEngine
 from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.wakeups.notices import PostgresNotices
@@ -83,7 +81,6 @@ class Scaled:
 
     def upgrade(self) -> None:
         migrate.upgrade_postgres(self.url)
-        procrastinate.upgrade(self.url)
 
     def nodes(self) -> list[Node]:
         return [self._node(f"node_{n}") for n in range(2)]
@@ -111,7 +108,7 @@ class Scaled:
     def _node(self, name: str) -> Node:
         notices = PostgresNotices(self.url)
         wakeups = PostgresWakeups(self.url, notices)
-        engine = ProcrastinateEngine(self.url, name, notices)
+        engine = NoticeEngine(name, notices)
         return Node(name, self.database(), wakeups, engine)
 
 

@@ -4,14 +4,11 @@ import asyncio
 import threading
 from collections.abc import Callable
 
-import psycopg
 import pytest
 
 from agentpost.db.session import Tx
-from agentpost.engine import procrastinate
-from agentpost.engine.base import Transaction
 from tests.conformance.adapters import Node, Scaled
-from tests.waiting import PATIENCE, eventually_async
+from tests.waiting import PATIENCE, eventually_async, eventually_awaited
 
 
 class Recorder:
@@ -128,18 +125,7 @@ async def _start(pair: list[Node]) -> list[Recorder]:
     return workers
 
 
-async def test_a_job_waits_for_the_first_worker_to_come(pair: list[Node]) -> None:
-    placing, working = pair
-    await placing.engine.start(None)
-    await dispatch(placing, "job_a")
-    executor = Recorder()
-    await working.engine.start(executor)
-    await executor.until_ran("job_a")
-
-
-async def test_a_job_goes_to_a_worker_that_lives_without_the_queue(
-    pair: list[Node], scaled: Scaled
-) -> None:
+async def test_a_job_goes_to_a_worker_that_lives(pair: list[Node]) -> None:
     placing, working = pair
     placing.engine.ask_for_workers(lambda: ["node_1"])
     await placing.engine.start(None)
@@ -148,81 +134,70 @@ async def test_a_job_goes_to_a_worker_that_lives_without_the_queue(
     assert await dispatch(placing, "job_a") is None
     await executor.until_ran("job_a")
     assert executor.ran == [("job_a", None)]
-    assert _left(scaled) == 0
     await working.engine.stop()
     await eventually_async(lambda: placing.engine.workers() == [])  # type: ignore[attr-defined]
-    await dispatch(placing, "job_b")
-    await eventually_async(lambda: _left(scaled) > 0)  # until a worker comes
-
-
-async def test_a_transaction_that_places_a_job_notifies_nobody(
-    pair: list[Node], scaled: Scaled
-) -> None:
-    """The queue's triggers do: its rows come after the commit, many in a transaction."""
-    jobs = [f"job_{n}" for n in range(20)]
-
-    def place(tx: Tx) -> None:
-        for job_id in jobs:
-            pair[0].engine.dispatch(tx, job_id, 1)
-        assert tx.one("SELECT pg_current_xact_id_if_assigned()") == (None,)
-
-    await pair[0].db.write(place)
-    await eventually_async(lambda: _left(scaled) >= len(jobs))
-    with psycopg.connect(scaled.url) as connection:
-        found = connection.execute("SELECT DISTINCT xmin::text FROM procrastinate_jobs").fetchall()
-    assert len(found) < len(jobs)
 
 
 async def test_one_node_gets_a_job_and_every_node_the_abort(pair: list[Node]) -> None:
     workers = await _start(pair)
     jobs = [f"job_{n}" for n in range(30)]
     await asyncio.gather(*(dispatch(pair[0], job_id) for job_id in jobs))
-    await eventually_async(lambda: sum(len(executor.ran) for executor in workers) >= len(jobs))
-    assert sorted(workers[0].jobs + workers[1].jobs) == sorted(jobs)
+    await workers[0].until_ran(*jobs)
+    assert (sorted(workers[0].jobs), workers[1].jobs) == (sorted(jobs), [])
     await abort(pair[0], "job_0")
     for executor in workers:
         await executor.until_aborted("job_0")
 
 
-async def test_nothing_is_left_behind(pair: list[Node], scaled: Scaled) -> None:
+async def test_the_workers_that_live_take_turns(pair: list[Node]) -> None:
     placing, working = pair
-    await placing.engine.start(None)
-    jobs = [f"job_{n}" for n in range(10)]
-    await asyncio.gather(*(dispatch(placing, job_id) for job_id in jobs))
+    placing.engine.ask_for_workers(lambda: ["node_1", "node_2"])
     executor = Recorder()
     await working.engine.start(executor)
-    await executor.until_ran(*jobs)
-    await eventually_async(lambda: not _left(scaled))
-    for node in pair:
-        await node.engine.stop()
-    with psycopg.connect(scaled.url) as connection:
-        assert connection.execute("SELECT * FROM procrastinate_workers").fetchall() == []
+    await asyncio.gather(*(dispatch(placing, f"job_{n}") for n in range(10)))
+    await dispatch(placing, "job_a")
+    await dispatch(placing, "job_b")
+    await eventually_async(lambda: {"job_a", "job_b"} & set(executor.jobs))
+    assert len(executor.jobs) == 6
 
 
-def _left(scaled: Scaled) -> int:
-    with psycopg.connect(scaled.url) as connection:
-        row = connection.execute(
-            "SELECT (SELECT count(*) FROM procrastinate_jobs)"
-            " + (SELECT count(*) FROM procrastinate_events)"
-        ).fetchone()
-    assert row is not None
-    return int(row[0])
+async def test_a_transaction_that_places_a_job_changes_nothing(pair: list[Node]) -> None:
+    """The commit of one that notifies takes a lock that all of the server's databases share."""
+    placing, _ = pair
+    placing.engine.ask_for_workers(lambda: ["node_1"])
+
+    def place(tx: Tx) -> None:
+        placing.engine.dispatch(tx, "job_a", 1)
+        placing.engine.abort(tx, "job_a")
+        assert tx.one("SELECT pg_current_xact_id_if_assigned()") == (None,)
+
+    await placing.db.write(place)
 
 
-async def test_dispatch_goes_on_after_every_connection_was_lost(
+async def test_notices_go_on_after_every_connection_was_lost(
     pair: list[Node], scaled: Scaled
 ) -> None:
-    workers = await _start(pair)
+    """A job whose notice was lost is the sweep's."""
+    placing, working = pair
+    placing.engine.ask_for_workers(lambda: ["node_1"])
+    executor = Recorder()
+    await working.engine.start(executor)
     scaled.cut()
-    for n in range(3):
-        job_id = f"job_{n}"
-        await dispatch(pair[0], job_id)
-        await eventually_async(lambda: job_id in workers[0].jobs + workers[1].jobs)  # noqa: B023
+
+    async def has_arrived() -> bool:
+        await dispatch(placing, "job_a")
+        return "job_a" in executor.jobs
+
+    await eventually_awaited(has_arrived)
 
 
 async def test_a_lost_connection_while_placing_is_made_good(
     pair: list[Node], scaled: Scaled
 ) -> None:
+    placing, working = pair
+    placing.engine.ask_for_workers(lambda: ["node_1"])
+    executor = Recorder()
+    await working.engine.start(executor)
     tries: list[int] = []
 
     def fn(tx: Tx) -> None:
@@ -230,53 +205,10 @@ async def test_a_lost_connection_while_placing_is_made_good(
         if len(tries) == 1:
             tx.one("SELECT 1")
             scaled.cut("agentpost")
-        pair[0].engine.dispatch(tx, "job_a", 1)
+        placing.engine.dispatch(tx, "job_a", 1)
         tx.one("SELECT 1")  # meets the break: of a COMMIT that was sent, nobody would know
 
-    await pair[0].db.write(fn)
+    await placing.db.write(fn)
     assert len(tries) == 2
-    executor = Recorder()
-    await pair[1].engine.start(executor)
     await executor.until_ran("job_a")
     assert executor.jobs == ["job_a"]
-
-
-async def test_its_tables_may_be_made_by_many_at_once(scaled: Scaled) -> None:
-    await asyncio.gather(*(asyncio.to_thread(procrastinate.upgrade, scaled.url) for _ in range(4)))
-    assert _left(scaled) == 0
-
-
-class Unheard:
-    """Notices of a node to which nobody speaks."""
-
-    def on(self, topic: str, listener: Callable[[str], None]) -> None: ...
-
-    def on_reconnect(self, listener: Callable[[], None]) -> None: ...
-
-    def post(self, topic: str, subject: str) -> None: ...
-
-    def send(self, tx: Transaction, topic: str, subject: str) -> None: ...
-
-
-async def test_an_end_while_it_connects_leaves_nothing_behind() -> None:
-    """The pool's tasks take no cancellation: the end of the event loop would wait for them."""
-    connected = asyncio.Event()
-
-    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connected.set()
-        await reader.read()  # until the client has gone
-        writer.close()
-
-    async with await asyncio.start_server(say_nothing, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        engine = procrastinate.ProcrastinateEngine(
-            f"postgresql://nobody@127.0.0.1:{port}/none", "node", Unheard()
-        )
-        await engine.start(Recorder())
-        await connected.wait()
-        await engine.stop()
-        left = [task for task in asyncio.all_tasks() if "pool-" in task.get_name()]
-        for task in left:
-            task.cancel()  # as the end of the loop does
-        async with asyncio.timeout(PATIENCE):
-            await asyncio.gather(*left, return_exceptions=True)

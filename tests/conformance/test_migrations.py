@@ -16,7 +16,6 @@ from tests.conformance.adapters import Backend, Embedded, Scaled
 UPGRADE = """
 import sys, pathlib
 from agentpost.db import migrate
-from agentpost.engine import procrastinate
 kind, place = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()
@@ -24,7 +23,6 @@ if kind == "sqlite":
     migrate.upgrade_sqlite(pathlib.Path(place))
 else:
     migrate.upgrade_postgres(place)
-    procrastinate.upgrade(place)
 """
 
 
@@ -35,14 +33,10 @@ def engine_of(backend: Backend) -> Engine:
     return migrate.postgres_engine(backend.url)
 
 
-def ours(_: object, name: str | None, type_: str, __: object, ___: object) -> bool:
-    return not (type_ == "table" and (name or "").startswith("procrastinate_"))
-
-
 def differences(backend: Backend) -> list[Any]:
     """What alembic would change to make the database what is declared."""
     with engine_of(backend).connect() as connection:
-        options = {"compare_type": True, "compare_server_default": True, "include_object": ours}
+        options = {"compare_type": True, "compare_server_default": True}
         found: list[Any] = compare_metadata(
             MigrationContext.configure(connection, opts=options), metadata
         )

@@ -108,6 +108,6 @@ def test_a_primary_turns_read_only_and_its_standby_takes_over(
     assert caller.final(job["id"])["status"] == "completed"
     assert {caller.get(message_id)["id"] for message_id in accepted} == accepted
     eventually(lambda: not sessions_at(primary), PROMPT, "the last session at the old primary")
-    needed = {"agentpost", "agentpost beat", "agentpost notices", "agentpost dispatch"}
+    needed = {"agentpost", "agentpost beat", "agentpost notices"}
     eventually(lambda: needed <= sessions_at(standby), PROMPT, "sessions at the new primary")
     server.stop()

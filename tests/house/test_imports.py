@@ -19,8 +19,7 @@ from tests.house.tree import CLIENT, ROOT, SRC, client, imports, package
 ADAPTERS = {
     "agentpost.db.postgres",
     "agentpost.db.sqlite",
-    "agentpost.engine.local",
-    "agentpost.engine.procrastinate",
+    "agentpost.engine.dispatch",
     "agentpost.ratelimit.memory",
     "agentpost.ratelimit.redis",
     "agentpost.storage.local",

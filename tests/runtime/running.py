@@ -20,7 +20,7 @@ from agentpost.contract.message import MessageShape
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Database, Row, Tx
 from agentpost.domain import ids
-from agentpost.engine.local import LocalEngine
+from agentpost.engine.dispatch import LocalEngine
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.steps import Blobs, Steps

@@ -18,7 +18,7 @@ from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
-from agentpost.engine.local import LocalEngine
+from agentpost.engine.dispatch import LocalEngine
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts
 from agentpost.services.context import AppContext

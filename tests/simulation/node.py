@@ -20,7 +20,7 @@ from agentpost.delivery.dispatcher import Deliveries
 from agentpost.domain.times import SECOND
 from agentpost.egress.client import Egress, PostResult
 from agentpost.engine.base import JobExecutor, Transaction
-from agentpost.engine.local import LocalEngine
+from agentpost.engine.dispatch import LocalEngine
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.steps import Blobs, Steps

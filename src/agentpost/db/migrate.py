@@ -44,7 +44,7 @@ _POSTGRES_TABLES = (
     " WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND NOT EXISTS"
     " (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')"
 )
-_OF_OTHERS_BUT_FINE = ("alembic_version", "sqlite_", "procrastinate_")
+_OF_OTHERS_BUT_FINE = ("alembic_version", "sqlite_")
 _SURELY_OURS = {"accounts", "messages", "message_jobs", "ledger"}
 _TABLES_NAMED_MAX = 3
 _STATEMENT_CHARACTERS_MAX = 300

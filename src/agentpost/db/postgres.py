@@ -64,12 +64,11 @@ def check_installed() -> None:
     without the library it calls."""
     require("postgres", POSTGRES_ASKED)
     try:
-        import procrastinate
         import psycopg
         import psycopg_pool
     except ImportError as error:
         raise MissingExtra("postgres", POSTGRES_ASKED, str(error)) from None
-    del procrastinate, psycopg, psycopg_pool
+    del psycopg, psycopg_pool
 
 
 class PostgresDatabase:

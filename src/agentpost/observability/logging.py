@@ -31,7 +31,6 @@ _CHATTY: Final = (
     "botocore",
     "httpx2",
     "mcp",
-    "procrastinate",
     "psycopg",
     "uvicorn",
 )

@@ -13,7 +13,6 @@ log = structlog.get_logger(__name__)
 
 DATABASE: Final = "database"
 BLOBS: Final = "blobs"
-ENGINE: Final = "engine"
 REDIS: Final = "redis"
 NOTICES: Final = "notices"
 SCANNER: Final = "scanner"
@@ -29,7 +28,6 @@ The clock is this machine's, where it is not the database's (`services.node_faul
 PROBLEMS: Final = {
     DATABASE: "The database cannot be written to or read from.",
     BLOBS: "Files cannot be stored or read.",
-    ENGINE: "Jobs are not dispatched.",
     SCANNER: "Files cannot be scanned for malware.",
     SPACE: (
         "Files are not stored at the moment: less than free_space_min_bytes is free, the disk is"
