@@ -1,9 +1,11 @@
-"""The functions that steps run, as their calls name them."""
+"""The functions that steps run and the contents that are written, as their calls name them."""
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Callable
+from pathlib import Path, PosixPath
 from typing import Any
 
 from agentpost.agents import values
@@ -31,3 +33,19 @@ def check_body(fn: Body) -> None:
     """Raises `TypeError` for a plain function that a worker process could not import."""
     if not inspect.iscoroutinefunction(fn):
         values.function_ref(fn)
+
+
+class Spilled(PosixPath):
+    """A file with bytes that an agent process has put there for the server."""
+
+
+def content_mark(data: object) -> str:
+    """How contents count in a call's fingerprint: bytes by their hash, a path by its kind. Raises
+    `TypeError` for what is none of them."""
+    if isinstance(data, str):
+        data = data.encode()
+    if isinstance(data, bytes):
+        return hashlib.sha256(data).hexdigest()
+    if not isinstance(data, Path):
+        raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
+    return "path"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from pathlib import Path, PosixPath
+from asyncio import to_thread
+from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
 
@@ -13,6 +14,7 @@ from agentpost.domain import backoff
 from agentpost.domain.errors import reason_of
 from agentpost.domain.executables import HEAD_BYTES
 from agentpost.domain.records import FileRecord
+from agentpost.runtime.bodies import Spilled
 from agentpost.runtime.journal import Journal
 from agentpost.services import blobs, health_state, storage_space
 from agentpost.services.context import AppContext
@@ -24,42 +26,46 @@ _AGAIN_SECONDS = 0.5
 _AGAIN_SECONDS_MAX = 4.0
 
 
-class Spilled(PosixPath):
-    """A file with bytes that another process has put there; its ``mark`` is that of the bytes."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose file it is; no job or work for a turn's."""
 
-    mark: str
+    account_id: str
+    message_id: str
+    work_id: str = ""
+    job_id: str | None = None
 
 
 async def store(
     ctx: AppContext,
     journal: Journal,
     data: bytes | Path,
-    *,
     path: str,
     label: str | None,
-    account_id: str,
-    message_id: str,
-    work_id: str,
-    job_id: str | None,
+    place: Place,
 ) -> FileRecord:
-    """Put the bytes and describe them.
+    """Put the bytes and describe them; a file that an agent process left for that goes.
 
     What is wrong with ``data`` itself is the author's and is raised: `TypeError`, or `OSError` for
     a path that cannot be read. While the storage does not take the bytes, the run waits.
     """
     if not isinstance(data, bytes | Path):
         raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
-    head = data[:HEAD_BYTES] if isinstance(data, bytes) else await asyncio.to_thread(_head, data)
-    blob = f"files/{new_id('', ctx.clock.now())}"
-    info = await _stored(ctx, journal, blob, data)
+    try:
+        head = data[:HEAD_BYTES] if isinstance(data, bytes) else await to_thread(_head, data)
+        blob = f"files/{new_id('', ctx.clock.now())}"
+        info = await _stored(ctx, journal, blob, data)
+    finally:
+        if isinstance(data, Spilled):
+            data.unlink(missing_ok=True)
     name = path.rpartition("/")[2]
     content_type, kind = sniff.describe(name, head, None)
     return FileRecord(
-        work_id=work_id,
+        work_id=place.work_id,
         path=path,
-        account_id=account_id,
-        message_id=message_id,
-        job_id=job_id,
+        account_id=place.account_id,
+        message_id=place.message_id,
+        job_id=place.job_id,
         name=name,
         content_type=content_type,
         kind=kind,
@@ -87,7 +93,7 @@ async def _stored(ctx: AppContext, journal: Journal, blob: str, data: bytes | Pa
             except Exception as error:
                 fault = error
             if isinstance(data, Path):
-                await asyncio.to_thread(_head, data)
+                await to_thread(_head, data)
             if tried == 1:
                 ctx.health.waits(blob, journal.owner, reason_of(fault), health_state.STORAGE)
                 log.warning("file_waits", owner=journal.owner, reason=reason_of(fault))
@@ -107,14 +113,3 @@ async def _stored(ctx: AppContext, journal: Journal, blob: str, data: bytes | Pa
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(HEAD_BYTES)
-
-
-def content_mark(data: object) -> str:
-    """How contents count in a call's fingerprint: bytes by their hash, the rest by its kind."""
-    if isinstance(data, Spilled):
-        return data.mark
-    if isinstance(data, str):
-        data = data.encode()
-    if isinstance(data, bytes):
-        return hashlib.sha256(data).hexdigest()
-    return "path"

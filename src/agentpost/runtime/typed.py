@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentpost.agents import OutputInvalid, schemas, values
 from agentpost.domain.answers import AnswerFormat, checked_choices
 from agentpost.domain.limits import OUTPUTS_INVALID_MAX
-from agentpost.domain.text import agent_text
-
-if TYPE_CHECKING:
-    from agentpost.runtime.journal import Journal
 
 
 def answer_format(choices: Sequence[str] | None, schema: dict[str, Any] | None) -> str | None:
@@ -65,43 +61,6 @@ class Output:
             return None
         self.invalid += 1
         return OutputInvalid("\n".join(f"{path}: {problem}" for path, problem in found))
-
-
-class Asking:
-    """What the runs of turns and jobs have in common: a question, and an output.
-
-    Args:
-        schema_json: the ``response_schema`` of the message.
-    """
-
-    def __init__(self, journal: Journal, schema_json: str | None) -> None:
-        self._journal = journal
-        self._output = Output(schema_json)
-        self._question: str | None = None
-        self._answer_format: str | None = None
-
-    @property
-    def journal(self) -> Journal:
-        """The calls of the run."""
-        return self._journal
-
-    @property
-    def response_schema(self) -> dict[str, Any] | None:
-        """See `Turn.response_schema`."""
-        return self._output.schema
-
-    def ask(
-        self,
-        question: str,
-        *,
-        choices: Sequence[str] | None = None,
-        schema: dict[str, Any] | None = None,
-    ) -> None:
-        """See `Turn.ask`."""
-        self._journal.refuse_in_body("ask")
-        wanted = answer_format(choices, schema)
-        self._question = agent_text(question) or None
-        self._answer_format = wanted if self._question else None
 
 
 def as_json(value: object) -> str:

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import concurrent.futures
-import hashlib
-import tempfile
-from collections.abc import Awaitable, Callable, Coroutine
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from agentpost.agents import values
+from agentpost.agents import OutputInvalid, Said, values
 from agentpost.agents.base import current_step_key
 from agentpost.agents.files import File
 from agentpost.processes.output import captured
-from agentpost.runtime.isolated.frames import Frame, failure
+from agentpost.runtime.author import Request
+from agentpost.runtime.isolated.frames import (
+    Frame,
+    contents_frame,
+    failure,
+    request_frame,
+    said_of,
+)
 from agentpost.runtime.scope import Scope, StepBody
 
 Say = Callable[[Frame], None]
 BodyRun = Callable[[], Awaitable[Frame]]
 """Runs the body of a step and gives the ``done`` of its frame."""
-INLINE_BYTES_MAX: Final = 256 * 1024
-"""Contents up to this size are part of a frame; larger ones go through a file."""
+_IN_BODIES = frozenset({"progress", "charge"})
+"""Calls that the body of a step may make."""
 
 
 class Stopped(BaseException):
@@ -31,8 +36,9 @@ class Stopped(BaseException):
 
 
 class Calls:
-    """What a turn and a job of this process have in common. It is how their files are read, too
-    (`FileSource`). Made and used on the agent loop, but for `hear_at_once`."""
+    """Makes the calls of one turn or job by asking the server (see `runtime.author.Backend`). It is
+    how the run's files are read, too (`FileSource`). Made and used on the agent loop, but for
+    `hear_at_once`."""
 
     def __init__(self, number: int, say: Say, die: Callable[[int, MemoryError], None]) -> None:
         self.number = number
@@ -82,15 +88,6 @@ class Calls:
         if self.over:
             raise Stopped
 
-    def refuse_in_body(self, name: str) -> None:
-        """See `Scope.refuse_in_body`."""
-        self._scope.refuse_in_body(name)
-
-    def body(self, name: str) -> StepBody | None:
-        """The body of a step that makes this call; raises like `Scope.calling`."""
-        self.go_on()
-        return self._scope.calling(name)
-
     def end(self, how: Frame) -> None:
         """Say how the run's function ended; once."""
         self.over = True
@@ -102,41 +99,55 @@ class Calls:
         """Say something of this run."""
         self._say({"run": self.number, **frame})
 
-    def numbered(self, op: str, fields: Frame | None = None, body: BodyRun | None = None) -> Any:
-        """A call of the run's own function, in the order of which it is recorded; raises
-        `NotAllowedInStep` in a step's body."""
+    # --- a backend --------------------------------------------------------------------------------
+    @property
+    def files(self) -> Calls:
+        """How the run's files are read."""
+        return self
+
+    def call(self, request: Request) -> Coroutine[Any, Any, Any]:
+        """Send the call now, which numbers it; it is made when it is awaited."""
         self.go_on()
-        self._scope.refuse_in_body(op)
-        return self.call(op, fields, body)
+        inside: StepBody | None = None
+        if request.name in _IN_BODIES:
+            inside = self._scope.calling(request.name)
+        else:
+            self._scope.refuse_in_body(request.name)
+        body = _body(request)
+        fields = request_frame(request, is_body_here=body is not None)
+        if inside is not None:
+            fields["in"] = self._steps.get(inside, 0)
+        return self._ask(fields, body)
 
-    def call(
-        self,
-        op: str,
-        fields: Frame | None = None,
-        body: BodyRun | None = None,
-        inside: StepBody | None = None,
-    ) -> Coroutine[Any, Any, Any]:
-        """Make a call now; it is answered when it is awaited.
+    def refuse_in_body(self, name: str) -> None:
+        """Raises `NotAllowedInStep` unless the run's own function makes a call of that name."""
+        self._scope.refuse_in_body(name)
 
-        Args:
-            body: of a step, when it runs here.
-            inside: the body that makes the call.
-        """
-        self.go_on()
-        self._made += 1
-        step = {} if inside is None else {"in": self._steps.get(inside, 0)}
-        self.say(id=self._made, op=op, **step, **(fields or {}))
-        return self._answered(self._made, body)
+    def delta(self, text: str, *, reset: bool) -> None:
+        """Show a piece of text."""
+        self.say(delta=text, reset=reset)
 
-    def now(self, op: str) -> Any:
-        """The answer of a call that is no coroutine. The loop stands still meanwhile."""
+    def give_output(self, text: str, fatal: OutputInvalid | None) -> None:
+        """Send a turn's output: the server counts those that do not fit as well."""
+        self.say(output=text)
+        if fatal is not None:
+            raise Stopped
+
+    def history(self) -> Sequence[Said]:
+        """What was said before. The loop stands still meanwhile."""
         self.go_on()
         self._made += 1
         number = self._made
         waiting = self._at_once[number] = concurrent.futures.Future()
-        self.say(id=number, op=op)
+        self.say(id=number, op="history")
         self.say(go=number)
-        return self._value(number, waiting.result())
+        return [said_of(fields) for fields in self._value(number, waiting.result())]
+
+    def _ask(self, fields: Frame, body: BodyRun | None = None) -> Coroutine[Any, Any, Any]:
+        self.go_on()
+        self._made += 1
+        self.say(id=self._made, **fields)
+        return self._answered(self._made, body)
 
     async def _answered(self, number: int, body: BodyRun | None) -> Any:
         answers = self._answers[number] = asyncio.Queue()
@@ -195,24 +206,24 @@ class Calls:
     # --- files ------------------------------------------------------------------------------------
     async def path(self, file: File) -> Path:
         """See `FileSource.path`."""
-        return Path(await self.call("path", {"file": values.dump(file)}))
+        return Path(await self._ask({"op": "path", "file": values.dump(file)}))
 
     async def text(self, file: File) -> str:
         """See `FileSource.text`."""
-        text: str = await self.call("text", {"file": values.dump(file)})
+        text: str = await self._ask({"op": "text", "file": values.dump(file)})
         return text
 
 
-def contents(data: object) -> Frame:
-    """What is to be written, as a part of a frame; raises `TypeError` for what is none."""
-    if isinstance(data, Path):
-        return {"path": str(data.absolute())}
-    if isinstance(data, str):
-        data = data.encode()
-    if not isinstance(data, bytes):
-        raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
-    if len(data) <= INLINE_BYTES_MAX:
-        return {"base64": base64.b64encode(data).decode()}
-    with tempfile.NamedTemporaryFile(prefix="contents-", delete=False) as file:
-        file.write(data)
-    return {"spilled": file.name, "mark": hashlib.sha256(data).hexdigest()}
+def _body(request: Request) -> BodyRun | None:
+    """What runs the function of a call in this process, if it runs here."""
+    fn = request.fn
+    if fn is None or not inspect.iscoroutinefunction(fn):
+        return None
+    make = fn
+
+    async def run() -> Frame:
+        value = await make(*(request.args or ()), **request.kwargs)
+        is_write = request.name == "write"
+        return contents_frame(value) if is_write else {"value": values.dump(value)}
+
+    return run

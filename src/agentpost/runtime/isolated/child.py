@@ -31,12 +31,13 @@ from weakref import WeakKeyDictionary
 import structlog
 
 from agentpost.agents import registry, values
+from agentpost.domain.text import agent_text
 from agentpost.extras import MissingExtra
 from agentpost.processes import confinement, output
 from agentpost.processes.main import HEADER, frame
-from agentpost.runtime.isolated.author import RemoteJob, RemoteTurn
+from agentpost.runtime.author import AuthorJob, AuthorTurn, JobInputs, TurnInputs
 from agentpost.runtime.isolated.calls import Calls, Stopped
-from agentpost.runtime.isolated.frames import Frame, failure
+from agentpost.runtime.isolated.frames import Frame, failure, said_of
 from agentpost.threads.loop import AgentLoop, Submitted
 
 _READ_BYTES: Final = 256 * 1024
@@ -184,18 +185,18 @@ class Host:
         calls.end(end)
 
     async def _turn(self, calls: Calls, message: Frame) -> Frame:
-        turn = RemoteTurn(calls, message["turn"])
+        turn = AuthorTurn(calls, TurnInputs(**_loaded(message["turn"], calls)))
         await self._agent.run(turn)
-        return turn.end()
+        return turn.leave()
 
     async def _job(self, calls: Calls, message: Frame) -> Frame:
-        given = message["job"]
         try:
-            fn = values.resolve(given["fn"])
+            fn = values.resolve(message["fn"])
         except values.MissingFunction as error:
             return {"missing": str(error)}
-        job = RemoteJob(calls, given)
-        return job.end(await fn(job, **values.load(given["args"], calls)))
+        job = AuthorJob(calls, JobInputs(**_loaded(message["job"], calls)))
+        text = await fn(job, **values.load(message["args"], calls))
+        return {"text": agent_text(text) if text is not None else None, **job.leave()}
 
     def _die(self, number: int, error: MemoryError) -> NoReturn:
         """Its heap is full or in pieces: a fresh process is the only sound way on."""
@@ -268,6 +269,10 @@ class _Watch:
     def _stack(self) -> str:
         found = sys._current_frames().get(self._thread)
         return "" if found is None else "".join(traceback.format_stack(found))[-8_000:]
+
+
+def _loaded(inputs: Frame, calls: Calls) -> Frame:
+    return {**inputs, "message": said_of(values.load(inputs["message"], calls))}
 
 
 def _data_bytes() -> int:

@@ -23,8 +23,8 @@ From the server
 ===============================  ================================================================
 From the process
 ===============================  ================================================================
-``run``, ``id``, ``op``, …       a call, numbered in the order of these frames; ``in`` is the step
-                                 whose body makes it
+``run``, ``id``, ``op``, …       a call, numbered in the order of these frames (`request_frame`);
+                                 ``in`` is the step whose body makes it
 ``run``, ``go``                  the call of that id is awaited now: make it
 ``run``, ``drop``                nobody awaits it any more
 ``run``, ``id``, ``done``        what came of a body, in that ``try``
@@ -40,17 +40,142 @@ From the process
 
 from __future__ import annotations
 
+import base64
+import tempfile
 import traceback
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from agentpost.agents import values
-from agentpost.runtime.causes import cause_of
+from agentpost.agents import Backoff, JobFailed, Said, values
+from agentpost.agents.files import FileSource
+from agentpost.domain.filenames import check_path
+from agentpost.runtime.author import Contents, JobInputs, Request, TurnInputs
+from agentpost.runtime.bodies import Spilled, name_of
+from agentpost.runtime.causes import cause_of, remember_cause
+from agentpost.runtime.retrying import Retry
 
 Frame: TypeAlias = dict[str, Any]
+INLINE_BYTES_MAX: Final = 256 * 1024
+"""Contents up to this size are part of a frame; larger ones go through a file."""
 _TRACE_CHARACTERS_MAX: Final = 20_000
 """The longest traceback that is sent along with an error; its end is what is kept."""
 
 
+# --- inputs ---------------------------------------------------------------------------------------
+def inputs_frame(inputs: TurnInputs | JobInputs) -> Frame:
+    """What a run begins with, for its process."""
+    return {**vars(inputs), "message": values.dump_local(said_fields(inputs.message))}
+
+
+def said_fields(said: Said) -> Frame:
+    """What was said, by its fields."""
+    return {name: getattr(said, name) for name in ("role", "text", "files", "at", "message_id")}
+
+
+def said_of(fields: Frame) -> Said:
+    """What was said, of its fields."""
+    return Said(**{**fields, "files": tuple(fields["files"])})
+
+
+# --- calls ----------------------------------------------------------------------------------------
+def request_frame(request: Request, *, is_body_here: bool) -> Frame:
+    """A call, for the server; ``is_body_here``: its function runs in the process that sends it.
+
+    Raises like `values.dump`.
+    """
+    frame: Frame = {
+        "op": request.name,
+        "head": values.dump(request.head),
+        "tail": values.dump(request.tail),
+        "price": request.price,
+        "seconds": request.seconds,
+    }
+    if request.args is not None:
+        frame |= {"args": values.dump(request.args), "kwargs": values.dump(request.kwargs)}
+    if request.fn is not None and is_body_here:
+        frame["body"] = name_of(request.fn)
+    elif request.fn is not None:
+        frame["fn"] = values.function_ref(request.fn)
+    if request.data is not None:
+        frame["data"] = contents_frame(request.data)
+    if request.retry != Retry():
+        retry, kinds = request.retry, request.retry.on
+        names = None if kinds is None else [f"{k.__module__}:{k.__qualname__}" for k in kinds]
+        pauses = [retry.backoff.first, retry.backoff.factor, retry.backoff.maximum]
+        frame["retry"] = [retry.most, names, pauses]
+    return frame
+
+
+def request_of(frame: Frame, source: FileSource, body: Callable[..., Any] | None) -> Request:
+    """The call of a frame; raises what its checks raise, since the author's process made it.
+
+    Args:
+        source: how its files are read.
+        body: what runs its function where that is in the author's process.
+    """
+    price = frame["price"]
+    if type(price) is not int or price < 0:
+        raise ValueError("a price is a whole number of millionths from 0")
+    head = tuple(values.load(frame["head"], source))
+    if frame["op"] == "write":
+        check_path(head[0])
+    if frame["op"] == "charge":
+        head = (price, *head[1:])
+    if "fn" in frame:
+        body = values.elsewhere(_unreachable_function(), frame["fn"])
+    args = frame.get("args")
+    return Request(
+        name=frame["op"],
+        head=head,
+        args=None if args is None else tuple(values.load(args, source)),
+        tail=tuple(values.load(frame["tail"], source)),
+        kwargs={} if args is None else values.load(frame["kwargs"], source),
+        fn=body,
+        data=contents_of(frame["data"]) if "data" in frame else None,
+        price=price,
+        seconds=frame["seconds"],
+        retry=_retry(*frame["retry"]) if "retry" in frame else Retry(),
+    )
+
+
+def _retry(most: int, names: list[str] | None, pauses: list[float]) -> Retry:
+    kinds = None if names is None else tuple(_exception_class(name) for name in names)
+    return Retry(most, kinds, Backoff(*pauses))
+
+
+def _unreachable_function() -> Callable[..., Any]:
+    """To be given the name of a plain function, which a worker process runs."""
+
+    def stand_in(*_args: Any, **_kwargs: Any) -> Any:
+        raise AssertionError("a worker process runs it")
+
+    return stand_in
+
+
+def contents_frame(data: Contents) -> Frame:
+    """What is to be written, as a part of a frame."""
+    if isinstance(data, Path):
+        return {"path": str(data.absolute())}
+    if isinstance(data, str):
+        data = data.encode()
+    if not isinstance(data, bytes):
+        raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
+    if len(data) <= INLINE_BYTES_MAX:
+        return {"base64": base64.b64encode(data).decode()}
+    with tempfile.NamedTemporaryFile(prefix="contents-", delete=False) as file:
+        file.write(data)
+    return {"spilled": file.name}
+
+
+def contents_of(frame: Frame) -> bytes | Path:
+    """The contents that `contents_frame` has made a frame of."""
+    if "base64" in frame:
+        return base64.b64decode(frame["base64"])
+    return Spilled(frame["spilled"]) if "spilled" in frame else Path(frame["path"])
+
+
+# --- errors ---------------------------------------------------------------------------------------
 def failure(error: BaseException) -> Frame:
     """An exception as data: what is recorded of it, the names of its classes, where it was
     raised, and the line for the operator."""
@@ -58,3 +183,24 @@ def failure(error: BaseException) -> Frame:
     described = values.describe_error(error)
     kinds = values.class_names(error)
     return {"error": described, "kinds": kinds, "trace": trace, "cause": cause_of(error)}
+
+
+def failure_error(frame: Frame) -> Exception:
+    """The exception that `failure` has made a frame of. One that is to fail the job with its own
+    text does so here too."""
+    described, kinds = frame["error"], frame["kinds"]
+    error = values.stand_in_error(described)
+    if f"{JobFailed.__module__}:{JobFailed.__qualname__}" in kinds:
+        error = _exception_class(described["type"], JobFailed)(described["text"])
+    values.remember_class_names(error, kinds)
+    remember_cause(error, frame["cause"])
+    error.add_note(f"In an agent process:\n{frame['trace']}")
+    return error
+
+
+def _exception_class(name: str, base: type[Exception] = Exception) -> type[Exception]:
+    """A class of that name: classes of the author's are told by their names."""
+    module, _, qualname = name.partition(":")
+    kind = type(qualname.rpartition(".")[2], (base,), {"__module__": module})
+    kind.__qualname__ = qualname
+    return kind

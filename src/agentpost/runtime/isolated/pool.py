@@ -27,13 +27,14 @@ from agentpost.processes import bytecode, capacity
 from agentpost.processes.environment import worker_environment
 from agentpost.processes.main import frame
 from agentpost.processes.worker import CallLimits
+from agentpost.runtime.author import AuthorJob, AuthorTurn
 from agentpost.runtime.changed_code import JobCodeMissing
+from agentpost.runtime.effects import Effects
+from agentpost.runtime.isolated.frames import Frame, inputs_frame
 from agentpost.runtime.isolated.process import AgentProcess, Death
 from agentpost.runtime.isolated.suspects import Suspects
-from agentpost.runtime.isolated.talk import JobTalk, ProcessDied, TurnTalk
+from agentpost.runtime.isolated.talk import ProcessDied, Talk
 from agentpost.runtime.journal import Journal, StopCause
-from agentpost.runtime.run_job import JobRun
-from agentpost.runtime.run_turn import TurnRun
 from agentpost.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -113,22 +114,28 @@ class AgentProcesses:
     # --- what the runners call --------------------------------------------------------------------
     async def take_turn(self, turn: Turn) -> None:
         """The agent function."""
-        made = cast("TurnRun", turn)
-        owner = made.message.message_id
-        async with self._place(owner, made.journal) as process:
-            await TurnTalk(process, made).all()
+        author, owner = cast("AuthorTurn", turn), turn.message.message_id
+        begin = {"ids": {"message_id": owner}, "turn": inputs_frame(author.inputs)}
+        await self._run(author, owner, begin)
 
     def find_job(self, ref: str) -> JobFn:
         """The job function of an import name (see `runtime.run_job.FindJob`)."""
 
-        async def work(job: JobRun, **args: Any) -> str | None:
-            async with self._place(job.id, job.journal) as process:
-                try:
-                    return await JobTalk(process, job).all(ref, args)
-                except values.MissingFunction as error:
-                    raise JobCodeMissing(str(error)) from None
+        async def work(job: AuthorJob, **args: Any) -> str | None:
+            ids = {"message_id": job.message.message_id, "job_id": job.id}
+            fn = {"fn": ref, "args": values.dump_local(args)}
+            end = await self._run(job, job.id, {"ids": ids, "job": inputs_frame(job.inputs), **fn})
+            if "missing" in end:
+                raise JobCodeMissing(end["missing"])
+            text: str | None = end.get("text")
+            return text
 
         return work
+
+    async def _run(self, author: AuthorTurn | AuthorJob, owner: str, begin: Frame) -> Frame:
+        journal = cast("Effects", author.backend).journal
+        async with self._place(owner, journal) as process:
+            return await Talk(process, owner, author, journal).run(begin)
 
     # --- places -----------------------------------------------------------------------------------
     @asynccontextmanager

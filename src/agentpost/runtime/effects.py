@@ -1,0 +1,158 @@
+"""Making the calls of a run in the server: each takes effect once and is recorded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from agentpost.agents import File, OutputInvalid, Said, StorageFull, values
+from agentpost.domain.credits import Charge
+from agentpost.domain.journal import Call, CallState
+from agentpost.domain.records import FileRecord
+from agentpost.runtime import outputs
+from agentpost.runtime.author import Request
+from agentpost.runtime.deltas import Deltas
+from agentpost.runtime.journal import Journal, Slot, StopCause
+from agentpost.runtime.outputs import Place
+from agentpost.runtime.scope import StepBody
+from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps
+from agentpost.services import blobs
+from agentpost.services.context import AppContext
+from agentpost.services.history import agent_file
+
+Effect = Callable[[Request, Slot], Awaitable[Any]]
+
+
+class Effects(ABC):
+    """Makes the calls of one turn or job (see `runtime.author.Backend`).
+
+    Args:
+        place: whose files the run writes.
+    """
+
+    calls: dict[str, Effect]
+    """What each call does, by its name."""
+
+    def __init__(
+        self, ctx: AppContext, steps: Steps, journal: Journal, deltas: Deltas, place: Place
+    ) -> None:
+        self.ctx = ctx
+        self.journal = journal
+        self.deltas = deltas
+        self._steps = steps
+        self._place = place
+        self.calls = {"step": self._step, "write": self._write}
+
+    @property
+    def files(self) -> Journal:
+        """How the run's files are read."""
+        return self.journal
+
+    def call(self, request: Request) -> Awaitable[Any]:
+        """Number the call now; made when it is awaited, unless its answer is recorded."""
+        effect = partial(self.calls[request.name], request)
+        return self.journal.call(request.name, request.identity, effect)
+
+    def refuse_in_body(self, name: str) -> None:
+        """Raises `NotAllowedInStep` unless the run's own function makes a call of that name."""
+        self.journal.refuse_in_body(name)
+
+    def delta(self, text: str, *, reset: bool) -> None:
+        """Show a piece of text."""
+        self.deltas.add(text, reset=reset)
+
+    def give_output(self, text: str, fatal: OutputInvalid | None) -> None:
+        """End the run whose output was wrong once too often."""
+        if fatal is not None:
+            self.journal.cause = str(fatal)
+            self.journal.stop(StopCause.OUTPUT_INVALID)
+
+    @abstractmethod
+    def history(self) -> Sequence[Said]:
+        """What was said before, oldest first; blocks."""
+
+    # --- for turns and jobs -----------------------------------------------------------------------
+    @abstractmethod
+    def _record(
+        self, call: Call, price: int, charges: Sequence[Charge]
+    ) -> Coroutine[Any, Any, None]:
+        """Record an answer."""
+
+    @abstractmethod
+    def _record_file(
+        self, call: Call, file: FileRecord, price: int, charges: Sequence[Charge]
+    ) -> Coroutine[Any, Any, FileRecord]:
+        """Record a file that was written. Raises `StorageFull`."""
+
+    @abstractmethod
+    async def _hold(self, slot: Slot, price: int) -> None:
+        """Hold what the call costs."""
+
+    async def _step(self, request: Request, slot: Slot) -> Any:
+        self.journal.go_on()
+        await self._hold(slot, request.price)
+        step = self._invocation(request, slot)
+        assert step is not None, "a step has a function"
+        with self.journal.body(here=step.here) as body:
+            running = self._steps.retried(step, self.journal, request.retry, request.seconds)
+            value = await self._or_record_error(running, request, slot, body)
+        call = slot.call(CallState.DONE, value)
+        await self.journal.guard(self._record(call, request.price, body.charges))
+        return self.journal.replay(call)
+
+    async def _write(self, request: Request, slot: Slot) -> File:
+        self.journal.go_on()
+        await self._hold(slot, request.price)
+        maker = self._invocation(request, slot)
+        with self.journal.body(here=maker is not None and maker.here) as body:
+            storing = self._store(request, maker)
+            stored = await self._or_record_error(storing, request, slot, body)
+        call = slot.call(CallState.DONE)
+        recording = self._record_file(call, stored, request.price, body.charges)
+        try:
+            file = await self.journal.guard(recording, (StorageFull,))
+        except StorageFull as error:
+            await self.journal.guard(blobs.discard(self.ctx, [stored.blob]))
+            await self._record_error(error, request, slot, body.charges)
+            raise
+        return self.readable(agent_file(file))
+
+    async def _store(self, request: Request, maker: Invocation | None) -> FileRecord:
+        path, label = request.head[0], request.tail[1] if request.tail else None
+        data = maker or request.data
+        assert data is not None, "a function makes what is not given"
+        async with self._steps.contents(data, self.journal, request.seconds) as contents:
+            return await outputs.store(self.ctx, self.journal, contents, path, label, self._place)
+
+    async def _or_record_error(
+        self, work: Coroutine[Any, Any, Any], request: Request, slot: Slot, body: StepBody
+    ) -> Any:
+        """Await the author's part of a call; what it raises is recorded and raised."""
+        try:
+            return await work
+        except INFRASTRUCTURE_ERRORS as error:
+            self.journal.fault(error)
+        except Exception as error:
+            body.over = True
+            await self._record_error(error, request, slot, body.charges)
+            raise
+
+    async def _record_error(
+        self, error: Exception, request: Request, slot: Slot, charges: Sequence[Charge] = ()
+    ) -> None:
+        described = values.dump(values.describe_error(error))
+        failed = slot.call(CallState.ERROR, described)
+        await self.journal.guard(self._record(failed, request.price, charges))
+
+    def _invocation(self, request: Request, slot: Slot) -> Invocation | None:
+        if request.fn is None:
+            return None
+        key = f"{self.journal.owner}:{slot.n}"
+        return Invocation(request.fn, request.args or (), key, request.kwargs)
+
+    def readable(self, file: File) -> File:
+        """The file as the run's code reads it."""
+        return replace(file, source=self.journal)
