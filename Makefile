@@ -66,9 +66,6 @@ runtimes: $(READY) ## Try the TypeScript client in Bun, Deno, workerd, a browser
 	@.ci/browser
 	@$(BIN)/python -m pytest -n0 tests/runtimes/check_runtimes.py $(ARGS)
 
-two-versions: $(READY) ## Servers of an earlier commit on the new schema, beside new ones; COMMIT=v0.2.0
-	@TEST_EARLIER_COMMIT=$(COMMIT) $(BIN)/python -m pytest -q -n0 tests/e2e/test_two_versions.py
-
 oldest: $(READY) ## Run tests with the oldest versions of the libraries that pyproject.toml allows
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=$(CURDIR)/.tools/uv/bin/uv; .ci/oldest $$uv $(BIN)/python $(ARGS)
 

@@ -13,7 +13,7 @@ from psycopg import sql
 
 BYTES_MAX = 4 * 2**20
 """Of all tables with their indexes: rows that are deleted still cost those who scan."""
-KEPT = ("alembic_version", "schema_support")
+KEPT = ("agentpost_schema",)
 """The tables whose rows came with the schema."""
 OWN_OBJECTS = 16384
 """Objects with smaller numbers are PostgreSQL's own."""
@@ -34,7 +34,7 @@ CATALOGS = {
 }
 SEEN = "SELECT '{0}', count(*), max(xmin::text::bigint)::text FROM {0} WHERE {1} >= {2}"
 VERSION = """
-SELECT 'version', count(*), max(version_num || serves_from) FROM alembic_version, schema_support
+SELECT 'version', count(*), max(version || ' ' || serves_from) FROM agentpost_schema
 """
 SETTINGS = """
 SELECT 'settings', count(*), string_agg(setconfig::text, '') FROM pg_db_role_setting

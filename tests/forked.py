@@ -106,7 +106,7 @@ def run(
     cwd: Path,
     timeout: float = 60,
     without: Sequence[str] = (),
-    constants: Mapping[str, float] = MappingProxyType({}),
+    constants: Mapping[str, float | str] = MappingProxyType({}),
 ) -> "subprocess.CompletedProcess[str]":
     """Run `agentpost <arguments>` to its end; raises `subprocess.TimeoutExpired`."""
     with TemporaryFile() as output, TemporaryFile() as errors:
@@ -139,7 +139,7 @@ def start(
     output: IO[bytes],
     errors: IO[bytes] | None = None,
     without: Sequence[str] = (),
-    constants: Mapping[str, float] = MappingProxyType({}),
+    constants: Mapping[str, float | str] = MappingProxyType({}),
     clock: Path | None = None,
 ) -> Process:
     """Start `agentpost <arguments>` in a session of its own.
@@ -147,8 +147,8 @@ def start(
     Args:
         output: gets stdout, and stderr too unless ``errors`` does.
         without: modules that it cannot import, as if they were not installed.
-        constants: numbers of the program by their places (``package.module.NAME``), such as how
-            long it waits, that are others for this process.
+        constants: numbers and paths of the program by their places (``package.module.NAME``), such
+            as how long it waits, that are others for this process.
         clock: a file that says by how many microseconds its clock is wrong; see `SetClock`.
     """
     errors = errors or output
@@ -275,7 +275,7 @@ def _become(request: dict[str, Any]) -> None:
         _end(ended.code)
 
 
-def change(without: Sequence[str], constants: Mapping[str, float]) -> None:
+def change(without: Sequence[str], constants: Mapping[str, float | str]) -> None:
     """Make this process differ from the program as it is; see `start`."""
     for name in without:  # None: importing it fails
         sys.modules[name] = None  # type: ignore[assignment]
@@ -283,10 +283,11 @@ def change(without: Sequence[str], constants: Mapping[str, float]) -> None:
         module, _, name = place.rpartition(".")
         home = import_module(module)
         was = getattr(home, name)
-        assert isinstance(was, int | float), f"there is no number {place}"
+        assert isinstance(was, int | float | Path), f"there is no number or path {place}"
+        changed = Path(str(value)) if isinstance(was, Path) else value
         for each in list(sys.modules.values()):  # those too that import it by its name
             if getattr(each, "__dict__", {}).get(name) is was:
-                setattr(each, name, value)
+                setattr(each, name, changed)
 
 
 class SetClock:

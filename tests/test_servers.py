@@ -75,7 +75,7 @@ def test_a_database_is_emptied_and_used_again(postgres: Postgres) -> None:
     with postgres.database(schema) as again, psycopg.connect(again) as connection:
         assert again == url
         assert connection.execute("SELECT * FROM meta").fetchall() == []
-        assert connection.execute("SELECT count(*) FROM alembic_version").fetchone() == (1,)
+        assert connection.execute("SELECT count(*) FROM agentpost_schema").fetchone() == (1,)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_database_is_emptied_and_used_again(postgres: Postgres) -> None:
         "CREATE FUNCTION one_more() RETURNS int LANGUAGE sql AS 'SELECT 1'",
         "INSERT INTO meta VALUES ('a', 'b'); ANALYZE meta",
         "VACUUM meta",
-        "UPDATE alembic_version SET version_num = 'other'",
+        "UPDATE agentpost_schema SET version = 9999",
         "INSERT INTO meta SELECT n::text, repeat('x', 1000) FROM generate_series(1, 5000) n",
         "DO $$BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET work_mem = 64'; END$$",
     ],

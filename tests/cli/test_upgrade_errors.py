@@ -20,7 +20,6 @@ from agentpost.db import migrate
 from tests import forked
 from tests.servers import Postgres, empty_sqlite
 
-OLD = Path(__file__).parents[1] / "db" / "old_schemas"
 COMMANDS = (["serve", "--port", "0"], ["db", "upgrade"], ["accounts", "list"])
 CAP_DAC_OVERRIDE = 1
 PR_CAPBSET_DROP = 24
@@ -71,58 +70,47 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
-def old(kind: str) -> list[str]:
-    """The first schema there was, beside a table that a late migration is to make."""
-    schema = (OLD / f"0001_99c9365.{kind}.sql").read_text().strip().removesuffix(";").split(";\n")
-    return [*schema, "CREATE TABLE holds (mine TEXT)"]
+DEVELOPMENT = [
+    f"CREATE TABLE {name} (id TEXT)"
+    for name in ("alembic_version", "accounts", "messages", "message_jobs", "ledger")
+]
 
 
 def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     return connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
 
 
-def test_a_migration_that_fails_changes_nothing(folder: Path) -> None:
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
+def test_a_database_of_a_development_version_is_refused(folder: Path, arguments: list[str]) -> None:
     with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
-        for statement in old("sqlite"):
+        for statement in DEVELOPMENT:
             connection.execute(statement)
-        connection.commit()
         before = schema_of(connection)
-    line = run(folder, "db", "upgrade")
-    assert "table holds already exists (statement: CREATE TABLE holds (" in line
-    assert "Nothing in it was changed" in line
-    assert "sqlalche.me" not in line
+    line = run(folder, *arguments)
+    assert "was made by a development version of agentpost, before the first release" in line
+    assert "To begin anew, name another folder with AGENTPOST_DATA_DIR" in line
+    assert "agentpost accounts export" in line
     with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
         assert schema_of(connection) == before
-        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [("0001",)]
 
 
-def test_a_migration_that_fails_changes_nothing_in_postgresql(
+def test_a_postgresql_database_of_a_development_version_is_refused(
     folder: Path, fresh_postgres: Callable[..., str]
 ) -> None:
     url = fresh_postgres()
-    columns = (
-        "SELECT table_name, column_name FROM information_schema.columns"
-        " WHERE table_schema = 'public' ORDER BY 1, 2"
-    )
     with psycopg.connect(url) as connection:
-        for statement in old("postgres"):
-            connection.execute(statement.encode())
-    with psycopg.connect(url) as connection:
-        before = connection.execute(columns).fetchall()
+        connection.execute("; ".join(DEVELOPMENT).encode())
     line = run(folder, "db", "upgrade", url=url)
-    assert 'relation "holds" already exists (statement: CREATE TABLE holds (' in line
+    assert "was made by a development version of agentpost, before the first release" in line
+    assert "To begin anew, name an empty database" in line
     assert url not in line
-    with psycopg.connect(url) as connection:
-        assert connection.execute(columns).fetchall() == before
-        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [("0001",)]
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
 def test_a_newer_database_is_said(folder: Path, template: bytes, arguments: list[str]) -> None:
     (folder / "agentpost.db").write_bytes(template)
     with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-        connection.execute("UPDATE schema_support SET serves_from = '9998'")
+        connection.execute("UPDATE agentpost_schema SET version = 9999, serves_from = 9998")
         connection.commit()
     line = run(folder, *arguments)
     assert "made by a newer version of agentpost (its schema is 9999" in line
@@ -134,8 +122,7 @@ def test_a_newer_postgresql_database_is_said(
 ) -> None:
     url = fresh_postgres(postgres.schema())
     with psycopg.connect(url) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-        connection.execute("UPDATE schema_support SET serves_from = '9998'")
+        connection.execute("UPDATE agentpost_schema SET version = 9999, serves_from = 9998")
     assert "made by a newer version of agentpost" in run(folder, "db", "upgrade", url=url)
 
 
@@ -165,7 +152,8 @@ def test_a_file_of_another_program_is_said(folder: Path, own_versions: bool) -> 
         connection.commit()
         before = schema_of(connection)
     line = run(folder, "db", "upgrade")
-    assert "belongs to another program: it has the tables bookmarks" in line
+    tables = "alembic_version, bookmarks" if own_versions else "bookmarks"
+    assert f"belongs to another program: it has the tables {tables}." in line
     assert "name another folder with AGENTPOST_DATA_DIR" in line
     with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
         assert schema_of(connection) == before

@@ -264,8 +264,8 @@ async def test_old_events_of_no_message_go_with_their_deliveries(db: Database) -
                 (f"evt_{n}", message_id),
             )
             tx.execute(
-                "INSERT INTO deliveries (event_id, endpoint_id, status, attempts, created_at)"
-                " VALUES (?, 'whe_1', 'delivered', 1, 0)",
+                "INSERT INTO deliveries (event_id, endpoint_id, status, attempts, created_at,"
+                " attempts_made) VALUES (?, 'whe_1', 'delivered', 1, 0, 1)",
                 (f"evt_{n}",),
             )
 
@@ -317,8 +317,8 @@ async def test_sessions_and_login_links_that_are_over_go(db: Database) -> None:
                 "INSERT INTO login_tokens (digest, account_id, expires_at) VALUES (?, 'a', ?)", row
             )
             tx.execute(
-                "INSERT INTO sessions (digest, account_id, created_at, expires_at)"
-                " VALUES (?, 'a', 0, ?)",
+                "INSERT INTO sessions (digest, account_id, created_at, expires_at, last_used_at)"
+                " VALUES (?, 'a', 0, ?, 0)",
                 row,
             )
 

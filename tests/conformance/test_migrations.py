@@ -1,17 +1,20 @@
-"""Migrations: they make what `db.tables` declares, on each database, however often they are run."""
+"""Migrations: they make the same tables on each database, however often they are run."""
 
 import re
+import shutil
+import sqlite3
 import subprocess
 import sys
-from typing import Any
+from contextlib import closing
+from pathlib import Path
 
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from sqlalchemy import Engine, inspect
+import psycopg
+import pytest
 
 from agentpost.db import migrate
-from agentpost.db.tables import metadata
+from tests import schema
 from tests.conformance.adapters import Backend, Embedded, Scaled
+from tests.db.test_expanding import SECOND_VERSION
 
 UPGRADE = """
 import sys, pathlib
@@ -24,79 +27,79 @@ if kind == "sqlite":
 else:
     migrate.upgrade_postgres(place)
 """
+COLUMNS = b"""
+SELECT table_name, column_name, data_type, is_nullable = 'YES' FROM information_schema.columns
+WHERE table_schema = 'public'
+ORDER BY table_name, ordinal_position
+"""
+INDEXES = b"""
+SELECT indexname, indexdef FROM pg_indexes
+WHERE schemaname = 'public'
+"""
+POSTGRES_TYPES = {"text": "TEXT", "integer": "INTEGER", "bigint": "BIGINT", "bytea": "BLOB"}
+TABLES = {
+    **schema.TABLES,
+    migrate.VERSION_TABLE: [
+        schema.Column("version", "INTEGER", nullable=True),
+        schema.Column("serves_from", "INTEGER", nullable=True),
+    ],
+}
 
 
-def engine_of(backend: Backend) -> Engine:
+def execute(backend: Backend, sql: str) -> list[tuple[object, ...]]:
     if isinstance(backend, Embedded):
-        return migrate.sqlite_engine(backend.path)
+        with closing(sqlite3.connect(backend.path)) as sqlite, sqlite:
+            return sqlite.execute(sql).fetchall()
     assert isinstance(backend, Scaled)
-    return migrate.postgres_engine(backend.url)
+    with psycopg.connect(backend.url) as connection:
+        cursor = connection.execute(sql.encode())
+        return cursor.fetchall() if cursor.description else []
 
 
-def differences(backend: Backend) -> list[Any]:
-    """What alembic would change to make the database what is declared."""
-    with engine_of(backend).connect() as connection:
-        options = {"compare_type": True, "compare_server_default": True}
-        found: list[Any] = compare_metadata(
-            MigrationContext.configure(connection, opts=options), metadata
-        )
-        return found
+def tables(backend: Backend) -> dict[str, list[schema.Column]]:
+    if isinstance(backend, Embedded):
+        with closing(sqlite3.connect(backend.path)) as sqlite:
+            return schema.read(sqlite)
+    assert isinstance(backend, Scaled)
+    columns: dict[str, list[schema.Column]] = {}
+    with psycopg.connect(backend.url) as connection:
+        for table, name, kind, nullable in connection.execute(COLUMNS):
+            columns.setdefault(table, []).append(
+                schema.Column(name, POSTGRES_TYPES[kind], nullable=nullable)
+            )
+    return columns
 
 
-def conditions(backend: Backend) -> dict[str, set[str]]:
-    """What each partial index asks for, which alembic does not compare."""
-    with engine_of(backend).connect() as connection:
-        where = f"{connection.dialect.name}_where"
-        return {
-            str(index["name"]): words(index["dialect_options"][where])
-            for table in metadata.tables
-            for index in inspect(connection).get_indexes(table)
-            if index.get("dialect_options", {}).get(where) is not None
-        }
+def words(index: str) -> set[str]:
+    """The definition of an index without its grammar: PostgreSQL writes it in its own way."""
+    ignored = {"in", "any", "array", "text", "public", "using", "btree"}
+    return set(re.findall(r"\w+", index.lower())) - ignored
 
 
-def declared_conditions() -> dict[str, set[str]]:
-    return {
-        str(index.name): words(index.dialect_options["sqlite"]["where"])
-        for table in metadata.tables.values()
-        for index in table.indexes
-        if index.dialect_options["sqlite"]["where"] is not None
+def test_both_databases_get_the_same_tables(upgraded: Backend) -> None:
+    assert tables(upgraded) == TABLES
+
+
+def test_both_databases_get_the_same_indexes(upgraded: Backend) -> None:
+    made = {
+        statement.split(" ON ")[0].split()[-1]: words(statement)
+        for version in migrate.migrations()
+        for statement in migrate.statements(version, postgres=False)
+        if re.match(r"CREATE (UNIQUE )?INDEX", statement)
     }
-
-
-def words(condition: object) -> set[str]:
-    """A condition without its grammar: PostgreSQL tells it in its own way."""
-    return set(re.findall(r"\w+", str(condition).lower())) - {"in", "any", "array", "text"}
-
-
-def test_an_empty_database_becomes_what_is_declared(backend: Backend) -> None:
-    backend.upgrade()
-    assert differences(backend) == []
-
-
-def test_the_comparison_sees_what_is_missing(upgraded: Backend) -> None:
-    with engine_of(upgraded).begin() as connection:
-        connection.exec_driver_sql("DROP INDEX ix_jobs_unowned")
-        connection.exec_driver_sql("ALTER TABLE works ADD COLUMN surplus TEXT")
-    assert {difference[0] for difference in differences(upgraded)} == {
-        "add_index",
-        "remove_column",
-    }
-
-
-def test_partial_indexes_have_their_condition(upgraded: Backend) -> None:
-    assert conditions(upgraded) == declared_conditions()
+    if isinstance(upgraded, Embedded):
+        rows = execute(upgraded, "SELECT name, sql FROM sqlite_master WHERE type = 'index'")
+    else:
+        rows = execute(upgraded, INDEXES.decode())
+    indexes = {str(name): words(str(sql)) for name, sql in rows if sql is not None}
+    assert {name: indexes.get(name) for name in made} == made
 
 
 def test_an_upgrade_again_changes_nothing(upgraded: Backend) -> None:
-    engine = engine_of(upgraded)
-    with engine.begin() as connection:
-        connection.exec_driver_sql("INSERT INTO meta (name, value) VALUES ('a', 'b')")
+    execute(upgraded, "INSERT INTO meta (name, value) VALUES ('a', 'b')")
     upgraded.upgrade()
-    migrate.upgrade(engine_of(upgraded))
-    with engine.connect() as connection:
-        assert connection.exec_driver_sql("SELECT name FROM meta").fetchall() == [("a",)]
-    assert differences(upgraded) == []
+    assert execute(upgraded, "SELECT name FROM meta") == [("a",)]
+    assert tables(upgraded) == TABLES
 
 
 def test_several_processes_may_upgrade_at_once(backend: Backend) -> None:
@@ -120,42 +123,26 @@ def test_several_processes_may_upgrade_at_once(backend: Backend) -> None:
         assert upgrade.stdout.readline() == "ready\n"
     outcomes = [(upgrade.communicate("go\n", 60), upgrade.returncode) for upgrade in upgrades]
     assert [code for _, code in outcomes] == [0, 0, 0], outcomes
-    assert differences(backend) == []
+    assert tables(backend) == TABLES
 
 
-def test_a_renamed_table_keeps_its_rows(backend: Backend) -> None:
-    """Revision 0015 gives columns and tables other names."""
-    migrate.upgrade(engine_of(backend), "0014")
-    with engine_of(backend).begin() as connection:
-        for table, values in {
-            "messages": (
-                "'msg_1', 'acc_1', 'key_1', 'cnv_1', 'hi', NULL, NULL, NULL, 'k', 'f', 0, '[]',"
-                " 'waiting', NULL, NULL, 0, NULL, NULL, 11, 12, NULL, NULL, 'processing', NULL,"
-                " NULL, 0, 0, 0, 1, 1, 1, 1, 1, 1"
-            ),
-            "jobs": (
-                "'exe_1', 'acc_1', 'cnv_1', 'msg_1', 'wrk_1', 'execution', 'A', 'running', NULL,"
-                " 'agent:f', '[]', NULL, NULL, NULL, NULL, 'n', 1, 25, 21, 22, 23, 0, 0, 1, 1,"
-                " NULL, NULL, 1"
-            ),
-            "uploads (id, account_id, status, filename, content_type, size, blob, created_at,"
-            " post_by, keep_by, takes)": "'upl_1', 'a', 'ready', 'a', 't', 30, 'x', 1, 1, 1, 31",
-            "doomed_blobs": "'files/1', 41, 42",
-            "holds": "'msg_1', 51",
-        }.items():
-            connection.exec_driver_sql(f"INSERT INTO {table} VALUES ({values})")
-    backend.upgrade()
-    with engine_of(backend).connect() as connection:
-        for query, row in {
-            "SELECT turn_wait_deadline, reply_deadline, expires_at FROM messages": (11, 12, 1),
-            "SELECT calls, calls_at_takeover, takeovers, recover_requests FROM jobs": (
-                25,
-                21,
-                22,
-                23,
-            ),
-            "SELECT copies, swept FROM uploads": (31, 0),
-            "SELECT blob, due_at, tries FROM pending_deletions": ("files/1", 41, 42),
-            "SELECT subject, owner FROM reader_locks": ("msg_1", 51),
-        }.items():
-            assert [tuple(found) for found in connection.exec_driver_sql(query)] == [row]
+@pytest.mark.parametrize("is_right", [True, False])
+def test_a_later_migration_happens_whole_or_not_at_all(
+    upgraded: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_right: bool
+) -> None:
+    execute(upgraded, "INSERT INTO meta (name, value) VALUES ('a', 'b')")
+    folder = tmp_path / "migrations"
+    shutil.copytree(migrate.MIGRATIONS, folder)
+    newest = migrate.newest_version()
+    script = SECOND_VERSION.read_text() + ("" if is_right else "CREATE TABLE meta (name TEXT);")
+    (folder / f"{newest + 1:04}_made_up.sql").write_text(script)
+    monkeypatch.setattr(migrate, "MIGRATIONS", folder)
+    if is_right:
+        upgraded.upgrade()
+        assert "made_up" in tables(upgraded)
+    else:
+        with pytest.raises(OSError, match=r"statement: CREATE TABLE meta \(name TEXT\)"):
+            upgraded.upgrade()
+        assert tables(upgraded) == TABLES
+    assert execute(upgraded, "SELECT version FROM agentpost_schema") == [(newest + is_right,)]
+    assert execute(upgraded, "SELECT name FROM meta") == [("a",)]

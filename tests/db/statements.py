@@ -16,7 +16,7 @@ import agentpost.db
 from agentpost.db.mapper import Mapper
 
 STATEMENT = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b.*\b(FROM|INTO|UPDATE|SET)\b", re.S)
-ELSEWHERE = ("migrations", "migrate", "postgres", "tables", "mapper")
+ELSEWHERE = ("migrate", "postgres", "mapper")
 UNREADABLE = {
     "attempts.of_deliveries": "finds rows of so many events",
     "retention._some_of": "read where it is called",

@@ -63,7 +63,7 @@ class AgentServer:
         self.gates = home / "gates"
         self.trace_file = home / "trace"
         self.process: Process | None = None
-        self.constants: Mapping[str, float] = settings.pop("constants", {})
+        self.constants: Mapping[str, float | str] = settings.pop("constants", {})
         self.clock: Path | None = settings.pop("clock", None)
         self.wrapped_by: tuple[str, ...] = ()
         """A command that starts the server: itself with other words behind."""

@@ -11,10 +11,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from agentpost.db.tables import metadata
 from tests import forked
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
+from tests.schema import TABLES
 from tests.servers import Postgres
 from tests.services.test_account_deletion import OF_NO_ACCOUNT
 from tests.waiting import eventually
@@ -66,7 +66,7 @@ def blobs(server: AgentServer) -> set[str]:
 def left(server: AgentServer, ids: set[str]) -> list[str]:
     """The tables with rows that name one of these."""
     named = []
-    for table in metadata.tables.keys() - OF_NO_ACCOUNT.keys():
+    for table in TABLES.keys() - OF_NO_ACCOUNT.keys():
         rows = str(server.rows(f"SELECT * FROM {table}"))
         if any(each in rows for each in ids):
             named.append(table)

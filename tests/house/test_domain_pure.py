@@ -50,7 +50,7 @@ def test_the_domain_is_pure() -> None:
     [
         ("import time", "imports time"),
         ("def f():\n    from random import random", "imports random.random"),
-        ("import sqlalchemy as sa", "imports sqlalchemy"),
+        ("import psycopg as pg", "imports psycopg"),
         ("from agentpost.clock import new_id", "imports agentpost.clock.new_id"),
         ("from urllib.request import urlopen", "imports urllib.request.urlopen"),
         ("import datetime\ndatetime.datetime.now()", "calls datetime.datetime.now"),

@@ -7,11 +7,11 @@ from agentpost.db import meta, pending_deletions
 from agentpost.db import works as work_rows
 from agentpost.db.pending_deletions import BlobLost
 from agentpost.db.session import Tx
-from agentpost.db.tables import metadata
 from agentpost.domain.records import FileRecord
 from agentpost.services import blob_hold, blobs, doctor
 from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing
+from tests.schema import TABLES
 from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
@@ -210,7 +210,9 @@ async def test_the_doctor_tells_what_stays(
 # --- whole ----------------------------------------------------------------------------------------
 def test_every_table_that_names_bytes_is_known_here() -> None:
     """A new one needs its way into and out of `pending_deletions`."""
-    named = {name for name, table in metadata.tables.items() if "blob" in table.columns}
+    named = {
+        table for table, columns in TABLES.items() if "blob" in [column.name for column in columns]
+    }
     assert named == {"attachments", "pending_deletions", "files", "uploads"}
 
 

@@ -26,6 +26,7 @@ class Mapper(Generic[R]):
         conflict: the ``ON CONFLICT`` clause of an insert.
 
     Attributes:
+        record: the class of a row.
         columns: all of them, in the order in which `of` takes their values.
         select: ``SELECT`` of all columns, for a ``WHERE`` to follow.
     """
@@ -34,7 +35,7 @@ class Mapper(Generic[R]):
         self.table: Final = table
         self.columns: Final = tuple(field.name for field in fields(record))  # type: ignore[arg-type]
         self.select: Final = f"SELECT {', '.join(self.columns)} FROM {table}"
-        self._record = record
+        self.record: Final = record
         self._conflict = conflict
         self._values = attrgetter(*self.columns)
         self._inserts: dict[int, str] = {}
@@ -45,16 +46,16 @@ class Mapper(Generic[R]):
     def of(self, row: Row) -> R:
         """A row of `select` as a record."""
         if not self._enums:
-            return self._record(*row)
+            return self.record(*row)
         values = list(row)
         for n, members in self._enums:
             if values[n] is not None:
                 values[n] = members[values[n]]
-        return self._record(*values)
+        return self.record(*values)
 
     def copy(self, record: R) -> R:
         """The same record again, to be changed."""
-        return self._record(*self._values(record))
+        return self.record(*self._values(record))
 
     def one(self, tx: Tx, sql: str, params: Params = ()) -> R | None:
         """The first record that a query beginning with `select` finds."""

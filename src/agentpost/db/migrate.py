@@ -1,8 +1,9 @@
-"""Bringing a database to the newest schema. The only use of SQLAlchemy at run time.
+"""Creating the schema of a database, and bringing it to the newest version.
 
-Most starts, and every command beside a running server, find the schema up to date and import
-nothing for it. When there is something to do, a process of its own does it: the migration tool
-would otherwise stay in the server's memory, half as much again as the server itself.
+A migration is a file ``migrations/NNNN_title.sql``, numbered without gaps, for both databases: it
+is written for SQLite, and `statements` says what PostgreSQL gets instead. The table
+``agentpost_schema`` has one row: the version that the database has, and the oldest version whose
+code may use it.
 
 An upgrade is one transaction, however many migrations it runs: it happens whole or not at all.
 """
@@ -10,33 +11,25 @@ An upgrade is one transaction, however many migrations it runs: it happens whole
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import structlog
 
-from agentpost.domain.errors import reason_of
-
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
+    from agentpost.db.session import Tx
 
-SERVES_FROM: Final = "0030"
-"""The oldest revision whose code works on the newest schema: all after it only add (CONTRIBUTING: A
-migration). It is kept in the database, where code of that age reads it."""
-_SUPPORT = "schema_support"
-log = structlog.get_logger(__name__)
-MIGRATIONS = Path(__file__).with_name("migrations")
-_REVISION = "SELECT version_num FROM alembic_version"
-_KEPT = "SELECT serves_from FROM schema_support"
-_FORGET = "DELETE FROM schema_support"
-_KEEP = "INSERT INTO schema_support (serves_from) VALUES (:serves_from)"
+MIGRATIONS: Final = Path(__file__).with_name("migrations")
+SERVES_FROM: Final = 1
+"""The oldest version whose code works on the newest schema: all migrations after it only add
+(CONTRIBUTING: A migration). It is kept in the database, where code of that age reads it."""
+VERSION_TABLE: Final = "agentpost_schema"
+_CREATE_VERSION_TABLE = "CREATE TABLE agentpost_schema (version INTEGER, serves_from INTEGER)"
+_READ_VERSION = "SELECT version, serves_from FROM agentpost_schema"
 _SQLITE_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 # Without those of extensions, and only where a new table would be made.
 _POSTGRES_TABLES = (
@@ -44,14 +37,13 @@ _POSTGRES_TABLES = (
     " WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND NOT EXISTS"
     " (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')"
 )
-_OF_OTHERS_BUT_FINE = ("alembic_version", "sqlite_")
-_SURELY_OURS = {"accounts", "messages", "message_jobs", "ledger"}
+_OTHER_TABLES = ("sqlite_",)
+"""Beginnings of the names of tables that an empty database may have."""
+_DEVELOPMENT_TABLES = {"alembic_version", "accounts", "messages", "message_jobs", "ledger"}
+"""Tables of versions from before the first release, which had their own migrations."""
 _TABLES_NAMED_MAX = 3
 _STATEMENT_CHARACTERS_MAX = 300
 _LOCK = 7_301_994_651
-_TARGET = "AGENTPOST_MIGRATION_TARGET"
-_FOLLOWS = re.compile(r'^down_revision = "(\d{4})"', re.MULTILINE)
-
 _SQLITE_FAULTS = {
     "not a database": (
         "is not a SQLite database, or its beginning is damaged. Restore a backup, or name another"
@@ -63,24 +55,51 @@ _SQLITE_FAULTS = {
     "locked": "is held by another program. Stop that one, then try again",
     "full": "cannot grow: the disk is full. Make room, then try again",
 }
+log = structlog.get_logger(__name__)
+
+Execute: TypeAlias = Callable[[str], Sequence[Sequence[Any]]]
+"""Runs a statement without parameters and returns its rows."""
 
 
-def revisions() -> list[str]:
-    """The names of our one chain, oldest first: each migration says which one it follows. Its
-    number is a name; two that were written side by side may follow each other either way."""
-    following: dict[str, str] = {}
-    for path in (MIGRATIONS / "versions").glob("[0-9]*.py"):
-        found = _FOLLOWS.search(path.read_text("utf-8"))
-        following[found[1] if found else ""] = path.name.partition("_")[0]
-    chain: list[str] = []
-    while (name := following.get(chain[-1] if chain else "")) is not None:
-        chain.append(name)
-    return chain
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a database is, for errors: ``name`` begins a sentence, ``other`` is an instruction to
+    take another one."""
+
+    name: str
+    other: str
 
 
-def newest_revision() -> str:
-    """The head of the chain."""
-    return revisions()[-1]
+def migrations() -> dict[int, Path]:
+    """The migrations by the version that each makes, oldest first."""
+    paths = sorted(MIGRATIONS.glob("[0-9]*.sql"))
+    return {int(path.name.partition("_")[0]): path for path in paths}
+
+
+def newest_version() -> int:
+    """The version of the schema that this code works with."""
+    return max(migrations())
+
+
+def version(tx: Tx) -> int:
+    """The version of the schema of an open database."""
+    row = tx.one(_READ_VERSION)
+    assert row is not None
+    return int(row[0])
+
+
+def statements(version: int, *, postgres: bool) -> Iterator[str]:
+    """The statements of the migration that makes a version, without comments.
+
+    Two words of SQLite's are written otherwise for PostgreSQL: ``BLOB`` is ``BYTEA`` there, and
+    ``WITHOUT ROWID`` is left out. No statement has a semicolon or two hyphens in a text.
+    """
+    lines = migrations()[version].read_text("utf-8").splitlines()
+    for statement in "\n".join(line.partition("--")[0] for line in lines).split(";"):
+        if postgres:
+            statement = statement.replace(" BLOB", " BYTEA").replace(" WITHOUT ROWID", "")
+        if statement.strip():
+            yield statement.strip()
 
 
 def upgrade_sqlite(path: Path) -> None:
@@ -97,22 +116,33 @@ def upgrade_sqlite(path: Path) -> None:
             f"{path} cannot be written ({error.strerror}). Let this user read and write it, or name"
             " another folder with AGENTPOST_DATA_DIR."
         ) from None
-    with usable(path), closing(sqlite3.connect(path, timeout=30)) as connection:
-        tables = {row[0] for row in connection.execute(_SQLITE_TABLES)}
-        rows = connection.execute(_REVISION).fetchall() if "alembic_version" in tables else []
-        kept = connection.execute(_KEPT).fetchone() if _SUPPORT in tables else None
-    other = "name another folder with AGENTPOST_DATA_DIR"
-    if _has_to_be_upgraded(str(path), tables, rows, kept, other):
-        _upgrade_in_subprocess("sqlite", str(path))
+    place = _Place(str(path), "name another folder with AGENTPOST_DATA_DIR")
+    with (
+        usable(path),
+        closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as connection,
+    ):
+
+        def execute(sql: str) -> Sequence[Sequence[Any]]:
+            return connection.execute(sql).fetchall()
+
+        def tables() -> set[str]:
+            return {name for (name,) in execute(_SQLITE_TABLES)}
+
+        if not _pending(execute, tables(), place):
+            return
+        execute("PRAGMA journal_mode=WAL")
+        execute("BEGIN IMMEDIATE")
+        _migrate(execute, _pending(execute, tables(), place), postgres=False)
+        execute("COMMIT")
 
 
 def sqlite_fault(path: Path, error: sqlite3.Error) -> OSError:
     """What is wrong with the file and what to do, in one line."""
-    said = str(error)
+    text = str(error)
     for part, advice in _SQLITE_FAULTS.items():
-        if part in said:
-            return OSError(f"{path} {advice} ({said}).")
-    return OSError(f"{path} cannot be used ({said}).")
+        if part in text:
+            return OSError(f"{path} {advice} ({text}).")
+    return OSError(f"{path} cannot be used ({text}).")
 
 
 @contextmanager
@@ -135,6 +165,10 @@ def upgrade_postgres(url: str) -> None:
 
     from agentpost.db.postgres_check import check_database
 
+    place = _Place(
+        "the database",
+        "name an empty database, or a schema of our own, with AGENTPOST_DATABASE_URL",
+    )
     try:
         connection = psycopg.connect(url, connect_timeout=30, autocommit=True)
     except psycopg.OperationalError as error:
@@ -142,166 +176,83 @@ def upgrade_postgres(url: str) -> None:
     except psycopg.ProgrammingError:
         # What the driver says of an address it cannot read repeats it, password included.
         raise ValueError("AGENTPOST_DATABASE_URL is not a URL that can be read") from None
+
+    def execute(sql: str) -> Sequence[Sequence[Any]]:
+        cursor = connection.execute(sql.encode())
+        return cursor.fetchall() if cursor.description else []
+
+    def tables() -> set[str]:
+        """Also ours in another schema, as far as their bare names lead there."""
+        names = ", ".join(f"('{name}')" for name in {VERSION_TABLE, *_DEVELOPMENT_TABLES})
+        reachable = f"SELECT n FROM (VALUES {names}) v (n) WHERE to_regclass(n) IS NOT NULL"
+        return {name for (name,) in execute(f"{_POSTGRES_TABLES} UNION {reachable}")}
+
     try:
-        with connection:
+        with closing(connection):
             check_database(connection, url)
-            found = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
-            tables = {row[0] for row in connection.execute(_POSTGRES_TABLES.encode())}
-            rows, kept = [], None
-            if found != (None,):
-                rows = connection.execute(_REVISION.encode()).fetchall()
-                tables |= _reachable(connection)
-                found = connection.execute(f"SELECT to_regclass('{_SUPPORT}')".encode()).fetchone()
-                if found != (None,):
-                    kept = connection.execute(_KEPT.encode()).fetchone()
+            if not _pending(execute, tables(), place):
+                return
+            with connection.transaction():
+                execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                _migrate(execute, _pending(execute, tables(), place), postgres=True)
     except psycopg.Error as error:
         raise OSError(f"the database cannot be read: {_first_line(error)}") from None
-    other = "name an empty database, or a schema of our own, with AGENTPOST_DATABASE_URL"
-    if _has_to_be_upgraded("the database", tables, rows, kept, other):
-        _upgrade_in_subprocess("postgres", url)
 
 
-def _reachable(connection: Any) -> set[str]:
-    """Which of our tables are found by their bare names, in whatever schema."""
-    names = sorted(_SURELY_OURS)
-    rows = connection.execute(
-        "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NOT NULL", (names,)
-    )
-    return {row[0] for row in rows}
-
-
-def _has_to_be_upgraded(
-    path: str, tables: set[str], rows: list[Any], kept: Any, other: str
-) -> bool:
-    """Whether there is something to do; raises `OSError` when the database is not one of ours, or
-    newer than we are and no longer for us.
-
-    Args:
-        kept: the row with the oldest revision whose code may use it, None without one.
-        other: how to take another database.
-    """
-    revision = str(rows[0][0]) if len(rows) == 1 else None
-    numbered = revision is not None and re.fullmatch(r"\d{4}", revision)
-    if revision is None or not numbered or not tables >= _SURELY_OURS:
-        strangers = sorted(name for name in tables if not name.startswith(_OF_OTHERS_BUT_FINE))
-        if not strangers and not rows:
-            return True
-        named = ", ".join(strangers[:_TABLES_NAMED_MAX]) or "alembic_version"
+def _pending(execute: Execute, tables: set[str], place: _Place) -> list[int]:
+    """The versions that the database lacks, oldest first. Raises `OSError` when it is not one of
+    ours, of before the first release, or too new for us."""
+    newest = newest_version()
+    if VERSION_TABLE in tables:
+        [(version, serves_from)] = execute(_READ_VERSION)
+        if version > newest and serves_from > newest:
+            raise OSError(
+                f"{place.name} was made by a newer version of agentpost (its schema is {version},"
+                f" this version knows {newest}), which this one can no longer use. Start that"
+                " version, or restore a backup from before the upgrade."
+            )
+        if version > newest:
+            log.warning("schema_newer", schema=version, known=newest)
+        return list(range(version + 1, newest + 1))
+    if tables >= _DEVELOPMENT_TABLES:
+        raise OSError(
+            f"{place.name} was made by a development version of agentpost, before the first"
+            f" release, and cannot be upgraded. To begin anew, {place.other}; to keep its data,"
+            " export the accounts with that version (agentpost accounts export)."
+        )
+    strangers = sorted(name for name in tables if not name.startswith(_OTHER_TABLES))
+    if strangers:
+        names = ", ".join(strangers[:_TABLES_NAMED_MAX])
         more = ", …" if len(strangers) > _TABLES_NAMED_MAX else ""
         raise OSError(
-            f"{path} belongs to another program: it has the tables {named}{more}."
-            f" To use agentpost, {other}."
+            f"{place.name} belongs to another program: it has the tables {names}{more}."
+            f" To use agentpost, {place.other}."
         )
-    if revision not in revisions():
-        if kept is not None and kept[0] in revisions():
-            log.warning("schema_newer", schema=revision, known=newest_revision())
-            return False
-        raise OSError(
-            f"{path} was made by a newer version of agentpost (its schema is {revision}, this"
-            f" version knows {newest_revision()}), which this one can no longer use. Start that"
-            " version, or restore a backup from before the upgrade."
-        )
-    return revision != newest_revision()
+    return list(range(1, newest + 1))
 
 
-def _upgrade_in_subprocess(kind: str, target: str) -> None:
-    """`upgrade` in a child; the target goes by environment, since it may hold a password."""
-    child = subprocess.run(  # noqa: S603 - our own module
-        [sys.executable, "-m", __name__, kind],
-        env={**os.environ, _TARGET: target, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if child.returncode != 0:
-        last = child.stderr.strip().rpartition("\n")[2].replace(target, "the database")
-        why = last or f"the process that does it ended with {child.returncode}"
-        raise OSError(
-            f"the database could not be brought up to date: {why}. Nothing in it was changed: the"
-            " version that it worked with can still use it."
-        )
-
-
-def sqlite_engine(path: Path) -> Engine:
-    """SQLAlchemy's view of our SQLite file."""
-    from sqlalchemy import create_engine, event, pool
-
-    # Connected by ourselves: in a URL, some characters of a path would mean something.
-    engine = create_engine(
-        "sqlite://", creator=partial(sqlite3.connect, path), poolclass=pool.NullPool
-    )
-
-    @event.listens_for(engine, "connect")
-    def begin_ourselves(connection: Any, _: object) -> None:
-        # The driver's own BEGIN leaves DDL outside the transaction; SQLAlchemy is to send it.
-        connection.isolation_level = None
-        connection.execute("PRAGMA busy_timeout=30000")
-        connection.execute("PRAGMA journal_mode=WAL")
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    return engine
-
-
-def postgres_engine(url: str) -> Engine:
-    """SQLAlchemy's view of a PostgreSQL database."""
-    import psycopg
-    from sqlalchemy import create_engine, pool
-
-    # Connected by libpq: SQLAlchemy does not read every URL that libpq does.
-    connect = partial(psycopg.connect, url)
-    return create_engine("postgresql+psycopg://", creator=connect, poolclass=pool.NullPool)
-
-
-def upgrade(engine: Engine, target: str = "head") -> None:
-    """Run what is missing, in one transaction; several processes may come at once, one of them
-    does it."""
-    from alembic import command
-    from alembic.config import Config
-    from sqlalchemy import text
-
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    with engine.begin() as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
-        config.attributes["connection"] = connection
-        command.upgrade(config, target)
-        if target in ("head", newest_revision()):
-            connection.execute(text(_FORGET))
-            connection.execute(text(_KEEP), {"serves_from": SERVES_FROM})
-    engine.dispose()
+def _migrate(execute: Execute, versions: list[int], *, postgres: bool) -> None:
+    """Run migrations and write the version down; the caller's transaction is open. Raises `OSError`
+    with the statement that failed."""
+    if not versions:
+        return  # another process was first
+    script = [_CREATE_VERSION_TABLE] if versions[0] == 1 else ["DELETE FROM agentpost_schema"]
+    for version in versions:
+        script.extend(statements(version, postgres=postgres))
+    script.append(f"INSERT INTO agentpost_schema VALUES ({versions[-1]}, {SERVES_FROM})")
+    for statement in script:
+        try:
+            execute(statement)
+        except Exception as error:
+            text = " ".join(statement.split())
+            if len(text) > _STATEMENT_CHARACTERS_MAX:
+                text = text[:_STATEMENT_CHARACTERS_MAX] + "…"
+            raise OSError(
+                f"the database could not be brought up to date: {_first_line(error)}"
+                f" (statement: {text}). Nothing in it was changed: the version that it worked with"
+                " can still use it."
+            ) from None
 
 
 def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0]
-
-
-def _explained(error: Exception) -> str:
-    """One line: what the database said, and of which statement."""
-    from sqlalchemy.exc import DBAPIError
-
-    if not isinstance(error, DBAPIError):
-        return reason_of(error)
-    said = _first_line(error.orig or error)
-    statement = " ".join((error.statement or "").split())
-    if len(statement) > _STATEMENT_CHARACTERS_MAX:
-        statement = statement[:_STATEMENT_CHARACTERS_MAX] + "…"
-    return f"{said} (statement: {statement})" if statement else said
-
-
-def _main() -> int:
-    target = os.environ[_TARGET]
-    sqlite = sys.argv[1] == "sqlite"
-    try:
-        upgrade(sqlite_engine(Path(target)) if sqlite else postgres_engine(target))
-    except Exception as error:
-        print(_explained(error), file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(_main())

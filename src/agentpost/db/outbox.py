@@ -59,7 +59,7 @@ def add_delivery(tx: Tx, event_id: str, endpoint_id: str, status: str, now: int)
     """One event for one endpoint, due at once when pending: a row of the outbox."""
     due = now if status == "pending" else None
     tx.execute(
-        "INSERT INTO deliveries (event_id, endpoint_id, status, attempts, created_at,"
-        " next_attempt_at) VALUES (?, ?, ?, 0, ?, ?)",
+        "INSERT INTO deliveries (event_id, endpoint_id, status, attempts, attempts_made,"
+        " created_at, next_attempt_at) VALUES (?, ?, ?, 0, 0, ?, ?)",
         (event_id, endpoint_id, status, now, due),
     )

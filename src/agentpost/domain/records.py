@@ -1,4 +1,4 @@
-"""Stored records: a class for each table, a field for each column (`db.tables`, `db.mapper`).
+"""Stored records: a class for each table, a field for each column (`db/migrations`, `db.mapper`).
 
 ``*_json`` is JSON text, flags are 0 or 1.
 """

@@ -26,7 +26,6 @@ _TEXTS: Final = frozenset({"exception", "stack"})
 """Fields of several lines."""
 _CHATTY: Final = (
     "aiohttp",
-    "alembic",
     "asyncio",
     "botocore",
     "httpx2",

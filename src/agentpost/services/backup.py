@@ -17,7 +17,7 @@ from secrets import token_hex
 from typing import Any, Final
 
 from agentpost import __version__
-from agentpost.db import backup, meta, postgres_backup
+from agentpost.db import backup, meta, migrate, postgres_backup
 from agentpost.db import blobs as rows
 from agentpost.db.blobs import Named
 from agentpost.db.session import Tx
@@ -209,9 +209,8 @@ async def _copy_database(
 
 def _facts(ctx: AppContext, file: Path, kind: str) -> dict[str, Any]:
     def fn(tx: Tx) -> dict[str, Any]:
-        row = tx.one("SELECT version_num FROM alembic_version")
         return {
-            "schema": str(row[0]) if row else "",
+            "schema": str(migrate.version(tx)),
             "storage_id": meta.get(tx, storage_identity.NAME) or "",
             "secret_keys": backup_keys.needed(tx, ctx.cipher.current),
         }

@@ -38,8 +38,6 @@ DATABASE: Final = "agentpost.db"
 _LOCK: Final = "agentpost.lock"
 _CACHES: Final = frozenset({"cache"})
 _REPLACED: Final = "replaced-"
-_LOGGED_FROM: Final = "0030"
-"""The schema that has an audit log."""
 _AT_ONCE = 8
 _NODE_ALIVE_SECONDS = 60
 
@@ -119,9 +117,10 @@ def _check_fits(settings: Settings, chosen: Backup) -> None:
             else "unset AGENTPOST_DATABASE_URL"
         )
         raise ValueError(f"this is a backup of a database of the kind {chosen.kind}: {advice}")
-    if chosen.schema not in migrate.revisions():
+    if chosen.schema not in map(str, migrate.migrations()):
         raise ValueError(
-            f"this backup was made by a newer version of agentpost ({chosen.version}); install it"
+            f"this backup was made by version {chosen.version} of agentpost, whose schema this"
+            " version cannot use; install that version"
         )
 
 
@@ -177,11 +176,9 @@ def _join(name: str, done: Restored, tx: Tx) -> None:
     blob_hold.forget_all(tx)
     if name:
         meta.put(tx, storage_identity.NAME, name)
-    chain = migrate.revisions()
-    if chain.index(done.backup.schema) >= chain.index(_LOGGED_FROM):
-        action = operator_log.Action("restore", done.backup.id, {"made_at": done.backup.made_at})
-        now = SystemClock().now()
-        operator_log.add(tx, operator_log.entry(now, done.by, action, operator_log.DONE))
+    action = operator_log.Action("restore", done.backup.id, {"made_at": done.backup.made_at})
+    now = SystemClock().now()
+    operator_log.add(tx, operator_log.entry(now, done.by, action, operator_log.DONE))
 
 
 async def _named(blobs: Storage, chosen: Backup) -> str:

@@ -1,1 +1,0 @@
-"""Alembic migrations: one chain, run by `db.migrate` on both databases."""
