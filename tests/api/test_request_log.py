@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentpost.db.packed_bodies import unpacked
+from agentpost.db.packed_bodies import unpack
 from agentpost.domain.records import RequestRecord
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
@@ -27,7 +27,7 @@ def logged(server: AgentServer, request_id: str) -> dict[str, Any]:
     """The line of a request with its bodies, once it is written."""
     sql = f"SELECT * FROM requests WHERE id = '{request_id}'"
     [found] = eventually(lambda: server.rows(sql), what=f"the line of {request_id}")
-    return asdict(unpacked(RequestRecord(**found)))
+    return asdict(unpack(RequestRecord(**found)))
 
 
 def test_a_request_is_kept_with_what_came_of_it(caller: Caller, server: AgentServer) -> None:
@@ -138,7 +138,7 @@ def test_a_key_knows_when_it_was_last_used(caller: Caller, server: AgentServer) 
 
 def test_bodies_go_with_their_message(caller: Caller, server: AgentServer) -> None:
     def kept(word: str) -> set[str]:
-        lines = [unpacked(RequestRecord(**row)) for row in server.rows("SELECT * FROM requests")]
+        lines = [unpack(RequestRecord(**row)) for row in server.rows("SELECT * FROM requests")]
         return {
             f"{line.method} {line.path.partition('?')[0]}"
             for line in lines

@@ -97,7 +97,7 @@ async def test_a_row_that_was_not_there_is_why_what_follows_fails(db: Database) 
     """The answer to a change may come after what the function made of it."""
 
     def changed(tx: Tx) -> None:
-        tx.change_one(SET, (1, "none"), Refused())
+        tx.update_exactly_one(SET, (1, "none"), Refused())
         raise AssertionError("as if the row had been there")
 
     with pytest.raises(Refused):

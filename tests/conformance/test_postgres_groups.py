@@ -36,7 +36,7 @@ def put(name: str) -> Callable[[Tx], str]:
     """Writes a row; which transaction that was."""
 
     def fn(tx: Tx) -> str:
-        tx.run(INSERT, (name, ""))
+        tx.execute_nowait(INSERT, (name, ""))
         row = tx.one(XID)
         assert row is not None
         return str(row[0])
@@ -97,13 +97,15 @@ async def test_a_function_that_wrote_fails_alone_and_leaves_nothing(
         if how == "returns":
             assert tx.one(f"{INSERT} RETURNING name", ("bad", "")) == ("bad",)
             raise Refused
-        tx.run(INSERT, ("bad", ""))
+        tx.execute_nowait(INSERT, ("bad", ""))
         if how == "raises":
             raise Refused
         if how == "changes nothing":
-            tx.change_one("UPDATE meta SET value = ? WHERE name = ?", ("", "none"), Refused())
+            tx.update_exactly_one(
+                "UPDATE meta SET value = ? WHERE name = ?", ("", "none"), Refused()
+            )
         else:
-            tx.run(INSERT, ("bad", ""))
+            tx.execute_nowait(INSERT, ("bad", ""))
 
     found = await together(db, put("a"), fail, put("b"))
     assert isinstance(found[1], Refused if "key" not in how else psycopg.errors.UniqueViolation)
@@ -151,9 +153,9 @@ async def test_a_connection_that_breaks_before_the_commit_is_noticed_before_it(
 async def test_a_write_that_reads_nothing_outlives_a_restart(
     db: PostgresDatabase, scaled: Scaled
 ) -> None:
-    await db.write(lambda tx: tx.run(INSERT, ("a", "")))
+    await db.write(lambda tx: tx.execute_nowait(INSERT, ("a", "")))
     scaled.cut("agentpost")
-    await db.write(lambda tx: tx.run(INSERT, ("b", "")))
+    await db.write(lambda tx: tx.execute_nowait(INSERT, ("b", "")))
     assert await names(db) == ["a", "b"]
 
 
@@ -209,7 +211,7 @@ async def test_two_nodes_that_lock_in_opposite_orders_end_well(
             has[mine].set()
             assert has[others].wait(PATIENCE)
             tx.one(LOCK, (others,))
-            tx.run("UPDATE meta SET value = value || ? WHERE name = ?", (mine, mine))
+            tx.execute_nowait("UPDATE meta SET value = value || ? WHERE name = ?", (mine, mine))
 
         return fn
 
@@ -228,13 +230,13 @@ async def test_a_query_sent_ahead_is_answered_once_and_for_its_function(
 
     def fn(tx: Tx) -> list[Any]:
         query = "SELECT value FROM meta WHERE name = ?"
-        tx.ahead(query, ("a",))
+        tx.prefetch(query, ("a",))
         tx.one("SELECT 1")
-        tx.run("UPDATE meta SET value = ? WHERE name = ?", ("new", "a"))
+        tx.execute_nowait("UPDATE meta SET value = ? WHERE name = ?", ("new", "a"))
         return [tx.one(query, ("a",)), tx.one(query, ("a",))]
 
     def unused(tx: Tx) -> None:
-        tx.ahead("SELECT value FROM meta WHERE name = ?", ("a",))
+        tx.prefetch("SELECT value FROM meta WHERE name = ?", ("a",))
 
     def later(tx: Tx) -> Any:
         return tx.one("SELECT value FROM meta WHERE name = ?", ("a",))

@@ -25,7 +25,7 @@ async def db(scaled: Scaled) -> AsyncIterator[PostgresDatabase]:
 
 def backend(tx: Tx) -> int:
     """The server's process, and what it answers with a query that went ahead."""
-    tx.ahead(VALUE, ("none",))
+    tx.prefetch(VALUE, ("none",))
     row = tx.one("SELECT pg_backend_pid()")
     assert row is not None
     assert tx.all(VALUE, ("none",)) == []
@@ -62,7 +62,7 @@ async def test_what_a_failed_read_leaves_and_what_the_server_ends_harms_no_other
     db: PostgresDatabase, scaled: Scaled
 ) -> None:
     def fail(tx: Tx) -> None:
-        tx.ahead("SELECT 1 / ?", (0,))
+        tx.prefetch("SELECT 1 / ?", (0,))
         tx.one("SELECT 1")
 
     def raises(tx: Tx) -> None:

@@ -23,13 +23,13 @@ UNREADABLE = {
     "retention._oldest": "read where it is called",
     "retention._expired": "read where it is called",
     "account_deletion._some": "read where it is called",
-    "account_export._paged": "read below",
+    "account_export._in_pages": "read below",
     "account_export._of_events": "finds rows of so many events",
     "logins.delete_all": "read below",
     "uploads.lock": "finds rows by so many ids",
     "conversations.names": "finds rows by so many ids",
     "messages.of_idempotency_keys": "finds rows by so many keys",
-    "ownership.owned": "read where it is called",
+    "ownership.comparison": "read where it is called",
     "filtered.newest": "read below, for each table",
     "filtered.counts": "read below, for each table",
     "filtered._nth": "read below",
@@ -37,13 +37,13 @@ UNREADABLE = {
     "requests.ended_between": "read below",
 }
 COMPLETED = {
-    "account_export._paged": (
+    "account_export._in_pages": (
         "SELECT * FROM messages WHERE account_id = ? AND id > ? ORDER BY id LIMIT 200"
     ),
-    "account_export._paged parts": (
+    "account_export._in_pages parts": (
         "SELECT * FROM entries WHERE message_id = ? AND seq > ? ORDER BY seq LIMIT 200"
     ),
-    "account_export._paged files": (
+    "account_export._in_pages files": (
         "SELECT * FROM files WHERE work_id = ? AND blob > ? ORDER BY blob LIMIT 200"
     ),
     "account_export._of_events": (

@@ -15,7 +15,7 @@ def test_a_slow_look_forgets_no_log_that_another_thread_found(
     path, log = tmp_path / "a.db", tmp_path / "a.db-wal"
     path.touch()
     file = DatabaseFile(path)
-    file.opened()
+    file.on_open()
     real = database_file._identity
 
     def slow(looked_at: Path) -> tuple[int, int] | None:
@@ -38,7 +38,7 @@ def test_a_lost_log_stays_lost_when_the_connection_is_made_again(tmp_path: Path)
     path.touch()
     log.touch()
     file = DatabaseFile(path)
-    file.opened()
+    file.on_open()
     file.check(is_writing=True)
     aside = log.rename(tmp_path / "aside")
     for make_another in (False, True):  # as SQLite does for a new connection
@@ -46,9 +46,9 @@ def test_a_lost_log_stays_lost_when_the_connection_is_made_again(tmp_path: Path)
             log.touch()
         with pytest.raises(StoreUnavailable, match=r"a\.db-wal was deleted"):
             file.check(is_writing=not make_another)
-        file.closed()
+        file.on_close()
     aside.replace(log)
-    file.opened()
+    file.on_open()
 
 
 def test_a_log_that_went_with_the_closed_connection_is_not_missed(tmp_path: Path) -> None:
@@ -56,12 +56,12 @@ def test_a_log_that_went_with_the_closed_connection_is_not_missed(tmp_path: Path
     path.touch()
     log.touch()
     file = DatabaseFile(path)
-    file.opened()
-    file.closed()
+    file.on_open()
+    file.on_close()
     file.check()  # a reader, before SQLite removes it
     log.rename(tmp_path / "aside")
     with pytest.raises(StoreUnavailable):
         file.check()
-    file.closed()
+    file.on_close()
     log.touch()
-    file.opened()
+    file.on_open()

@@ -32,41 +32,33 @@ class TracedTx:
         self.after = tx.after
         self.values: set[str] = set()
 
-    def run(self, sql: str, params: Params = ()) -> None:
-        """See `Tx.run`."""
+    def execute_nowait(self, sql: str, params: Params = ()) -> None:
         self._keep(params)
-        self._tx.run(sql, params)
+        self._tx.execute_nowait(sql, params)
 
-    def change_one(self, sql: str, params: Params, error: Exception) -> None:
-        """See `Tx.change_one`."""
+    def update_exactly_one(self, sql: str, params: Params, error: Exception) -> None:
         self._keep(params)
-        self._tx.change_one(sql, params, error)
+        self._tx.update_exactly_one(sql, params, error)
 
     def execute(self, sql: str, params: Params = ()) -> int:
-        """See `Tx.execute`."""
         self._keep(params)
         return self._tx.execute(sql, params)
 
-    def hold(self, sql: str, params: Params) -> None:
-        """See `Tx.hold`."""
-        self._tx.hold(sql, params)
+    def lock(self, sql: str, params: Params) -> None:
+        self._tx.lock(sql, params)
 
-    def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
-        """See `Tx.ahead`."""
-        self._tx.ahead(sql, params)
+    def prefetch(self, sql: str, params: tuple[Any, ...]) -> None:
+        self._tx.prefetch(sql, params)
 
-    def leaves_nothing(self) -> None:
-        """See `Tx.leaves_nothing`."""
-        self._tx.leaves_nothing()
+    def exclude_from_changes(self) -> None:
+        self._tx.exclude_from_changes()
 
     def one(self, sql: str, params: Params = ()) -> Row | None:
-        """See `Tx.one`."""
         row = self._tx.one(sql, params)
         self._keep(params, row or ())
         return row
 
     def all(self, sql: str, params: Params = ()) -> list[Row]:
-        """See `Tx.all`."""
         rows = self._tx.all(sql, params)
         self._keep(params, *rows)
         return rows

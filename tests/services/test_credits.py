@@ -214,8 +214,8 @@ async def test_a_hold_that_a_crash_of_the_database_took_back_is_neither_released
     harness.ctx.settings = harness.ctx.settings.model_copy(update={"durability": "normal"})
 
     def take_back(tx: Tx) -> None:
-        tx.run("DELETE FROM ledger WHERE job_id = ?", (job.job_id,))
-        tx.run("UPDATE accounts SET held = ?", (20 * CREDIT,))
+        tx.execute_nowait("DELETE FROM ledger WHERE job_id = ?", (job.job_id,))
+        tx.execute_nowait("UPDATE accounts SET held = ?", (20 * CREDIT,))
 
     await harness.ctx.db.write(take_back)
     with pytest.raises(Fenced):

@@ -80,11 +80,11 @@ class WorkLine:
 
 def counts(tx: Tx, account_id: str) -> dict[str, int]:
     """How much there is of what people know."""
-    found = {name: tx.one(sql, (account_id,)) for name, sql in _COUNTS.items()}
-    return {name: int(row[0]) for name, row in found.items() if row is not None}
+    rows = {name: tx.one(sql, (account_id,)) for name, sql in _COUNTS.items()}
+    return {name: int(row[0]) for name, row in rows.items() if row is not None}
 
 
-def marked(tx: Tx, limit: int) -> list[AccountRecord]:
+def list_deleting(tx: Tx, limit: int) -> list[AccountRecord]:
     """Accounts that are being deleted."""
     return ACCOUNTS.all(tx, _DELETED, (limit,))
 
@@ -113,37 +113,37 @@ def uploads(tx: Tx, account_id: str, limit: int) -> list[UploadRecord]:
 def delete_jobs(tx: Tx, work_id: str, limit: int) -> int:
     """Jobs of a work that no message lists any more; how many rows went: ``limit`` if there may be
     more."""
-    gone = 0
+    count = 0
     for (job_id,) in tx.all(_JOBS, (work_id, limit)):
-        gone += retention.delete_job_parts(tx, job_id, limit - gone)
-        if gone >= limit:
+        count += retention.delete_job_parts(tx, job_id, limit - count)
+        if count >= limit:
             return limit
         tx.execute("DELETE FROM message_jobs WHERE job_id = ?", (job_id,))
         retention.delete_job(tx, job_id)
-        gone += 1
-    return min(gone, limit)
+        count += 1
+    return min(count, limit)
 
 
 def delete_events(tx: Tx, account_id: str, endpoint_ids: list[str], limit: int) -> int:
     """Events of no message with their deliveries and attempts; as `delete_jobs`."""
-    gone = retention.delete_events(tx, _LOOSE_EVENTS, account_id, limit)
+    count = retention.delete_events(tx, _LOOSE_EVENTS, account_id, limit)
     for endpoint_id in endpoint_ids:
-        if gone < limit:
-            gone += retention.delete_events(tx, _EVENTS_OF_ENDPOINT, endpoint_id, limit - gone)
-    return min(gone, limit)
+        if count < limit:
+            count += retention.delete_events(tx, _EVENTS_OF_ENDPOINT, endpoint_id, limit - count)
+    return min(count, limit)
 
 
 def delete_rest(tx: Tx, account_id: str, limit: int) -> int:
     """Everything that is neither of a message nor of a work; as `delete_jobs`."""
-    gone = 0
+    count = 0
     for sql in _OF_ACCOUNT:
-        if gone < limit:
-            gone += tx.execute(sql, (account_id, limit - gone))
+        if count < limit:
+            count += tx.execute(sql, (account_id, limit - count))
     owners = [account_id, *(row[0] for row in tx.all(_OWNERS, (account_id,)))]
     for owner in owners:
-        if gone < limit:
-            gone += tx.execute(_CONVERSATIONS, (owner, limit - gone))
-    return gone
+        if count < limit:
+            count += tx.execute(_CONVERSATIONS, (owner, limit - count))
+    return count
 
 
 def delete_account(tx: Tx, account_id: str) -> None:

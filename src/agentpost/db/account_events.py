@@ -83,7 +83,7 @@ def heads(tx: Tx, account_id: str, after: int, limit: int) -> list[EventHead]:
     return [EventHead(*row) for row in tx.all(_HEADS, (account_id, after, limit))]
 
 
-def events(tx: Tx, wanted: Sequence[EventHead]) -> list[NumberedEvent]:
+def events(tx: Tx, heads: Sequence[EventHead]) -> list[NumberedEvent]:
     """These with what they say."""
-    rows = [(head.n, tx.one(_EVENT, (head.event_id,))) for head in wanted]
+    rows = [(head.n, tx.one(_EVENT, (head.event_id,))) for head in heads]
     return [NumberedEvent(n, *row) for n, row in rows if row is not None]

@@ -16,7 +16,7 @@ from agentpost.db.history import ATTACHMENTS
 from agentpost.db.mails import MAILS
 from agentpost.db.mapper import Mapper
 from agentpost.db.messages import ENTRIES, FILES, JOBS, MESSAGES
-from agentpost.db.packed_bodies import unpacked
+from agentpost.db.packed_bodies import unpack
 from agentpost.db.requests import REQUESTS
 from agentpost.db.schedules import SCHEDULES
 from agentpost.db.session import Row, Tx
@@ -91,13 +91,13 @@ def rows(tx: Tx, account_id: str, kind: str) -> Iterator[dict[str, Any]]:
         yield from _of_events(tx, account_id, *_OF_EVENTS[kind])
     elif kind in _OF_ACCOUNT:
         mapper = _OF_ACCOUNT[kind]
-        for record in _paged(tx, mapper, "account_id", "id", account_id):
-            yield _public(mapper, unpacked(record) if kind == "requests" else record)
+        for record in _in_pages(tx, mapper, "account_id", "id", account_id):
+            yield _public(mapper, unpack(record) if kind == "requests" else record)
     else:
         _, of, mapper, column, order = next(part for part in _PARTS if part[0] == kind)
         owners = [account_id] if kind == "conversations" else []
         for owner in (*owners, *_owners(tx, account_id, of)):
-            for record in _paged(tx, mapper, column, order, owner):
+            for record in _in_pages(tx, mapper, column, order, owner):
                 yield _public(mapper, record)
 
 
@@ -135,11 +135,11 @@ def _of_events(
 
 
 def _owners(tx: Tx, account_id: str, of: str) -> Iterator[str]:
-    for record in _paged(tx, _OF_ACCOUNT[of], "account_id", "id", account_id):
+    for record in _in_pages(tx, _OF_ACCOUNT[of], "account_id", "id", account_id):
         yield record.id
 
 
-def _paged(tx: Tx, mapper: Mapper[Any], column: str, order: str, owner: str) -> Iterator[Any]:
+def _in_pages(tx: Tx, mapper: Mapper[Any], column: str, order: str, owner: str) -> Iterator[Any]:
     first = f"{mapper.select} WHERE {column} = ? ORDER BY {order} LIMIT {PAGE}"
     later = f"{mapper.select} WHERE {column} = ? AND {order} > ? ORDER BY {order} LIMIT {PAGE}"
     page = mapper.all(tx, first, (owner,))

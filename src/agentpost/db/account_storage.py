@@ -104,7 +104,7 @@ def different(tx: Tx) -> list[tuple[str, int, int]]:
     return [(row[0], int(row[1]), int(row[2])) for row in tx.all(_DIFFERENT)]
 
 
-def kept(tx: Tx, account_id: str, most: int) -> int | None:
+def sum_rows(tx: Tx, account_id: str, most: int) -> int | None:
     """The bytes of an account's rows; None when it has more than ``most`` uploads, works or
     messages: they are not read then."""
     total = 0

@@ -48,9 +48,9 @@ def get(tx: Tx, account_id: str) -> AccountRecord:
     return account
 
 
-def get_ahead(tx: Tx, account_id: str) -> None:
+def prefetch(tx: Tx, account_id: str) -> None:
     """`get` follows in this transaction, and may be answered as of now."""
-    tx.ahead(_GET, (account_id,))
+    tx.prefetch(_GET, (account_id,))
 
 
 def lock(tx: Tx, account_id: str) -> AccountRecord:
@@ -60,9 +60,9 @@ def lock(tx: Tx, account_id: str) -> AccountRecord:
     return account
 
 
-def hold(tx: Tx, account_id: str) -> None:
+def lock_only(tx: Tx, account_id: str) -> None:
     """`lock` for who needs nothing of it, or reads it with what it locks next."""
-    tx.hold(_HOLD, (account_id,))
+    tx.lock(_HOLD, (account_id,))
 
 
 def find(tx: Tx, id_or_email: str) -> AccountRecord | None:
@@ -165,10 +165,10 @@ def save_networks(tx: Tx, key_id: str, networks: str | None) -> None:
 def ended_holders(tx: Tx, holders: list[str], now: int) -> list[str]:
     """Those of the ids and digests of secrets whose key is revoked, expired, gone, or of an account
     that is disabled, and secrets that a rotation has ended."""
-    ended: set[str] = set()
+    dead: set[str] = set()
     for piece in as_json.pieces(dict.fromkeys(holders, 0)):
-        ended.update(row[0] for row in tx.all(_ENDED, (piece, now, now, now, now)))
-    return [holder for holder in holders if holder in ended] if ended else []
+        dead.update(row[0] for row in tx.all(_ENDED, (piece, now, now, now, now)))
+    return [holder for holder in holders if holder in dead] if dead else []
 
 
 def revoke_key(tx: Tx, key_id: str, now: int, account_id: str | None = None) -> bool:

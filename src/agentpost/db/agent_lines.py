@@ -24,9 +24,9 @@ def hold_owner(tx: Tx, owner: str) -> bool:
     return tx.one(sql, (owner,)) is not None
 
 
-def insert(tx: Tx, owner: str, made: Sequence[str], lines: Sequence[AgentLine]) -> None:
+def insert(tx: Tx, owner: str, line_ids: Sequence[str], lines: Sequence[AgentLine]) -> None:
     """Store the lines of one run of a turn or job, each with its id."""
-    for line_id, line in zip(made, lines, strict=True):
+    for line_id, line in zip(line_ids, lines, strict=True):
         tx.execute(_INSERT, (owner, line_id, line.at, line.call, line.level, line.text))
 
 

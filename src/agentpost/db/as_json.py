@@ -23,7 +23,7 @@ def pieces(values: Mapping[str, int]) -> Iterator[str]:
         yield json.dumps(piece)
 
 
-def joined(texts: list[str]) -> str:
+def join(texts: list[str]) -> str:
     """All parts in one."""
     return "{" + ",".join(text[1:-1] for text in texts) + "}"
 

@@ -33,7 +33,7 @@ def of_deliveries(
     tx: Tx, endpoint_id: str, event_ids: Sequence[str]
 ) -> dict[str, list[AttemptRecord]]:
     """Event id -> its attempts at this endpoint, oldest first; only events that have some."""
-    found: dict[str, list[AttemptRecord]] = {}
+    attempts: dict[str, list[AttemptRecord]] = {}
     if event_ids:
         marks = ", ".join("?" * len(event_ids))
         sql = (
@@ -41,5 +41,5 @@ def of_deliveries(
             " ORDER BY event_id, n"
         )
         for record in ATTEMPTS.all(tx, sql, (*event_ids, endpoint_id)):
-            found.setdefault(record.event_id, []).append(record)
-    return found
+            attempts.setdefault(record.event_id, []).append(record)
+    return attempts

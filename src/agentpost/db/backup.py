@@ -31,20 +31,20 @@ def copy_sqlite(source: Path, target: Path, *, without: str) -> int:
         raise ValueError(
             f"there is no folder {target.parent} to write the backup to; make it first"
         )
-    unfinished = target.with_name(f"{target.name}.unfinished")
+    draft = target.with_name(f"{target.name}.unfinished")
     try:
-        unfinished.unlink(missing_ok=True)
-        unfinished.touch(mode=0o600)
+        draft.unlink(missing_ok=True)
+        draft.touch(mode=0o600)
     except OSError as error:
         raise OSError(f"the backup cannot be written to {target}: {error.strerror}") from None
     try:
-        _copy(source, unfinished)
-        _remove(unfinished, without)
-        unfinished.rename(target)
+        _copy(source, draft)
+        _remove(draft, without)
+        draft.rename(target)
     except sqlite3.Error as error:
         raise OSError(f"the database could not be copied to {target}: {error}") from None
     finally:
-        unfinished.unlink(missing_ok=True)  # of one that failed: it may hold the value still
+        draft.unlink(missing_ok=True)  # of one that failed: it may hold the value still
     return target.stat().st_size
 
 

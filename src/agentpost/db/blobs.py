@@ -100,13 +100,13 @@ def pending_deletions_page(tx: Tx, after: str, limit: int) -> list[str]:
     return [row[0] for row in tx.all(_PENDING_PAGE, (after, limit))]
 
 
-def still_names(tx: Tx, named: Named) -> bool:
+def still_names(tx: Tx, blob: Named) -> bool:
     """Whether that row is still there."""
-    if named.path:
-        return tx.one(_FILE, (named.blob,)) is not None
-    if not named.of_message:
-        return tx.one(_UPLOAD, (named.owner, named.blob)) is not None
-    return tx.one(_ATTACHMENT, (named.owner, named.n, named.blob)) is not None
+    if blob.path:
+        return tx.one(_FILE, (blob.blob,)) is not None
+    if not blob.of_message:
+        return tx.one(_UPLOAD, (blob.owner, blob.blob)) is not None
+    return tx.one(_ATTACHMENT, (blob.owner, blob.n, blob.blob)) is not None
 
 
 def _file(row: tuple[str, str, str, int, str]) -> Named:

@@ -51,8 +51,8 @@ def used_by_message(tx: Tx, message_id: str) -> int:
 
 def used_by_key(tx: Tx, account_id: str, key_id: str, since: int) -> int:
     """Charged to the key's work from that time on, or held for it now."""
-    charged = _number(tx, _CHARGED_TO_KEY, (key_id, ids.at(ids.LEDGER, since)))
-    return charged + _number(tx, _HELD_FOR_KEY, (account_id, key_id))
+    charges = _number(tx, _CHARGED_TO_KEY, (key_id, ids.at(ids.LEDGER, since)))
+    return charges + _number(tx, _HELD_FOR_KEY, (account_id, key_id))
 
 
 def _number(tx: Tx, sql: str, params: tuple[str, ...]) -> int:

@@ -59,10 +59,10 @@ def found_works(
     fits = Conditions()
     fits.add("home = 0 AND deleted_at IS NULL")
     fits.contains_any(("title", "text"), text)
-    found, more = filtered.newest(
+    rows, more = filtered.newest(
         tx, WORKS.table, WORKS.columns, account_id, fits, before=before, limit=limit
     )
-    return [WORKS.of(row) for row in found], more
+    return [WORKS.of(row) for row in rows], more
 
 
 def newest(tx: Tx, account_id: str, now: int, limit: int) -> list[tuple[str, str]]:

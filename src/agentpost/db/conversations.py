@@ -27,14 +27,14 @@ def open_(
     tx: Tx, owner: str, name: str, make: Callable[[], ConversationRecord]
 ) -> ConversationRecord:
     """The conversation of that owner and name, locked; what ``make`` makes when there is none."""
-    found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, (owner, name))
-    if found is None:
+    conversation = CONVERSATIONS.one(tx, _LOCK_BY_NAME, (owner, name))
+    if conversation is None:
         fresh = make()
         if CONVERSATIONS.insert(tx, fresh):
             return fresh
-        found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, (owner, name))
-        assert found is not None
-    return found
+        conversation = CONVERSATIONS.one(tx, _LOCK_BY_NAME, (owner, name))
+        assert conversation is not None
+    return conversation
 
 
 def begin_turn(
@@ -53,24 +53,26 @@ def begin_turn(
 
 def lock(tx: Tx, conversation_id: str) -> ConversationRecord:
     """By id, held until the commit."""
-    found = CONVERSATIONS.one(tx, _LOCK, (conversation_id,))
-    assert found is not None, "conversations are never deleted before their messages"
-    return found
+    conversation = CONVERSATIONS.one(tx, _LOCK, (conversation_id,))
+    assert conversation is not None, "conversations are never deleted before their messages"
+    return conversation
 
 
-def hold(tx: Tx, conversation_id: str) -> None:
+def lock_only(tx: Tx, conversation_id: str) -> None:
     """`lock` for who needs nothing of it."""
-    tx.hold(_HOLD, (conversation_id,))
+    tx.lock(_HOLD, (conversation_id,))
 
 
 def end_turn(tx: Tx, conversation_id: str) -> None:
     """No turn runs any more. Holds the conversation until the commit, as `lock` does."""
-    tx.run("UPDATE conversations SET turn_message_id = NULL WHERE id = ?", (conversation_id,))
+    tx.execute_nowait(
+        "UPDATE conversations SET turn_message_id = NULL WHERE id = ?", (conversation_id,)
+    )
 
 
 def set_turn(tx: Tx, conversation_id: str, message_id: str, turns: int) -> None:
     """The message whose turn runs, and how many turns have begun."""
-    tx.run(
+    tx.execute_nowait(
         "UPDATE conversations SET turn_message_id = ?, turns = ? WHERE id = ?",
         (message_id, turns, conversation_id),
     )
@@ -78,24 +80,28 @@ def set_turn(tx: Tx, conversation_id: str, message_id: str, turns: int) -> None:
 
 def set_state(tx: Tx, conversation_id: str, state_json: str) -> None:
     """The agent's memory of the conversation."""
-    tx.run("UPDATE conversations SET state_json = ? WHERE id = ?", (state_json, conversation_id))
+    tx.execute_nowait(
+        "UPDATE conversations SET state_json = ? WHERE id = ?", (state_json, conversation_id)
+    )
 
 
 def set_asking(tx: Tx, conversation_id: str, message_id: str | None) -> None:
     """The message whose typed question the next message may answer; None: none any more."""
-    tx.run(
+    tx.execute_nowait(
         "UPDATE conversations SET asking_message_id = ? WHERE id = ?", (message_id, conversation_id)
     )
 
 
 def set_home(tx: Tx, conversation_id: str, work_id: str | None) -> None:
     """The work that holds the files of replies; None: it is gone."""
-    tx.run("UPDATE conversations SET home_work_id = ? WHERE id = ?", (work_id, conversation_id))
+    tx.execute_nowait(
+        "UPDATE conversations SET home_work_id = ? WHERE id = ?", (work_id, conversation_id)
+    )
 
 
 def count_work(tx: Tx, conversation_id: str) -> None:
     """A work was opened, the first one perhaps."""
-    tx.run("UPDATE conversations SET works = works + 1 WHERE id = ?", (conversation_id,))
+    tx.execute_nowait("UPDATE conversations SET works = works + 1 WHERE id = ?", (conversation_id,))
 
 
 def names(tx: Tx, conversation_ids: list[str]) -> dict[str, tuple[str, str]]:

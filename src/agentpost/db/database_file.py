@@ -25,7 +25,7 @@ class DatabaseFile:
         self._log_is_lost = False
         self._looking = threading.RLock()
 
-    def opened(self) -> None:
+    def on_open(self) -> None:
         """A connection was made. The first one decides which file it is for good.
         Raises `StoreUnavailable`."""
         if self._file is None:
@@ -39,7 +39,7 @@ class DatabaseFile:
         except OSError:
             return 0
 
-    def closed(self) -> None:
+    def on_close(self) -> None:
         """The connection that writes was closed: the log may have gone with it, unless it was lost
         before. Then readers still hold the lost one, and another in its place is not ours."""
         with self._looking:
@@ -59,11 +59,11 @@ class DatabaseFile:
                 " or replaced. Put it back or restore a backup, and start the server again."
             )
         with self._looking:
-            known = self._log  # before looking: SQLite may make the log meanwhile
+            known_log = self._log  # before looking: SQLite may make the log meanwhile
             log = _identity(self._log_path)
-            missed = known is not None and log != known
-            self._log_is_lost = missed and (is_writing or self._log_is_lost)
-            if missed:
+            is_missing = known_log is not None and log != known_log
+            self._log_is_lost = is_missing and (is_writing or self._log_is_lost)
+            if is_missing:
                 raise StoreUnavailable(
                     f"{self._log_path} was deleted, moved or replaced while the database was open."
                     " Stop the server, check the database and start the server again."
@@ -75,7 +75,7 @@ class DatabaseFile:
 def _identity(path: Path) -> _Identity | None:
     """None when there is nothing there, or it cannot be looked at."""
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return stat.st_dev, stat.st_ino

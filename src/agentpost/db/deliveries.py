@@ -76,14 +76,14 @@ def due_endpoints(tx: Tx, now: int) -> list[str]:
 def claim(tx: Tx, endpoint: EndpointRecord, now: int, until: int, limit: int) -> list[Claimed]:
     """Claim up to ``limit`` due deliveries of the endpoint until then, the longest due first."""
     keys = endpoint.secrets(now)
-    claimed = []
-    for event_id, *counted in tx.all(_DUE, (endpoint.id, now, now, limit)):
+    claims = []
+    for event_id, *counts in tx.all(_DUE, (endpoint.id, now, now, limit)):
         tx.execute(_CLAIM, (until, event_id, endpoint.id))
-        sent = event(tx, event_id)
-        assert sent is not None, "an event outlives its deliveries"
-        found = (*counted, *sent, endpoint.url, keys)
-        claimed.append(Claimed(endpoint.id, event_id, until, *found))
-    return claimed
+        event_row = event(tx, event_id)
+        assert event_row is not None, "an event outlives its deliveries"
+        fields = (*counts, *event_row, endpoint.url, keys)
+        claims.append(Claimed(endpoint.id, event_id, until, *fields))
+    return claims
 
 
 def event(tx: Tx, event_id: str) -> Row | None:
@@ -105,24 +105,24 @@ def give_back_all(tx: Tx) -> None:
     tx.execute("UPDATE deliveries SET claimed_until = NULL WHERE status = 'pending'")
 
 
-def succeeded(tx: Tx, attempt: Attempted) -> bool:
+def record_success(tx: Tx, attempt: Attempted) -> bool:
     """The receiver took it, also when it was dropped meanwhile. False when the claim has passed to
     another node."""
     values = (attempt.status_code, attempt.response, attempt.ms, attempt.at)
     return tx.execute(_SUCCEEDED, (*values, *_claim_of(attempt))) > 0
 
 
-def failed(tx: Tx, attempt: Attempted, next_attempt_at: int | None) -> bool:
+def record_failure(tx: Tx, attempt: Attempted, next_attempt_at: int | None) -> bool:
     """An attempt failed; without a next one the delivery has. False when the claim has passed to
     another node."""
     status = DeliveryStatus.FAILED if next_attempt_at is None else DeliveryStatus.PENDING
-    found = (attempt.status_code, attempt.error, attempt.response, attempt.ms)
-    return tx.execute(_FAILED, (status, *found, next_attempt_at, *_claim_of(attempt))) > 0
+    answer = (attempt.status_code, attempt.error, attempt.response, attempt.ms)
+    return tx.execute(_FAILED, (status, *answer, next_attempt_at, *_claim_of(attempt))) > 0
 
 
 def _claim_of(attempt: Attempted) -> tuple[str, str, int]:
-    claimed = attempt.claimed
-    return claimed.event_id, claimed.endpoint_id, claimed.until
+    claim = attempt.claimed
+    return claim.event_id, claim.endpoint_id, claim.until
 
 
 def end_pending(tx: Tx, endpoint_id: str, status: DeliveryStatus) -> int:

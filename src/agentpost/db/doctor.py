@@ -122,7 +122,7 @@ _QUERIES = (
 )
 
 
-def neglected(
+def find_neglected(
     tx: Tx, now: int, *, turn_limit: int, failing_limit: int, mail_is_sent: bool
 ) -> list[tuple[str, str, str]]:
     """(id, state, problem) of every row that nothing will handle.
@@ -132,29 +132,29 @@ def neglected(
         failing_limit: after so many an endpoint that only fails should be off.
         mail_is_sent: whether there is a mail server; without one mails stay where they are.
     """
-    asked: list[tuple[str, str, tuple[int | str, ...]]] = [
+    queries: list[tuple[str, str, tuple[int | str, ...]]] = [
         (problem, sql, (now - grace,) if grace is not None else ())
         for problem, sql, grace in _QUERIES
     ]
     not_final = "is not final, although its turn has ended and no job is open"
     newest = _end(tx, _FROM_NEWEST, ids.last(ids.MESSAGE), NEWEST) or ""
-    asked.append((not_final, _NOT_FINAL, (newest,)))
+    queries.append((not_final, _NOT_FINAL, (newest,)))
     old = ids.compose(ids.MESSAGE, max(now - DAY, 0), bytes(9))
     oldest = min(_end(tx, _TO_OLDEST, ids.MESSAGE, _OLDEST) or old, old)
     expired = "its retention ended more than a day ago, but it was not deleted"
-    asked.append((expired, _EXPIRED, (oldest, now - DAY)))
+    queries.append((expired, _EXPIRED, (oldest, now - DAY)))
     newest = _end(tx, _NEWEST_CONVERSATIONS, ids.last(ids.CONVERSATION), NEWEST) or ""
-    asked.append((_BLOCKS, _BLOCKED, (newest,)))
+    queries.append((_BLOCKS, _BLOCKED, (newest,)))
     too_long = "its turn has been running longer than its limit"
-    asked.append((too_long, _LONG_TURNS, (now - turn_limit - _GRACE,)))
+    queries.append((too_long, _LONG_TURNS, (now - turn_limit - _GRACE,)))
     failing = "has failed for too long and was not turned off"
-    asked.append((failing, _ENDPOINTS, (now - failing_limit - _GRACE, now)))
+    queries.append((failing, _ENDPOINTS, (now - failing_limit - _GRACE, now)))
     if mail_is_sent:
-        asked.append(("its mail was not sent", _MAILS, (now - HOUR,)))
-    found = [
-        (row[0], row[1], problem) for problem, sql, params in asked for row in tx.all(sql, params)
+        queries.append(("its mail was not sent", _MAILS, (now - HOUR,)))
+    problems = [
+        (row[0], row[1], problem) for problem, sql, params in queries for row in tx.all(sql, params)
     ]
-    return list(dict.fromkeys(found))  # a conversation may be found in two ways
+    return list(dict.fromkeys(problems))  # a conversation may be found in two ways
 
 
 def _end(tx: Tx, sql: str, start: str, rows: int) -> str | None:

@@ -54,7 +54,7 @@ def newest(
     table: str,
     columns: Sequence[str],
     account_id: str,
-    wanted: Conditions,
+    conditions: Conditions,
     *,
     before: str,
     since: str = "",
@@ -73,12 +73,12 @@ def newest(
     # Read in the order of the index, so that a filter that much fits ends early.
     sql = (
         f"SELECT {', '.join(columns)} FROM {table} WHERE {mine}"
-        f" AND {' AND '.join(wanted.texts)} ORDER BY id DESC LIMIT ?"
+        f" AND {' AND '.join(conditions.texts)} ORDER BY id DESC LIMIT ?"
     )
-    found = tx.all(sql, (account_id, before, last or since, *wanted.params, limit + 1))
-    if len(found) > limit:
-        return found[:limit], found[limit - 1][0]
-    return found, last
+    rows = tx.all(sql, (account_id, before, last or since, *conditions.params, limit + 1))
+    if len(rows) > limit:
+        return rows[:limit], rows[limit - 1][0]
+    return rows, last
 
 
 def counts(

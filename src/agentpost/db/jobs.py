@@ -6,7 +6,7 @@ from typing import Final
 
 from agentpost.db import as_json
 from agentpost.db.messages import FILES, JOBS
-from agentpost.db.ownership import owned
+from agentpost.db.ownership import comparison
 from agentpost.db.session import Tx
 from agentpost.domain.job import JobState
 from agentpost.domain.records import FileRecord, JobRecord
@@ -49,7 +49,7 @@ _LEFT = (
     " AND (node IS NULL OR node NOT IN (SELECT alive.key FROM json_each(?) AS alive))"
 )
 _EXECUTING_ON = "SELECT id, epoch FROM jobs WHERE state IN ('running', 'overdue') AND node = ?"
-OWNED: Final = owned(
+OWNED: Final = comparison(
     "jobs", node="node", epoch="epoch", executing="state IN ('running', 'overdue')"
 )
 _WITH_QUEUED = (
@@ -84,9 +84,9 @@ def lock_ending(tx: Tx, job_id: str) -> tuple[JobRecord | None, bool]:
     return (None, False) if row is None else (JOBS.of(row[:-1]), bool(row[-1]))
 
 
-def lock_ahead(tx: Tx, job_id: str) -> None:
+def prefetch_lock(tx: Tx, job_id: str) -> None:
     """`lock` follows in this transaction, after another answer."""
-    tx.ahead(_LOCK, (job_id,))
+    tx.prefetch(_LOCK, (job_id,))
 
 
 def count_executing(tx: Tx, account_id: str) -> int:
@@ -139,7 +139,7 @@ def files(tx: Tx, job_id: str) -> list[FileRecord]:
     return FILES.all(tx, _FILES, (job_id,))
 
 
-def unowned(tx: Tx, limit: int) -> list[str]:
+def list_unowned(tx: Tx, limit: int) -> list[str]:
     """Jobs that should run and that no node has taken."""
     return [row[0] for row in tx.all(_UNOWNED, (limit,))]
 

@@ -27,7 +27,9 @@ _INBOX = "SELECT n, message_id, text, at FROM inbox WHERE job_id = ? AND n > ? O
 
 def put(tx: Tx, owner: str, call: Call, now: int) -> None:
     """Record a call of a turn (owner: message id) or job; a held one is completed."""
-    tx.run(_PUT, (owner, call.n, call.fingerprint, call.state, call.value, now, call.summary))
+    tx.execute_nowait(
+        _PUT, (owner, call.n, call.fingerprint, call.state, call.value, now, call.summary)
+    )
 
 
 def all_(tx: Tx, owner: str) -> dict[int, Call]:
@@ -38,12 +40,12 @@ def all_(tx: Tx, owner: str) -> dict[int, Call]:
 
 def forget_held(tx: Tx, owner: str) -> None:
     """The job is parked: its holds were given back, so its unfinished steps hold nothing."""
-    tx.run("DELETE FROM calls WHERE owner = ? AND state = 'held'", (owner,))
+    tx.execute_nowait("DELETE FROM calls WHERE owner = ? AND state = 'held'", (owner,))
 
 
 def forget(tx: Tx, owner: str, n: int) -> None:
     """The row is no longer needed."""
-    tx.run(_FORGET, (owner, n))
+    tx.execute_nowait(_FORGET, (owner, n))
 
 
 def put_owed(tx: Tx, job_id: str, n: int, charges: Sequence[Charge], now: int) -> None:
@@ -52,7 +54,7 @@ def put_owed(tx: Tx, job_id: str, n: int, charges: Sequence[Charge], now: int) -
     put(tx, job_id, Call(-n, "", CallState.OWED, value), now)
 
 
-def owed(tx: Tx, job_id: str, n: int) -> list[Charge]:
+def owed_charges(tx: Tx, job_id: str, n: int) -> list[Charge]:
     """The charges that call ``n`` of a job still owes."""
     row = tx.one(_OWED, (job_id, -n))
     return [Charge(amount, note) for amount, note in json.loads(row[0])] if row else []
@@ -60,7 +62,7 @@ def owed(tx: Tx, job_id: str, n: int) -> list[Charge]:
 
 def post(tx: Tx, job_id: str, message_id: str, text: str, now: int) -> None:
     """A follow-up for a job; the caller holds the job's lock."""
-    tx.run(_POST, (job_id, message_id, text, now, job_id))
+    tx.execute_nowait(_POST, (job_id, message_id, text, now, job_id))
 
 
 def inbox(tx: Tx, job_id: str, after: int, limit: int) -> list[tuple[int, str, str, int]]:

@@ -42,14 +42,14 @@ def lines(
     message and work, as far as they are still there, the key and the user of the message.
     ``holds``: also holds and releases."""
     end = len(LEDGER.columns)
-    found = tx.all(_NEWEST if holds else _MOVES, (account_id, before, limit))
-    return [(LEDGER.of(row[:end]), *row[end:]) for row in found]
+    rows = tx.all(_NEWEST if holds else _MOVES, (account_id, before, limit))
+    return [(LEDGER.of(row[:end]), *row[end:]) for row in rows]
 
 
 def charges(tx: Tx, account_id: str, since: str) -> list[tuple[int, str | None, int, int]]:
     """(day since 1970, key or None, millionths, charges) from the ledger id ``since`` on."""
-    found = tx.all(_CHARGES, (account_id, since))
-    return [(row[0], row[1], int(row[2]), row[3]) for row in found]
+    rows = tx.all(_CHARGES, (account_id, since))
+    return [(row[0], row[1], int(row[2]), row[3]) for row in rows]
 
 
 def charges_by_conversation(
@@ -57,8 +57,8 @@ def charges_by_conversation(
 ) -> list[tuple[str, int, int]]:
     """(conversation, millionths, charges) of those that used most, from the ledger id ``since``
     on; of jobs that are still there."""
-    found = tx.all(_BY_CONVERSATION, (account_id, since, limit))
-    return [(row[0], int(row[1]), row[2]) for row in found]
+    rows = tx.all(_BY_CONVERSATION, (account_id, since, limit))
+    return [(row[0], int(row[1]), row[2]) for row in rows]
 
 
 def messages(tx: Tx, account_id: str, since: str) -> list[tuple[int, str, int]]:

@@ -87,8 +87,8 @@ def is_held(folder: Path) -> bool:
 def _is_at(file: int, path: Path) -> bool:
     """Whether the open file is still the one at that path."""
     try:
-        found = path.stat()
+        there = path.stat()
     except FileNotFoundError:
         return False
     mine = os.fstat(file)
-    return (found.st_dev, found.st_ino) == (mine.st_dev, mine.st_ino)
+    return (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino)

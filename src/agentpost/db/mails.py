@@ -32,7 +32,7 @@ def claim(tx: Tx, now: int, until: int, limit: int) -> list[MailRecord]:
     return mails
 
 
-def sent(tx: Tx, mail_id: str, now: int) -> None:
+def record_sent(tx: Tx, mail_id: str, now: int) -> None:
     """The mail server took it."""
     tx.execute(
         "UPDATE mails SET sent_at = ?, next_attempt_at = NULL, attempts = attempts + 1,"
@@ -41,7 +41,7 @@ def sent(tx: Tx, mail_id: str, now: int) -> None:
     )
 
 
-def failed(tx: Tx, mail_id: str, error: str, next_attempt_at: int) -> None:
+def record_failure(tx: Tx, mail_id: str, error: str, next_attempt_at: int) -> None:
     """The mail server did not take it."""
     tx.execute(
         "UPDATE mails SET attempts = attempts + 1, last_error = ?, next_attempt_at = ?"

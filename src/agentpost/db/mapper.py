@@ -41,7 +41,7 @@ class Mapper(Generic[R]):
         self._inserts: dict[int, str] = {}
         hints = get_type_hints(record)
         members = [(n, _members(hints[name])) for n, name in enumerate(self.columns)]
-        self._enums = [(n, found) for n, found in members if found]
+        self._enums = [(n, each) for n, each in members if each]
 
     def of(self, row: Row) -> R:
         """A row of `select` as a record."""
@@ -71,13 +71,13 @@ class Mapper(Generic[R]):
         return tx.execute(self.insert_sql(1), self._values(record)) == 1
 
     def insert_unchecked(self, tx: Tx, record: R) -> None:
-        """`insert` where nobody asks whether the conflict clause left it out (see `Tx.run`)."""
-        tx.run(self.insert_sql(1), self._values(record))
+        """Insert without waiting for the answer (`Tx.execute_nowait`)."""
+        tx.execute_nowait(self.insert_sql(1), self._values(record))
 
     def insert_all(self, tx: Tx, records: Sequence[R]) -> None:
         """`insert` of several in one statement."""
         values = list(chain.from_iterable(map(self._values, records)))
-        tx.run(self.insert_sql(len(records)), values)
+        tx.execute_nowait(self.insert_sql(len(records)), values)
 
     def insert_sql(self, count: int) -> str:
         """The ``INSERT`` of so many records; made once for each number."""

@@ -16,30 +16,30 @@ _ID_IS_OLDER = MINUTE
 
 
 def page(
-    tx: Tx, key_id: str, wanted: ListFilter, now: int, *, before: str, limit: int
+    tx: Tx, key_id: str, filters: ListFilter, now: int, *, before: str, limit: int
 ) -> tuple[list[str], str | None]:
     """The ids of messages of the key that fit and are older than the id ``before``, newest first.
 
     The second value is where to go on, see `filtered.newest`.
     """
     owner, value = "key_id", key_id
-    if wanted.conversation is not None:
-        found = conversations.find(tx, key_id, wanted.conversation)
-        if found is None:
+    if filters.conversation is not None:
+        conversation_id = conversations.find(tx, key_id, filters.conversation)
+        if conversation_id is None:
             return [], None
-        owner, value = "conversation_id", found
+        owner, value = "conversation_id", conversation_id
     fits = Conditions()
     fits.add("expires_at > ?", now)
     fits.equal("key_id", key_id)
-    fits.equal("status", wanted.status.value if wanted.status else None)
-    fits.add("created_at >= ?", wanted.created_after)
-    fits.add("created_at < ?", wanted.created_before)
-    for label in wanted.metadata:
+    fits.equal("status", filters.status.value if filters.status else None)
+    fits.add("created_at >= ?", filters.created_after)
+    fits.add("created_at < ?", filters.created_before)
+    for label in filters.metadata:
         # As it was written: a label and its text stand so in the column, or it does not have them.
         fits.add("replace(metadata_json, ?, '') <> metadata_json", json.dumps(dict([label]))[1:-1])
     since = ""
-    if wanted.created_after is not None:
-        since = ids.at(ids.MESSAGE, wanted.created_after - _ID_IS_OLDER)
+    if filters.created_after is not None:
+        since = ids.at(ids.MESSAGE, filters.created_after - _ID_IS_OLDER)
     rows, more = newest(
         tx,
         "messages",
@@ -51,7 +51,7 @@ def page(
         limit=limit,
         owner=owner,
     )
-    return [row[0] for row in rows if _has(row[1], wanted.metadata)], more
+    return [row[0] for row in rows if _has(row[1], filters.metadata)], more
 
 
 def _has(metadata_json: str | None, labels: tuple[tuple[str, str], ...]) -> bool:

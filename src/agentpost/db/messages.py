@@ -11,7 +11,7 @@ from agentpost.db.accounts import ACCOUNTS
 from agentpost.db.filtered import Conditions, counts
 from agentpost.db.filtered import newest as newest_that_fit
 from agentpost.db.mapper import Mapper
-from agentpost.db.ownership import owned
+from agentpost.db.ownership import comparison
 from agentpost.db.session import Row, Tx
 from agentpost.domain import ids
 from agentpost.domain.job import JobRole, Reason
@@ -88,7 +88,7 @@ _LEFT = (
     " WHERE turn_state = 'running' AND (turn_node IS NULL"
     " OR turn_node NOT IN (SELECT alive.key FROM json_each(?) AS alive))"
 )
-OWNED: Final = owned(
+OWNED: Final = comparison(
     "messages", node="turn_node", epoch="turn_epoch", executing="turn_state = 'running'"
 )
 _BUSY_DUE = (
@@ -162,18 +162,18 @@ def lock_all_of(tx: Tx, job_id: str, work_id: str) -> list[OfJob]:
     return [OfJob(MESSAGES.of(row[:-3]), *map(bool, row[-3:])) for row in rows]
 
 
-def lock_known(tx: Tx, known: MessageRecord) -> tuple[MessageRecord | None, bool, bool]:
+def lock_known(tx: Tx, cached: MessageRecord) -> tuple[MessageRecord | None, bool, bool]:
     """`lock` for who has read the message before: it is read again only when it has changed. The
     times that are set without a new version are those of the row.
 
-    The record is another one than ``known``, which may belong to another thread. The second value:
+    The record is another one than ``cached``, which may belong to another thread. The second value:
     whether a turn waits in the conversation, which holds until the commit if that is locked. The
     third: whether the account has a webhook endpoint or reads its events.
     """
-    row = tx.one(_VERSION, (known.id,))
+    row = tx.one(_VERSION, (cached.id,))
     if row is None:
         return None, False, False
-    return _as_in(tx, row, known), row[4] is not None, bool(row[3])
+    return _as_in(tx, row, cached), row[4] is not None, bool(row[3])
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,20 +189,20 @@ class Starting:
     per_day: int | None
 
 
-def lock_starting(tx: Tx, known: MessageRecord) -> Starting | None:
+def lock_starting(tx: Tx, cached: MessageRecord) -> Starting | None:
     """`lock_known` for who starts a job, and holds the account."""
-    row = tx.one(_STARTING, (known.id,))
+    row = tx.one(_STARTING, (cached.id,))
     if row is None:
         return None
-    message, account = _as_in(tx, row, known), ACCOUNTS.of(row[6:])
+    message, account = _as_in(tx, row, cached), ACCOUNTS.of(row[6:])
     return Starting(message, account, bool(row[3]), row[4], row[5])
 
 
-def _as_in(tx: Tx, row: Row, known: MessageRecord) -> MessageRecord | None:
+def _as_in(tx: Tx, row: Row, cached: MessageRecord) -> MessageRecord | None:
     """The message whose row begins like `_CHANGED`."""
-    if row[0] != known.version:
-        return lock(tx, known.id)
-    message = MESSAGES.copy(known)
+    if row[0] != cached.version:
+        return lock(tx, cached.id)
+    message = MESSAGES.copy(cached)
     message.reply_deadline, message.expires_at = row[1], row[2]
     return message
 
@@ -238,8 +238,8 @@ def of_idempotency_keys(
         " created_at FROM messages WHERE key_id = ? AND expires_at > ?"
         f" AND idempotency_key IN ({marks})"
     )
-    found = tx.all(sql, (characters, characters, key_id, now, *keys))
-    return [(row[0], _summary(row[1:])) for row in found]
+    rows = tx.all(sql, (characters, characters, key_id, now, *keys))
+    return [(row[0], _summary(row[1:])) for row in rows]
 
 
 def next_waiting(tx: Tx, conversation_id: str) -> MessageRecord | None:
@@ -300,10 +300,10 @@ def newest(tx: Tx, account_id: str, now: int, characters: int, limit: int) -> li
     return [_summary(row) for row in rows]
 
 
-def filtered(
+def filter_page(
     tx: Tx,
     account_id: str,
-    wanted: MessageFilter,
+    filters: MessageFilter,
     now: int,
     characters: int,
     *,
@@ -315,10 +315,10 @@ def filtered(
     texts cut. The second value: see `filtered.newest`."""
     fits = Conditions()
     fits.add("expires_at > ?", now)
-    fits.equal("status", wanted.status.value if wanted.status else None)
-    fits.equal("key_id", wanted.key_id)
-    fits.equal("conversation_id", wanted.conversation_id)
-    fits.contains("text", wanted.text)
+    fits.equal("status", filters.status.value if filters.status else None)
+    fits.equal("key_id", filters.key_id)
+    fits.equal("conversation_id", filters.conversation_id)
+    fits.contains("text", filters.text)
     columns = (
         "id",
         f"substr(text, 1, {characters})",
@@ -329,10 +329,10 @@ def filtered(
         "key_id",
         "user_id",
     )
-    found, more = newest_that_fit(
+    rows, more = newest_that_fit(
         tx, "messages", columns, account_id, fits, before=before, since=since, limit=limit
     )
-    return [_summary(row) for row in found], more
+    return [_summary(row) for row in rows], more
 
 
 def ends(tx: Tx, account_id: str, since: str) -> list[tuple[MessageStatus, Reason | None, int]]:
@@ -340,8 +340,8 @@ def ends(tx: Tx, account_id: str, since: str) -> list[tuple[MessageStatus, Reaso
     `filtered.counts`."""
     columns = ("status", "reason")
     before = ids.last(ids.MESSAGE)
-    found = counts(tx, "messages", columns, account_id, before=before, since=since)
-    return [(MessageStatus(row[0]), Reason(row[1]) if row[1] else None, row[2]) for row in found]
+    rows = counts(tx, "messages", columns, account_id, before=before, since=since)
+    return [(MessageStatus(row[0]), Reason(row[1]) if row[1] else None, row[2]) for row in rows]
 
 
 def _summary(row: Row) -> MessageSummary:
@@ -359,11 +359,11 @@ def files(tx: Tx, message_id: str) -> list[FileRecord]:
     return FILES.all(tx, _FILES, (message_id, message_id))
 
 
-def snapshot_ahead(tx: Tx, message_id: str) -> None:
+def prefetch_snapshot(tx: Tx, message_id: str) -> None:
     """`snapshot` follows in a transaction that only reads. Who asks for a message has mostly
     started a job with it."""
-    tx.ahead(_LINKS, (message_id,))
-    tx.ahead(_FILES, (message_id, message_id))
+    tx.prefetch(_LINKS, (message_id,))
+    tx.prefetch(_FILES, (message_id, message_id))
 
 
 def snapshot(tx: Tx, message: MessageRecord) -> Snapshot:
@@ -377,13 +377,13 @@ def snapshot_of(
     """`snapshot` for who knows the message's jobs; ``of_jobs``: their files, where they are known
     too."""
     has_others = message.reply_files or (message.jobs and of_jobs is None)
-    shown = files(tx, message.id) if has_others else of_jobs or []
-    return Snapshot(message, its_jobs, shown, queue_position(tx, message))
+    all_files = files(tx, message.id) if has_others else of_jobs or []
+    return Snapshot(message, its_jobs, all_files, queue_position(tx, message))
 
 
-def other_versions(tx: Tx, seen: Mapping[str, int]) -> dict[str, int]:
+def other_versions(tx: Tx, versions: Mapping[str, int]) -> dict[str, int]:
     """The versions of those messages that have another one than was seen, by id."""
-    pieces = as_json.pieces(seen)
+    pieces = as_json.pieces(versions)
     return {row[0]: row[1] for piece in pieces for row in tx.all(_OTHER_VERSIONS, (piece,))}
 
 

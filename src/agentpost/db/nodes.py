@@ -44,7 +44,7 @@ def beat(
 ) -> dict[str, Beat]:
     """One more beat of a node, which runs this version and holds so many calls; every node's
     beat. ``clock_ahead``: see `NodeRecord`."""
-    tx.run(_BEAT, (node, now, now, __version__, held_calls, clock_ahead))
+    tx.execute_nowait(_BEAT, (node, now, now, __version__, held_calls, clock_ahead))
     return {row[0]: Beat(row[1], row[2], row[3] is not None) for row in tx.all(_BEATS)}
 
 

@@ -86,27 +86,27 @@ def read(tx: Tx) -> OpenCounts:
     """Count what is open now."""
     executing = tx.all(_JOBS_EXECUTING, (COUNTED_MAX,))
     deliveries = tx.one(_DELIVERIES, (COUNTED_MAX,))
-    mails, held = tx.one(_MAILS, (COUNTED_MAX,)), tx.one(_HELD, (COUNTED_MAX,))
+    mails, credit_sum = tx.one(_MAILS, (COUNTED_MAX,)), tx.one(_HELD, (COUNTED_MAX,))
     nodes = tx.one(_NODES)
     assert deliveries is not None
     assert mails is not None
     assert nodes is not None
-    assert held is not None
+    assert credit_sum is not None
     return OpenCounts(
-        turns_running=_counted(tx, _TURNS_RUNNING),
-        turns_waiting=_counted(tx, _TURNS_WAITING),
+        turns_running=_count(tx, _TURNS_RUNNING),
+        turns_waiting=_count(tx, _TURNS_WAITING),
         jobs={state: Counted(number, oldest) for state, number, oldest in executing},
-        jobs_queued=_counted(tx, _JOBS_QUEUED),
-        jobs_unowned=_counted(tx, _JOBS_UNOWNED),
+        jobs_queued=_count(tx, _JOBS_QUEUED),
+        jobs_unowned=_count(tx, _JOBS_UNOWNED),
         deliveries=Counted(deliveries[0], deliveries[1]),
         delivery_due=deliveries[2],
         mails=mails[0],
         nodes=nodes[0],
-        credits_held=int(held[0]),
+        credits_held=int(credit_sum[0]),
     )
 
 
-def _counted(tx: Tx, sql: str) -> Counted:
+def _count(tx: Tx, sql: str) -> Counted:
     row = tx.one(sql, (COUNTED_MAX,))
     assert row is not None
     return Counted(row[0], row[1])

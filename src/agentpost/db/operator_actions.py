@@ -22,11 +22,11 @@ def insert(tx: Tx, action: OperatorActionRecord) -> None:
     OPERATOR_ACTIONS.insert(tx, action)
 
 
-def set_outcome(tx: Tx, ended: OperatorActionRecord) -> None:
+def set_outcome(tx: Tx, action: OperatorActionRecord) -> None:
     """How it ended, with what was stated meanwhile."""
     tx.execute(
         "UPDATE operator_actions SET outcome = ?, target = ?, detail_json = ? WHERE id = ?",
-        (ended.outcome, ended.target, ended.detail_json, ended.id),
+        (action.outcome, action.target, action.detail_json, action.id),
     )
 
 

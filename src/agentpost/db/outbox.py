@@ -27,13 +27,13 @@ class Receivers:
 
 def receivers(tx: Tx, account_id: str) -> Receivers:
     """An account's endpoints and readers, in one statement: every end of a message asks."""
-    found = Receivers([], 0)
+    result = Receivers([], 0)
     for each, events_json, at in tx.all(_RECEIVERS, (account_id, account_id)):
         if events_json is None:
-            found = replace(found, kept_until=at)
+            result = replace(result, kept_until=at)
         else:
-            found.endpoints.append((each, json.loads(events_json), at is not None))
-    return found
+            result.endpoints.append((each, json.loads(events_json), at is not None))
+    return result
 
 
 def add_event(

@@ -23,7 +23,7 @@ class Differences:
 
 
 class Comparison(NamedTuple):
-    """The statements that compare the rows of one table (`owned`)."""
+    """The statements that compare the rows of one table (`comparison`)."""
 
     not_owned: str
     how_many: str
@@ -34,15 +34,15 @@ class Comparison(NamedTuple):
         pieces = list(as_json.pieces(runs))
         missing = [row[0] for piece in pieces for row in tx.all(self.not_owned, (piece, node))]
         not_owned = {owner: runs[owner] for owner in missing}
-        counted = tx.one(self.how_many, (node,))
-        assert counted is not None
-        if counted[0] == len(runs) - len(not_owned):  # these are all that it owns
+        row = tx.one(self.how_many, (node,))
+        assert row is not None
+        if row[0] == len(runs) - len(not_owned):  # these are all that it owns
             return Differences(not_owned, {})
-        rows = tx.all(self.not_run, (node, as_json.joined(pieces)))
+        rows = tx.all(self.not_run, (node, as_json.join(pieces)))
         return Differences(not_owned, {row[0]: row[1] for row in rows})
 
 
-def owned(table: str, *, node: str, epoch: str, executing: str) -> Comparison:
+def comparison(table: str, *, node: str, epoch: str, executing: str) -> Comparison:
     """The statements for a table.
 
     Args:

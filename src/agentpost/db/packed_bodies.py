@@ -33,26 +33,28 @@ _BETWEEN: Final = b"\0"
 """No body holds it."""
 
 
-def packed(records: Sequence[RequestRecord]) -> list[RequestRecord]:
+def pack(records: Sequence[RequestRecord]) -> list[RequestRecord]:
     """The records as they are stored. Takes 10 µs for each, on any thread, and lets go of the
     interpreter meanwhile."""
-    return [_packed(record) for record in records]
+    return [_pack(record) for record in records]
 
 
-def unpacked(record: RequestRecord) -> RequestRecord:
+def unpack(record: RequestRecord) -> RequestRecord:
     """A stored record with its bodies."""
     if record.bodies is None:
         return record
     # As long as the bodies that were packed: those are bounded.
     whole = zlib.decompressobj(_WINDOW, _KNOWN).decompress(record.bodies)
-    sent, _, answered = whole.decode().partition(_BETWEEN.decode())
-    return replace(record, request_body=sent or None, response_body=answered or None, bodies=None)
+    request, _, response = whole.decode().partition(_BETWEEN.decode())
+    return replace(
+        record, request_body=request or None, response_body=response or None, bodies=None
+    )
 
 
-def _packed(record: RequestRecord) -> RequestRecord:
-    sent, answered = record.request_body or "", record.response_body or ""
-    if len(sent) + len(answered) < _LEAST_CHARACTERS:
+def _pack(record: RequestRecord) -> RequestRecord:
+    request, response = record.request_body or "", record.response_body or ""
+    if len(request) + len(response) < _LEAST_CHARACTERS:
         return record
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY, 0, _KNOWN)
-    bodies = packer.compress(_BETWEEN.join((sent.encode(), answered.encode()))) + packer.flush()
+    bodies = packer.compress(_BETWEEN.join((request.encode(), response.encode()))) + packer.flush()
     return replace(record, request_body=None, response_body=None, bodies=bodies)

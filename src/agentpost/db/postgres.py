@@ -72,8 +72,8 @@ def check_installed() -> None:
 
 
 class PostgresDatabase:
-    """See `Database`. Raises `StoreUnavailable` when the server cannot be reached, or a lock is
-    held by somebody else, for `_WAIT_SECONDS`.
+    """`Database` on a server. Raises `StoreUnavailable` when the server cannot be reached, or
+    another transaction holds a lock, for `_WAIT_SECONDS`.
 
     Args:
         url: ``postgresql://…``; the schema must be there.
@@ -95,16 +95,13 @@ class PostgresDatabase:
 
     @property
     def external_commits(self) -> int | None:
-        """See `Database.external_commits`."""
         return None
 
     @property
     def changes(self) -> int | None:
-        """See `Database.changes`."""
         return None
 
     def open(self) -> None:
-        """See `Database.open`."""
         from agentpost.db import postgres_outage
         from agentpost.db.postgres_group import GroupWriter
         from agentpost.db.postgres_pipeline import PipelinedConnection
@@ -136,7 +133,6 @@ class PostgresDatabase:
         self._open = True
 
     def close(self) -> None:
-        """See `Database.close`."""
         with self._accepting:
             self._open = False
         if self._writer is not None:
@@ -150,7 +146,6 @@ class PostgresDatabase:
             self._pool = None
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.write`."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         with self._accepting:
@@ -160,12 +155,10 @@ class PostgresDatabase:
         return await future
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.read`."""
         until = time.monotonic() + _WAIT_SECONDS
         return await asyncio.wrap_future(self._submit(self._run, fn, BEGIN_READ, until))
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.read_now`."""
         return self._run(fn, BEGIN_READ, time.monotonic() + _WAIT_SECONDS)
 
     def _configure(self, connection: PipelinedConnection) -> None:
@@ -207,9 +200,9 @@ class PostgresDatabase:
 
         if self._pool is None:
             raise DatabaseClosed("the database is closed")
-        tried = 0
+        tries = 0
         while True:
-            tried += 1
+            tries += 1
             try:
                 result, callbacks = self._attempt(self._pool, fn, begin, until)
             except PoolTimeout as error:
@@ -218,20 +211,20 @@ class PostgresDatabase:
                 text = f"A lock in the database was held for {_WAIT_SECONDS:.0f} seconds."
                 raise StoreUnavailable(text) from error
             except (errors.DeadlockDetected, errors.SerializationFailure) as error:
-                if tried >= _TRIES:
+                if tries >= _TRIES:
                     raise
-                log.info("transaction_retried", error=type(error).__name__, tried=tried)
-                time.sleep(backoff.pause(tried - 1, *DEADLOCK_SECONDS))
+                log.info("transaction_retried", error=type(error).__name__, tried=tries)
+                time.sleep(backoff.pause(tries - 1, *DEADLOCK_SECONDS))
             except _ConnectionLost as error:
-                if tried >= _TRIES:
+                if tries >= _TRIES:
                     text = "The connection to the database breaks again and again."
                     raise StoreUnavailable(text) from error.__cause__
-                log.warning("connection_lost", error=str(error.__cause__).strip(), tried=tried)
+                log.warning("connection_lost", error=str(error.__cause__).strip(), tried=tries)
                 if isinstance(error.__cause__, errors.ReadOnlySqlTransaction):
                     self._pool.renew()  # the idle ones would go on reading from this server
                 else:
                     self._pool.check()  # a restarted server has broken the idle ones as well
-                time.sleep(backoff.pause(tried - 1, *LOST_SECONDS))
+                time.sleep(backoff.pause(tries - 1, *LOST_SECONDS))
             else:
                 for callback in callbacks:
                     call(callback)
@@ -276,15 +269,14 @@ class PostgresDatabase:
 
 
 class PostgresDedicatedConnection:
-    """See `DedicatedConnection`. Its writes are worthless after a crash, so its commits do not wait
-    for the disk."""
+    """`DedicatedConnection` to a server. Its writes are worthless after a crash, so its commits do
+    not wait for the disk."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._connection: PipelinedConnection | None = None
 
     def write(self, fn: Callable[[Tx], T]) -> T:
-        """See `DedicatedConnection.write`."""
         from agentpost.db.postgres_pipeline import PostgresTx
 
         connection = self._connection = self._connection or self._connect()
@@ -300,12 +292,10 @@ class PostgresDedicatedConnection:
         return result
 
     def time(self) -> int | None:
-        """See `DedicatedConnection.time`."""
         row = self.write(lambda tx: tx.one(_TIME))
         return None if row is None else int(row[0])
 
     def close(self) -> None:
-        """See `DedicatedConnection.close`."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()

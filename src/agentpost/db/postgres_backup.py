@@ -20,14 +20,14 @@ RESTORE: Final = "pg_restore"
 
 def require(program: str) -> str:
     """Where the program is; raises `ValueError` with the command to type elsewhere."""
-    found = shutil.which(program)
-    if found is None:
+    path = shutil.which(program)
+    if path is None:
         raise ValueError(
             f"{program} is not in PATH. Install PostgreSQL's client programs, of the server's"
             " version or a newer one, or use PostgreSQL's tools yourself: docs/recipes/backups.md"
             " has the commands."
         )
-    return found
+    return path
 
 
 def dump(url: str, target: Path, snapshot: str, *, without_rows: str) -> None:
@@ -66,16 +66,16 @@ def is_empty(tx: Tx) -> bool:
 
 
 def _run(command: list[str], url: str) -> None:
-    done = subprocess.run(  # noqa: S603 - PostgreSQL's own programs
+    process = subprocess.run(  # noqa: S603 - PostgreSQL's own programs
         command,
         env={**os.environ, **_environment(url)},
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode != 0:
-        said = done.stderr.strip() or f"it ended with {done.returncode}"
-        raise OSError(f"{Path(command[0]).name} failed: {said}")
+    if process.returncode != 0:
+        output = process.stderr.strip() or f"it ended with {process.returncode}"
+        raise OSError(f"{Path(command[0]).name} failed: {output}")
 
 
 def _environment(url: str) -> dict[str, str]:
@@ -84,5 +84,5 @@ def _environment(url: str) -> dict[str, str]:
     from psycopg.pq import Conninfo
 
     names = {o.keyword.decode(): o.envvar.decode() for o in Conninfo.get_defaults() if o.envvar}
-    given = conninfo_to_dict(url)
-    return {names[key]: str(value) for key, value in given.items() if key in names}
+    parts = conninfo_to_dict(url)
+    return {names[key]: str(value) for key, value in parts.items() if key in names}

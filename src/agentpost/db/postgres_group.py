@@ -56,11 +56,11 @@ class GroupWriter:
         self,
         connect: Callable[[], PipelinedConnection],
         singly: Callable[[Write], None],
-        lost: Callable[[], None],
+        on_loss: Callable[[], None],
     ) -> None:
         self._connect = connect
         self._singly = singly
-        self._lost = lost
+        self._lost = on_loss
         self._queue: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._connection: PipelinedConnection | None = None
         self._away_until = self._hurried_until = 0.0

@@ -67,8 +67,8 @@ class Outage:
             if self._since is None:
                 return
             away, attempts = round(self._now() - self._since, 1), self._attempts
-            self._since, said = None, self._is_said
-        if said:
+            self._since, is_said = None, self._is_said
+        if is_said:
             log.info("database_reachable", seconds=away, attempts=attempts)
 
 
@@ -80,7 +80,6 @@ class PoolRecords(logging.Filter):
         self._outage = outage
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """See `logging.Filter.filter`."""
         text = str(record.msg)
         if text.startswith(_NOT_CONNECTED):
             self._outage.failed(str(record.args[-1] if isinstance(record.args, tuple) else text))

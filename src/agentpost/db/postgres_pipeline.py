@@ -35,9 +35,9 @@ _WAITING_MAX: Final = 200
 def translate(sql: str) -> bytes:
     """Our one SQL text in this database's words. Our SQL has no literal ``?``."""
     first, *rest = sql.split("?")
-    numbered = first + "".join(f"${n}{part}" for n, part in enumerate(rest, 1))
+    text = first + "".join(f"${n}{part}" for n, part in enumerate(rest, 1))
     return (
-        numbered.replace("/*for update*/", "FOR UPDATE")
+        text.replace("/*for update*/", "FOR UPDATE")
         .replace("/*skip locked*/", "FOR UPDATE SKIP LOCKED")
         .encode()
     )
@@ -141,13 +141,13 @@ class Pipeline:
         """Commit, after `settle`; raises as `answer`, and `StoreUnavailable` when the connection
         breaks meanwhile: then the transaction may have been committed."""
         try:
-            ended = self._end(COMMIT)
+            status = self._end(COMMIT)
         except OperationalError as error:
             if not self.connection.closed:
                 raise
             text = f"The connection to the database broke during a commit ({reason_of(error)})."
             raise StoreUnavailable(text) from error
-        if ended != COMMIT:
+        if status != COMMIT:
             raise OperationalError("the transaction had failed, and was taken back")
 
     def end_reading(self) -> None:
@@ -236,7 +236,7 @@ class Pipeline:
             if status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
                 last = result
                 if check is not None and failed is None:
-                    failed = _checked(check, result)
+                    failed = _run_check(check, result)
             elif status == pq.ExecStatus.FATAL_ERROR:
                 failed = errors.error_from_result(result)
                 if not to_sync:
@@ -245,10 +245,10 @@ class Pipeline:
                     to_sync = True
             elif failed is None:
                 failed = OperationalError("a statement was not run")
-        unconfirmed, self._unconfirmed = self._unconfirmed, []
+        keys, self._unconfirmed = self._unconfirmed, []
         if failed is not None:
             self.failed = True
-            for key in unconfirmed:
+            for key in keys:
                 self._names.pop(key, None)
             raise failed
         return last
@@ -279,7 +279,7 @@ class PipelinedConnection(Connection[Row]):
         return self._statements
 
 
-def _checked(check: Callable[[PGresult], None], result: PGresult) -> Exception | None:
+def _run_check(check: Callable[[PGresult], None], result: PGresult) -> Exception | None:
     try:
         check(result)
     except Exception as error:
@@ -288,7 +288,7 @@ def _checked(check: Callable[[PGresult], None], result: PGresult) -> Exception |
 
 
 class PostgresTx:
-    """See `Tx`."""
+    """A transaction of PostgreSQL."""
 
     __slots__ = ("_ahead", "_pipeline", "callbacks", "has_written")
 
@@ -299,19 +299,15 @@ class PostgresTx:
         self.has_written = False
 
     def execute(self, sql: str, params: Params = ()) -> int:
-        """See `Tx.execute`."""
         self.has_written = True
         self._pipeline.send(sql, params)
         return self._pipeline.answer().command_tuples or 0
 
-    def run(self, sql: str, params: Params = ()) -> None:
-        """See `Tx.run`."""
+    def execute_nowait(self, sql: str, params: Params = ()) -> None:
         self.has_written = True
         self._pipeline.send(sql, params)
 
-    def change_one(self, sql: str, params: Params, error: Exception) -> None:
-        """See `Tx.change_one`."""
-
+    def update_exactly_one(self, sql: str, params: Params, error: Exception) -> None:
         def check(result: PGresult) -> None:
             if result.command_tuples != 1:
                 raise error
@@ -319,36 +315,30 @@ class PostgresTx:
         self.has_written = True
         self._pipeline.send(sql, params, check)
 
-    def hold(self, sql: str, params: Params) -> None:
-        """See `Tx.hold`."""
+    def lock(self, sql: str, params: Params) -> None:
         self._pipeline.send(sql, params)
 
-    def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
-        """See `Tx.ahead`."""
-
+    def prefetch(self, sql: str, params: tuple[Any, ...]) -> None:
         def keep(result: PGresult) -> None:
             self._ahead[sql, params] = self._pipeline.loaded(result)
 
         self._pipeline.send(sql, params, keep)
 
-    def leaves_nothing(self) -> None:
-        """See `Tx.leaves_nothing`: changes are not counted here."""
+    def exclude_from_changes(self) -> None:
+        """Nothing: changes are not counted here."""
 
     def one(self, sql: str, params: Params = ()) -> Row | None:
-        """See `Tx.one`."""
         rows = self.all(sql, params)
         return rows[0] if rows else None
 
     def all(self, sql: str, params: Params = ()) -> list[Row]:
-        """See `Tx.all`."""
-        known = self._ahead.pop((sql, tuple(params)), None) if self._ahead else None
-        if known is not None:
-            return known
+        rows = self._ahead.pop((sql, tuple(params)), None) if self._ahead else None
+        if rows is not None:
+            return rows
         if not sql.startswith("SELECT"):  # a change that returns what it changed
             self.has_written = True
         self._pipeline.send(sql, params)
         return self._pipeline.rows()
 
     def after(self, callback: Callable[[], None]) -> None:
-        """See `Tx.after`."""
         self.callbacks.append(callback)

@@ -67,7 +67,7 @@ def free_idempotency_key(tx: Tx, message_id: str) -> None:
 def update_message(tx: Tx, message: MessageRecord, version_before: int) -> None:
     """Write what may change of a message; raises `Fenced` when somebody else was faster."""
     params = (*_message_changes(message), message.id, version_before)
-    tx.change_one(_UPDATE_MESSAGE, params, Fenced(f"message {message.id} has moved on"))
+    tx.update_exactly_one(_UPDATE_MESSAGE, params, Fenced(f"message {message.id} has moved on"))
 
 
 def set_expiry(tx: Tx, message_id: str, at: int) -> None:
@@ -77,12 +77,12 @@ def set_expiry(tx: Tx, message_id: str, at: int) -> None:
 
 def set_turn_no(tx: Tx, message: MessageRecord) -> None:
     """The turn of a waiting message begins."""
-    tx.run("UPDATE messages SET turn_no = ? WHERE id = ?", (message.turn_no, message.id))
+    tx.execute_nowait("UPDATE messages SET turn_no = ? WHERE id = ?", (message.turn_no, message.id))
 
 
 def set_turn_deaths(tx: Tx, message: MessageRecord) -> None:
     """The turn of a message is run again after a death of its node."""
-    tx.run(
+    tx.execute_nowait(
         "UPDATE messages SET turn_deaths = ?, turn_retried_at = ? WHERE id = ?",
         (message.turn_deaths, message.turn_retried_at, message.id),
     )
@@ -101,18 +101,20 @@ def insert_job(tx: Tx, job: JobRecord) -> None:
 def update_job(tx: Tx, job: JobRecord, state_before: str, epoch_before: int) -> None:
     """Write what may change of a job; raises `Fenced` when it is no longer in that state."""
     params = (*_job_changes(job), job.id, state_before, epoch_before)
-    tx.change_one(_UPDATE_JOB, params, Fenced(f"job {job.id} has moved on"))
+    tx.update_exactly_one(_UPDATE_JOB, params, Fenced(f"job {job.id} has moved on"))
 
 
 def count_call(tx: Tx, job_id: str, epoch: int) -> None:
     """One more recorded call; raises `Fenced` when the runner no longer owns the job."""
-    tx.change_one(_COUNT_CALL, (job_id, epoch), Fenced(f"job {job_id} is not ours any more"))
+    tx.update_exactly_one(
+        _COUNT_CALL, (job_id, epoch), Fenced(f"job {job_id} is not ours any more")
+    )
 
 
 def set_output(tx: Tx, job_id: str, epoch: int, output_json: str) -> None:
     """The job's output, which is a recorded call; raises `Fenced` like `count_call`."""
-    gone = Fenced(f"job {job_id} is not ours any more")
-    tx.change_one(_SET_OUTPUT, (output_json, job_id, epoch), gone)
+    error = Fenced(f"job {job_id} is not ours any more")
+    tx.update_exactly_one(_SET_OUTPUT, (output_json, job_id, epoch), error)
 
 
 def set_answered(tx: Tx, message_id: str, answered_by: str) -> None:
@@ -137,9 +139,9 @@ def link_job(tx: Tx, message_id: str, job_id: str, role: JobRole, now: int) -> b
 
 def link_new_job(tx: Tx, message_id: str, job_id: str, now: int) -> None:
     """Put the job that a message starts into its list."""
-    tx.run(_INSERT_LINK, (message_id, job_id, JobRole.EXECUTION, now))
+    tx.execute_nowait(_INSERT_LINK, (message_id, job_id, JobRole.EXECUTION, now))
 
 
 def keep_signal(tx: Tx, owner: str, signal_id: str, at: int, name: str, body: str) -> None:
     """Store a signal of a message or job, for `agentpost explain`."""
-    tx.run(_INSERT_SIGNAL, (owner, signal_id, at, name, body))
+    tx.execute_nowait(_INSERT_SIGNAL, (owner, signal_id, at, name, body))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agentpost.db import as_json
 from agentpost.db.filtered import Conditions, counts, newest
 from agentpost.db.mapper import Mapper
-from agentpost.db.packed_bodies import unpacked
+from agentpost.db.packed_bodies import unpack
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.records import RequestRecord
@@ -38,11 +38,11 @@ _COUNTED = "SELECT bytes FROM request_log_days WHERE account_id = ? AND day = ?"
 
 
 def insert(tx: Tx, records: Sequence[RequestRecord]) -> None:
-    """Keep a handful of requests in one statement; see `packed_bodies.packed`."""
+    """Keep a handful of requests in one statement; see `packed_bodies.pack`."""
     REQUESTS.insert_all(tx, records)
 
 
-def gone(tx: Tx, records: Sequence[RequestRecord], now: int) -> set[str]:
+def deleted_messages(tx: Tx, records: Sequence[RequestRecord], now: int) -> set[str]:
     """The messages of these lines that are past their retention, or deleted."""
     about = {record.message_id for record in records if record.message_id is not None}
     return {row[0] for row in tx.all(_GONE, (as_json.names(about), now))} if about else set()
@@ -53,45 +53,45 @@ def forget_bodies(tx: Tx, message_id: str, limit: int) -> int:
     return tx.execute(_FORGET, (message_id, limit))
 
 
-def count(tx: Tx, owner: str, day: int, size: int, dropped: int) -> int:
+def count(tx: Tx, owner: str, day: int, size: int, drops: int) -> int:
     """Add to what the log took up of a key on a day, in bytes, and to how many requests it left
     out; all bytes of that day so far, other nodes' included. ``owner``: the key, in a column that
     an earlier version named for accounts; "": requests without a known key."""
-    tx.execute(_COUNT, (owner, day, size, dropped))
-    return counted(tx, owner, day)
+    tx.execute(_COUNT, (owner, day, size, drops))
+    return stored_bytes(tx, owner, day)
 
 
-def counted(tx: Tx, owner: str, day: int) -> int:
+def stored_bytes(tx: Tx, owner: str, day: int) -> int:
     """The bytes that the log stored for a key on a day."""
     row = tx.one(_COUNTED, (owner, day))
     return int(row[0]) if row else 0
 
 
 def of_account(
-    tx: Tx, account_id: str, wanted: RequestFilter, *, before: str, limit: int
+    tx: Tx, account_id: str, filters: RequestFilter, *, before: str, limit: int
 ) -> tuple[list[RequestRecord], str | None]:
     """An account's requests older than the id ``before``, newest first, without their bodies.
 
     The second value: see `filtered.newest`.
     """
-    fits = _fitting(wanted)
-    found, more = newest(
+    fits = _fitting(filters)
+    rows, more = newest(
         tx,
         REQUESTS.table,
         _LINE_COLUMNS,
         account_id,
         fits,
         before=before,
-        since=wanted.since or "",
+        since=filters.since or "",
         limit=limit,
     )
-    return [REQUESTS.of(row) for row in found], more
+    return [REQUESTS.of(row) for row in rows], more
 
 
 def ended_between(
     tx: Tx,
     account_id: str,
-    wanted: RequestFilter,
+    filters: RequestFilter,
     *,
     after: int,
     until: int,
@@ -105,7 +105,7 @@ def ended_between(
     One that ended in the very moment of the last one is there too, or neither is: whoever
     continues behind the last one misses none.
     """
-    fits = _fitting(wanted)
+    fits = _fitting(filters)
     fits.add(f"{_END} > ?", after)
     fits.add(f"{_END} <= ?", until)
     sql = (
@@ -113,8 +113,8 @@ def ended_between(
         f" AND id < ? AND {' AND '.join(fits.texts)} ORDER BY {_END}, id LIMIT ?"
     )
     first, last = ids.at(ids.REQUEST, after - longest), ids.at(ids.REQUEST, until + 1)
-    found = tx.all(sql, (account_id, first, last, *fits.params, limit + 1))
-    records = [REQUESTS.of(row) for row in found]
+    rows = tx.all(sql, (account_id, first, last, *fits.params, limit + 1))
+    records = [REQUESTS.of(row) for row in rows]
     if len(records) <= limit:
         return records
     return [each for each in records if ended_at(each) < ended_at(records[-1])] or records
@@ -132,15 +132,15 @@ def first_after(tx: Tx, account_id: str, at: int) -> int | None:
     return int(row[0]) if row else None
 
 
-def _fitting(wanted: RequestFilter) -> Conditions:
+def _fitting(filters: RequestFilter) -> Conditions:
     fits = Conditions()
-    fits.equal("key_id", wanted.key_id)
-    fits.equal("method", wanted.method)
-    fits.equal("error", wanted.error)
-    fits.add("status BETWEEN ? AND ?", *(wanted.status or (None,)))
-    fits.contains("path", wanted.path)
-    fits.contains_any(("path", "message_id", _BEGINNING), wanted.about)
-    if wanted.not_reading:
+    fits.equal("key_id", filters.key_id)
+    fits.equal("method", filters.method)
+    fits.equal("error", filters.error)
+    fits.add("status BETWEEN ? AND ?", *(filters.status or (None,)))
+    fits.contains("path", filters.path)
+    fits.contains_any(("path", "message_id", _BEGINNING), filters.about)
+    if filters.not_reading:
         fits.add("NOT (method = 'GET' AND path LIKE ?)", "/v1/requests%")
     return fits
 
@@ -149,12 +149,12 @@ def errors(tx: Tx, account_id: str, since: str) -> list[tuple[str | None, int, s
     """(error code or None, how many, the newest of them) of an account's requests with an id from
     ``since`` on; see `filtered.counts`."""
     before = ids.last(ids.REQUEST)
-    found = counts(tx, REQUESTS.table, ("error",), account_id, before=before, since=since)
-    return [(row[0], row[1], row[2]) for row in found]
+    rows = counts(tx, REQUESTS.table, ("error",), account_id, before=before, since=since)
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 def get(tx: Tx, account_id: str, request_id: str) -> RequestRecord | None:
     """One request of an account."""
     sql = f"{REQUESTS.select} WHERE id = ? AND account_id = ?"
-    found = REQUESTS.one(tx, sql, (request_id, account_id))
-    return found and unpacked(found)
+    record = REQUESTS.one(tx, sql, (request_id, account_id))
+    return record and unpack(record)

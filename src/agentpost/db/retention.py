@@ -96,12 +96,12 @@ _SESSIONS = _expired("sessions")
 
 @dataclass(frozen=True, slots=True)
 class Aged:
-    """An old message; ``keyed``: it holds an idempotency key."""
+    """An old message; ``has_key``: it holds an idempotency key."""
 
     id: str
     created_at: int
     expires_at: int
-    keyed: bool
+    has_key: bool
 
 
 class DeletedFile(NamedTuple):
@@ -167,8 +167,8 @@ def unlink(tx: Tx, message_id: str, job_id: str) -> None:
 
 def delete_message_parts(tx: Tx, message_id: str, limit: int) -> int:
     """Log, calls, signals, lines, events, deliveries and attempts of a message; as above."""
-    gone = _delete(tx, _OF_MESSAGE, message_id, limit)
-    return gone + delete_events(tx, _EVENTS, message_id, limit - gone) if gone < limit else gone
+    count = _delete(tx, _OF_MESSAGE, message_id, limit)
+    return count + delete_events(tx, _EVENTS, message_id, limit - count) if count < limit else count
 
 
 def delete_message(tx: Tx, message_id: str) -> None:
@@ -184,17 +184,17 @@ def deleted_works(tx: Tx, limit: int) -> list[str]:
 
 def detach_attachments(tx: Tx, message_id: str, limit: int) -> list[DeletedFile]:
     """Delete rows of what came with a message; the caller holds its lock."""
-    found = tx.all(_ATTACHMENTS, (message_id, limit))
-    for row in found:
+    rows = tx.all(_ATTACHMENTS, (message_id, limit))
+    for row in rows:
         tx.execute(_DELETE_ATTACHMENT, (message_id, row[0]))
-    return [DeletedFile(*row[1:]) for row in found]
+    return [DeletedFile(*row[1:]) for row in rows]
 
 
 def detach_files(tx: Tx, work_id: str, limit: int) -> list[DeletedFile]:
     """Delete rows of a work's files, replaced ones too. What somebody else deleted meanwhile is not
     among them."""
-    found = [DeletedFile(*row) for row in tx.all(_WORK_FILES, (work_id, limit))]
-    return [file for file in found if tx.execute(_DELETE_FILE, (file.blob,))]
+    files = [DeletedFile(*row) for row in tx.all(_WORK_FILES, (work_id, limit))]
+    return [file for file in files if tx.execute(_DELETE_FILE, (file.blob,))]
 
 
 def unlist_files(tx: Tx, message_id: str, limit: int) -> int:
@@ -229,29 +229,29 @@ def delete_loose_events(tx: Tx, before: str, limit: int) -> int:
 
 def delete_sessions(tx: Tx, now: int, limit: int) -> int:
     """Expired login links and sessions; as above."""
-    gone = tx.execute(_LOGIN_TOKENS, (now, limit))
-    return gone + tx.execute(_SESSIONS, (now, limit - gone))
+    count = tx.execute(_LOGIN_TOKENS, (now, limit))
+    return count + tx.execute(_SESSIONS, (now, limit - count))
 
 
-def delete_events(tx: Tx, found: str, owner: str, limit: int) -> int:
+def delete_events(tx: Tx, query: str, owner: str, limit: int) -> int:
     """Delete whole events that a query finds by ``owner``: a row each for themselves and for every
     attempt, and a few rows more than ``limit`` when the last one has many."""
-    gone = 0
-    for (event_id,) in tx.all(found, (owner, limit)):
-        if gone >= limit:
+    count = 0
+    for (event_id,) in tx.all(query, (owner, limit)):
+        if count >= limit:
             break
         attempts = tx.execute("DELETE FROM attempts WHERE event_id = ?", (event_id,))
         tx.execute("DELETE FROM deliveries WHERE event_id = ?", (event_id,))
         tx.execute("DELETE FROM event_numbers WHERE event_id = ?", (event_id,))
         tx.execute("DELETE FROM events WHERE id = ?", (event_id,))
-        gone += 1 + attempts
-    return gone
+        count += 1 + attempts
+    return count
 
 
 def _delete(tx: Tx, statements: tuple[str, ...], owner: str, limit: int) -> int:
-    gone = 0
+    count = 0
     for sql in statements:
-        if gone >= limit:
+        if count >= limit:
             break
-        gone += tx.execute(sql, (owner, owner, limit - gone))
-    return gone
+        count += tx.execute(sql, (owner, owner, limit - count))
+    return count

@@ -21,35 +21,36 @@ Row = tuple[Any, ...]
 
 
 class Tx(Protocol):
-    """One transaction."""
+    """One transaction. `execute_nowait`, `update_exactly_one`, `lock` and `prefetch` save round
+    trips to a database server; on SQLite they are plain statements, or nothing."""
 
     def execute(self, sql: str, params: Params = ()) -> int:
-        """Run a statement; the number of rows it changed."""
+        """Run a statement and return the number of rows it changed."""
         ...
 
-    def run(self, sql: str, params: Params = ()) -> None:
-        """`execute` without an answer: where the database is a server, nobody waits for it. What
-        it fails with may be raised by a later statement, or instead of the commit."""
+    def execute_nowait(self, sql: str, params: Params = ()) -> None:
+        """Run a statement without waiting for its answer. Its error is raised by a later statement,
+        or instead of the commit."""
         ...
 
-    def change_one(self, sql: str, params: Params, error: Exception) -> None:
-        """`run` a statement that must change one row; ``error`` is raised when it does not, there
-        or as `run` raises."""
+    def update_exactly_one(self, sql: str, params: Params, error: Exception) -> None:
+        """Run a statement that must change one row; raises ``error`` when it does not, at once or
+        as `execute_nowait` raises."""
         ...
 
-    def hold(self, sql: str, params: Params) -> None:
-        """`run` a query that locks rows and of which nobody needs the answer: nothing where a write
+    def lock(self, sql: str, params: Params) -> None:
+        """Run a query that locks rows, without reading its answer. Does nothing where a write
         transaction is alone anyway."""
         ...
 
-    def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
-        """A query that `one` or `all` is asked for later in the transaction, in the same words:
-        where the database is a server, it goes with the statement before. Its answer may be of this
-        moment, and nobody need ask for it."""
+    def prefetch(self, sql: str, params: tuple[Any, ...]) -> None:
+        """Send a query together with the next statement, for `one` or `all` to return its answer
+        when they are called with the same arguments later in the transaction. The answer may be of
+        this moment, and it need not be read."""
         ...
 
-    def leaves_nothing(self) -> None:
-        """What the transaction changes, it takes back: `Database.changes` does not count it."""
+    def exclude_from_changes(self) -> None:
+        """Do not count this transaction in `Database.changes`: it takes back what it changes."""
         ...
 
     def one(self, sql: str, params: Params = ()) -> Row | None:

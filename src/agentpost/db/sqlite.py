@@ -61,7 +61,7 @@ def connect(path: Path, *, durability: str = "full") -> sqlite3.Connection:
 
 
 class SqliteDatabase:
-    """See `Database`.
+    """`Database` on a file of SQLite.
 
     A connection on which something failed that is not the function's own fault is closed, and the
     next function gets a new one: after an I/O error its state is unknown. Writes raise
@@ -107,16 +107,13 @@ class SqliteDatabase:
 
     @property
     def external_commits(self) -> int | None:
-        """See `Database.external_commits`."""
         return self._external_commits
 
     @property
     def changes(self) -> int | None:
-        """See `Database.changes`."""
         return self._own_changes + self._external_commits
 
     def open(self) -> None:
-        """See `Database.open`."""
         self._seen_version = _data_version(self._connected())
         self._readers = [
             threading.Thread(target=self._serve_reads, name=f"db-read-{n}", daemon=True)
@@ -128,7 +125,6 @@ class SqliteDatabase:
             thread.start()
 
     def close(self) -> None:
-        """See `Database.close`."""
         with self._accepting:
             if self._open:
                 self._open = False
@@ -149,11 +145,9 @@ class SqliteDatabase:
         self._merge_log()
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.write`."""
         return await self._put(self._queue, Write, fn)
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.read`."""
         return await self._put(self._reads, Read, fn)
 
     def _put(
@@ -169,7 +163,6 @@ class SqliteDatabase:
         return future
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.read_now`."""
         reader: _Reader | None = getattr(self._local, "reader", None)
         if reader is None:
             reader = self._local.reader = _Reader()
@@ -209,7 +202,7 @@ class SqliteDatabase:
     # --- the writer thread ------------------------------------------------------------------------
     def _run(self) -> None:
         """Serve the queue until it says to stop; nothing that fails on the way ends the thread."""
-        checked = time.monotonic()
+        checked_at = time.monotonic()
         stopping = False
         while not stopping:
             try:
@@ -219,8 +212,8 @@ class SqliteDatabase:
             else:
                 stopping = item is None or self._write_group(item)
             now = time.monotonic()
-            if now - checked >= self._external_check_seconds:
-                checked = now
+            if now - checked_at >= self._external_check_seconds:
+                checked_at = now
                 self._check_external_commits()
             self._copy_log()
 
@@ -229,13 +222,13 @@ class SqliteDatabase:
             self._file.check()  # connecting would make a file where there is none
             self._connection = connect(self._path, durability=self._durability)
             self._copied_rows = 0
-            self._file.opened()
+            self._file.on_open()
         return self._connection
 
     def _drop_connection(self) -> None:
         connection, self._connection = self._connection, None
         self._seen_version = None  # versions of two connections cannot be compared
-        self._file.closed()
+        self._file.on_close()
         _close(connection)
 
     def _copy_log(self) -> None:

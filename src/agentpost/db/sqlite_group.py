@@ -29,7 +29,7 @@ _PATIENT_SECONDS = 1.0
 
 
 class SqliteTx:
-    """See `Tx`."""
+    """A transaction of SQLite: every statement runs at once."""
 
     __slots__ = ("_execute", "callbacks", "connection", "counts")
 
@@ -40,39 +40,32 @@ class SqliteTx:
         self.counts = True
 
     def execute(self, sql: str, params: Params = ()) -> int:
-        """See `Tx.execute`."""
         return self._execute(sql, params).rowcount
 
-    def run(self, sql: str, params: Params = ()) -> None:
-        """See `Tx.run`."""
+    def execute_nowait(self, sql: str, params: Params = ()) -> None:
         self._execute(sql, params)
 
-    def change_one(self, sql: str, params: Params, error: Exception) -> None:
-        """See `Tx.change_one`."""
+    def update_exactly_one(self, sql: str, params: Params, error: Exception) -> None:
         if self._execute(sql, params).rowcount != 1:
             raise error
 
-    def hold(self, sql: str, params: Params) -> None:
-        """See `Tx.hold`: there is one writer."""
+    def lock(self, sql: str, params: Params) -> None:
+        """Nothing: there is one writer."""
 
-    def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
-        """See `Tx.ahead`: here a query costs the same at any time."""
+    def prefetch(self, sql: str, params: tuple[Any, ...]) -> None:
+        """Nothing: a query costs the same at any time."""
 
-    def leaves_nothing(self) -> None:
-        """See `Tx.leaves_nothing`."""
+    def exclude_from_changes(self) -> None:
         self.counts = False
 
     def one(self, sql: str, params: Params = ()) -> Row | None:
-        """See `Tx.one`."""
         row: Row | None = self._execute(sql, params).fetchone()
         return row
 
     def all(self, sql: str, params: Params = ()) -> list[Row]:
-        """See `Tx.all`."""
         return self._execute(sql, params).fetchall()
 
     def after(self, callback: Callable[[], None]) -> None:
-        """See `Tx.after`."""
         self.callbacks.append(callback)
 
 
@@ -102,7 +95,7 @@ class Group:
         """
         _begin(connection, self.items[0].queued_at)
         until = time.monotonic() + _SECONDS_MAX
-        _run_one(connection, self.items[0], guarded=False)  # nothing stands before it
+        _run_one(connection, self.items[0], in_savepoint=False)  # nothing stands before it
         while len(self.items) < _FUNCTIONS_MAX and time.monotonic() < until:
             try:
                 item = waiting.get_nowait()
@@ -112,19 +105,19 @@ class Group:
                 self.last = True
                 break
             self.items.append(item)
-            if not _run_one(connection, item, guarded=careful or self.ran_again):
+            if not _run_one(connection, item, in_savepoint=careful or self.ran_again):
                 self.ran_again = True
                 for each in self.items:
-                    _run_one(connection, each, guarded=True)
+                    _run_one(connection, each, in_savepoint=True)
 
 
 def _begin(connection: sqlite3.Connection, queued_at: float) -> None:
     """Take the write lock. Time that was spent in the queue counts: it went by behind others that
     waited for the same lock."""
-    waited = time.monotonic() - queued_at
-    patient = waited < _PATIENT_SECONDS
+    seconds = time.monotonic() - queued_at
+    patient = seconds < _PATIENT_SECONDS
     if not patient:
-        left = max(BUSY_SECONDS - waited, 0.0)
+        left = max(BUSY_SECONDS - seconds, 0.0)
         connection.execute(f"PRAGMA busy_timeout={left * 1_000:.0f}")
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -139,16 +132,16 @@ def _begin(connection: sqlite3.Connection, queued_at: float) -> None:
             connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1_000:.0f}")
 
 
-def _run_one(connection: sqlite3.Connection, item: Write, *, guarded: bool) -> bool:
-    """Run a function, perhaps once more; False when it failed and took back, with its own work,
-    what stood before it in the transaction: that is so unless it is ``guarded``, by a savepoint.
+def _run_one(connection: sqlite3.Connection, item: Write, *, in_savepoint: bool) -> bool:
+    """Run a function, perhaps once more. Returns False when it failed outside of a savepoint: then
+    what stood before it in the transaction was taken back as well.
 
     Raises when the whole transaction is lost: a full disk makes SQLite take all of it back.
     """
     tx = SqliteTx(connection)
     item.error, item.callbacks, item.changed = None, [], False
     before = connection.total_changes
-    if guarded:
+    if in_savepoint:
         connection.execute("SAVEPOINT f")
     try:
         item.result = item.fn(tx)
@@ -156,16 +149,16 @@ def _run_one(connection: sqlite3.Connection, item: Write, *, guarded: bool) -> b
         if not connection.in_transaction:
             raise
         item.error = error
-        if guarded:
+        if in_savepoint:
             connection.execute("ROLLBACK TO f")
             connection.execute("RELEASE f")
         else:
             connection.execute("ROLLBACK")
             connection.execute("BEGIN IMMEDIATE")
-        return guarded
+        return in_savepoint
     if not connection.in_transaction:
         raise sqlite3.OperationalError("the transaction was taken back by the database")
-    if guarded:
+    if in_savepoint:
         connection.execute("RELEASE f")
     item.callbacks = tx.callbacks
     item.changed = tx.counts and connection.total_changes > before

@@ -29,17 +29,17 @@ def problem(path: Path) -> str:
         if size <= LONG_BYTES:
             return ""
         with closing(sqlite3.connect(path)) as connection:
-            _, pages, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            _, pages, copied_pages = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     except (OSError, sqlite3.Error):
         return ""
-    if pages == copied:
+    if pages == copied_pages:
         return ""
     pids = sorted(_readers(path.with_name(f"{path.name}-shm")) - {os.getpid()})
-    named = ", ".join(f"process {pid}{_program(pid)}" for pid in pids)
+    programs = ", ".join(f"process {pid}{_program(pid)}" for pid in pids)
     return (
         f"Its log {log} has {human_size(size)} and cannot be emptied: a program keeps reading an"
-        f" old state of the database{f' ({named})' if named else ''}. End that program, or its"
-        " transaction; the server then empties the log."
+        f" old state of the database{f' ({programs})' if programs else ''}. End that program, or"
+        " its transaction; the server then empties the log."
     )
 
 

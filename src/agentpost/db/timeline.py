@@ -90,14 +90,14 @@ def longest_calls(tx: Tx, owner: str, began: int, limit: int) -> list[Row]:
 def count(tx: Tx, message_id: str, owners: Sequence[str], *, output: bool = False) -> int:
     """How many signals and calls the owners have, and entries the message; with ``output`` also
     the lines that the owners' code printed or logged."""
-    found = tx.one("SELECT COUNT(*) FROM entries WHERE message_id = ?", (message_id,))
-    assert found is not None
-    total = int(found[0])
+    row = tx.one("SELECT COUNT(*) FROM entries WHERE message_id = ?", (message_id,))
+    assert row is not None
+    total = int(row[0])
     for owner in owners:
         for sql in (*_COUNTS, _COUNT_OUTPUT) if output else _COUNTS:
-            found = tx.one(sql, (owner,))
-            assert found is not None
-            total += int(found[0])
+            row = tx.one(sql, (owner,))
+            assert row is not None
+            total += int(row[0])
     return total
 
 

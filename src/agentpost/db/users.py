@@ -121,13 +121,13 @@ def insert_mail(tx: Tx, mail: UserMailRecord) -> None:
 
 def claim_mails(tx: Tx, now: int, until: int, limit: int) -> list[UserMailRecord]:
     """Take mails that are due; due again at ``until`` unless they are deleted."""
-    found = USER_MAILS.all(tx, _DUE, (now, limit))
-    for mail in found:
+    mails = USER_MAILS.all(tx, _DUE, (now, limit))
+    for mail in mails:
         tx.execute(
             "UPDATE user_mails SET next_attempt_at = ?, attempts = attempts + 1 WHERE id = ?",
             (until, mail.id),
         )
-    return found
+    return mails
 
 
 def delete_mail(tx: Tx, mail_id: str) -> None:

@@ -78,9 +78,9 @@ def get(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
     return WORKS.one(tx, _OF_ACCOUNT, (work_id, account_id))
 
 
-def get_ahead(tx: Tx, work_id: str, account_id: str) -> None:
+def prefetch(tx: Tx, work_id: str, account_id: str) -> None:
     """`get` follows in this transaction, after another answer, and may be answered as of now."""
-    tx.ahead(_OF_ACCOUNT, (work_id, account_id))
+    tx.prefetch(_OF_ACCOUNT, (work_id, account_id))
 
 
 def lock(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
@@ -98,7 +98,7 @@ def of_conversation(tx: Tx, conversation_id: str, limit: int) -> list[WorkRecord
     return WORKS.all(tx, _OF_CONVERSATION, (conversation_id, limit))
 
 
-def shown(tx: Tx, conversation_id: str, limit: int, characters: int) -> list[WorkShown]:
+def list_for_turn(tx: Tx, conversation_id: str, limit: int, characters: int) -> list[WorkShown]:
     """A conversation's works as a turn is shown them, newest first, their texts cut."""
     return [WorkShown(*row) for row in tx.all(_SHOWN, (characters, conversation_id, limit))]
 
@@ -112,7 +112,7 @@ def save_result(
     tx: Tx, work_id: str, *, text: str, question: str | None, state_json: str, now: int
 ) -> None:
     """The result that a job leaves in its work."""
-    tx.run(
+    tx.execute_nowait(
         "UPDATE works SET text = ?, question = ?, state_json = ?, updated_at = ? WHERE id = ?",
         (text, question, state_json, now, work_id),
     )
@@ -146,9 +146,9 @@ def release_unlisted_files(tx: Tx, due_at: int, message_id: str, work_id: str = 
     transaction.
     """
     if tx.execute(_SCHEDULE_UNLISTED, (due_at, message_id, work_id)):
-        unlisted = tx.all(_PENDING, (message_id, work_id))
-        gone = [each for each in unlisted if tx.execute(_DELETE_FILE, each[:1])]
-        account_storage.subtract(tx, [(account_id, size) for _, account_id, size in gone])
+        files = tx.all(_PENDING, (message_id, work_id))
+        deleted_files = [each for each in files if tx.execute(_DELETE_FILE, each[:1])]
+        account_storage.subtract(tx, [(account_id, size) for _, account_id, size in deleted_files])
 
 
 def file(tx: Tx, work_id: str, path: str) -> FileRecord | None:
@@ -169,10 +169,10 @@ def files(tx: Tx, work_id: str) -> list[FileRecord]:
 
 def files_by_work(tx: Tx, conversation_id: str, limit: int) -> dict[str, list[FileRecord]]:
     """All files of a conversation's newest works by work id, each work's oldest first."""
-    found: dict[str, list[FileRecord]] = {}
+    files: dict[str, list[FileRecord]] = {}
     for record in FILES.all(tx, _FILES_OF_CONVERSATION, (conversation_id, limit)):
-        found.setdefault(record.work_id, []).append(record)
-    return found
+        files.setdefault(record.work_id, []).append(record)
+    return files
 
 
 def recent_files(tx: Tx, work_id: str, limit: int) -> list[FileRecord]:

@@ -123,7 +123,9 @@ async def finish(ctx: AppContext, account_id: str) -> int:
 
 async def sweep(ctx: AppContext) -> None:
     """Go on with every account that is being deleted, a bounded piece of each."""
-    for account in await ctx.resting.due("deletions", lambda tx, _: rows.marked(tx, _ACCOUNTS)):
+    for account in await ctx.resting.due(
+        "deletions", lambda tx, _: rows.list_deleting(tx, _ACCOUNTS)
+    ):
         for _ in range(_ROUNDS_PER_SWEEP):
             try:
                 done = await step(ctx, account.id)

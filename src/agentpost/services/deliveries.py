@@ -165,7 +165,7 @@ def _record(
 def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) -> bool:
     claimed = attempt.claimed
     if attempt.error is None:
-        return rows.succeeded(tx, attempt)
+        return rows.record_success(tx, attempt)
     pause = rules.retry_after(
         claimed.attempts + 1, ctx.settings.webhook_retry_seconds, ctx.clock.chance()
     )
@@ -173,7 +173,7 @@ def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) ->
     # The message is gone by then, and with it the event (design: Webhook events).
     gone_at = claimed.created_at + seconds(ctx.settings.message_retention_seconds)
     next_at = following if following < gone_at else None
-    recorded = rows.failed(tx, attempt, next_at)
+    recorded = rows.record_failure(tx, attempt, next_at)
     if recorded:
         lifecycle.delivery_failed(tx, attempt, account_id, next_at)
     return recorded

@@ -121,7 +121,7 @@ async def _neglected(ctx: AppContext) -> list[Finding]:
     mail_is_sent = bool(settings.smtp_url.get_secret_value())
 
     def fn(tx: Tx) -> list[Finding]:
-        found = rows.neglected(tx, ctx.clock.now(), **limits, mail_is_sent=mail_is_sent)
+        found = rows.find_neglected(tx, ctx.clock.now(), **limits, mail_is_sent=mail_is_sent)
         neglected = [Finding(*row) for row in found]
         missing = [Finding(id_, "running", text) for id_, text in missing_runs.reported(tx)]
         nodes = [Finding(*row) for row in node_faults.found(tx, ctx)]

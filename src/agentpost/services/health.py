@@ -30,7 +30,7 @@ async def check_database(ctx: AppContext) -> None:
     name = f"check:{ctx.node}"
 
     def write(tx: Tx) -> None:
-        tx.leaves_nothing()
+        tx.exclude_from_changes()
         meta.put(tx, name, "")
         meta.delete(tx, name)
 

@@ -59,7 +59,7 @@ def freeze(tx: Tx, conversation_id: str) -> tuple[str, str]:
         asdict(Running(j.id, j.work_id, j.message_id, j.title, j.step, iso(j.started_at or 0)))
         for j in job_rows.running_in(tx, conversation_id, WORKS_SHOWN)
     ]
-    works = work_rows.shown(tx, conversation_id, WORKS_SHOWN, WORK_TEXT_PAGE_CHARACTERS)
+    works = work_rows.list_for_turn(tx, conversation_id, WORKS_SHOWN, WORK_TEXT_PAGE_CHARACTERS)
     files: dict[str, list[FileRecord]] = {}
     if any(work.has_files for work in works):
         files = work_rows.files_by_work(tx, conversation_id, WORKS_SHOWN)

@@ -90,8 +90,8 @@ def claim(
         return None
     may_end = _is_poison(unlocked) and owner not in (None, ctx.node)
     account = accounts.lock(tx, unlocked.account_id) if may_end else None
-    job_rows.lock_ahead(tx, job_id)
-    work_rows.get_ahead(tx, unlocked.work_id, unlocked.account_id)
+    job_rows.prefetch_lock(tx, job_id)
+    work_rows.prefetch(tx, unlocked.work_id, unlocked.account_id)
     message = message_rows.get(tx, unlocked.message_id)
     job = job_rows.lock(tx, job_id)
     if job is None or job.state not in EXECUTING or job.node != owner:
@@ -139,7 +139,7 @@ async def charge_owed(ctx: AppContext, owned: Owned, call_n: int) -> None:
         now = ctx.clock.now()
         account = accounts.lock(tx, owned.account_id)
         record.count_call(tx, owned.job_id, owned.epoch)
-        charges = journal.owed(tx, owned.job_id, call_n)
+        charges = journal.owed_charges(tx, owned.job_id, call_n)
         journal.forget(tx, owned.job_id, -call_n)
         return _charge_body(tx, ctx, owned, account, call_n, charges, now)
 
@@ -334,7 +334,7 @@ def _ended(
     if job is not None:
         conversations.lock(tx, job.conversation_id)  # before the account, as everywhere
         conversations.set_asking(tx, job.conversation_id, job.message_id)
-    accounts.hold(tx, owned.account_id)
+    accounts.lock_only(tx, owned.account_id)
     _end(tx, ctx, None, owned.job_id, signal, owned.epoch, state_json, ctx.clock.now())
 
 

@@ -147,9 +147,9 @@ async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
         reason = reason_of(error)
         log.warning("mail_not_sent", mail_id=mail.id, error=reason)
         again = ctx.clock.now() + seconds(RETRY_SECONDS)
-        await ctx.db.write(lambda tx: rows.failed(tx, mail.id, reason, again))
+        await ctx.db.write(lambda tx: rows.record_failure(tx, mail.id, reason, again))
         return
-    await ctx.db.write(lambda tx: rows.sent(tx, mail.id, ctx.clock.now()))
+    await ctx.db.write(lambda tx: rows.record_sent(tx, mail.id, ctx.clock.now()))
 
 
 def _write(tx: Tx, account_id: str, subject: str, text: str, now: int) -> None:

@@ -47,7 +47,7 @@ async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
     """A message of the key, with all that a client sees; raises ``not_found``."""
 
     def fn(tx: Tx) -> Snapshot:
-        message_rows.snapshot_ahead(tx, message_id)
+        message_rows.prefetch_snapshot(tx, message_id)
         return _of_key(tx, caller, message_id, ctx.clock.now())
 
     if not ids.is_id(ids.MESSAGE, message_id):
@@ -83,7 +83,7 @@ def _of_key(tx: Tx, caller: Caller, message_id: str, now: int) -> Snapshot:
 @read_transaction
 def current(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
     """The message as last committed, for our own machinery."""
-    message_rows.snapshot_ahead(tx, message_id)
+    message_rows.prefetch_snapshot(tx, message_id)
     message = message_rows.get(tx, message_id)
     assert message is not None, "a message that was just accepted is there"
     return message_rows.snapshot(tx, message)
@@ -127,7 +127,7 @@ def page(
 ) -> tuple[list[MessageSummary], str | None]:
     """The account's messages that fit, of whichever key, newest first, their texts cut; and what to
     give as ``before`` for the next page, None at the end. Only ids from ``since`` on."""
-    return message_rows.filtered(
+    return message_rows.filter_page(
         tx,
         account_id,
         wanted,

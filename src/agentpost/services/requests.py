@@ -21,7 +21,7 @@ import structlog
 from agentpost.clock import Clock
 from agentpost.db import accounts as account_rows
 from agentpost.db import requests as rows
-from agentpost.db.packed_bodies import packed
+from agentpost.db.packed_bodies import pack
 from agentpost.db.session import Database, Tx
 from agentpost.domain import ids
 from agentpost.domain.records import RequestRecord
@@ -227,10 +227,12 @@ class RequestLog:
     async def _insert(self, records: list[RequestRecord]) -> None:
         """Write lines; those about a deleted message without bodies, also when it is deleted
         meanwhile: another node's transaction may not see these lines, nor these what it deletes."""
-        lines = await asyncio.to_thread(lambda: packed([with_subject(each) for each in records]))
+        lines = await asyncio.to_thread(lambda: pack([with_subject(each) for each in records]))
         await self._db.write(lambda tx: _insert(tx, lines, self._clock.now()))
         if any(line.message_id for line in lines):
-            gone = await self._db.read(lambda tx: rows.gone(tx, lines, self._clock.now()))
+            gone = await self._db.read(
+                lambda tx: rows.deleted_messages(tx, lines, self._clock.now())
+            )
             for message_id in gone:
                 await self._db.write(partial(_forget, message_id))
 
@@ -243,7 +245,7 @@ class RequestLog:
             return
         await self._write_counts({})  # of the day before
         found = await self._db.read(
-            lambda tx: {a: rows.counted(tx, a, day) for a, day in unknown.items()}
+            lambda tx: {a: rows.stored_bytes(tx, a, day) for a, day in unknown.items()}
         )
         if max(unknown.values()) > self._newest_day:
             self._newest_day = max(unknown.values())
@@ -364,7 +366,7 @@ def _long_bytes(body: bytes | LargeBody) -> int:
 
 
 def _insert(tx: Tx, lines: list[RequestRecord], now: int) -> None:
-    gone = rows.gone(tx, lines, now)
+    gone = rows.deleted_messages(tx, lines, now)
     rows.insert(tx, [_bare(line) if line.message_id in gone else line for line in lines])
 
 

@@ -97,7 +97,7 @@ async def keys(ctx: AppContext, after: str = "") -> str | None:
     now, hold = ctx.clock.now(), seconds(ctx.settings.idempotency_seconds)
     before = keyed_messages(ctx)
     page = await ctx.db.read(lambda tx: rows.page(tx, after, before, PAGE))
-    lapsed = [m.id for m in page if m.keyed and m.created_at + hold <= now < m.expires_at]
+    lapsed = [m.id for m in page if m.has_key and m.created_at + hold <= now < m.expires_at]
     if lapsed:
         await ctx.db.write(partial(_free_keys, lapsed))
     return page[-1].id if len(page) == PAGE else None

@@ -264,7 +264,7 @@ async def accept(
             return replayed
         begun = None if said else _begun(tx, caller, new, message_id)
         if begun is None:
-            accounts.get_ahead(tx, caller.account_id)  # for a turn that begins
+            accounts.prefetch(tx, caller.account_id)  # for a turn that begins
         conversation = begun[0] if begun else _conversation(tx, caller, new, said, now)
         replayed = _replay(tx, ctx, caller, new, now)
         if replayed is not None:

@@ -45,8 +45,8 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
     Raises `Fenced`, and `LookupError` when ``start.work_id`` is no work of the account.
     """
     now, confirmed = ctx.clock.now(), ctx.lease.now()
-    conversations.hold(tx, ticket.message.conversation_id)
-    accounts.hold(tx, ticket.message.account_id)
+    conversations.lock_only(tx, ticket.message.conversation_id)
+    accounts.lock_only(tx, ticket.message.account_id)
     found = message_rows.lock_starting(tx, ticket.known)
     if found is None:
         raise _fenced(ticket)

@@ -37,7 +37,7 @@ def _of_a_sample(tx: Tx) -> list[tuple[str, int, int]]:
     start = int.from_bytes(os.urandom(8), "big") % max(len(ids), 1)
     found = []
     for account_id in [*ids[start:], *ids[:start]][:_SAMPLE]:
-        kept = account_storage.kept(tx, account_id, ROWS_MAX)
+        kept = account_storage.sum_rows(tx, account_id, ROWS_MAX)
         counted = account_storage.used(tx, account_id)
         if kept is not None and kept != counted:
             found.append((account_id, counted, kept))

@@ -142,4 +142,4 @@ def _left(job_id: str, node: str | None, takeovers: int, has_got_further: bool) 
 
 async def unowned_jobs(ctx: AppContext) -> list[str]:
     """Jobs that should run and have no owner, e.g. resumed by a command."""
-    return await ctx.resting.due("unowned_jobs", lambda tx, _: job_rows.unowned(tx, CHUNK))
+    return await ctx.resting.due("unowned_jobs", lambda tx, _: job_rows.list_unowned(tx, CHUNK))
