@@ -88,7 +88,7 @@ def test_a_database_of_a_development_version_is_refused(folder: Path, arguments:
         before = schema_of(connection)
     line = run(folder, *arguments)
     assert "was made by a development version of agentpost, before the first release" in line
-    assert "To begin anew, name another folder with AGENTPOST_DATA_DIR" in line
+    assert "To start afresh, name another folder with AGENTPOST_DATA_DIR" in line
     assert "agentpost accounts export" in line
     with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
         assert schema_of(connection) == before
@@ -102,7 +102,7 @@ def test_a_postgresql_database_of_a_development_version_is_refused(
         connection.execute("; ".join(DEVELOPMENT).encode())
     line = run(folder, "db", "upgrade", url=url)
     assert "was made by a development version of agentpost, before the first release" in line
-    assert "To begin anew, name an empty database" in line
+    assert "To start afresh, name an empty database" in line
     assert url not in line
 
 

@@ -217,7 +217,7 @@ def _pending(execute: Execute, tables: set[str], place: _Place) -> list[int]:
     if tables >= _DEVELOPMENT_TABLES:
         raise OSError(
             f"{place.name} was made by a development version of agentpost, before the first"
-            f" release, and cannot be upgraded. To begin anew, {place.other}; to keep its data,"
+            f" release, and cannot be upgraded. To start afresh, {place.other}; to keep its data,"
             " export the accounts with that version (agentpost accounts export)."
         )
     strangers = sorted(name for name in tables if not name.startswith(_OTHER_TABLES))
