@@ -114,7 +114,6 @@ class History:
                 loop.run_until_complete(asyncio.wait(tasks, timeout=1))
         loop.close()
         asyncio.set_event_loop(None)
-        self.world.connection.close()
 
     async def _play(self) -> None:
         world = self.world
