@@ -10,6 +10,10 @@ from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 
+# What an answer has to be is decided before the database. The tests for both are those that keep
+# a question or an output, read it again, or answer it a second time.
+pytestmark = pytest.mark.databases("sqlite")
+BOTH = pytest.mark.databases("sqlite", "postgres")
 CHOICES = {"choices": ["Bar", "Line"]}
 SCHEMA: Json = {
     "type": "object",
@@ -50,6 +54,7 @@ def problem(caller: Caller, **fields: Any) -> tuple[str, str]:
 @pytest.mark.rule("Additions typedQuestions-1")
 @pytest.mark.parametrize("job", [False, True])
 @pytest.mark.parametrize("wanted", [CHOICES, {"schema": SCHEMA}])
+@BOTH
 def test_a_question_says_what_its_answer_has_to_be(
     caller: Caller, names: list[str], wanted: Json, job: bool
 ) -> None:
@@ -82,6 +87,7 @@ def test_a_wrong_question_is_the_agents_mistake(caller: Caller) -> None:
         ({"schema": {"type": "boolean"}}, False, "false"),
     ],
 )
+@BOTH
 def test_the_agent_gets_the_answer(
     caller: Caller, names: list[str], wanted: Json, answer: Any, value: str, job: bool
 ) -> None:
@@ -123,6 +129,7 @@ def test_any_other_follow_up_is_a_message(
 
 
 @pytest.mark.rule("Additions typedQuestions-2")
+@BOTH
 def test_the_text_and_the_answer_may_both_be_given(caller: Caller, names: list[str]) -> None:
     message = asked(caller, names)
     answered = caller.send([["answer"]], answer_to=message["id"], answer="bar")
@@ -165,6 +172,7 @@ def test_an_answer_may_be_a_long_list(caller: Caller, names: list[str]) -> None:
     assert caller.send(answer_to=message["id"], answer=answer)["status"] == "completed"
 
 
+@BOTH
 def test_a_question_with_a_pattern_that_is_refused_by_now_is_answered(
     caller: Caller, server: AgentServer, names: list[str]
 ) -> None:
@@ -184,6 +192,7 @@ def test_a_question_with_a_pattern_that_is_refused_by_now_is_answered(
 
 
 @pytest.mark.rule("Additions typedQuestions-5")
+@BOTH
 def test_a_question_is_answered_once(caller: Caller, names: list[str]) -> None:
     message = asked(caller, names)
     fields = {"answer_to": message["id"], "answer": "Bar"}
@@ -197,6 +206,7 @@ def test_a_question_is_answered_once(caller: Caller, names: list[str]) -> None:
 
 
 @pytest.mark.rule("Additions typedQuestions-5")
+@BOTH
 def test_an_answer_that_came_to_nothing_may_be_given_again(
     caller: Caller, names: list[str]
 ) -> None:
@@ -238,6 +248,7 @@ def test_an_output_fits_its_schema(caller: Caller) -> None:
 
 
 @pytest.mark.rule("Additions structuredOutput-1")
+@BOTH
 def test_a_jobs_output_is_that_of_its_message(caller: Caller, server: AgentServer) -> None:
     job = [["output", {"rows": 1}], ["output", {"rows": 2}], ["gate", "shown"], ["return", "Ok."]]
     message = caller.send([["start", "Work", job]], response_schema=SCHEMA)
@@ -274,6 +285,7 @@ def test_a_second_invalid_output_is_the_end(caller: Caller) -> None:
 
 
 @pytest.mark.rule("Additions structuredOutput-3")
+@BOTH
 def test_an_output_that_is_missing_is_a_failure(caller: Caller) -> None:
     message = caller.send([["reply", "hello"]], response_schema=SCHEMA)
     assert (message["reason"], message["output"]) == ("turn_failed", None)
@@ -314,6 +326,7 @@ def test_a_schema_that_cannot_be_used_is_refused(caller: Caller) -> None:
 
 
 @pytest.mark.rule("Additions structuredOutput-1")
+@BOTH
 def test_another_schema_is_another_message(caller: Caller) -> None:
     script = [["output", {"rows": 1}]]
     first = caller.post(script, response_schema=SCHEMA, key="schema")

@@ -20,8 +20,10 @@ from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
 
-# On both databases: a chain of messages is read as nothing else is.
 __all__ = ["new_database", "pytest_generate_tests"]
+# Both databases only where a chain of messages or a list of tasks is read, as no other door does.
+pytestmark = pytest.mark.databases("sqlite")
+BOTH = pytest.mark.databases("sqlite", "postgres")
 
 S = a2a.TaskState
 JOB: Script = [
@@ -100,6 +102,7 @@ async def test_work_with_files_in_and_out(server: AgentServer) -> None:
         assert httpx2.get(file.url, trust_env=False).text == "all is well"
 
 
+@BOTH
 async def test_a_question_is_answered_within_its_task(server: AgentServer) -> None:
     async with connected(server) as client:
         asked = await send(client, script(["ask", "Which year?"]))
@@ -180,6 +183,7 @@ async def test_text_comes_in_chunks_while_it_is_written(server: AgentServer) -> 
     assert [part.filename for part in last.artifact.parts if part.url] == ["sums.txt"]
 
 
+@BOTH
 async def test_a_task_in_the_background_is_found_again_subscribed_to_and_cancelled(
     server: AgentServer,
 ) -> None:
@@ -224,6 +228,7 @@ async def test_an_account_subscribes_only_so_often(
             await anext(watcher.subscribe(subscription))
 
 
+@BOTH
 async def test_tasks_are_listed_newest_first(server: AgentServer) -> None:
     context = uuid.uuid4().hex
     async with connected(server) as client:
@@ -255,6 +260,7 @@ async def test_failed_work_says_why_and_what_to_do(server: AgentServer) -> None:
         assert task.status.message.parts[0].text.startswith("There is no column 'price'.")
 
 
+@BOTH
 async def test_sending_a_message_again_begins_nothing_twice(server: AgentServer) -> None:
     async with connected(server) as client:
         same = uuid.uuid4().hex
@@ -262,6 +268,7 @@ async def test_sending_a_message_again_begins_nothing_twice(server: AgentServer)
         assert (await send(client, "once", message_id=same)).id == first.id
 
 
+@BOTH
 async def test_ten_messages_at_once_are_ten_tasks(server: AgentServer) -> None:
     """Also of a client that calls each of them the same."""
     async with connected(server) as client, anyio.create_task_group() as tasks:

@@ -16,6 +16,9 @@ from tests.runtime.running import Running, Script, running
 from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
+# One database where the test is about processes and how often they are tried. What an interrupted
+# call leaves in each database is tested with a job's step and with a turn's.
+ON_SQLITE = pytest.mark.parametrize("schema_url", ["sqlite"], indirect=True)
 JOB = "SELECT state, epoch, takeovers FROM jobs"
 
 
@@ -55,6 +58,7 @@ async def test_a_step_whose_worker_was_killed_runs_again(here: Running, notes: P
     assert here.row("SELECT COUNT(*) FROM signals WHERE name = 'StepInterrupted'") == (2,)
 
 
+@ON_SQLITE
 async def test_a_file_whose_builder_was_killed_is_written(here: Running, notes: Path) -> None:
     async def job(job: Job) -> str:
         await job.write("a.txt", built, str(notes), 2, cost=1)
@@ -65,6 +69,7 @@ async def test_a_file_whose_builder_was_killed_is_written(here: Running, notes: 
     assert len(list(notes.iterdir())) == 3
 
 
+@ON_SQLITE
 async def test_a_file_whose_reader_was_killed_is_read(
     here: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +90,7 @@ async def test_a_file_whose_reader_was_killed_is_read(
     assert here.row("SELECT result FROM jobs") == ("run 2",)
 
 
+@ON_SQLITE
 async def test_a_step_that_always_gets_its_worker_killed_fails_its_job(
     here: Running, notes: Path
 ) -> None:
@@ -104,6 +110,7 @@ async def test_a_step_that_always_gets_its_worker_killed_fails_its_job(
     assert len(list(notes.iterdir())) == 1 + 1 + 5, "once, and once for each recovery"
 
 
+@ON_SQLITE
 async def test_steps_killed_together_count_once(here: Running, notes: Path) -> None:
     """As when the whole group of workers is killed: that says nothing of any of them."""
 
@@ -119,6 +126,7 @@ async def test_steps_killed_together_count_once(here: Running, notes: Path) -> N
     assert here.row(JOB) == ("completed", 1, 1)
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("fn", [exits, crashes, closes])
 async def test_a_function_that_ends_its_own_process_fails(
     here: Running, fn: Callable[[str], None]
@@ -144,6 +152,7 @@ async def test_a_turn_s_step_runs_again(here: Running, notes: Path) -> None:
     assert (await here.final(await here.send()))["reply"] == "run 2"
 
 
+@ON_SQLITE
 async def test_a_turn_whose_step_is_always_killed_fails(here: Running, notes: Path) -> None:
     async def turn(turn: Turn) -> None:
         turn.reply(await turn.step(killed_always, str(notes)))
