@@ -15,7 +15,7 @@ from agentpost.domain import ids
 from agentpost.domain.journal import Call, CallState
 from agentpost.domain.records import Snapshot
 from agentpost.services import accounts, jobs, messages, sending, starting, turns
-from agentpost.services.attachments import Attached
+from agentpost.services.attachments import AttachmentResult
 from agentpost.services.context import AppContext
 from agentpost.services.jobs import Owned
 from agentpost.services.messages import Caller
@@ -73,7 +73,7 @@ class ManualHarness:
         """Take a message in; its turn waits for `end`."""
         new = NewMessage(text=text, **fields)  # type: ignore[arg-type]
         message_id = new_id(ids.MESSAGE, self.clock.now())
-        return await sending.accept(self.ctx, self.caller, new, Attached(), message_id)
+        return await sending.accept(self.ctx, self.caller, new, AttachmentResult(), message_id)
 
     async def end(self, message_id: str, reply: str = "there", question: str | None = None) -> None:
         """The turn ends with a reply, or with a question."""

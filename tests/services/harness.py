@@ -32,7 +32,7 @@ from agentpost.egress.client import Egress
 from agentpost.engine.base import JobExecutor, Transaction
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts, blobs, sending, starting, turns
-from agentpost.services.attachments import Attached
+from agentpost.services.attachments import AttachmentResult
 from agentpost.services.context import AppContext
 from agentpost.services.encryption import SecretCipher
 from agentpost.services.jobs import Owned
@@ -135,7 +135,7 @@ class Harness:
         now = self.tick()
         new = NewMessage(text, conversation, **more)
         message_id = new_id(ids.MESSAGE, now)
-        return await sending.accept(self.ctx, self.caller, new, Attached(), message_id)
+        return await sending.accept(self.ctx, self.caller, new, AttachmentResult(), message_id)
 
     async def begun(self, text: str = "hello", **more: Any) -> TurnTicket:
         """A message whose turn has begun."""

@@ -36,7 +36,7 @@ async def test_a_page_that_finds_little_ends_early_and_says_where_to_go_on(
     wanted = ListFilter(metadata=(("order", "7"),))
     pages, before = [], None
     while True:
-        page = await message_lists.listed(
+        page = await message_lists.list_page(
             harness.ctx, harness.caller, wanted, before=before, limit=5
         )
         pages.append([snapshot.message.id for snapshot in page.messages])
@@ -46,5 +46,7 @@ async def test_a_page_that_finds_little_ends_early_and_says_where_to_go_on(
             break
     assert pages == [[sent[8]], [sent[0]]]
     everything = ListFilter()
-    page = await message_lists.listed(harness.ctx, harness.caller, everything, before=None, limit=4)
+    page = await message_lists.list_page(
+        harness.ctx, harness.caller, everything, before=None, limit=4
+    )
     assert (len(page.messages), page.has_more, page.go_on) == (4, True, None)

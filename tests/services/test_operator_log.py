@@ -22,7 +22,7 @@ async def do(ctx: AppContext, name: str, target: str = "", *, fails: bool = Fals
         if fails:
             raise ValueError("no")
 
-    await operator_log.recorded(ctx, ADA, Action(name, target, {"n": 1, "m": None}), work)
+    await operator_log.record_call(ctx, ADA, Action(name, target, {"n": 1, "m": None}), work)
 
 
 async def names(ctx: AppContext, who: str = "", action: str = "", target: str = "") -> list[str]:

@@ -16,7 +16,7 @@ from agentpost.domain.uploads import UploadStatus
 from agentpost.egress.client import Fetched
 from agentpost.processes.scanner import Scanned, Scanner, Verdict, parse_command
 from agentpost.services import attachments, blobs, doctor, scanning, uploads
-from agentpost.services.attachments import Attached, InlineFile
+from agentpost.services.attachments import AttachmentResult, InlineFile
 from agentpost.services.context import AppContext
 from tests.services.test_uploads import ACCOUNT, announce, ctx, files_in, post, row
 
@@ -34,7 +34,7 @@ def scanned(ctx: AppContext) -> AppContext:
     return ctx
 
 
-async def store(ctx: AppContext, *texts: bytes) -> Attached:
+async def store(ctx: AppContext, *texts: bytes) -> AttachmentResult:
     given = [
         InlineFile(f"{n}.txt", None, base64.b64encode(text).decode(), None)
         for n, text in enumerate(texts)

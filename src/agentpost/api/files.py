@@ -89,7 +89,7 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
 
 async def _linked(api: Api, file_id: str, rev: str) -> FileRecord:
     """The file as the link means it; raises ``not_found`` and ``file_changed``."""
-    file = await shown_files.linked(api.ctx, file_id)
+    file = await shown_files.find_linked(api.ctx, file_id)
     if compact_revision(file.revision) != rev:
         raise Refusal(
             ErrorCode.FILE_CHANGED, "The file changed since this link was made; get a fresh one."

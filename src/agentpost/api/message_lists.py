@@ -46,7 +46,9 @@ BEFORE = Text(
 async def listed(api: Api, request: Request, caller: Caller) -> Response:
     """The key's messages that fit, newest first."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
-    page = await message_lists.listed(api.ctx, caller, _filter(request), before=before, limit=limit)
+    page = await message_lists.list_page(
+        api.ctx, caller, _filter(request), before=before, limit=limit
+    )
     data = [MessageItemShape.listed(snapshot, api.ctx.links) for snapshot in page.messages]
     go_on = UNSET if page.go_on is None else page.go_on
     return respond(MessageListShape(data=data, has_more=page.has_more, next_before=go_on))

@@ -36,7 +36,7 @@ async def listed(api: Api, request: Request, caller: Caller) -> Response:
     place = replace(BEFORE, pattern=ID_PATTERNS[group])
     before = await place_param(api, request, caller, place)
     since, until = _range(request, api.ctx.clock.now())
-    lines, more = await usage_lists.listed(
+    lines, more = await usage_lists.list_page(
         api.ctx,
         caller,
         group,

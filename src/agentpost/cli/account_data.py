@@ -13,8 +13,8 @@ from agentpost.cli.context import AsJson, show, with_context
 from agentpost.cli.errors import EXIT_USAGE, fail, say
 
 if TYPE_CHECKING:
-    from agentpost.services.account_deletion import Doomed
-    from agentpost.services.account_export import Exported
+    from agentpost.services.account_deletion import DeletionPreview
+    from agentpost.services.account_export import ExportSummary
     from agentpost.services.context import AppContext
 
 
@@ -35,7 +35,7 @@ def accounts_export(
     if streamed and sys.stdout.isatty():
         fail("The archive would go to the terminal: send it to a file or a program.", EXIT_USAGE)
 
-    async def write(ctx: AppContext) -> Exported:
+    async def write(ctx: AppContext) -> ExportSummary:
         if streamed:
             try:
                 return await account_export.stream(ctx, account, sys.stdout.buffer)
@@ -95,7 +95,7 @@ def accounts_delete(
         say(f"{left} files wait to be deleted: a server does it, after a backup that runs now")
 
 
-def _named(doomed: Doomed) -> str:
+def _named(doomed: DeletionPreview) -> str:
     counts = dict(doomed.counts)
     stored = counts.pop("stored_bytes")
     parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items()]

@@ -50,7 +50,7 @@ def with_context(
             if not action:
                 return await use(ctx)
             what = operator_log.Action(action, target, dict(detail or {}))
-            return await operator_log.recorded(ctx, actor(), what, lambda: use(ctx))
+            return await operator_log.record_call(ctx, actor(), what, lambda: use(ctx))
         finally:
             await bootstrap.close(ctx)
 

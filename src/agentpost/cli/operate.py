@@ -89,7 +89,7 @@ def limits_set(
     }
     named = {name: text for name, text in given.items() if text is not None}
     changes = option_value(
-        lambda: allowances.checked({name: _number(name, text) for name, text in named.items()})
+        lambda: allowances.validate({name: _number(name, text) for name, text in named.items()})
     )
     if not changes:
         raise typer.BadParameter(f"name at least one limit: {', '.join(map(_option, NAMES))}")

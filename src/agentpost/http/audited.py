@@ -33,7 +33,7 @@ async def audited(
     """What ``do`` returns, which decides by ``is_done`` whether the action failed; raises what it
     raises."""
     state_of(request.scope).action = action
-    return await operator_log.recorded(ctx, actor, action, do, is_done)
+    return await operator_log.record_call(ctx, actor, action, do, is_done)
 
 
 async def audited_call(

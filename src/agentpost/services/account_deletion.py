@@ -40,20 +40,20 @@ _PAUSE_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed:
+class DeletionPreview:
     """An account that may be deleted; ``counts``: how much of what goes with it."""
 
     account: AccountRecord
     counts: dict[str, int]
 
 
-async def look(ctx: AppContext, id_or_email: str) -> Doomed:
+async def look(ctx: AppContext, id_or_email: str) -> DeletionPreview:
     """What would go. Raises ``not_found``, and ``bad_request`` when the server's only operator is
     of this account."""
 
-    def fn(tx: Tx) -> Doomed:
+    def fn(tx: Tx) -> DeletionPreview:
         account = _deletable(tx, id_or_email)
-        return Doomed(account, rows.counts(tx, account.id))
+        return DeletionPreview(account, rows.counts(tx, account.id))
 
     return await ctx.db.read(fn)
 
@@ -81,12 +81,12 @@ async def begin(ctx: AppContext, id_or_email: str) -> AccountRecord:
 
 async def step(ctx: AppContext, account_id: str) -> bool:
     """Delete the next piece, in short transactions; True when nothing is left."""
-    found = await ctx.db.read(lambda tx: rows.messages(tx, account_id, _MESSAGES))
-    for message_id in found:
+    message_ids = await ctx.db.read(lambda tx: rows.messages(tx, account_id, _MESSAGES))
+    for message_id in message_ids:
         await _stop(ctx, account_id, message_id)
-    for message_id in found:
+    for message_id in message_ids:
         await retention.purge_message(ctx, message_id)
-    if found:
+    if message_ids:
         return False
     if await _some_works(ctx, account_id):
         return False
@@ -107,9 +107,9 @@ async def step(ctx: AppContext, account_id: str) -> bool:
 async def finish(ctx: AppContext, account_id: str) -> int:
     """Delete all that is left of an account that `begin` marked, and its bytes; how many blobs
     could not be deleted yet, such as during a backup: a server goes on with these."""
-    done = False
-    while not done:
-        done = await step(ctx, account_id)
+    is_done = False
+    while not is_done:
+        is_done = await step(ctx, account_id)
         await asyncio.sleep(_PAUSE_SECONDS)  # others write meanwhile
     left = await ctx.db.read(lambda tx: pending_deletions.count_due(tx, ctx.clock.now()))
     while left:
@@ -128,11 +128,11 @@ async def sweep(ctx: AppContext) -> None:
     ):
         for _ in range(_ROUNDS_PER_SWEEP):
             try:
-                done = await step(ctx, account.id)
+                is_done = await step(ctx, account.id)
             except Exception:
                 log.exception("account_not_deleted", account_id=account.id)
                 break
-            if done or _is_early(ctx, account):
+            if is_done or _is_early(ctx, account):
                 break
 
 
@@ -170,8 +170,8 @@ async def _some_works(ctx: AppContext, account_id: str) -> bool:
 
 
 def _delete_events(tx: Tx, account_id: str, limit: int) -> int:
-    known = [each.id for each in endpoints.list_(tx, account_id)]
-    return rows.delete_events(tx, account_id, known, limit)
+    endpoint_ids = [each.id for each in endpoints.list_(tx, account_id)]
+    return rows.delete_events(tx, account_id, endpoint_ids, limit)
 
 
 def _finish(ctx: AppContext, account_id: str, tx: Tx) -> bool:

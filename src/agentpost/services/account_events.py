@@ -19,7 +19,7 @@ from agentpost.domain.events import EventName, NumberedEvent
 from agentpost.domain.limits import EVENTS_WAIT_SECONDS_MIN, STREAM_KEEP_ALIVE_SECONDS
 from agentpost.domain.times import HOUR, SECOND, seconds
 from agentpost.services.context import AppContext
-from agentpost.services.long_poll import HungUp, held
+from agentpost.services.long_poll import HeldCall, HungUp
 from agentpost.services.messages import Caller
 
 _SCANNED = 200
@@ -108,7 +108,7 @@ async def page(
     ctx: AppContext,
     caller: Caller,
     begins: Position,
-    wanted: EventFilter,
+    event_filter: EventFilter,
     limit: int,
     wait_seconds: int,
     hung_up: HungUp,
@@ -121,38 +121,38 @@ async def page(
     least = 0 if begins.expired or begins.is_now else EVENTS_WAIT_SECONDS_MIN
     until = ctx.clock.passed() + seconds(max(0 if begins.expired else wait_seconds, least))
     n = begins.n
-    with held(ctx, caller, caller.account_id, hung_up) as wait:
+    with HeldCall(ctx, caller, caller.account_id, hung_up) as wait:
         while True:
-            found = await _next(ctx, caller.account_id, n, wanted, limit)
-            n = found.n
+            event_page = await _next(ctx, caller.account_id, n, event_filter, limit)
+            n = event_page.n
             left = (until - ctx.clock.passed()) / SECOND
-            if found.events or wait.over or (left <= 0 and not found.has_more):
-                return found
-            if not found.has_more:
+            if event_page.events or wait.over or (left <= 0 and not event_page.has_more):
+                return event_page
+            if not event_page.has_more:
                 await wait.wait(left)
 
 
 async def follow(
-    ctx: AppContext, caller: Caller, begins: Position, wanted: EventFilter, hung_up: HungUp
+    ctx: AppContext, caller: Caller, begins: Position, event_filter: EventFilter, hung_up: HungUp
 ) -> AsyncGenerator[EventPage]:
     """Pages of events as they come; an empty one when none came for a while.
 
     Ends when the client hangs up and when the server stops; raises `KeyEnded`.
     """
     account_id, n = caller.account_id, begins.n
-    kept_at, hinted = ctx.clock.passed(), True
-    with held(ctx, caller, account_id, hung_up) as wait:
+    kept_at, is_hinted = ctx.clock.passed(), True
+    with HeldCall(ctx, caller, account_id, hung_up) as wait:
         while not wait.over:
-            if hinted:
-                found = await _next(ctx, account_id, n, wanted, _SCANNED)
-                n = found.n
-                if found.events:
-                    yield found
-                if found.has_more:
+            if is_hinted:
+                event_page = await _next(ctx, account_id, n, event_filter, _SCANNED)
+                n = event_page.n
+                if event_page.events:
+                    yield event_page
+                if event_page.has_more:
                     continue
                 await asyncio.sleep(_PAUSE_SECONDS)
-            hinted = await wait.wait(STREAM_KEEP_ALIVE_SECONDS)
-            if not hinted and not wait.over:
+            is_hinted = await wait.wait(STREAM_KEEP_ALIVE_SECONDS)
+            if not is_hinted and not wait.over:
                 if ctx.clock.passed() - kept_at >= HOUR:
                     await keep(ctx, account_id)
                     kept_at = ctx.clock.passed()
@@ -160,22 +160,22 @@ async def follow(
 
 
 async def _next(
-    ctx: AppContext, account_id: str, after: int, wanted: EventFilter, limit: int
+    ctx: AppContext, account_id: str, after: int, event_filter: EventFilter, limit: int
 ) -> EventPage:
     """Up to ``limit`` events that are wanted, after that number."""
     while await ctx.db.read(lambda tx: rows.is_new(tx, account_id)):
         await _number(ctx, account_id)
-    return await ctx.db.read(partial(_page, account_id, after, wanted, limit))
+    return await ctx.db.read(partial(_page, account_id, after, event_filter, limit))
 
 
-def _page(account_id: str, after: int, wanted: EventFilter, limit: int, tx: Tx) -> EventPage:
+def _page(account_id: str, after: int, event_filter: EventFilter, limit: int, tx: Tx) -> EventPage:
     looked_at = rows.heads(tx, account_id, after, _SCANNED)
-    fitting = [head for head in looked_at if wanted.fits(head)]
-    shown = fitting[:limit]
-    if len(shown) < len(fitting):
-        return EventPage(rows.events(tx, shown), has_more=True, n=shown[-1].n)
+    fitting = [head for head in looked_at if event_filter.fits(head)]
+    page_heads = fitting[:limit]
+    if len(page_heads) < len(fitting):
+        return EventPage(rows.events(tx, page_heads), has_more=True, n=page_heads[-1].n)
     last = looked_at[-1].n if looked_at else after
-    return EventPage(rows.events(tx, shown), len(looked_at) == _SCANNED, last)
+    return EventPage(rows.events(tx, page_heads), len(looked_at) == _SCANNED, last)
 
 
 async def _number(ctx: AppContext, account_id: str) -> int:

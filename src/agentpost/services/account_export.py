@@ -37,7 +37,7 @@ _WITH_BYTES: Final = ("files", "attachments", "uploads")
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportSummary:
     """What is in the archive. ``missing``: files whose bytes the storage does not have."""
 
     account_id: str
@@ -47,7 +47,7 @@ class Exported:
     missing: int
 
 
-async def export(ctx: AppContext, id_or_email: str, place: Path) -> Exported:
+async def export(ctx: AppContext, id_or_email: str, place: Path) -> ExportSummary:
     """Write the archive of an account, a ``.tar``, to a path where nothing is yet.
 
     Memory is bounded, whatever the account has; beside the archive it needs room for the rows once
@@ -61,36 +61,36 @@ async def export(ctx: AppContext, id_or_email: str, place: Path) -> Exported:
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as target:
-            made = await _write(ctx, account.id, target, place.parent)
+            summary = await _write(ctx, account.id, target, place.parent)
             target.flush()
             os.fsync(target.fileno())
         partial.rename(place)
     finally:
         with suppress(FileNotFoundError):
             partial.unlink()
-    return made
+    return summary
 
 
-async def stream(ctx: AppContext, id_or_email: str, target: IO[bytes]) -> Exported:
+async def stream(ctx: AppContext, id_or_email: str, target: IO[bytes]) -> ExportSummary:
     """`export` to what need not be a file, such as standard output; the rows are put beside the
     data meanwhile. `OSError` when it takes no more."""
     account = await accounts.find(ctx, id_or_email)
     data = ctx.settings.data_path
-    made = await _write(ctx, account.id, target, data if data.is_dir() else None)
+    summary = await _write(ctx, account.id, target, data if data.is_dir() else None)
     await asyncio.to_thread(target.flush)
-    return made
+    return summary
 
 
 async def _write(
     ctx: AppContext, account_id: str, target: IO[bytes], beside: Path | None
-) -> Exported:
+) -> ExportSummary:
     """``beside``: where the rows have room; None: the system's folder for such files."""
     with TemporaryDirectory(dir=beside, prefix=".agentpost-export-") as folder:
         async with blob_hold.held(ctx):
             return await _fill(ctx, account_id, Path(folder), target)
 
 
-async def _fill(ctx: AppContext, account_id: str, folder: Path, target: IO[bytes]) -> Exported:
+async def _fill(ctx: AppContext, account_id: str, folder: Path, target: IO[bytes]) -> ExportSummary:
     counts = await ctx.db.read(lambda tx: _write_rows(tx, account_id, folder))
     blobs = blob_bytes = missing = 0
     with (
@@ -127,7 +127,7 @@ async def _fill(ctx: AppContext, account_id: str, folder: Path, target: IO[bytes
         last = folder / MANIFEST
         last.write_text(json.dumps(manifest, indent=2) + "\n")
         await asyncio.to_thread(_add, archive, last, MANIFEST)
-    return Exported(account_id, counts, blobs, blob_bytes, missing)
+    return ExportSummary(account_id, counts, blobs, blob_bytes, missing)
 
 
 def _write_rows(tx: Tx, account_id: str, folder: Path) -> dict[str, int]:
@@ -163,7 +163,7 @@ def _member(blob: str) -> str:
     return f"bytes/{blob}"
 
 
-class _Hashed:
+class _HashingFile:
     """Reads a file and hashes what was read."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -182,7 +182,7 @@ def _add(archive: tarfile.TarFile, path: Path, name: str) -> dict[str, Any]:
         info = tarfile.TarInfo(name)
         info.size = os.fstat(file.fileno()).st_size
         info.mode = 0o600
-        hashed = _Hashed(file)
-        archive.addfile(info, hashed)
+        hashing_file = _HashingFile(file)
+        archive.addfile(info, hashing_file)
     archive.members.clear()  # type: ignore[attr-defined]  # it would keep every one in memory
-    return {"name": name, "bytes": info.size, "sha256": hashed.digest.hexdigest()}
+    return {"name": name, "bytes": info.size, "sha256": hashing_file.digest.hexdigest()}

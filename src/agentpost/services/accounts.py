@@ -78,16 +78,16 @@ def is_live(key: KnownKey | KeyRecord, now: int) -> bool:
 
 async def find_key(ctx: AppContext, secret: str) -> KnownKey | None:
     """The key, live or not; None when there is no such key."""
-    wanted = digest(secret)
+    secret_digest = digest(secret)
 
     def fn(tx: Tx) -> tuple[KeyRecord, AccountRecord] | None:
-        key = rows.key_by_digest(tx, wanted)
+        key = rows.key_by_digest(tx, secret_digest)
         return (key, rows.get(tx, key.account_id)) if key else None
 
-    found = await ctx.db.read(fn)
-    if found is None:
+    key_and_account = await ctx.db.read(fn)
+    if key_and_account is None:
         return None
-    key, account = found
+    key, account = key_and_account
     rules = rules_of(ctx.settings, account.limits_json)
     caller = Caller(
         key.id,
@@ -96,10 +96,10 @@ async def find_key(ctx: AppContext, secret: str) -> KnownKey | None:
         rules,
         scopes.of_stored(key.scopes),
         key.max_credits_per_day,
-        wanted,
+        secret_digest,
     )
     ended_at = account.disabled_at if key.revoked_at is None else key.revoked_at
-    ends = [key.expires_at, None if key.digest == wanted else key.old_until]
+    ends = [key.expires_at, None if key.digest == secret_digest else key.old_until]
     expires_at = min((end for end in ends if end is not None), default=None)
     return KnownKey(caller, expires_at, ended_at, networks.of_stored(key.networks))
 
@@ -144,11 +144,11 @@ async def create_key(
     id_or_email: str,
     name: str,
     lifetime_seconds: float | None = None,
-    granted: frozenset[Scope] = DEFAULT_SCOPES,
+    key_scopes: frozenset[Scope] = DEFAULT_SCOPES,
     max_credits_per_day: float | None = None,
     allowed: Sequence[Network] = (),
 ) -> NewKey:
-    """A new key for an account, with the scopes ``granted``, which may be used from the networks
+    """A new key for an account, with the scopes ``key_scopes``, which may be used from the networks
     ``allowed``, or from everywhere when there are none.
 
     Raises ``not_found``; `ValueError` for a name that is empty or longer than
@@ -173,7 +173,7 @@ async def create_key(
         if len(live) >= LIVE_KEYS_MAX:
             raise ValueError(f"there are {LIVE_KEYS_MAX} keys already: revoke those not used")
         record = _new_key(ctx, account.id, name, secret, lifetime_seconds)
-        record.scopes = scopes.stored(granted)
+        record.scopes = scopes.stored(key_scopes)
         record.max_credits_per_day = ceiling
         record.networks = networks.stored(allowed)
         rows.insert_key(tx, record)
@@ -192,10 +192,10 @@ async def revoke_key(ctx: AppContext, key_id: str, account_id: str | None = None
 
 async def end_held_calls(ctx: AppContext) -> None:
     """End the held calls of keys that any process has revoked or rotated, or that have expired."""
-    held = ctx.held_calls.holders()
-    if held:
+    holders = ctx.held_calls.holders()
+    if holders:
         now = ctx.clock.now()
-        for holder in await ctx.db.read(lambda tx: rows.ended_holders(tx, held, now)):
+        for holder in await ctx.db.read(lambda tx: rows.ended_holders(tx, holders, now)):
             ctx.held_calls.end(holder)
 
 

@@ -20,10 +20,10 @@ async def keep(ctx: AppContext, owner: str, lines: Sequence[AgentLine]) -> None:
     would delete it.
     """
     run = new_id(ids.REQUEST, ctx.clock.now())
-    made = [f"{run}_{n:03}" for n in range(len(lines))]  # several may be of one microsecond
-    await ctx.db.write(partial(_insert, owner, made, lines))
+    line_ids = [f"{run}_{n:03}" for n in range(len(lines))]  # several may be of one microsecond
+    await ctx.db.write(partial(_insert, owner, line_ids, lines))
 
 
-def _insert(owner: str, made: Sequence[str], lines: Sequence[AgentLine], tx: Tx) -> None:
+def _insert(owner: str, line_ids: Sequence[str], lines: Sequence[AgentLine], tx: Tx) -> None:
     if rows.hold_owner(tx, owner):
-        rows.insert(tx, owner, made, lines)
+        rows.insert(tx, owner, line_ids, lines)

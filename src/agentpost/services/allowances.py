@@ -87,7 +87,7 @@ def recount(tx: Tx, ctx: AppContext, id_or_email: str) -> int:
     return account_storage.used(tx, account_id)
 
 
-def checked(changes: Mapping[str, int | None]) -> Mapping[str, int | None]:
+def validate(changes: Mapping[str, int | None]) -> Mapping[str, int | None]:
     """The changes. Raises `ValueError` for a number too small or a name that is no allowance."""
     for name, value in changes.items():
         if name not in NAMES:
@@ -101,14 +101,14 @@ def checked(changes: Mapping[str, int | None]) -> Mapping[str, int | None]:
 async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:
     """Set an account's own numbers; None takes one back to the settings. Effective in a second.
 
-    Raises ``not_found``, and what `checked` raises.
+    Raises ``not_found``, and what `validate` raises.
     """
-    checked(changes)
+    validate(changes)
 
     def fn(tx: Tx) -> None:
         account_id = _find(tx, id_or_email).id
-        kept = json.loads(rows.lock(tx, account_id).limits_json)
-        merged = {**kept, **changes}
+        overrides = json.loads(rows.lock(tx, account_id).limits_json)
+        merged = {**overrides, **changes}
         left = {name: value for name, value in sorted(merged.items()) if value is not None}
         rows.set_limits(tx, account_id, json.dumps(left))
 

@@ -36,13 +36,14 @@ _ANSWERED = "that question has been answered"
 class Answering:
     """A message that may answer a question, compared with it.
 
-    ``named``: by ``answer_to``; else the question is the one right before it, and what does not fit
-    is no answer. ``refusal``: why it cannot be taken, for one that repeats no other message.
+    ``is_named``: by ``answer_to``; else the question is the one right before it, and a text that
+    does not fit is no answer. ``refusal``: why it cannot be taken, for one that repeats no other
+    message.
     """
 
     message_id: str
     conversation_id: str | None
-    named: bool
+    is_named: bool
     format_json: str | None = None
     text: str | None = None
     value: Any = None
@@ -69,7 +70,7 @@ async def check_schema(
         raise InvalidRequest(Problem(field, str(error))) from None
 
 
-async def named(
+async def answer_to_named(
     ctx: AppContext,
     caller: Caller,
     message_id: str,
@@ -83,75 +84,81 @@ async def named(
         conversation_id: one of the account that the caller may answer in, whichever key asked.
         value: the answer; None: the text may be one.
     """
-    asked = await _read(ctx, message_id)
-    if asked is None or not _may_answer(caller, asked.message, conversation_id, ctx.clock.now()):
+    snapshot = await _read(ctx, message_id)
+    if snapshot is None or not _may_answer(
+        caller, snapshot.message, conversation_id, ctx.clock.now()
+    ):
         return Answering(message_id, None, True, refusal=not_found("message"))
-    where = asked.message.conversation_id
-    if asked.message.status is not MessageStatus.NEEDS_INPUT:
+    where = snapshot.message.conversation_id
+    if snapshot.message.status is not MessageStatus.NEEDS_INPUT:
         refusal = InvalidRequest(Problem("answer_to", _NOT_ASKING))
         return Answering(message_id, where, True, refusal=refusal)
-    format_json = answers.format_of(asked)
+    format_json = answers.format_of(snapshot)
     if value is None:
-        return await _heard(message_id, where, format_json, text, is_named=True)
-    said = text or answers.as_text(value)
+        return await _read_answer(message_id, where, format_json, text, is_named=True)
+    answer_text = text or answers.as_text(value)
     if len(answers.as_text(value)) > MESSAGE_CHARACTERS_MAX:
-        found = [f"is over {MESSAGE_CHARACTERS_MAX:,} characters"]
+        problems = [f"is over {MESSAGE_CHARACTERS_MAX:,} characters"]
     else:
-        value, found = await _fitted(format_json, value)
-    if found:
-        refusal = InvalidRequest(*(Problem("answer", each) for each in found[:PROBLEMS_MAX]))
+        value, problems = await _fit(format_json, value)
+    if problems:
+        refusal = InvalidRequest(*(Problem("answer", each) for each in problems[:PROBLEMS_MAX]))
         return Answering(message_id, where, True, format_json, refusal=refusal)
-    return Answering(message_id, where, True, format_json, said, value, answers=True)
+    return Answering(message_id, where, True, format_json, answer_text, value, answers=True)
 
 
-async def heard(ctx: AppContext, message_id: str, conversation_id: str, text: str) -> Answering:
+async def answer_to_previous(
+    ctx: AppContext, message_id: str, conversation_id: str, text: str
+) -> Answering:
     """What a message that names no question says to the one right before it."""
-    asked = await _read(ctx, message_id)
-    if asked is None or asked.message.status is not MessageStatus.NEEDS_INPUT:
+    snapshot = await _read(ctx, message_id)
+    if snapshot is None or snapshot.message.status is not MessageStatus.NEEDS_INPUT:
         return Answering(message_id, conversation_id, False)
-    return await _heard(message_id, conversation_id, answers.format_of(asked), text, is_named=False)
+    return await _read_answer(
+        message_id, conversation_id, answers.format_of(snapshot), text, is_named=False
+    )
 
 
-async def _heard(
+async def _read_answer(
     message_id: str, where: str, format_json: str | None, text: str, *, is_named: bool
 ) -> Answering:
     """The text of a message as an answer, if it is one."""
     value: Any = text
-    found: list[str] = [] if text else ["blank"]
+    problems: list[str] = [] if text else ["blank"]
     if format_json is None:
-        found = ["any text will do, so that this one is no typed answer"]
-    elif not found:
+        problems = ["any text will do, so that this one is no typed answer"]
+    elif not problems:
         if AnswerFormat.stored(format_json).schema is not None:
             try:
                 value = answers.value_in(AnswerFormat.stored(format_json), text)
             except ValueError as error:
-                found = [str(error)]
-        if not found:
-            value, found = await _fitted(format_json, value)
-    if found:
+                problems = [str(error)]
+        if not problems:
+            value, problems = await _fit(format_json, value)
+    if problems:
         return Answering(message_id, where, is_named, format_json)
     return Answering(message_id, where, is_named, format_json, text, value, answers=True)
 
 
-async def _fitted(format_json: str | None, value: Any) -> tuple[Any, list[str]]:
+async def _fit(format_json: str | None, value: Any) -> tuple[Any, list[str]]:
     """The value as the question has it, and what is wrong with it."""
     if format_json is None:
         return value, []
-    asked = AnswerFormat.stored(format_json)
-    if asked.choices is not None:
-        choice = answers.chosen(asked.choices, value) if isinstance(value, str) else None
-        return choice, [] if choice else [f"must be one of {answers.listed(asked.choices)}"]
-    assert asked.schema is not None
-    found = await asyncio.to_thread(schemas.problems, asked.schema, value)
-    return value, [f"at {path}: {problem}" for path, problem in found]
+    answer_format = AnswerFormat.stored(format_json)
+    if answer_format.choices is not None:
+        choice = answers.chosen(answer_format.choices, value) if isinstance(value, str) else None
+        return choice, [] if choice else [f"must be one of {answers.listed(answer_format.choices)}"]
+    assert answer_format.schema is not None
+    problems = await asyncio.to_thread(schemas.problems, answer_format.schema, value)
+    return value, [f"at {path}: {problem}" for path, problem in problems]
 
 
 def _may_answer(
-    caller: Caller, asked: MessageRecord, conversation_id: str | None, now: int
+    caller: Caller, message: MessageRecord, conversation_id: str | None, now: int
 ) -> bool:
-    if asked.account_id != caller.account_id or asked.expires_at <= now:
+    if message.account_id != caller.account_id or message.expires_at <= now:
         return False
-    return asked.key_id == caller.key_id or asked.conversation_id == conversation_id
+    return message.key_id == caller.key_id or message.conversation_id == conversation_id
 
 
 async def _read(ctx: AppContext, message_id: str) -> Snapshot | None:
@@ -164,13 +171,13 @@ async def _read(ctx: AppContext, message_id: str) -> Snapshot | None:
 
 def asked_by(tx: Tx, message: MessageRecord) -> tuple[str, AnswerFormat] | None:
     """The id of a message, and what its question asks for; None for one that takes any text."""
-    wanted = answers.format_of(message_rows.snapshot(tx, message))
-    return None if wanted is None else (message.id, AnswerFormat.stored(wanted))
+    format_json = answers.format_of(message_rows.snapshot(tx, message))
+    return None if format_json is None else (message.id, AnswerFormat.stored(format_json))
 
 
 # --- in it ----------------------------------------------------------------------------------------
 def take(
-    tx: Tx, conversation: ConversationRecord, said: Answering | None, message_id: str
+    tx: Tx, conversation: ConversationRecord, answering: Answering | None, message_id: str
 ) -> str | None:
     """Let a new message of the locked conversation answer its question, once; what it answers, as
     JSON. The next message has no question before it, unless there is a new one.
@@ -179,27 +186,29 @@ def take(
     """
     if conversation.asking_message_id is not None:
         conversations.set_asking(tx, conversation.id, None)
-    if said is None or not said.answers:
+    if answering is None or not answering.answers:
         return None
-    asked = message_rows.lock(tx, said.message_id)
-    problem = _NOT_ASKING if asked is None else _problem(tx, asked, said)
+    question = message_rows.lock(tx, answering.message_id)
+    problem = _NOT_ASKING if question is None else _problem(tx, question, answering)
     if problem is None:
-        record.set_answered(tx, said.message_id, message_id)
-        return json.dumps({"message_id": said.message_id, "value": said.value}, ensure_ascii=False)
-    if said.named:
+        record.set_answered(tx, answering.message_id, message_id)
+        return json.dumps(
+            {"message_id": answering.message_id, "value": answering.value}, ensure_ascii=False
+        )
+    if answering.is_named:
         raise InvalidRequest(Problem("answer_to", problem))
     return None
 
 
-def _problem(tx: Tx, asked: MessageRecord, said: Answering) -> str | None:
+def _problem(tx: Tx, question: MessageRecord, answering: Answering) -> str | None:
     """Why the locked message cannot be answered any more."""
-    if asked.status is not MessageStatus.NEEDS_INPUT:
+    if question.status is not MessageStatus.NEEDS_INPUT:
         return _NOT_ASKING
-    if answers.format_of(message_rows.snapshot(tx, asked)) != said.format_json:
+    if answers.format_of(message_rows.snapshot(tx, question)) != answering.format_json:
         return "that message asks something else by now"
-    if asked.answered_by is None:
+    if question.answered_by is None:
         return None
-    before = message_rows.get(tx, asked.answered_by)
+    before = message_rows.get(tx, question.answered_by)
     # Of an answer that nothing came of, the question still stands.
     nothing = before is None or before.turn_state in (TurnState.FAILED, TurnState.BUSY)
     return None if nothing else _ANSWERED

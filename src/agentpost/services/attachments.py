@@ -89,54 +89,58 @@ def without_contents(files: Iterable[InlineFile]) -> Iterator[Problem]:
 
 
 @dataclass(slots=True)
-class Attached:
+class AttachmentResult:
     """What became of the files: rows to insert, and problems for the caller."""
 
     files: list[AttachmentRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-async def store(ctx: AppContext, files: list[InlineFile]) -> Attached:
+async def store(ctx: AppContext, files: list[InlineFile]) -> AttachmentResult:
     """Decode and store inline bytes; keep URLs for later. When one cannot be stored, none is."""
-    attached = Attached()
+    attachments = AttachmentResult()
     try:
-        await _take_all(ctx, attached, files)
+        await _take_all(ctx, attachments, files)
     except Exception:
         with contextlib.suppress(Exception):  # else they go within a day
-            await discard(ctx, attached)
+            await discard(ctx, attachments)
         raise
-    return attached
+    return attachments
 
 
-async def _take_all(ctx: AppContext, attached: Attached, files: list[InlineFile]) -> None:
+async def _take_all(
+    ctx: AppContext, attachments: AttachmentResult, files: list[InlineFile]
+) -> None:
     total = 0
-    for n, given in enumerate(files[: limits.INLINE_FILES_MAX]):
-        name = safe_file_name(given.name) if given.name else None
+    for n, inline_file in enumerate(files[: limits.INLINE_FILES_MAX]):
+        name = safe_file_name(inline_file.name) if inline_file.name else None
         label = name or f"file {n + 1}"
-        if name and is_renamed(given.name or "", name):
-            attached.notes.append(f"{name}: {RENAMED}.")
-        if given.url is not None and given.base64 is not None:
-            attached.notes.append(f"{label}: skipped, it has both a url and base64 content.")
-        elif given.url is not None:
-            to_fetch = AttachmentRecord("", n, name or "", given.url, given.content_type)
-            attached.files.append(to_fetch)
+        if name and is_renamed(inline_file.name or "", name):
+            attachments.notes.append(f"{name}: {RENAMED}.")
+        if inline_file.url is not None and inline_file.base64 is not None:
+            attachments.notes.append(f"{label}: skipped, it has both a url and base64 content.")
+        elif inline_file.url is not None:
+            to_fetch = AttachmentRecord(
+                "", n, name or "", inline_file.url, inline_file.content_type
+            )
+            attachments.files.append(to_fetch)
         else:
-            total += await _take_bytes(ctx, attached, n, label, given, total)
+            total += await _take_bytes(ctx, attachments, n, label, inline_file, total)
     if len(files) > limits.INLINE_FILES_MAX:
         extra = len(files) - limits.INLINE_FILES_MAX
-        attached.notes.append(
+        attachments.notes.append(
             f"{extra} more file{'s' if extra > 1 else ''} skipped: a message takes"
             f" {limits.INLINE_FILES_MAX} inline files."
         )
 
 
-def attach(tx: Tx, ctx: AppContext, message: MessageRecord, attached: Attached) -> None:
+def attach(tx: Tx, ctx: AppContext, message: MessageRecord, attachments: AttachmentResult) -> None:
     """Give the files to a message that is inserted in this transaction. One that the account's
     storage has no room for becomes a note, and its bytes go."""
-    if not attached.files:
+    if not attachments.files:
         return
-    notes = list(attached.notes)
-    for file in attached.files:
+    notes = list(attachments.notes)
+    for file in attachments.files:
         file.message_id = message.id
         if file.blob is not None:
             no_room = storage_space.count_attached(tx, ctx, message.account_id, file)
@@ -150,9 +154,9 @@ def attach(tx: Tx, ctx: AppContext, message: MessageRecord, attached: Attached) 
     message.notes_json = json.dumps(notes)
 
 
-async def discard(ctx: AppContext, attached: Attached) -> None:
+async def discard(ctx: AppContext, attachments: AttachmentResult) -> None:
     """The message was certainly not accepted: remove what was stored for it."""
-    await blobs.discard(ctx, [a.blob for a in attached.files if a.blob is not None])
+    await blobs.discard(ctx, [a.blob for a in attachments.files if a.blob is not None])
 
 
 async def fetch(ctx: AppContext, message: MessageRecord) -> None:
@@ -181,7 +185,7 @@ async def _fetch_one(ctx: AppContext, attachment: AttachmentRecord, total: int) 
     with tempfile.TemporaryDirectory(prefix="agentpost-fetch-") as folder:
         into = Path(folder) / "body"
         try:
-            fetched = await ctx.egress.fetch(
+            download = await ctx.egress.fetch(
                 attachment.url,
                 max_bytes=limits.INLINE_FILE_BYTES_MAX,
                 seconds=ctx.settings.fetch_seconds,
@@ -189,8 +193,8 @@ async def _fetch_one(ctx: AppContext, attachment: AttachmentRecord, total: int) 
             )
         except EgressError as error:
             return f"{attachment.name or 'a file'}: could not be fetched, {error}"
-        name = attachment.name or fetched.name or f"file-{attachment.n + 1}"
-        if fetched.size > left:
+        name = attachment.name or download.name or f"file-{attachment.n + 1}"
+        if download.size > left:
             return f"{name}: skipped, the files together are over {TOTAL_MB} MB."
         head, executable = await asyncio.to_thread(_inspect, into)
         if executable:
@@ -198,8 +202,8 @@ async def _fetch_one(ctx: AppContext, attachment: AttachmentRecord, total: int) 
         problem = await _scan(ctx, attachment, name, into)
         if problem is not None:
             return f"{name}: skipped, {problem}."
-        declared = attachment.content_type or fetched.content_type
-        await _store(ctx, attachment, name, into, head, declared)
+        declared_type = attachment.content_type or download.content_type
+        await _store(ctx, attachment, name, into, head, declared_type)
     return None
 
 
@@ -207,12 +211,12 @@ async def _scan(ctx: AppContext, attachment: AttachmentRecord, name: str, path: 
     """Why the file is not taken. Its message has been accepted, so nobody can be asked to send it
     again: a scanner that fails makes a note as well."""
     try:
-        infected = await scanning.is_infected(
+        is_infected = await scanning.is_infected(
             ctx, path, file=name, message_id=attachment.message_id
         )
     except Overloaded:
         return scanning.UNSCANNED
-    return scanning.INFECTED if infected else None
+    return scanning.INFECTED if is_infected else None
 
 
 async def _record_fetched(
@@ -241,37 +245,42 @@ async def _record_fetched(
 
 
 async def _take_bytes(
-    ctx: AppContext, attached: Attached, n: int, label: str, given: InlineFile, total: int
+    ctx: AppContext,
+    attachments: AttachmentResult,
+    n: int,
+    label: str,
+    inline_file: InlineFile,
+    total: int,
 ) -> int:
     """Decode and store one inline file; its size when it was taken."""
     try:
-        data = await asyncio.to_thread(_decode, given.base64 or "")
+        data = await asyncio.to_thread(_decode, inline_file.base64 or "")
     except (binascii.Error, ValueError):
-        attached.notes.append(f"{label}: skipped, its base64 content cannot be decoded.")
+        attachments.notes.append(f"{label}: skipped, its base64 content cannot be decoded.")
         return 0
     if storage_space.is_short(ctx):
-        attached.notes.append(f"{label}: skipped, {storage_space.NO_ROOM}.")
+        attachments.notes.append(f"{label}: skipped, {storage_space.NO_ROOM}.")
         return 0
     if len(data) > limits.INLINE_FILE_BYTES_MAX:
-        attached.notes.append(f"{label}: skipped, it is over {FILE_MB} MB; use an upload.")
+        attachments.notes.append(f"{label}: skipped, it is over {FILE_MB} MB; use an upload.")
         return 0
     if total + len(data) > limits.INLINE_TOTAL_BYTES_MAX:
-        attached.notes.append(
+        attachments.notes.append(
             f"{label}: skipped, the files together are over {TOTAL_MB} MB; use an upload."
         )
         return 0
     at = second_header_at(data[:HEAD_BYTES])
     beyond = data[at : at + SECOND_HEADER_BYTES] if at is not None else b""
     if is_executable(data[:HEAD_BYTES], beyond):
-        attached.notes.append(f"{label}: skipped, it is an executable.")
+        attachments.notes.append(f"{label}: skipped, it is an executable.")
         return 0
     if await scanning.is_infected(ctx, data, file=label):
-        attached.notes.append(f"{label}: skipped, {scanning.INFECTED}.")
+        attachments.notes.append(f"{label}: skipped, {scanning.INFECTED}.")
         return 0
     attachment = AttachmentRecord("", n)
-    name = safe_file_name(given.name) if given.name else f"file-{n + 1}"
-    await _store(ctx, attachment, name, data, data[:HEAD_BYTES], given.content_type)
-    attached.files.append(attachment)
+    name = safe_file_name(inline_file.name) if inline_file.name else f"file-{n + 1}"
+    await _store(ctx, attachment, name, data, data[:HEAD_BYTES], inline_file.content_type)
+    attachments.files.append(attachment)
     return len(data)
 
 
@@ -282,16 +291,16 @@ def _decode(text: str | InPieces) -> bytes:
     exceeds its limit.
     """
     decoded = io.BytesIO()  # its value is no copy; joining megabytes would be one in one piece
-    rest, padded = "", False
+    rest, has_padding = "", False
     for piece in _pieces(text):
         if "\n" in piece or "\r" in piece:
             piece = piece.replace("\n", "").replace("\r", "")
         rest += piece
-        if padded and rest:
+        if has_padding and rest:
             raise ValueError("something follows the padding")
         whole = len(rest) // 4 * 4
         decoded.write(base64.b64decode(rest[:whole], validate=True))
-        padded = padded or rest[:whole].endswith("=")
+        has_padding = has_padding or rest[:whole].endswith("=")
         rest = rest[whole:]
         if decoded.tell() > limits.INLINE_FILE_BYTES_MAX:
             return decoded.getvalue()
@@ -324,10 +333,10 @@ async def _store(
     name: str,
     data: bytes | Path,
     head: bytes,
-    declared: str | None,
+    declared_type: str | None,
 ) -> None:
     blob = f"attachments/{new_id('', ctx.clock.now())}"
     info = await blobs.store(ctx, blob, data)
     attachment.name, attachment.blob, attachment.size = name, blob, info.size
-    attachment.content_type, attachment.kind = sniff.describe(name, head, declared)
+    attachment.content_type, attachment.kind = sniff.describe(name, head, declared_type)
     attachment.revision = f'"{info.sha256[:32]}"'

@@ -12,8 +12,8 @@ from agentpost.domain.times import DAY
 
 def for_job(tx: Tx, account: AccountRecord, job_id: str | None, now: int) -> Headroom:
     """What a job may still use. The account is locked, so nothing moves meanwhile."""
-    found = rows.of_job(tx, job_id) if job_id is not None else None
-    return _headroom(tx, account, found, now)
+    limits = rows.of_job(tx, job_id) if job_id is not None else None
+    return _headroom(tx, account, limits, now)
 
 
 def for_message(
@@ -21,25 +21,25 @@ def for_message(
 ) -> Headroom:
     """What a job that the message starts now might use; see `for_job`. ``per_day``: what its key
     may use in a day."""
-    found = (message.id, message.key_id, message.max_credits, per_day)
-    return _headroom(tx, account, found, now)
+    limits = (message.id, message.key_id, message.max_credits, per_day)
+    return _headroom(tx, account, limits, now)
 
 
-def short(needed: int, found: Headroom, now: int) -> s.ShortOfCredits:
+def short(amount: int, headroom: Headroom, now: int) -> s.ShortOfCredits:
     """The signal that work needs more (millionths) than the headroom that was found."""
-    until = (now // DAY + 1) * DAY if found.ceiling is Ceiling.DAY else None
-    return s.ShortOfCredits(needed, found.ceiling, until)
+    until = (now // DAY + 1) * DAY if headroom.ceiling is Ceiling.DAY else None
+    return s.ShortOfCredits(amount, headroom.ceiling, until)
 
 
 def _headroom(
     tx: Tx,
     account: AccountRecord,
-    found: tuple[str, str, int | None, int | None] | None,
+    limits: tuple[str, str, int | None, int | None] | None,
     now: int,
 ) -> Headroom:
     left: dict[Ceiling, int] = {}
-    if found is not None:
-        message_id, key_id, max_credits, per_day = found
+    if limits is not None:
+        message_id, key_id, max_credits, per_day = limits
         if max_credits is not None:
             left[Ceiling.MESSAGE] = max_credits - rows.used_by_message(tx, message_id)
         if per_day is not None:

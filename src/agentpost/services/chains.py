@@ -76,8 +76,8 @@ async def newest(
 ) -> list[Chain]:
     """The chains that begin with one of the key's newest messages, of one conversation or of all,
     newest first."""
-    wanted = ListFilter(conversation=conversation)
-    page = await message_lists.listed(ctx, caller, wanted, before=None, limit=limit)
+    list_filter = ListFilter(conversation=conversation)
+    page = await message_lists.list_page(ctx, caller, list_filter, before=None, limit=limit)
     firsts = [each.message for each in page.messages if not _goes_on(each.message)]
 
     def fn(tx: Tx) -> list[Chain]:

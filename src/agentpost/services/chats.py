@@ -24,7 +24,7 @@ from agentpost.services import answering, conversation_titles, exchanges, shown_
 from agentpost.services.context import AppContext
 from agentpost.services.exchanges import Exchange
 from agentpost.services.overview import WorkState, state_of
-from agentpost.services.shown_files import Arranged
+from agentpost.services.shown_files import FileArrangement
 from agentpost.services.transactions import read_transaction
 
 LIST_PAGE: Final = 30
@@ -70,7 +70,7 @@ class Left:
     """A work none of whose messages is shown, since they are kept for less time than results."""
 
     steps: list[str]
-    files: Arranged
+    files: FileArrangement
     has_failed: bool
 
 
@@ -110,23 +110,23 @@ def list_(tx: Tx, ctx: AppContext, account_id: str, search: str = "", before: st
         works = chats.works(tx, account_id, start, LIST_PAGE + 1)
         older = works[LIST_PAGE - 1].id if len(works) > LIST_PAGE else None
         works = works[:LIST_PAGE]
-    lines, shown = [], set()
+    lines, chat_ids = [], set()
     for work in works:
-        if work.conversation_id in shown:
+        if work.conversation_id in chat_ids:
             continue
-        found = chats.conversation(tx, work.conversation_id, account_id)
-        assert found is not None, "a work's conversation is of its account"
-        lines.append(_work_line(tx, found, work))
-        if found.owner == account_id:
-            shown.add(found.id)
+        chat = chats.conversation(tx, work.conversation_id, account_id)
+        assert chat is not None, "a work's conversation is of its account"
+        lines.append(_work_line(tx, chat, work))
+        if chat.owner == account_id:
+            chat_ids.add(chat.id)
     if not search and not before:
         lines += _lines_without_work(tx, ctx, account_id)
         lines.sort(key=lambda line: line.at, reverse=True)
     return ChatList(lines, older)
 
 
-def _work_line(tx: Tx, found: ConversationRecord, work: WorkRecord) -> ChatLine:
-    is_own = found.owner == found.account_id
+def _work_line(tx: Tx, chat: ConversationRecord, work: WorkRecord) -> ChatLine:
+    is_own = chat.owner == chat.account_id
     state = state_of(tx, work, job_rows.open_in_work(tx, work.id))
     preview = work.question if state is WorkState.ASKING and work.question else work.text
     at = work.updated_at
@@ -141,8 +141,8 @@ def _work_line(tx: Tx, found: ConversationRecord, work: WorkRecord) -> ChatLine:
         preview=preview[:_PREVIEW_CHARACTERS],
         state=state,
         at=at,
-        author=_author(tx, found),
-        begun_by=begun_by(found),
+        author=_author(tx, chat),
+        begun_by=begun_by(chat),
     )
 
 
@@ -152,8 +152,8 @@ def _said_after(tx: Tx, work: WorkRecord) -> MessageRecord | None:
     return newest[0] if newest and newest[0].created_at > work.updated_at else None
 
 
-def _author(tx: Tx, found: ConversationRecord) -> str:
-    return exchanges.author(tx, found.account_id, found.owner, begun_by(found))
+def _author(tx: Tx, chat: ConversationRecord) -> str:
+    return exchanges.author(tx, chat.account_id, chat.owner, begun_by(chat))
 
 
 def _lines_without_work(tx: Tx, ctx: AppContext, account_id: str) -> list[ChatLine]:
@@ -162,11 +162,11 @@ def _lines_without_work(tx: Tx, ctx: AppContext, account_id: str) -> list[ChatLi
         newest.setdefault(conversation_id, message_id)
     lines: list[ChatLine] = []
     for conversation_id, message_id in newest.items():
-        found = chats.conversation(tx, conversation_id, account_id)
+        chat = chats.conversation(tx, conversation_id, account_id)
         message = message_rows.get(tx, message_id)
         if len(lines) == LIST_PAGE:
             break
-        if found is not None and not found.works and message is not None:
+        if chat is not None and not chat.works and message is not None:
             title = _title(tx, conversation_id, True, None)
             line = ChatLine(
                 id=conversation_id,
@@ -176,8 +176,8 @@ def _lines_without_work(tx: Tx, ctx: AppContext, account_id: str) -> list[ChatLi
                 preview=(message.reply or "")[:_PREVIEW_CHARACTERS],
                 state=_message_state(message),
                 at=message.created_at,
-                author=_author(tx, found),
-                begun_by=begun_by(found),
+                author=_author(tx, chat),
+                begun_by=begun_by(chat),
             )
             lines.append(line)
     return lines
@@ -199,43 +199,43 @@ def conversation(
 
     A work's page is the newest one that shows something of the work.
     """
-    found, work = find(tx, account_id, chat_id)
+    chat, work = find(tx, account_id, chat_id)
     if before is None and work is not None:
         last = chats.last_turn(tx, work.id)
-        if last is not None and found.turns - last >= TURNS_PAGE:
+        if last is not None and chat.turns - last >= TURNS_PAGE:
             before = last + TURNS_PAGE // 2
     start = _LAST if before is None else before
-    read = chats.turns(tx, found.id, start, TURNS_PAGE + 1)
+    read = chats.turns(tx, chat.id, start, TURNS_PAGE + 1)
     more, page = len(read) > TURNS_PAGE, read[:TURNS_PAGE]
-    is_newest = start > found.turns
+    is_newest = start > chat.turns
     oldest = page[-1].created_at if more and page else 0
-    waiting = chats.not_begun(tx, found.id, _NOT_BEGUN_SHOWN) if is_newest else []
+    waiting = chats.not_begun(tx, chat.id, _NOT_BEGUN_SHOWN) if is_newest else []
     now = ctx.clock.now()
-    shown = [m for m in (*page, *waiting) if m.expires_at > now and m.created_at >= oldest]
-    shown.sort(key=lambda m: (m.created_at, _LAST if m.turn_no is None else m.turn_no, m.id))
-    seen: set[str] = set()
-    reported = [exchanges.exchange(tx, account_id, m, seen) for m in reversed(shown)]
+    visible = [m for m in (*page, *waiting) if m.expires_at > now and m.created_at >= oldest]
+    visible.sort(key=lambda m: (m.created_at, _LAST if m.turn_no is None else m.turn_no, m.id))
+    job_ids: set[str] = set()
+    exchange_list = [exchanges.exchange(tx, account_id, m, job_ids) for m in reversed(visible)]
     state = state_of(tx, work, job_rows.open_in_work(tx, work.id)) if work else None
-    last_page = page if is_newest else chats.turns(tx, found.id, _LAST, 1)
+    last_page = page if is_newest else chats.turns(tx, chat.id, _LAST, 1)
     question = last_page[0].question if last_page else None
     asking = answering.asked_by(tx, last_page[0]) if question else None
-    if question is None and not shown and state is WorkState.ASKING and work is not None:
+    if question is None and not visible and state is WorkState.ASKING and work is not None:
         question = work.question
     return Conversation(
-        id=found.id,
+        id=chat.id,
         work=work,
         state=state,
-        title=_title(tx, found.id, found.owner == account_id or work is None, work),
-        exchanges=list(reversed(reported)),
+        title=_title(tx, chat.id, chat.owner == account_id or work is None, work),
+        exchanges=list(reversed(exchange_list)),
         older=page[-1].turn_no if more else None,
         newer=None if is_newest else start + TURNS_PAGE,
         question=question,
         asking=asking,
-        asked_by=shown[-1].id if shown else found.id,
-        is_own=found.owner == account_id,
-        begun_by=begun_by(found),
-        can_be_deleted=bool(doomed(tx, account_id, found, work)),
-        left=_left(tx, work, reported),
+        asked_by=visible[-1].id if visible else chat.id,
+        is_own=chat.owner == account_id,
+        begun_by=begun_by(chat),
+        can_be_deleted=bool(works_to_delete(tx, account_id, chat, work)),
+        left=_left(tx, work, exchange_list),
     )
 
 
@@ -243,13 +243,13 @@ def begun_by(conversation: ConversationRecord) -> str:
     """The id of the user who began it in the app, "" when it began elsewhere or before that was
     kept."""
     is_own = conversation.owner == conversation.account_id
-    user_id, parted, _ = conversation.name.partition(":")
-    return user_id if is_own and parted else ""
+    user_id, separator, _ = conversation.name.partition(":")
+    return user_id if is_own and separator else ""
 
 
-def _left(tx: Tx, work: WorkRecord | None, reported: Sequence[Exchange]) -> Left | None:
-    shown = {card.job.work_id for each in reported for card in each.cards}
-    if work is None or work.id in shown:
+def _left(tx: Tx, work: WorkRecord | None, exchange_list: Sequence[Exchange]) -> Left | None:
+    work_ids = {card.job.work_id for each in exchange_list for card in each.cards}
+    if work is None or work.id in work_ids:
         return None
     jobs = job_rows.open_in_work(tx, work.id)
     steps = [job.step for job in jobs if job.step and job.state is not JobState.QUEUED]
@@ -257,12 +257,12 @@ def _left(tx: Tx, work: WorkRecord | None, reported: Sequence[Exchange]) -> Left
     return Left(steps, shown_files.arrange(work_rows.files(tx, work.id)), failed)
 
 
-def doomed(
-    tx: Tx, account_id: str, found: ConversationRecord, work: WorkRecord | None
+def works_to_delete(
+    tx: Tx, account_id: str, chat: ConversationRecord, work: WorkRecord | None
 ) -> list[str]:
     """The works that go when a chat is deleted: of one that began in the app all, else the one."""
-    if found.owner == account_id:
-        works = work_rows.of_conversation(tx, found.id, _WORKS_DELETED_MAX)
+    if chat.owner == account_id:
+        works = work_rows.of_conversation(tx, chat.id, _WORKS_DELETED_MAX)
         return [each.id for each in works]
     return [work.id] if work is not None else []
 
@@ -273,12 +273,12 @@ def find(tx: Tx, account_id: str, chat_id: str) -> tuple[ConversationRecord, Wor
     if ids.is_id(ids.WORK, chat_id):
         work = work_rows.get(tx, chat_id, account_id)
         chat_id = work.conversation_id if work is not None else ""
-    found = None
+    chat = None
     if ids.is_id(ids.CONVERSATION, chat_id):
-        found = chats.conversation(tx, chat_id, account_id)
-    if found is None:
+        chat = chats.conversation(tx, chat_id, account_id)
+    if chat is None:
         raise not_found("chat")
-    return found, work
+    return chat, work
 
 
 def _title(tx: Tx, conversation_id: str, by_message: bool, work: WorkRecord | None) -> str:

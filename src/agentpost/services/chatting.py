@@ -107,7 +107,7 @@ async def delete(
         conversation, work = chats.find(tx, account_id, chat_id)
         if by is not None and not may_delete(by, chats.begun_by(conversation)):
             raise Refusal(ErrorCode.FORBIDDEN, "Only an owner may delete what others began.")
-        return chats.doomed(tx, account_id, conversation, work)
+        return chats.works_to_delete(tx, account_id, conversation, work)
 
     gone = await ctx.db.read(fn)
     for work_id in gone:

@@ -14,8 +14,8 @@ _CHARACTERS: Final = 120
 
 def first(tx: Tx, conversation_id: str) -> MessageRecord | None:
     """The first message, as long as it is kept."""
-    found = chats.turns(tx, conversation_id, _SECOND_TURN, 1)
-    return found[0] if found else None
+    second_turn = chats.turns(tx, conversation_id, _SECOND_TURN, 1)
+    return second_turn[0] if second_turn else None
 
 
 def begun_with(tx: Tx, conversation_id: str) -> str:

@@ -67,9 +67,9 @@ def release(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: in
 
 def release_all(tx: Tx, account: AccountRecord, job_id: str, now: int) -> int:
     """The job leaves its slot: nothing stays held for it. How much was."""
-    held = accounts.held_for(tx, job_id) if account.held else 0
-    release(tx, account, held, Purpose(job_id, note="the job ended"), now)
-    return held
+    amount = accounts.held_for(tx, job_id) if account.held else 0
+    release(tx, account, amount, Purpose(job_id, note="the job ended"), now)
+    return amount
 
 
 def charge_done(
@@ -79,9 +79,9 @@ def charge_done(
     outcome = credits.charge_done(account.wallet, amount, left)
     if outcome is None:
         return None
-    wallet, charged = outcome
-    _move(tx, account, wallet, [(LedgerKind.CHARGE, charged)], purpose, now)
-    return charged
+    wallet, amount_charged = outcome
+    _move(tx, account, wallet, [(LedgerKind.CHARGE, amount_charged)], purpose, now)
+    return amount_charged
 
 
 async def add(ctx: AppContext, id_or_email: str, amount: float, note: str = "") -> AccountRecord:
@@ -99,11 +99,11 @@ async def add(ctx: AppContext, id_or_email: str, amount: float, note: str = "") 
         raise ValueError(f"a note has at most {NOTE_CHARACTERS_MAX} characters")
 
     def grant(tx: Tx) -> AccountRecord:
-        found = accounts.find(tx, id_or_email)
-        if found is None:
+        match = accounts.find(tx, id_or_email)
+        if match is None:
             raise not_found("account")
         now = ctx.clock.now()
-        account = accounts.lock(tx, found.id)
+        account = accounts.lock(tx, match.id)
         if account.wallet.available + millionths < 0:
             available = f"{to_credits(account.wallet.available):g}"
             raise ValueError(f"only {available} credits are available to be removed")

@@ -30,7 +30,7 @@ from agentpost.domain.times import seconds
 from agentpost.domain.webhook_records import AttemptRecord, DeliveryRecord, EndpointRecord
 from agentpost.services import lifecycle, mail
 from agentpost.services.context import AppContext
-from agentpost.services.endpoints import owned
+from agentpost.services.endpoints import get_owned
 from agentpost.services.sweeping import sweep
 from agentpost.services.transactions import read_transaction, write_transaction
 
@@ -70,10 +70,10 @@ class SentBody:
     proof: Proof
 
 
-def body(ctx: AppContext, claimed: Claimed) -> Body:
+def body(ctx: AppContext, claim: Claimed) -> Body:
     """What to send: the event as it was kept, with file links signed now."""
-    said = (claimed.name, claimed.at, claimed.data_json, claimed.message_id)
-    return _body(ctx, *said, links_until=ctx.links.expiry())
+    event = (claim.name, claim.at, claim.data_json, claim.message_id)
+    return _body(ctx, *event, links_until=ctx.links.expiry())
 
 
 def _body(
@@ -95,9 +95,9 @@ async def due_endpoints(ctx: AppContext) -> list[str]:
 def record_and_claim(
     tx: Tx,
     ctx: AppContext,
-    done: Sequence[Attempted],
+    attempts: Sequence[Attempted],
     unused: Sequence[Claimed],
-    wanted: Mapping[str, int],
+    shares: Mapping[str, int],
 ) -> list[Claimed]:
     """Record what was sent, give back what was not, and claim more, in one commit.
 
@@ -105,19 +105,19 @@ def record_and_claim(
         wanted: endpoint id -> how many to claim at most.
     """
     now = ctx.clock.now()
-    for claimed in unused:
-        rows.give_back(tx, claimed.event_id, claimed.endpoint_id, claimed.until)
+    for claim in unused:
+        rows.give_back(tx, claim.event_id, claim.endpoint_id, claim.until)
     by_endpoint: dict[str, list[Attempted]] = {}
-    for attempted in done:
-        by_endpoint.setdefault(attempted.claimed.endpoint_id, []).append(attempted)
-    recorded: list[Attempted] = []
+    for attempt in attempts:
+        by_endpoint.setdefault(attempt.claimed.endpoint_id, []).append(attempt)
+    recorded_attempts: list[Attempted] = []
     for endpoint_id in sorted(by_endpoint):  # one order of locks for all nodes
-        recorded += _record(tx, ctx, endpoint_id, by_endpoint[endpoint_id], now)
-    _log(tx, recorded)
-    taken: list[Claimed] = []
-    for endpoint_id, limit in wanted.items():
-        taken.extend(_claim(tx, ctx, endpoint_id, limit, now))
-    return taken
+        recorded_attempts += _record(tx, ctx, endpoint_id, by_endpoint[endpoint_id], now)
+    _log(tx, recorded_attempts)
+    claims: list[Claimed] = []
+    for endpoint_id, limit in shares.items():
+        claims.extend(_claim(tx, ctx, endpoint_id, limit, now))
+    return claims
 
 
 async def give_back_all(ctx: AppContext) -> None:
@@ -129,8 +129,8 @@ def _claim(tx: Tx, ctx: AppContext, endpoint_id: str, limit: int, now: int) -> l
     endpoint = endpoint_rows.get(tx, endpoint_id)
     if endpoint is None or endpoint.disabled_at is not None:
         # Written beside the commit that removed the endpoint or switched it off.
-        gone = DeliveryStatus.CANCELLED if endpoint is None else DeliveryStatus.DROPPED
-        rows.end_pending(tx, endpoint_id, gone)
+        final_status = DeliveryStatus.CANCELLED if endpoint is None else DeliveryStatus.DROPPED
+        rows.end_pending(tx, endpoint_id, final_status)
         return []
     until = now + seconds(ctx.settings.webhook_timeout_seconds + LEASE_SPARE_SECONDS)
     return rows.claim(tx, endpoint, now, until, limit)
@@ -145,7 +145,7 @@ def _record(
     if endpoint is None:
         return []  # removed meanwhile: its deliveries are cancelled
     state = endpoint.state
-    recorded = []
+    recorded_attempts = []
     for attempt in sorted(attempts, key=lambda attempt: attempt.at):
         state = rules.attempted(
             state,
@@ -154,32 +154,32 @@ def _record(
             disable_seconds=ctx.settings.webhook_disable_seconds,
         )
         if _record_one(tx, ctx, attempt, endpoint.account_id):
-            recorded.append(attempt)
+            recorded_attempts.append(attempt)
     if state != endpoint.state:
         endpoint_rows.save_state(tx, endpoint_id, state)
         if state.disabled_at is not None:
-            _turned_off(tx, endpoint, state, now)
-    return recorded
+            _drop_pending(tx, endpoint, state, now)
+    return recorded_attempts
 
 
 def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) -> bool:
-    claimed = attempt.claimed
+    claim = attempt.claimed
     if attempt.error is None:
         return rows.record_success(tx, attempt)
     pause = rules.retry_after(
-        claimed.attempts + 1, ctx.settings.webhook_retry_seconds, ctx.clock.chance()
+        claim.attempts + 1, ctx.settings.webhook_retry_seconds, ctx.clock.chance()
     )
     following = attempt.at + seconds(pause)
     # The message is gone by then, and with it the event (design: Webhook events).
-    gone_at = claimed.created_at + seconds(ctx.settings.message_retention_seconds)
+    gone_at = claim.created_at + seconds(ctx.settings.message_retention_seconds)
     next_at = following if following < gone_at else None
-    recorded = rows.record_failure(tx, attempt, next_at)
-    if recorded:
+    is_recorded = rows.record_failure(tx, attempt, next_at)
+    if is_recorded:
         lifecycle.delivery_failed(tx, attempt, account_id, next_at)
-    return recorded
+    return is_recorded
 
 
-def _log(tx: Tx, recorded: Sequence[Attempted]) -> None:
+def _log(tx: Tx, attempts: Sequence[Attempted]) -> None:
     """A row for each attempt."""
     records = [
         AttemptRecord(
@@ -195,7 +195,7 @@ def _log(tx: Tx, recorded: Sequence[Attempted]) -> None:
             body_sha256=attempt.body_sha256,
             links_until=attempt.links_until,
         )
-        for attempt in recorded
+        for attempt in attempts
     ]
     attempt_rows.add(tx, records, keep=WEBHOOK_ATTEMPTS_KEPT)
 
@@ -227,13 +227,13 @@ def _turn_off(ctx: AppContext, endpoint_id: str, tx: Tx) -> None:
     waiting, due = rows.retries(tx, endpoint_id, now)
     if state != endpoint.state and waiting and not due:
         endpoint_rows.save_state(tx, endpoint_id, state)
-        _turned_off(tx, endpoint, state, now)
+        _drop_pending(tx, endpoint, state, now)
 
 
-def _turned_off(tx: Tx, endpoint: EndpointRecord, state: rules.EndpointState, now: int) -> None:
+def _drop_pending(tx: Tx, endpoint: EndpointRecord, state: rules.EndpointState, now: int) -> None:
     """What is pending is dropped and the owner told, once: this is the move from on to off."""
-    dropped = rows.end_pending(tx, endpoint.id, DeliveryStatus.DROPPED)
-    lifecycle.endpoint_disabled(tx, endpoint, state.disabled_reason, dropped)
+    dropped_count = rows.end_pending(tx, endpoint.id, DeliveryStatus.DROPPED)
+    lifecycle.endpoint_disabled(tx, endpoint, state.disabled_reason, dropped_count)
     mail.endpoint_turned_off(tx, endpoint, now)
 
 
@@ -250,12 +250,12 @@ def page(
 ) -> tuple[list[DeliveryRecord], bool]:
     """A page of deliveries with their logs of attempts, newest first, and whether older ones
     follow; raises ``not_found``."""
-    owned(endpoint_rows.get(tx, endpoint_id), account_id)
-    found = rows.list_(tx, endpoint_id, limit + 1, before, status)
-    event_ids = [each.event_id for each in found[:limit]]
+    get_owned(endpoint_rows.get(tx, endpoint_id), account_id)
+    page_rows = rows.list_(tx, endpoint_id, limit + 1, before, status)
+    event_ids = [each.event_id for each in page_rows[:limit]]
     logs = attempt_rows.of_deliveries(tx, endpoint_id, event_ids)
-    shown = [replace(each, attempt_log=logs.get(each.event_id, ())) for each in found[:limit]]
-    return shown, len(found) > limit
+    lines = [replace(each, attempt_log=logs.get(each.event_id, ())) for each in page_rows[:limit]]
+    return lines, len(page_rows) > limit
 
 
 @read_transaction
@@ -264,23 +264,23 @@ def get_with_event(
 ) -> tuple[DeliveryRecord, SentBody]:
     """A delivery with its log of attempts, and the body of the last one, made again as it was sent;
     raises ``not_found``."""
-    owned(endpoint_rows.get(tx, endpoint_id), account_id)
-    found = rows.get(tx, endpoint_id, event_id)
+    get_owned(endpoint_rows.get(tx, endpoint_id), account_id)
+    delivery = rows.get(tx, endpoint_id, event_id)
     event = rows.event(tx, event_id)
-    if found is None or event is None:
+    if delivery is None or event is None:
         raise not_found("delivery")
     log = attempt_rows.of_deliveries(tx, endpoint_id, [event_id]).get(event_id, [])
     name, at, data_json, _, message_id = event
     last = log[-1] if log else None
     until = last.links_until if last and last.links_until else ctx.links.expiry()
-    made = _body(ctx, name, at, data_json, message_id, links_until=until)
+    sent_body = _body(ctx, name, at, data_json, message_id, links_until=until)
     if last is None:
         proof = Proof.TO_SEND
     elif last.body_sha256 is None:
         proof = Proof.UNKNOWN
     else:
-        proof = Proof.SENT if made.sha256 == last.body_sha256 else Proof.OTHER
-    return replace(found, attempt_log=log), SentBody(made, proof)
+        proof = Proof.SENT if sent_body.sha256 == last.body_sha256 else Proof.OTHER
+    return replace(delivery, attempt_log=log), SentBody(sent_body, proof)
 
 
 @write_transaction
@@ -310,7 +310,7 @@ def send_test(
         at=now,
     )
     outbox.add_delivery(tx, event_id, endpoint_id, DeliveryStatus.PENDING, now)
-    return _woken(tx, ctx, endpoint_id, event_id)
+    return _wake(tx, ctx, endpoint_id, event_id)
 
 
 @write_transaction
@@ -323,7 +323,7 @@ def redeliver(
     """
     _ready(tx, account_id, endpoint_id)
     rows.send_again(tx, endpoint_id, event_id, ctx.clock.now())
-    return _woken(tx, ctx, endpoint_id, event_id)
+    return _wake(tx, ctx, endpoint_id, event_id)
 
 
 async def replay(
@@ -343,7 +343,7 @@ async def replay(
 
     def fn(tx: Tx) -> list[str]:
         _ready(tx, account_id, endpoint_id)
-        found = rows.ended_between(
+        event_ids = rows.ended_between(
             tx,
             endpoint_id,
             since=since,
@@ -353,17 +353,17 @@ async def replay(
             limit=CHUNK,
         )
         now = ctx.clock.now()
-        for event_id in found:
+        for event_id in event_ids:
             rows.send_again(tx, endpoint_id, event_id, now)
         tell_sender(tx, ctx, [endpoint_id])
-        return found
+        return event_ids
 
     while True:
-        found = await ctx.db.write(fn)
-        count += len(found)
-        if len(found) < CHUNK:
+        event_ids = await ctx.db.write(fn)
+        count += len(event_ids)
+        if len(event_ids) < CHUNK:
             return count
-        after = found[-1]
+        after = event_ids[-1]
 
 
 def tell_sender(tx: Tx, ctx: AppContext, endpoint_ids: Sequence[str]) -> None:
@@ -372,13 +372,13 @@ def tell_sender(tx: Tx, ctx: AppContext, endpoint_ids: Sequence[str]) -> None:
 
 
 def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
-    endpoint = owned(endpoint_rows.lock(tx, endpoint_id), account_id)
+    endpoint = get_owned(endpoint_rows.lock(tx, endpoint_id), account_id)
     if endpoint.disabled_at is not None:
         raise Refusal(ErrorCode.BAD_REQUEST, "The endpoint is disabled; enable it first.")
     return endpoint
 
 
-def _woken(tx: Tx, ctx: AppContext, endpoint_id: str, event_id: str) -> DeliveryRecord:
+def _wake(tx: Tx, ctx: AppContext, endpoint_id: str, event_id: str) -> DeliveryRecord:
     delivery = rows.get(tx, endpoint_id, event_id)
     if delivery is None:
         raise not_found("delivery")

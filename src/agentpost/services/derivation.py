@@ -23,9 +23,9 @@ def derive(ctx: AppContext, message: MessageRecord, links: list[JobLink]) -> Eve
         )
         for link in links
     ]
-    derived = status.derive(message.turn_state, message.asked, facts)
-    message.status, message.reason = derived.status, derived.reason
-    message.question, message.final = derived.question, int(derived.final)
+    view = status.derive(message.turn_state, message.asked, facts)
+    message.status, message.reason = view.status, view.reason
+    message.question, message.final = view.question, int(view.final)
     deadlines = [at or 0 for link in links for at in (link.job.queue_by, link.job.watch_by)]
     keep = seconds(ctx.settings.message_retention_seconds)
     message.expires_at = max([message.created_at, *deadlines]) + keep

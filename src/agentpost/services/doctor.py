@@ -123,7 +123,7 @@ async def _neglected(ctx: AppContext) -> list[Finding]:
     def fn(tx: Tx) -> list[Finding]:
         found = rows.find_neglected(tx, ctx.clock.now(), **limits, mail_is_sent=mail_is_sent)
         neglected = [Finding(*row) for row in found]
-        missing = [Finding(id_, "running", text) for id_, text in missing_runs.reported(tx)]
+        missing = [Finding(id_, "running", text) for id_, text in missing_runs.reported_rows(tx)]
         nodes = [Finding(*row) for row in node_faults.found(tx, ctx)]
         proxy = forwarding.problem(tx, ctx)
         proxies = [Finding("trusted_proxies", "not trusted", proxy)] if proxy else []

@@ -82,16 +82,16 @@ def of(tx: Tx, ctx: AppContext, endpoint: EndpointRecord) -> EndpointHealth:
 
 
 def _of(tx: Tx, endpoint: EndpointRecord) -> EndpointHealth:
-    found = rows.outcomes(tx, endpoint.id, LOOKED_AT)
-    times = sorted(each.last_ms for each in found if each.last_ms is not None)
+    outcomes = rows.outcomes(tx, endpoint.id, LOOKED_AT)
+    times = sorted(each.last_ms for each in outcomes if each.last_ms is not None)
     last = None
-    tried = next((each for each in found if each.attempts_made), None)
-    if tried is not None:
-        log = attempt_rows.of_deliveries(tx, endpoint.id, [tried.event_id])
-        last = log[tried.event_id][-1] if log else None
+    last_attempt = next((each for each in outcomes if each.attempts_made), None)
+    if last_attempt is not None:
+        log = attempt_rows.of_deliveries(tx, endpoint.id, [last_attempt.event_id])
+        last = log[last_attempt.event_id][-1] if log else None
     return EndpointHealth(
         endpoint=endpoint,
-        statuses=[each.status for each in reversed(found)],
+        statuses=[each.status for each in reversed(outcomes)],
         typical_ms=times[len(times) // 2] if times else None,
         slow_ms=times[min(int(len(times) * _SLOW), len(times) - 1)] if times else None,
         last=last,

@@ -25,7 +25,7 @@ UNREADABLE = (
 
 
 @dataclass(slots=True)
-class Reencrypted:
+class ReencryptionResult:
     """What `reencrypt` did, by endpoint."""
 
     encrypted: int = 0
@@ -33,7 +33,7 @@ class Reencrypted:
     unreadable: list[str] = field(default_factory=list)
 
 
-def stored(tx: Tx, ctx: AppContext, endpoint_id: str, secret: str) -> str:
+def to_store(tx: Tx, ctx: AppContext, endpoint_id: str, secret: str) -> str:
     """How a new secret is written: as it is while a node of an earlier version may have to sign
     with it, else encrypted."""
     if nodes.any_before_versions(tx):
@@ -63,11 +63,11 @@ class PlainSecrets:
 
 async def unknown_keys(ctx: AppContext) -> set[str]:
     """The ids of keys that secrets are encrypted with and that this server does not have."""
-    found = await ctx.db.read(rows.secret_prefixes)
-    return {each.split(":")[1] for each in found if not ctx.cipher.knows_key(f"{each}:")}
+    prefixes = await ctx.db.read(rows.secret_prefixes)
+    return {each.split(":")[1] for each in prefixes if not ctx.cipher.knows_key(f"{each}:")}
 
 
-async def reencrypt(ctx: AppContext) -> Reencrypted:
+async def reencrypt(ctx: AppContext) -> ReencryptionResult:
     """Encrypt every secret with the current key, so that earlier ones can be dropped.
 
     Raises ``bad_request`` while a node of an earlier version runs: it could not sign any more.
@@ -78,19 +78,19 @@ async def reencrypt(ctx: AppContext) -> Reencrypted:
             "a server of an earlier version is running, which cannot read encrypted secrets:"
             " replace it first",
         )
-    done = Reencrypted()
+    result = ReencryptionResult()
     async for page in _pages(ctx):
         due = []
         for endpoint in page:
             if not _is_readable(ctx, endpoint):
-                done.unreadable.append(endpoint.id)
+                result.unreadable.append(endpoint.id)
             elif all(ctx.cipher.is_current(each) for each in _values(endpoint)):
-                done.current += 1
+                result.current += 1
             else:
                 due.append(endpoint.id)
         await _encrypt(ctx, due)
-        done.encrypted += len(due)
-    return done
+        result.encrypted += len(due)
+    return result
 
 
 async def unreadable(ctx: AppContext) -> list[str]:

@@ -61,8 +61,8 @@ def check(ctx: AppContext, change: EndpointChange) -> None:
             )
             raise Refusal(ErrorCode.BAD_URL, text) from None
     if change.events is not None:
-        known = {ALL_EVENTS, *EventName}
-        unknown = next((name for name in change.events if name not in known), None)
+        known_names = {ALL_EVENTS, *EventName}
+        unknown = next((name for name in change.events if name not in known_names), None)
         if unknown is not None:
             raise Refusal(ErrorCode.BAD_EVENTS, f"There is no event {unknown[:100]!r}.")
         if not change.events:
@@ -100,7 +100,7 @@ async def create(
             created_at=now,
             description=description,
         )
-        endpoint.secret = endpoint_secrets.stored(tx, ctx, endpoint.id, secret)
+        endpoint.secret = endpoint_secrets.to_store(tx, ctx, endpoint.id, secret)
         rows.insert(tx, endpoint)
         return replace(endpoint, secret=secret)
 
@@ -115,34 +115,34 @@ async def list_all(ctx: AppContext, account_id: str) -> list[EndpointRecord]:
 @read_transaction
 def get(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> EndpointView:
     """An endpoint and its newest deliveries; raises ``not_found``."""
-    endpoint = owned(rows.get(tx, endpoint_id), account_id)
+    endpoint = get_owned(rows.get(tx, endpoint_id), account_id)
     return EndpointView(endpoint, deliveries.list_(tx, endpoint_id, WEBHOOK_RECENT_DELIVERIES))
 
 
 async def change(
-    ctx: AppContext, account_id: str, endpoint_id: str, wanted: EndpointChange
+    ctx: AppContext, account_id: str, endpoint_id: str, changes: EndpointChange
 ) -> EndpointRecord:
     """Change what is given. Switched off, it drops what is pending; switched on, its failures are
     forgotten. Raises `Refusal`: see `check`; ``not_found``."""
-    check(ctx, wanted)
+    check(ctx, changes)
 
     def alter(tx: Tx, endpoint: EndpointRecord) -> None:
-        if wanted.url is not None:
-            endpoint.url = wanted.url
-        if wanted.events is not None:
-            endpoint.events_json = _events_json(wanted.events)
-        if wanted.description is not None:
-            endpoint.description = wanted.description
-        if wanted.enabled is not None:
+        if changes.url is not None:
+            endpoint.url = changes.url
+        if changes.events is not None:
+            endpoint.events_json = _events_json(changes.events)
+        if changes.description is not None:
+            endpoint.description = changes.description
+        if changes.enabled is not None:
             now = ctx.clock.now()
             before = endpoint.state
-            state = rules.enabled(before) if wanted.enabled else rules.disabled(before, now)
+            state = rules.enabled(before) if changes.enabled else rules.disabled(before, now)
             endpoint.disabled_at = state.disabled_at
             endpoint.disabled_reason = state.disabled_reason
             endpoint.failing_since = state.failing_since
             if before.disabled_at is None and state.disabled_at is not None:
-                dropped = deliveries.end_pending(tx, endpoint_id, DeliveryStatus.DROPPED)
-                lifecycle.endpoint_disabled(tx, endpoint, endpoint.disabled_reason, dropped)
+                dropped_count = deliveries.end_pending(tx, endpoint_id, DeliveryStatus.DROPPED)
+                lifecycle.endpoint_disabled(tx, endpoint, endpoint.disabled_reason, dropped_count)
 
     return await _alter(ctx, account_id, endpoint_id, alter)
 
@@ -161,7 +161,7 @@ async def rotate(
         endpoint.old_secret = endpoint.secret if grace_seconds else None
         until = ctx.clock.now() + seconds(grace_seconds)
         endpoint.old_secret_until = until if grace_seconds else None
-        endpoint.secret = endpoint_secrets.stored(tx, ctx, endpoint_id, secret)
+        endpoint.secret = endpoint_secrets.to_store(tx, ctx, endpoint_id, secret)
 
     return replace(await _alter(ctx, account_id, endpoint_id, alter), secret=secret)
 
@@ -169,13 +169,13 @@ async def rotate(
 @write_transaction
 def delete(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> None:
     """Remove it and cancel what is pending; raises ``not_found``, on a repetition too."""
-    owned(rows.lock(tx, endpoint_id), account_id)
+    get_owned(rows.lock(tx, endpoint_id), account_id)
     deliveries.end_pending(tx, endpoint_id, DeliveryStatus.CANCELLED)
     rows.delete(tx, endpoint_id)
     _tell_sender(tx, ctx, endpoint_id)
 
 
-def owned(endpoint: EndpointRecord | None, account_id: str) -> EndpointRecord:
+def get_owned(endpoint: EndpointRecord | None, account_id: str) -> EndpointRecord:
     """The endpoint, if it is the account's; raises ``not_found``."""
     if endpoint is None or endpoint.account_id != account_id:
         raise not_found("webhook endpoint")
@@ -190,7 +190,7 @@ def _alter(
     endpoint_id: str,
     alter: Callable[[Tx, EndpointRecord], None],
 ) -> EndpointRecord:
-    endpoint = owned(rows.lock(tx, endpoint_id), account_id)
+    endpoint = get_owned(rows.lock(tx, endpoint_id), account_id)
     alter(tx, endpoint)
     rows.update(tx, endpoint)
     _tell_sender(tx, ctx, endpoint_id)

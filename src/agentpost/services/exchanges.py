@@ -27,7 +27,7 @@ from agentpost.services.explaining import (
     is_recoverable,
 )
 from agentpost.services.overview import WorkState
-from agentpost.services.shown_files import Arranged
+from agentpost.services.shown_files import FileArrangement
 
 _STEPS_SHOWN: Final = 200
 _GONE: Final = "a user who was removed"
@@ -46,7 +46,7 @@ class JobCard:
     gone: bool
     is_superseded: bool
     steps: list[str]
-    files: Arranged
+    files: FileArrangement
     explanation: Explanation | None
     credits: float
     is_lasting: bool
@@ -60,17 +60,17 @@ class JobCard:
     def can_try_again(self) -> bool:
         """Whether it began and came to no result, may come to one, and nothing was made in its
         place since."""
-        ended = self.state in (WorkState.STOPPED, WorkState.FAILED)
+        is_over = self.state in (WorkState.STOPPED, WorkState.FAILED)
         began = self.job.state is not JobState.REFUSED
-        return ended and began and not (self.gone or self.is_superseded or self.is_lasting)
+        return is_over and began and not (self.gone or self.is_superseded or self.is_lasting)
 
     @property
     def can_be_sent_again(self) -> bool:
         """Whether it never began, cannot succeed as it is, or nothing is known of its end: only its
         message can be sent again."""
-        refused = self.job.state is JobState.REFUSED
+        is_refused = self.job.state is JobState.REFUSED
         unknown = self.state is WorkState.EXPIRED and not self.can_recover
-        return (refused or unknown or self.is_lasting) and not (self.gone or self.is_superseded)
+        return (is_refused or unknown or self.is_lasting) and not (self.gone or self.is_superseded)
 
     @property
     def is_open(self) -> bool:
@@ -91,32 +91,34 @@ class Exchange:
     attachments: list[tuple[AttachmentRecord, FileRecord | None]]
     notes: list[str]
     cards: list[JobCard]
-    files: Arranged
+    files: FileArrangement
     is_waiting: bool
     failure: Explanation | None
 
 
-def exchange(tx: Tx, account_id: str, message: MessageRecord, seen: set[str]) -> Exchange:
-    """The message with its jobs. ``seen``: the jobs of later messages; a job is shown in full where
-    it was mentioned last."""
+def exchange(tx: Tx, account_id: str, message: MessageRecord, job_ids: set[str]) -> Exchange:
+    """The message with its jobs. ``job_ids`` are the jobs of later messages: a job is shown in full
+    where it was mentioned last."""
     snapshot = message_rows.snapshot(tx, message)
     steps = _steps(tx, message) if snapshot.links else {}
     cards = []
     for link in snapshot.links:
         files = [file for file in snapshot.files if file.job_id == link.job.id]
         follow_up = link.role is JobRole.FOLLOW_UP
-        latest = link.job.id not in seen
-        seen.add(link.job.id)
-        arranged = shown_files.arrange(files, message.text)
-        cards.append(_card(tx, account_id, link.job, steps, arranged, follow_up, latest))
-    attached = history.attachments(tx, message.id) if message.attachments else []
+        latest = link.job.id not in job_ids
+        job_ids.add(link.job.id)
+        arrangement = shown_files.arrange(files, message.text)
+        cards.append(_card(tx, account_id, link.job, steps, arrangement, follow_up, latest))
+    attachments = history.attachments(tx, message.id) if message.attachments else []
     failure = None
     if message.turn_state is TurnState.BUSY or message.turn_state is TurnState.FAILED:
         failure = _failure(tx, message)
     return Exchange(
         message=message,
         author=author(tx, account_id, message.key_id, message.user_id or ""),
-        attachments=[(each, shown_files.sent(each, account_id)) for each in attached],
+        attachments=[
+            (each, shown_files.attachment_as_file(each, account_id)) for each in attachments
+        ],
         notes=json.loads(message.notes_json),
         cards=cards,
         files=shown_files.arrange([f for f in snapshot.files if f.job_id is None], message.text),
@@ -159,11 +161,13 @@ def _card(
     account_id: str,
     job: JobRecord,
     steps: dict[str, list[str]],
-    files: Arranged,
+    files: FileArrangement,
     is_follow_up: bool,
     is_latest: bool,
 ) -> JobCard:
-    gone = job.kind is not JobKind.REFUSAL and (work_rows.get(tx, job.work_id, account_id) is None)
+    is_gone = job.kind is not JobKind.REFUSAL and (
+        work_rows.get(tx, job.work_id, account_id) is None
+    )
     lasting = _failed_for_good(tx, job)
     return JobCard(
         job=job,
@@ -174,10 +178,10 @@ def _card(
         ),
         is_follow_up=is_follow_up,
         is_latest=is_latest,
-        gone=gone,
+        gone=is_gone,
         is_superseded=job.kind is not JobKind.REFUSAL and job_rows.has_later(tx, job),
         steps=steps.get(job.id, []),
-        files=Arranged([], []) if gone else files,
+        files=FileArrangement([], []) if is_gone else files,
         explanation=LASTING_FAILURE if lasting else explain(job),
         credits=to_credits(job.credits_used),
         is_lasting=lasting,

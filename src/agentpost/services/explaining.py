@@ -90,12 +90,12 @@ def explain(job: JobRecord) -> Explanation | None:
 
 def explain_turn(reason: Reason, detail: str | None) -> Explanation:
     """What became of a turn that did not answer; ``detail``: the reason in its log entry."""
-    known = EXPLANATIONS[reason]
+    explanation = EXPLANATIONS[reason]
     if detail == TurnFailure.STOPPED:
         return TURN_STOPPED
     if detail is None or detail not in set(TurnFailure):
-        return known
-    return Explanation(TURN_FAILURE_TEXTS[TurnFailure(detail)], known.advice)
+        return explanation
+    return Explanation(TURN_FAILURE_TEXTS[TurnFailure(detail)], explanation.advice)
 
 
 def is_recoverable(job: JobRecord) -> bool:

@@ -21,7 +21,7 @@ from agentpost.domain.message import TurnFailure
 from agentpost.domain.records import EntryRecord, MessageRecord, Snapshot
 from agentpost.domain.times import SECOND
 from agentpost.services.context import AppContext
-from agentpost.services.long_poll import HungUp, held
+from agentpost.services.long_poll import HeldCall, HungUp
 from agentpost.services.messages import Caller
 from agentpost.wakeups.base import Wait
 
@@ -125,7 +125,7 @@ async def follow(
     """
     moment: Moment | None = None
     is_due, is_last = True, False
-    with held(ctx, caller, message_id, hung_up, texts=texts, place=place, stays=True) as wait:
+    with HeldCall(ctx, caller, message_id, hung_up, texts=texts, place=place, stays=True) as wait:
         while True:
             if moment is not None and (shown := wait.texts()):  # before what is read after it
                 yield replace(moment, entries=[], texts=shown)
@@ -141,6 +141,6 @@ async def follow(
                     after = moment.entries[-1].seq
                 await asyncio.sleep(_PAUSE_SECONDS)
             left = BEAT_SECONDS if until is None else (until - ctx.clock.passed()) / SECOND
-            hinted = await wait.wait(min(left, BEAT_SECONDS))
+            is_hinted = await wait.wait(min(left, BEAT_SECONDS))
             is_last = until is not None and until <= ctx.clock.passed()
-            is_due = hinted or is_last or not wait.has_texts
+            is_due = is_hinted or is_last or not wait.has_texts

@@ -31,8 +31,8 @@ async def note(ctx: AppContext, peer: str) -> None:
 def problem(tx: Tx, ctx: AppContext) -> str:
     """What the doctor says of such a proxy, seen within a day and not trusted now; "" for none."""
     at, peer = json.loads(meta.get(tx, _SEEN) or '[0, ""]')
-    trusted = networks.of_setting(tuple(ctx.settings.trusted_proxies))
-    if ctx.clock.now() - at > DAY or networks.within(networks.address(peer), trusted):
+    proxies = networks.of_setting(tuple(ctx.settings.trusted_proxies))
+    if ctx.clock.now() - at > DAY or networks.within(networks.address(peer), proxies):
         return ""
     return (
         f"{peer} sends X-Forwarded-For and is not in trusted_proxies. If it is your proxy, add it:"

@@ -46,10 +46,10 @@ async def check_blobs(ctx: AppContext) -> None:
     await ctx.storage.check(ctx.node)
     if ctx.storage_id is None:
         await storage_identity.settle(ctx)
-    elif (found := await ctx.storage.identity() or "") != ctx.storage_id:
+    elif (identity := await ctx.storage.identity() or "") != ctx.storage_id:
         if await storage_identity.is_other(ctx):
             raise StoreUnavailable("the file storage was deleted, replaced or unmounted")
-        ctx.storage_id = found  # `agentpost db adopt-storage` was run beside this server
+        ctx.storage_id = identity  # `agentpost db adopt-storage` was run beside this server
     await storage_identity.check_pending(ctx)
 
 

@@ -71,7 +71,7 @@ class Health:
         """The turns and jobs of this process that wait for `STORAGE` or `CODE`, and why."""
         with self._lock:
             waits = list(self._waiting.values())
-        return {owner: reason for owner, reason, awaited in waits if awaited == thing}
+        return {owner: reason for owner, reason, cause in waits if cause == thing}
 
     def waits(self, key: str, owner: str, reason: str, thing: str) -> None:
         """A turn or job waits; ``key`` names the wait, of which an owner may have several."""

@@ -21,14 +21,14 @@ class HeldCalls:
 
     def leave(self, holder: str, wait: Wait) -> bool:
         """The call waits no more; whether `end` was called meanwhile."""
-        ended = wait in self._ended
+        is_ended = wait in self._ended
         self._ended.discard(wait)
         self._staying.discard(wait)
         waits = self._waits[holder]
         waits.discard(wait)
         if not waits:
             del self._waits[holder]
-        return ended
+        return is_ended
 
     def holders(self) -> list[str]:
         """Whose calls are held."""

@@ -63,19 +63,19 @@ def freeze(tx: Tx, conversation_id: str) -> tuple[str, str]:
     files: dict[str, list[FileRecord]] = {}
     if any(work.has_files for work in works):
         files = work_rows.files_by_work(tx, conversation_id, WORKS_SHOWN)
-    shown = ",".join([_frozen(work, files.get(work.id, ())) for work in works])
+    works_json = ",".join([_frozen(work, files.get(work.id, ())) for work in works])
     # Unlike a call's value, not limited to 1 MiB.
-    return values.dump(running), f"[{shown}]"
+    return values.dump(running), f"[{works_json}]"
 
 
 def _frozen(work: WorkShown, files: Sequence[FileRecord]) -> str:
     """A work's JSON, put together from texts: each turn freezes many works, and a work's memory is
     stored as `values.dump` wrote it."""
-    listed = values.dump_local([agent_file(f) for f in files]) if files else "[]"
+    files_json = values.dump_local([agent_file(f) for f in files]) if files else "[]"
     state = work.state_json if len(work.state_json) <= _STATE_JSON_MAX else "{}"
     question = "null" if work.question is None else _quoted(work.question)
     return (
-        f'{{"files":{listed},"question":{question},"state":{state},'
+        f'{{"files":{files_json},"question":{question},"state":{state},'
         f'"text":{_quoted(work.text)},"title":{_quoted(work.title)},"work_id":"{work.id}"}}'
     )
 
@@ -84,24 +84,24 @@ def said_before(tx: Tx, message: MessageRecord) -> list[Said]:
     """The last things said before this turn, oldest first."""
     assert message.turn_no is not None
     assert message.turn_began_at is not None
-    said: list[tuple[int, int, Said]] = []
+    entries: list[tuple[int, int, Said]] = []
     for earlier in rows.messages_before(
         tx, message.conversation_id, message.turn_no, HISTORY_ENTRIES
     ):
-        said.append((earlier.turn_began_at or 0, 0, said_by(tx, earlier)))
+        entries.append((earlier.turn_began_at or 0, 0, said_by(tx, earlier)))
         if earlier.reply is not None:
-            made = tuple(agent_file(f) for f in rows.reply_files(tx, earlier.id))
-            reply = Said("agent", earlier.reply, made, iso(earlier.updated_at), earlier.id)
-            said.append((earlier.updated_at, 1, reply))
+            entry_files = tuple(agent_file(f) for f in rows.reply_files(tx, earlier.id))
+            reply = Said("agent", earlier.reply, entry_files, iso(earlier.updated_at), earlier.id)
+            entries.append((earlier.updated_at, 1, reply))
     for job in rows.jobs_settled_before(
         tx, message.conversation_id, message.turn_began_at, HISTORY_ENTRIES
     ):
-        made = tuple(agent_file(f) for f in job_rows.files(tx, job.id))
+        entry_files = tuple(agent_file(f) for f in job_rows.files(tx, job.id))
         at = iso(job.settled_at or 0)
-        result = Said("job", job.result or "", made, at, job.message_id)
-        said.append((job.settled_at or 0, 2, result))
-    said.sort(key=lambda item: item[:2])
-    return [item[2] for item in said[-HISTORY_ENTRIES:]]
+        result = Said("job", job.result or "", entry_files, at, job.message_id)
+        entries.append((job.settled_at or 0, 2, result))
+    entries.sort(key=lambda item: item[:2])
+    return [item[2] for item in entries[-HISTORY_ENTRIES:]]
 
 
 def said_by(tx: Tx, message: MessageRecord) -> Said:

@@ -46,17 +46,17 @@ async def until_changed(
     Raises ``not_found`` and `KeyEnded`.
     """
     until = ctx.clock.passed() + seconds(wait_seconds)
-    with held(ctx, caller, message_id, hung_up) as wait:
+    with HeldCall(ctx, caller, message_id, hung_up) as wait:
         ctx.handover.watch(message_id)
         try:
-            found = await messages.get_once_settled(ctx, caller, message_id, has_seen)
-            if isinstance(found, Snapshot):
-                return found
-            version, state_version = found
+            settled = await messages.get_once_settled(ctx, caller, message_id, has_seen)
+            if isinstance(settled, Snapshot):
+                return settled
+            version, state_version = settled
             while (left := (until - ctx.clock.passed()) / SECOND) > 0 and not wait.over:
                 if not await wait.wait(left):
                     continue
-                snapshot = _handed(ctx, message_id, version)
+                snapshot = _from_handover(ctx, message_id, version)
                 snapshot = snapshot or await messages.get(ctx, caller, message_id)
                 if snapshot.message.final or snapshot.message.state_version != state_version:
                     return snapshot
@@ -67,7 +67,7 @@ async def until_changed(
             ctx.handover.unwatch(message_id)
 
 
-def _handed(ctx: AppContext, message_id: str, version: int) -> Snapshot | None:
+def _from_handover(ctx: AppContext, message_id: str, version: int) -> Snapshot | None:
     """What a commit of this process made of a message since that version. None: nothing known, or
     another process may have made more of it: then the message has to be read."""
     if ctx.db.external_commits is None:
@@ -76,7 +76,7 @@ def _handed(ctx: AppContext, message_id: str, version: int) -> Snapshot | None:
     return newer if newer is not None and newer.message.expires_at > ctx.clock.now() else None
 
 
-class held:  # noqa: N801 (it is used like a function)
+class HeldCall:
     """Listen for a message or account in a call that ends with its client and with its key.
 
     A context. ``place`` is one that the caller has entered and will leave; ``stays``: see
@@ -159,12 +159,12 @@ async def events(
             raise PollInProgress(cursor or cursor_at(ctx, caller, message_id, 0))
         wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
         began = ctx.clock.passed()
-        with held(ctx, caller, message_id, hung_up) as wait:
+        with HeldCall(ctx, caller, message_id, hung_up) as wait:
             while True:
                 page = await _next_page(ctx, caller, message_id, seq)
                 # Once it is final nothing more can come: only the least wait is kept.
-                wanted = EVENTS_WAIT_SECONDS_MIN if page.done else wait_seconds
-                left = wanted - (ctx.clock.passed() - began) / SECOND
+                hold_seconds = EVENTS_WAIT_SECONDS_MIN if page.done else wait_seconds
+                left = hold_seconds - (ctx.clock.passed() - began) / SECOND
                 if page.entries or left <= 0 or wait.over:
                     break
                 await wait.wait(left)
@@ -203,12 +203,12 @@ async def follow(
     Several may follow one message. Ends before that when the client hangs up and when the server
     stops. Raises `KeyEnded`, and ``not_found`` once the message is gone.
     """
-    hinted = True
-    with held(ctx, caller, message_id, hung_up, texts=True) as wait:
+    is_hinted = True
+    with HeldCall(ctx, caller, message_id, hung_up, texts=True) as wait:
         while not wait.over:
             if deltas := wait.texts():  # they were told before the entries that are read now
                 yield Page([], False, False, "", False, deltas)
-            if hinted:
+            if is_hinted:
                 page = await _next_page(ctx, caller, message_id, seq)
                 seq = page.entries[-1].seq if page.entries else seq
                 if page.entries or page.done:
@@ -217,17 +217,17 @@ async def follow(
                     return
                 if page.has_more:
                     continue
-            hinted = await wait.wait(STREAM_KEEP_ALIVE_SECONDS)
-            if not hinted and not wait.over and not wait.has_texts:
+            is_hinted = await wait.wait(STREAM_KEEP_ALIVE_SECONDS)
+            if not is_hinted and not wait.over and not wait.has_texts:
                 yield Page([], False, False, "", False)
 
 
 async def _next_page(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> Page:
     """What the log has after an entry; without a cursor."""
     entries, snapshot = await ctx.db.read(lambda tx: _entries(tx, ctx, caller, message_id, seq))
-    shown = entries[:EVENTS_PAGE_ENTRIES]
-    has_more = len(entries) > len(shown)
-    return Page(shown, has_more, bool(snapshot.message.final) and not has_more, "", False)
+    page_entries = entries[:EVENTS_PAGE_ENTRIES]
+    has_more = len(entries) > len(page_entries)
+    return Page(page_entries, has_more, bool(snapshot.message.final) and not has_more, "", False)
 
 
 def cursor_at(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> str:
@@ -254,22 +254,22 @@ class Recheck:
         commits = ctx.db.external_commits
         if commits is not None and commits == self._external_commits:
             return
-        found, seen = _Found([], [], {}), self._seen
+        changes, versions = _Changes([], [], {}), self._seen
         if subjects := ctx.wakeups.waited_for():
-            found = await ctx.db.read(lambda tx: _changed(tx, subjects, seen))
+            changes = await ctx.db.read(lambda tx: _find_changes(tx, subjects, versions))
         if commits is not None:  # else notices tell, and reconnecting does
-            for account_id in found.accounts:
+            for account_id in changes.accounts:
                 ctx.wakeups.hint(account_id)
-        for message_id in found.messages:
+        for message_id in changes.messages:
             # Looks that are far apart have not seen most of what is waited for now.
-            if commits is not None or message_id in seen:
+            if commits is not None or message_id in versions:
                 ctx.handover.discard(message_id)
                 ctx.wakeups.hint(message_id)
-        self._seen, self._external_commits = found.seen, commits  # not before: the look may fail
+        self._seen, self._external_commits = changes.seen, commits  # not before: the look may fail
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Changes:
     """``messages``: those with another version than was seen; ``seen``: all versions now."""
 
     accounts: list[str]
@@ -277,12 +277,12 @@ class _Found:
     seen: dict[str, int]
 
 
-def _changed(tx: Tx, subjects: list[str], seen: Mapping[str, int]) -> _Found:
+def _find_changes(tx: Tx, subjects: list[str], known_versions: Mapping[str, int]) -> _Changes:
     """On the database's thread: there may be thousands of them."""
     accounts = [i for i in subjects if i.startswith(ids.ACCOUNT)]
-    versions = {i: seen.get(i, _UNSEEN) for i in subjects if i.startswith(ids.MESSAGE)}
-    changed = message_rows.other_versions(tx, versions)
-    return _Found(accounts, list(changed), versions | changed)
+    versions = {i: known_versions.get(i, _UNSEEN) for i in subjects if i.startswith(ids.MESSAGE)}
+    new_versions = message_rows.other_versions(tx, versions)
+    return _Changes(accounts, list(new_versions), versions | new_versions)
 
 
 def _position(
@@ -305,5 +305,5 @@ def _entries(
     message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
     if message is None:
         raise not_found("message")
-    found = message_rows.entries_after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
-    return found, Snapshot(message, [], [])
+    entries = message_rows.entries_after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
+    return entries, Snapshot(message, [], [])

@@ -55,7 +55,7 @@ class SmtpServer:
         if parts.scheme not in _PORTS or not parts.hostname:
             raise ValueError("AGENTPOST_SMTP_URL must be smtp:// or smtps:// and name a host")
         user = unquote(parts.username) if parts.username else None
-        given = parse_qs(parts.query).get("from", [])
+        senders = parse_qs(parts.query).get("from", [])
         fallback = user if user and "@" in user else f"agentpost@{parts.hostname}"
         return cls(
             parts.hostname,
@@ -63,7 +63,7 @@ class SmtpServer:
             parts.scheme == "smtps",
             user,
             unquote(parts.password) if parts.password else None,
-            given[0] if given else fallback,
+            senders[0] if senders else fallback,
         )
 
 

@@ -29,7 +29,7 @@ second at the most, whatever is filtered by."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class MessagePage:
     """A page of messages. ``go_on``: where the next page begins, when this one ended before its end
     because `LOOKS_MAX` was reached; else it begins behind the last message."""
 
@@ -38,35 +38,37 @@ class Listed:
     go_on: str | None
 
 
-async def listed(
-    ctx: AppContext, caller: Caller, wanted: ListFilter, *, before: str | None, limit: int
-) -> Listed:
+async def list_page(
+    ctx: AppContext, caller: Caller, list_filter: ListFilter, *, before: str | None, limit: int
+) -> MessagePage:
     """The key's messages that fit and are older than the id ``before``, newest first.
 
     Each look is bounded; a filter that fits little takes several, `LOOKS_MAX` at the most. Raises
     ``invalid_request`` for what no database would take.
     """
-    for name, given in (("before", before), ("conversation", wanted.conversation)):
-        if given is not None and "\0" in given:
+    for name, value in (("before", before), ("conversation", list_filter.conversation)):
+        if value is not None and "\0" in value:
             raise InvalidRequest(Problem(name, "the text holds U+0000"))
-    found: list[str] = []
+    message_ids: list[str] = []
     place: str | None = before or ids.last(ids.MESSAGE)
     looks = 0
-    while place is not None and len(found) <= limit and looks < LOOKS_MAX:
+    while place is not None and len(message_ids) <= limit and looks < LOOKS_MAX:
         looks += 1
-        fn = partial(_look, caller.key_id, wanted, ctx.clock.now(), place, limit + 1 - len(found))
+        fn = partial(
+            _look, caller.key_id, list_filter, ctx.clock.now(), place, limit + 1 - len(message_ids)
+        )
         more, place = await ctx.db.read(fn)
-        found += more
-    shown = found[:limit]
-    full = len(found) > limit
-    snapshots = await ctx.db.read(partial(_snapshots, shown))
-    return Listed(snapshots, full or place is not None, None if full else place)
+        message_ids += more
+    page_ids = message_ids[:limit]
+    full = len(message_ids) > limit
+    snapshots = await ctx.db.read(partial(_snapshots, page_ids))
+    return MessagePage(snapshots, full or place is not None, None if full else place)
 
 
 def _look(
-    key_id: str, wanted: ListFilter, now: int, before: str, limit: int, tx: Tx
+    key_id: str, list_filter: ListFilter, now: int, before: str, limit: int, tx: Tx
 ) -> tuple[list[str], str | None]:
-    return message_lists.page(tx, key_id, wanted, now, before=before, limit=limit)
+    return message_lists.page(tx, key_id, list_filter, now, before=before, limit=limit)
 
 
 def _snapshots(message_ids: list[str], tx: Tx) -> list[Snapshot]:
@@ -81,16 +83,16 @@ def cancel(tx: Tx, ctx: AppContext, caller: Caller, message_id: str) -> Snapshot
     Work that waits is stopped before work that runs, so that it does not start in between. Raises
     ``not_found``.
     """
-    return _cancelled(tx, ctx, _of_key(tx, ctx, caller, message_id))
+    return _cancel(tx, ctx, _of_key(tx, ctx, caller, message_id))
 
 
 @write_transaction
 def cancel_for(tx: Tx, ctx: AppContext, account_id: str, message_id: str) -> Snapshot:
     """The same for a person of the account, whichever key sent the message."""
-    found = message_rows.get(tx, message_id) if ids.is_id(ids.MESSAGE, message_id) else None
-    if found is None or found.account_id != account_id or found.expires_at <= ctx.clock.now():
+    message = message_rows.get(tx, message_id) if ids.is_id(ids.MESSAGE, message_id) else None
+    if message is None or message.account_id != account_id or message.expires_at <= ctx.clock.now():
         raise not_found("message")
-    return _cancelled(tx, ctx, found)
+    return _cancel(tx, ctx, message)
 
 
 @write_transaction
@@ -100,19 +102,19 @@ def end_for_good(tx: Tx, ctx: AppContext, account_id: str, message_id: str) -> N
     found = message_rows.get(tx, message_id)
     if found is None or found.account_id != account_id:
         raise not_found("message")
-    _cancelled(tx, ctx, found)
+    _cancel(tx, ctx, found)
     message, now = message_rows.lock(tx, message_id), ctx.clock.now()
     if message is not None and message.expires_at > now:
         record.expire(tx, message, now)
 
 
-def _cancelled(tx: Tx, ctx: AppContext, unlocked: MessageRecord) -> Snapshot:
-    now, message_id = ctx.clock.now(), unlocked.id
-    conversation = conversations.lock(tx, unlocked.conversation_id)
-    account = accounts.lock(tx, unlocked.account_id)
+def _cancel(tx: Tx, ctx: AppContext, unlocked_message: MessageRecord) -> Snapshot:
+    now, message_id = ctx.clock.now(), unlocked_message.id
+    conversation = conversations.lock(tx, unlocked_message.conversation_id)
+    account = accounts.lock(tx, unlocked_message.account_id)
     listed_jobs = [job_rows.get(tx, each) for each, _ in retention_rows.jobs_of(tx, message_id)]
-    found = [job for job in listed_jobs if job is not None]
-    for job in sorted(found, key=lambda job: (job.state is not JobState.QUEUED, job.id)):
+    jobs_of_message = [job for job in listed_jobs if job is not None]
+    for job in sorted(jobs_of_message, key=lambda job: (job.state is not JobState.QUEUED, job.id)):
         jobs.stop_one(tx, ctx, account, job.id, now)
     message = message_rows.lock(tx, message_id)
     if message is None:
@@ -151,7 +153,7 @@ def _expire(tx: Tx, ctx: AppContext, caller: Caller, message_id: str) -> None:
 
 def _of_key(tx: Tx, ctx: AppContext, caller: Caller, message_id: str) -> MessageRecord:
     if ids.is_id(ids.MESSAGE, message_id):
-        found = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
-        if found is not None:
-            return found
+        message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
+        if message is not None:
+            return message
     raise not_found("message")

@@ -139,8 +139,8 @@ def _process(ctx: AppContext, *, ready: bool) -> Iterable[Metric]:
         "Jobs of this process whose code makes another call than the one recorded.",
         len(ctx.health.waiting(health_state.CODE)),
     )
-    held = ctx.held_calls.count()
-    yield _gauge("agentpost_held_calls", "Calls held until something changes.", held)
+    held_calls = ctx.held_calls.count()
+    yield _gauge("agentpost_held_calls", "Calls held until something changes.", held_calls)
     yield _gauge("agentpost_event_streams", "Event streams that are open.", ctx.streams.total())
     yield _gauges(
         "agentpost_sweep_postponed",
@@ -165,8 +165,10 @@ def _totals(ctx: AppContext) -> Iterable[Metric]:
     yield _counter(
         "agentpost_jobs_ended", "Jobs that ended.", "state", counters.jobs_ended.totals()
     )
-    charged = counters.credits_charged.totals().get("", 0)
-    yield _counter("agentpost_credits_charged", "Credits charged.", "", {"": to_credits(charged)})
+    total_charged = counters.credits_charged.totals().get("", 0)
+    yield _counter(
+        "agentpost_credits_charged", "Credits charged.", "", {"": to_credits(total_charged)}
+    )
     yield _counter(
         "agentpost_connections_refused",
         "Connections turned away because more came than could be served.",
@@ -210,18 +212,18 @@ def _open(ctx: AppContext, counts: OpenCounts | None) -> Iterable[Metric]:
             "agentpost_nodes": counts.nodes,
             "agentpost_credits_held": to_credits(counts.credits_held),
         }
-    for kind, found in (("turn", turns), ("job", jobs)):
+    for kind, by_state in (("turn", turns), ("job", jobs)):
         yield _gauges(
             f"agentpost_{kind}s",
             f"Open {kind}s by state.",
             ("state",),
-            {(state,): each.number for state, each in found.items()},
+            {(state,): each.number for state, each in by_state.items()},
         )
         yield _gauges(
             f"agentpost_{kind}_oldest_seconds",
             f"For how long the oldest {kind} has been in its state.",
             ("state",),
-            {(state,): _age(each.oldest, now) for state, each in found.items()},
+            {(state,): _age(each.oldest, now) for state, each in by_state.items()},
         )
     for name, text in _PLAIN.items():
         yield _gauges(name, text, (), {(): plain[name]} if plain else {})

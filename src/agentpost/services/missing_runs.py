@@ -51,17 +51,17 @@ def forget(tx: Tx, node: str) -> None:
     meta.delete(tx, _PREFIX + node)
 
 
-def reported(tx: Tx) -> list[tuple[str, str]]:
+def reported_rows(tx: Tx) -> list[tuple[str, str]]:
     """(id, problem) of the rows that nodes reported and still own."""
     reports = meta.starting(tx, _PREFIX)
     if not reports:
         return []
-    owned = dict([*message_rows.running_turns(tx), *job_rows.executing_anywhere(tx)])
+    node_by_owner = dict([*message_rows.running_turns(tx), *job_rows.executing_anywhere(tx)])
     return [
         (owner, problem)
         for name, text in sorted(reports.items())
         for owner, problem in _problems(text).items()
-        if owned.get(owner) == name.removeprefix(_PREFIX)
+        if node_by_owner.get(owner) == name.removeprefix(_PREFIX)
     ]
 
 

@@ -13,7 +13,7 @@ from agentpost.domain.idempotency import Attempt
 from agentpost.domain.message import WhenBusy
 from agentpost.domain.records import ConversationRecord, MessageRecord
 from agentpost.domain.times import seconds
-from agentpost.services.attachments import Attached
+from agentpost.services.attachments import AttachmentResult
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 
@@ -112,7 +112,7 @@ def message_of(
     caller: Caller,
     new: NewMessage,
     conversation: ConversationRecord,
-    attached: Attached,
+    attached: AttachmentResult,
     message_id: str,
     now: int,
 ) -> MessageRecord:

@@ -59,7 +59,7 @@ class OidcError(Exception):
         self.reason = reason
 
 
-class _Refused(OidcError):
+class _SignInRefused(OidcError):
     """The provider is well, and they may not come in: the operator reads the same text."""
 
     def __init__(self, text: str) -> None:
@@ -98,8 +98,8 @@ class Journey:
     def of(cls, text: str) -> Journey:
         """Read `as_dict`; raises `OidcError`."""
         try:
-            given = json.loads(text)
-            journey = cls(**{each.name: str(given[each.name]) for each in fields(cls)})
+            values = json.loads(text)
+            journey = cls(**{each.name: str(values[each.name]) for each in fields(cls)})
         except (ValueError, KeyError, TypeError):
             raise OidcError(_AGAIN) from None
         if not (journey.state and journey.nonce and journey.verifier):
@@ -107,7 +107,7 @@ class Journey:
         return journey
 
 
-async def begin(ctx: AppContext, callback: str, wanted: str) -> tuple[Journey, str]:
+async def begin(ctx: AppContext, callback: str, next_path: str) -> tuple[Journey, str]:
     """Begin a sign-in: what to keep, and the provider's address to go to.
 
     ``callback``: our address to return to. Raises `OidcError` when the provider does not answer.
@@ -116,7 +116,7 @@ async def begin(ctx: AppContext, callback: str, wanted: str) -> tuple[Journey, s
 
     metadata = await _metadata(ctx)
     state, nonce, verifier = (secrets.token_urlsafe(_SECRET_BYTES) for _ in range(3))
-    journey = Journey(state, nonce, verifier, wanted)
+    journey = Journey(state, nonce, verifier, next_path)
     query = {
         "response_type": "code",
         "client_id": ctx.settings.oidc_client_id,
@@ -135,24 +135,24 @@ async def finish(
     ctx: AppContext,
     callback: str,
     journey: Journey,
-    given: Mapping[str, str],
+    query: Mapping[str, str],
     visitor: Visitor,
 ) -> str | list[Offer]:
-    """Somebody returned, with ``given`` in the address: the secret of a new session, or the
+    """Somebody returned, with ``query`` in the address: the secret of a new session, or the
     invitations that they may accept when they have no user.
 
     Raises `OidcError`, ``rate_limited`` after too many failures.
     """
-    counted = await throttle.count_arrival(ctx, visitor.address, visitor.device)
-    if not secrets.compare_digest(given.get("state", "").encode(), journey.state.encode()):
+    counts = await throttle.count_arrival(ctx, visitor.address, visitor.device)
+    if not secrets.compare_digest(query.get("state", "").encode(), journey.state.encode()):
         raise OidcError(_AGAIN)
-    if "error" in given:
-        code = given["error"] if _CODE.fullmatch(given["error"]) else "an error"
-        raise _Refused(f"{_name(ctx)} did not sign you in ({code}).")
+    if "error" in query:
+        code = query["error"] if _CODE.fullmatch(query["error"]) else "an error"
+        raise _SignInRefused(f"{_name(ctx)} did not sign you in ({code}).")
     metadata = await _metadata(ctx)
-    if given.get("iss", metadata["issuer"]) != metadata["issuer"]:
+    if query.get("iss", metadata["issuer"]) != metadata["issuer"]:
         raise OidcError(_AGAIN)
-    tokens = await _tokens(ctx, metadata, callback, journey, given.get("code", ""))
+    tokens = await _tokens(ctx, metadata, callback, journey, query.get("code", ""))
     claims = await _claims(ctx, metadata, tokens, journey.nonce)
     email = _verified_email(ctx, claims)
     subject = f"{claims['iss']} {claims['sub']}"
@@ -164,13 +164,13 @@ async def finish(
             offers = password_links.offers(tx, ctx, email, subject)
             if offers:
                 return offers
-            raise _Refused(f"Nobody has invited {email}. Ask an owner of the account to.")
+            raise _SignInRefused(f"Nobody has invited {email}. Ask an owner of the account to.")
         sessions.begin(tx, ctx, user, secret, visitor.browser, visitor.before, visitor.address)
         return secret
 
-    made = await ctx.db.write(fn)
-    await throttle.succeeded(ctx, counted)
-    return made
+    session_secret = await ctx.db.write(fn)
+    await throttle.give_back(ctx, counts)
+    return session_secret
 
 
 async def remember(ctx: AppContext, problem: OidcError) -> None:
@@ -207,10 +207,10 @@ def _verified_email(ctx: AppContext, claims: Document) -> str:
     try:
         address = users.normal_email(check_mail_address(email if isinstance(email, str) else ""))
     except ValueError:
-        raise _Refused(f"{_name(ctx)} does not tell your e-mail address.") from None
+        raise _SignInRefused(f"{_name(ctx)} does not tell your e-mail address.") from None
     claim = settings.oidc_verified_claim
     if claim and claims.get(claim) is not True:
-        raise _Refused(f"{_name(ctx)} has not verified your e-mail address {address}.")
+        raise _SignInRefused(f"{_name(ctx)} has not verified your e-mail address {address}.")
     return address
 
 
@@ -220,20 +220,20 @@ def _user(tx: Tx, ctx: AppContext, subject: str, email: str) -> UserRecord | Non
     Whoever came in once is known by the provider's own id from then on, so an address that is given
     to somebody else there opens nothing here.
     """
-    known = rows.by_subject(tx, subject)
-    if known is not None:
-        return known
+    linked_user = rows.by_subject(tx, subject)
+    if linked_user is not None:
+        return linked_user
     user = rows.by_email(tx, email) or users.settle(tx, ctx, email)
     if user is None:
         return None
     if user.oidc_subject is not None:
-        raise _Refused(
+        raise _SignInRefused(
             f"{email} is somebody else here. Ask an owner of the account to remove that user and"
             " to invite you."
         )
     if users.was_never_asked(user):
         if users.is_astray(tx, ctx, user):
-            raise _Refused(
+            raise _SignInRefused(
                 f"An account that {email} does not belong to has a user with this address. Ask the"
                 f" operator for `agentpost users remove {email}`, and sign in again then."
             )
@@ -246,13 +246,13 @@ def _user(tx: Tx, ctx: AppContext, subject: str, email: str) -> UserRecord | Non
 async def _metadata(ctx: AppContext) -> Document:
     """What the provider says of itself."""
     issuer = ctx.settings.oidc_issuer.rstrip("/")
-    found = await _document(ctx, f"{issuer}/.well-known/openid-configuration", _KEPT)
-    wanted = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
-    if not all(isinstance(found.get(name), str) for name in wanted):
+    metadata = await _document(ctx, f"{issuer}/.well-known/openid-configuration", _KEPT)
+    names = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
+    if not all(isinstance(metadata.get(name), str) for name in names):
         raise _broken(ctx, "its description lacks what has to be there")
-    if found["issuer"].rstrip("/") != issuer:  # else it could speak for somebody else
+    if metadata["issuer"].rstrip("/") != issuer:  # else it could speak for somebody else
         raise _broken(ctx, "it calls itself by another name than AGENTPOST_OIDC_ISSUER")
-    return found
+    return metadata
 
 
 async def _tokens(
@@ -285,9 +285,9 @@ async def _claims(ctx: AppContext, metadata: Document, tokens: Document, nonce: 
     if not isinstance(token, str):
         raise _broken(ctx, "it sent no token")
     try:
-        claims = await _verified(ctx, metadata, token, access, nonce, _KEPT)
+        claims = await _verify(ctx, metadata, token, access, nonce, _KEPT)
     except _OtherKey:  # it may have new ones
-        claims = await _verified(ctx, metadata, token, access, nonce, _KEYS_AGAIN)
+        claims = await _verify(ctx, metadata, token, access, nonce, _KEYS_AGAIN)
     page = metadata.get("userinfo_endpoint")
     if ctx.settings.oidc_email_claim in claims or not (
         isinstance(page, str) and isinstance(access, str)
@@ -304,15 +304,15 @@ class _OtherKey(OidcError):
     give a new key the id of an old one."""
 
 
-async def _verified(
-    ctx: AppContext, metadata: Document, token: str, access: object, nonce: str, kept: int
+async def _verify(
+    ctx: AppContext, metadata: Document, token: str, access: object, nonce: str, seconds_kept: int
 ) -> Document:
     from authlib.oidc.core import CodeIDToken
     from joserfc import jwt
     from joserfc.errors import BadSignatureError, InvalidKeyIdError, JoseError
     from joserfc.jwk import KeySet
 
-    jwks = await _document(ctx, metadata["jwks_uri"], kept)
+    jwks = await _document(ctx, metadata["jwks_uri"], seconds_kept)
     rules = {
         "iss": {"essential": True, "value": metadata["issuer"]},
         "aud": {"essential": True, "value": ctx.settings.oidc_client_id},
@@ -336,15 +336,15 @@ async def _verified(
     return dict(claims)
 
 
-async def _document(ctx: AppContext, url: str, kept: int) -> Document:
+async def _document(ctx: AppContext, url: str, seconds_kept: int) -> Document:
     """A public document of the provider, at most so old, in microseconds."""
     documents, now = ctx.provider.documents, ctx.clock.passed()
-    known = documents.get(url)
-    if known is not None and now - known[0] < kept:
-        return known[1]
-    found = await _ask(ctx, "GET", url, {"Accept": "application/json"}, None)
-    documents[url] = now, found
-    return found
+    cached_document = documents.get(url)
+    if cached_document is not None and now - cached_document[0] < seconds_kept:
+        return cached_document[1]
+    document = await _ask(ctx, "GET", url, {"Accept": "application/json"}, None)
+    documents[url] = now, document
+    return document
 
 
 async def _ask(
@@ -360,12 +360,12 @@ async def _ask(
     finally:
         await egress.aclose()
     try:
-        found = json.loads(answer.body)
+        document = json.loads(answer.body)
     except ValueError:
-        found = None
-    if answer.status != 200 or not isinstance(found, dict):
+        document = None
+    if answer.status != 200 or not isinstance(document, dict):
         raise _broken(ctx, f"{url.partition('?')[0]} answered {answer.status}")
-    return found
+    return document
 
 
 def _broken(ctx: AppContext, reason: str) -> OidcError:

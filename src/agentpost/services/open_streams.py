@@ -47,10 +47,10 @@ class StreamPlace:
     """A stream that counts: given back at the end of its ``with``, or when nobody has it any more,
     as of a response that was never sent."""
 
-    def __init__(self, *counted: tuple[Counter[str], str]) -> None:
-        """``counted``: where it counts, and by which name."""
-        self._counted = counted
-        for counter, name in counted:
+    def __init__(self, *counters: tuple[Counter[str], str]) -> None:
+        """``counters``: where it counts, and by which name."""
+        self._counted = counters
+        for counter, name in counters:
             counter[name] += 1
 
     def __enter__(self) -> None:
@@ -61,8 +61,8 @@ class StreamPlace:
         self.__del__()
 
     def __del__(self) -> None:
-        counted, self._counted = self._counted, ()
-        for counter, name in counted:
+        counters, self._counted = self._counted, ()
+        for counter, name in counters:
             counter[name] -= 1
             if not counter[name]:
                 del counter[name]

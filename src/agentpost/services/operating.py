@@ -91,8 +91,8 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
     jobs, turns = rows.jobs_by_node(tx), rows.turns_by_node(tx)
     by_account = rows.jobs_by_account(tx)
     bound = before or ids.last(ids.ACCOUNT)
-    found = rows.accounts(tx, text, before=bound, limit=_ACCOUNTS + 1)
-    shown = found[:_ACCOUNTS]
+    matching_accounts = rows.accounts(tx, text, before=bound, limit=_ACCOUNTS + 1)
+    page_accounts = matching_accounts[:_ACCOUNTS]
     turns_waiting, jobs_queued, mails = rows.waiting(tx)
     deliveries, due, oldest = rows.pending_deliveries(tx)
     return Server(
@@ -102,7 +102,7 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
         turns=sum(turns.values()),
         unowned=jobs.get("", 0) + turns.get("", 0),
         problems=list(ctx.health.problems().values()),
-        stuck=missing_runs.reported(tx),
+        stuck=missing_runs.reported_rows(tx),
         turns_waiting=turns_waiting,
         jobs_queued=jobs_queued,
         mails=mails,
@@ -113,26 +113,26 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
             AccountLine(
                 each, by_account.get(each.id, 0), running_jobs_max(ctx.settings, each.limits_json)
             )
-            for each in shown
+            for each in page_accounts
         ],
-        more=shown[-1].id if len(found) > _ACCOUNTS else None,
+        more=page_accounts[-1].id if len(matching_accounts) > _ACCOUNTS else None,
     )
 
 
 @read_transaction
 def account(tx: Tx, ctx: AppContext, account_id: str) -> AccountView:
     """One account; raises ``not_found``."""
-    found = account_rows.find(tx, account_id)
-    if found is None:
+    account_record = account_rows.find(tx, account_id)
+    if account_record is None:
         raise not_found("account")
-    kept = json.loads(found.limits_json)
-    keys = account_rows.keys(tx, found.id)
+    limits = json.loads(account_record.limits_json)
+    keys = account_rows.keys(tx, account_record.id)
     return AccountView(
-        account=found,
-        running=job_rows.count_executing(tx, found.id),
-        queued=len(job_rows.queued(tx, found.id)),
+        account=account_record,
+        running=job_rows.count_executing(tx, account_record.id),
+        queued=len(job_rows.queued(tx, account_record.id)),
         live_keys=sum(is_live(key, ctx.clock.now()) for key in keys),
-        stored_bytes=account_storage.used(tx, found.id),
-        allowances=allowances_of(ctx.settings, found.limits_json),
-        overrides={name: kept[name] for name in NAMES if name in kept},
+        stored_bytes=account_storage.used(tx, account_record.id),
+        allowances=allowances_of(ctx.settings, account_record.limits_json),
+        overrides={name: limits[name] for name in NAMES if name in limits},
     )

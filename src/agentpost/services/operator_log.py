@@ -56,7 +56,7 @@ class ActionPage:
     more: str | None
 
 
-async def recorded(
+async def record_call(
     ctx: AppContext,
     actor: Actor,
     action: Action,
@@ -68,13 +68,13 @@ async def recorded(
     await ctx.db.write(lambda tx: rows.insert(tx, record))
     outcome = FAILED
     try:
-        made = await do()
-        outcome = DONE if is_done(made) else FAILED
-        return made
+        result = await do()
+        outcome = DONE if is_done(result) else FAILED
+        return result
     finally:
-        ended = entry(record.at, actor, action, outcome)
-        ended.id = record.id
-        await ctx.db.write(lambda tx: rows.set_outcome(tx, ended))
+        final_entry = entry(record.at, actor, action, outcome)
+        final_entry.id = record.id
+        await ctx.db.write(lambda tx: rows.set_outcome(tx, final_entry))
 
 
 def entry(now: int, actor: Actor, action: Action, outcome: str) -> OperatorActionRecord:
@@ -121,6 +121,6 @@ async def page(
     """Actions before that one, newest first. Filters: all of ``who`` and ``target``, the beginning
     of ``action``."""
     bound = before or ids.last(ids.ACTION)
-    found = await ctx.db.read(lambda tx: rows.page(tx, bound, who, action, target, limit + 1))
-    shown = found[:limit]
-    return ActionPage(shown, shown[-1].id if len(found) > limit else None)
+    actions = await ctx.db.read(lambda tx: rows.page(tx, bound, who, action, target, limit + 1))
+    page_actions = actions[:limit]
+    return ActionPage(page_actions, page_actions[-1].id if len(actions) > limit else None)

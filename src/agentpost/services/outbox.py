@@ -77,10 +77,10 @@ def _add(
     due: list[tuple[str, DeliveryStatus]] = []
     receivers = outbox.receivers(tx, message.account_id)
     for endpoint_id, events, disabled in receivers.endpoints:
-        chosen = endpoint_id == message.webhook_endpoint_id
-        if message.webhook_endpoint_id is not None and not chosen:
+        is_chosen = endpoint_id == message.webhook_endpoint_id
+        if message.webhook_endpoint_id is not None and not is_chosen:
             continue
-        if not wants(events, name, chosen=chosen) or (disabled and not chosen):
+        if not wants(events, name, chosen=is_chosen) or (disabled and not is_chosen):
             continue
         due.append((endpoint_id, DeliveryStatus.DROPPED if disabled else DeliveryStatus.PENDING))
     is_read = receivers.kept_until > now

@@ -70,7 +70,7 @@ class WorkSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusalCount:
     """An error code that requests were answered with: how often, and the newest of them."""
 
     code: str
@@ -102,7 +102,7 @@ class Overview:
     works: list[WorkSummary]
     messages: list[MessageSummary]
     requests: int
-    refused: list[Refused]
+    refused: list[RefusalCount]
     failed: list[tuple[Reason | None, int]]
     failing: list[EndpointHealth]
     days: list[Used]
@@ -134,7 +134,7 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
         messages=message_rows.newest(tx, account_id, now, _MESSAGE_CHARACTERS, _SHOWN),
         requests=sum(count for _, count, _ in errors),
         refused=sorted(
-            (Refused(code, count, newest) for code, count, newest in errors if code),
+            (RefusalCount(code, count, newest) for code, count, newest in errors if code),
             key=lambda each: (-each.count, each.code),
         ),
         failed=sorted(

@@ -17,21 +17,21 @@ from agentpost.services.jobs import Owned
 from agentpost.services.tickets import TurnTicket
 
 
-async def confirm_job(ctx: AppContext, owned: Owned) -> float:
+async def confirm_job(ctx: AppContext, owner: Owned) -> float:
     """Beat and read who owns the job; the time, by the node's lease, at which this node owned it.
 
     Raises `Fenced`.
     """
 
     def is_ours(tx: Tx) -> bool:
-        job = job_rows.get(tx, owned.job_id)
+        job = job_rows.get(tx, owner.job_id)
         return (
             job is not None
             and job.state in EXECUTING
-            and (job.node, job.epoch) == (ctx.node, owned.epoch)
+            and (job.node, job.epoch) == (ctx.node, owner.epoch)
         )
 
-    return await _confirm(ctx, is_ours, f"job {owned.job_id}")
+    return await _confirm(ctx, is_ours, f"job {owner.job_id}")
 
 
 async def confirm_turn(ctx: AppContext, ticket: TurnTicket) -> float:
@@ -49,14 +49,14 @@ async def confirm_turn(ctx: AppContext, ticket: TurnTicket) -> float:
 
 
 async def _confirm(ctx: AppContext, is_ours: Callable[[Tx], bool], what: str) -> float:
-    sent = ctx.lease.now()
+    sent_at = ctx.lease.now()
 
     def fn(tx: Tx) -> bool:
         nodes.confirm(tx, ctx.node, ctx.clock.now())
         return is_ours(tx)
 
     ours = await ctx.db.write(fn)
-    ctx.lease.renew(sent)
+    ctx.lease.renew(sent_at)
     if not ours:
         raise Fenced(f"{what} is not ours any more")
-    return sent
+    return sent_at

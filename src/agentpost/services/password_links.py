@@ -55,7 +55,7 @@ class PasswordLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Invited:
+class InvitationLink:
     """A user or an invitation; ``link`` is None when it goes by mail, or only an operator may have
     it."""
 
@@ -86,17 +86,17 @@ def sends_mail(ctx: AppContext) -> bool:
 
 async def invite(
     ctx: AppContext, by: UserRecord, account_id: str, email: str, role: Role
-) -> Invited:
+) -> InvitationLink:
     """Invite somebody, and mail the link or return it to an operator. Raises as `users.invite`."""
     return await _hand_over(ctx, await users.invite(ctx, by, account_id, email, role), by)
 
 
-async def renew(ctx: AppContext, user_id: str, by: UserRecord) -> Invited:
+async def renew(ctx: AppContext, user_id: str, by: UserRecord) -> InvitationLink:
     """A fresh link for a user, which is returned, or for an invitation, as by `invite`. Raises as
     `make`; ``rate_limited`` when too many were mailed."""
     user = await ctx.db.read(lambda tx: users.managed(tx, user_id, by))
     if not user.is_invitation:
-        return Invited(user, await make(ctx, user.id, by))
+        return InvitationLink(user, await make(ctx, user.id, by))
     if sends_mail(ctx):
         await throttle.count_mail(ctx, by.id, user.address)
     return await _hand_over(ctx, user, by)
@@ -109,7 +109,7 @@ async def create(ctx: AppContext, account: str, email: str, role: Role) -> Passw
     return await make(ctx, user.id)
 
 
-async def invite_first(ctx: AppContext, account_id: str) -> Invited:
+async def invite_first(ctx: AppContext, account_id: str) -> InvitationLink:
     """Send the link to the one who leads an account, or return it; raises ``not_found``."""
 
     def fn(tx: Tx) -> UserRecord:
@@ -129,20 +129,21 @@ async def make(ctx: AppContext, user: str, by: UserRecord | None = None) -> Pass
     """
 
     def fn(tx: Tx) -> PasswordLink:
-        found = users.managed(tx, user, by)
-        if by is not None and by.id == found.id:
+        managed_user = users.managed(tx, user, by)
+        if by is not None and by.id == managed_user.id:
             raise Refusal(
                 ErrorCode.BAD_REQUEST,
                 "Change your own password on your profile, or ask for a link by mail.",
             )
         if by is not None and not may(by.role, Right.OPERATE):
-            if found.is_invitation:
+            if managed_user.is_invitation:
                 raise Refusal(ErrorCode.BAD_REQUEST, "Only an operator gets this link.")
-            if found.oidc_subject is not None:
+            if managed_user.oidc_subject is not None:
                 raise Refusal(
-                    ErrorCode.BAD_REQUEST, f"{found.email} signs in at the identity provider."
+                    ErrorCode.BAD_REQUEST,
+                    f"{managed_user.email} signs in at the identity provider.",
                 )
-        return make_in(tx, ctx, found, Purpose.INVITATION)
+        return make_in(tx, ctx, managed_user, Purpose.INVITATION)
 
     return await ctx.db.write(fn)
 
@@ -160,12 +161,12 @@ def offers(tx: Tx, ctx: AppContext, email: str, subject: str) -> list[Offer]:
     that address: open invitations, and a user of an earlier version who was never asked."""
     user = rows.by_email(tx, email)
     choices = [user] if user else rows.invitations(tx, email, _OFFERS_MAX)
-    made = []
+    result = []
     for each in choices:
         logins.delete_links(tx, each.id, Purpose.ARRIVAL.value)
         token, _ = _insert_token(tx, ctx, each, Purpose.ARRIVAL, subject)
-        made.append(Offer(token, each, accounts.get(tx, each.account_id), subject, True))
-    return made
+        result.append(Offer(token, each, accounts.get(tx, each.account_id), subject, True))
+    return result
 
 
 def _insert_token(
@@ -190,10 +191,10 @@ async def ask_for_mail(ctx: AppContext, email: str, address: str) -> None:
 
     Raises `ValueError` for what is no mail address, ``rate_limited`` when there were too many.
     """
-    wanted = users.normal_email(email)
-    check_mail_address(wanted)
-    await throttle.count_mail(ctx, address, wanted)
-    await ctx.db.write(lambda tx: _queue(tx, ctx, wanted, Purpose.RESET))
+    address_of_user = users.normal_email(email)
+    check_mail_address(address_of_user)
+    await throttle.count_mail(ctx, address, address_of_user)
+    await ctx.db.write(lambda tx: _queue(tx, ctx, address_of_user, Purpose.RESET))
 
 
 @read_transaction
@@ -216,23 +217,23 @@ async def set_password(
     Returns the secret of a new session (see `sessions.begin`), None when the link is unknown, over
     or spent. Raises `ValueError` for a password that cannot be, as `users.accept`, `Overloaded`.
     """
-    secret, hashed = sessions.new_secret(), ""
+    secret, password_hash = sessions.new_secret(), ""
     usable = await offer(ctx, token)
     if usable is None:
         return None  # no work for strangers
     if usable.oidc_subject is None:
         check_password(password)
-        hashed = await ctx.passwords.hash(password)
+        password_hash = await ctx.passwords.hash(password)
 
     def fn(tx: Tx) -> str | None:
-        spent = _offer(tx, ctx, token)
-        if spent is None or not logins.spend_token(tx, digest(token), ctx.clock.now()):
+        offer = _offer(tx, ctx, token)
+        if offer is None or not logins.spend_token(tx, digest(token), ctx.clock.now()):
             return None
-        user = users.accept(tx, ctx, spent.user)
-        if spent.oidc_subject is not None:
-            tie(tx, user, spent.oidc_subject)
+        user = users.accept(tx, ctx, offer.user)
+        if offer.oidc_subject is not None:
+            tie(tx, user, offer.oidc_subject)
         else:
-            rows.set_password(tx, user.id, hashed)
+            rows.set_password(tx, user.id, password_hash)
             logins.delete_sessions(tx, user.id)
             logins.delete_links(tx, user.id)
         sessions.begin(tx, ctx, user, secret, browser, before, address)
@@ -241,14 +242,14 @@ async def set_password(
     return await ctx.db.write(fn)
 
 
-async def _hand_over(ctx: AppContext, user: UserRecord, by: UserRecord | None) -> Invited:
+async def _hand_over(ctx: AppContext, user: UserRecord, by: UserRecord | None) -> InvitationLink:
     """Mail the link. Without a mail server: return it, that of an invitation to operators only."""
     if sends_mail(ctx):
         await ctx.db.write(lambda tx: _queue(tx, ctx, user.email, Purpose.INVITATION))
-        return Invited(user, None)
+        return InvitationLink(user, None)
     if user.is_invitation and by is not None and not may(by.role, Right.OPERATE):
-        return Invited(user, None)
-    return Invited(user, await make(ctx, user.id))
+        return InvitationLink(user, None)
+    return InvitationLink(user, await make(ctx, user.id))
 
 
 def _queue(tx: Tx, ctx: AppContext, email: str, purpose: Purpose) -> None:

@@ -30,7 +30,7 @@ _NOBODYS: Final = "the password of nobody"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class PasswordCheck:
     """Whether it was the password; ``better``: a hash with today's parameters, when the one that is
     kept has others."""
 
@@ -55,10 +55,10 @@ class Passwords:
         """How a password is stored; raises `Overloaded`."""
         return await self._bounded(self._hash, password)
 
-    async def check(self, kept: str | None, password: str) -> Checked:
+    async def check(self, stored_hash: str | None, password: str) -> PasswordCheck:
         """Compare with the hash that is kept; None does the same work and is never right. Raises
         `Overloaded`."""
-        return await self._bounded(self._check, kept, password)
+        return await self._bounded(self._check, stored_hash, password)
 
     async def _bounded(self, fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._waiting >= _WAITING_MAX:
@@ -72,20 +72,20 @@ class Passwords:
     def _hash(self, password: str) -> str:
         return self._made().hash(_bytes(password))
 
-    def _check(self, kept: str | None, password: str) -> Checked:
+    def _check(self, stored_hash: str | None, password: str) -> PasswordCheck:
         from argon2.exceptions import InvalidHashError, VerificationError
 
         hasher = self._made()
         if self._nobodys is None:
             self._nobodys = hasher.hash(_NOBODYS)
         try:
-            hasher.verify(kept or self._nobodys, _bytes(password))
+            hasher.verify(stored_hash or self._nobodys, _bytes(password))
         except (VerificationError, InvalidHashError):
-            return Checked(False)
-        if kept is None:
-            return Checked(False)
-        old = hasher.check_needs_rehash(kept)
-        return Checked(True, hasher.hash(_bytes(password)) if old else None)
+            return PasswordCheck(False)
+        if stored_hash is None:
+            return PasswordCheck(False)
+        old = hasher.check_needs_rehash(stored_hash)
+        return PasswordCheck(True, hasher.hash(_bytes(password)) if old else None)
 
     def _made(self) -> PasswordHasher:
         if self._hasher is None:

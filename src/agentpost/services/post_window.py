@@ -32,14 +32,14 @@ async def until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -
         if waiting and message.queue_patience is not None:
             return await messages.settled(ctx, message.id)
         until = min(window_ends, patience_ends) if waiting else window_ends
-        hinted = await wait.wait((until - clock.passed()) / SECOND)
-        if wait.over or (not hinted and window_ends <= clock.passed()):
+        is_hinted = await wait.wait((until - clock.passed()) / SECOND)
+        if wait.over or (not is_hinted and window_ends <= clock.passed()):
             return await _answered_without(ctx, message.id)
-        if not hinted and waiting and patience_ends <= clock.passed():
+        if not is_hinted and waiting and patience_ends <= clock.passed():
             await turns.expire_wait(ctx, message.id, turn_wait_deadline)
-        snapshot = ctx.handover.take(message.id) if hinted else None
+        snapshot = ctx.handover.take(message.id) if is_hinted else None
         if snapshot is None:
-            read = messages.current if hinted else messages.settled
+            read = messages.current if is_hinted else messages.settled
             snapshot = await read(ctx, message.id)
         message = snapshot.message
         if message.turn_state not in OPEN_TURNS:

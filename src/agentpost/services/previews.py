@@ -132,11 +132,11 @@ async def contents_of(ctx: AppContext, file: FileRecord) -> dict[str, Any] | Non
 
 
 def is_drawn(file: FileRecord) -> bool:
-    """Whether `drawn` shows it, rather than `contents_of`."""
+    """Whether `word_page` shows it, rather than `contents_of`."""
     return contents.can_draw(look_of(file).value) and not is_too_large(file)
 
 
-async def drawn(ctx: AppContext, file: FileRecord) -> bytes | None:
+async def word_page(ctx: AppContext, file: FileRecord) -> bytes | None:
     """A Word document as a web page, to be framed without rights; None for other files. Raises
     ``not_found``, `Overloaded`."""
     if not is_drawn(file):
@@ -201,9 +201,9 @@ def table(file: FileRecord, head: bytes) -> Table | None:
     lines = text.splitlines(keepends=True)[: -1 if cut else None]
     first = lines[0] if lines else ""
     separator = max(",;\t|", key=first.count)
-    found = csv.reader(io.StringIO("".join(lines[: 4 * _ROWS])), delimiter=separator)
+    reader = csv.reader(io.StringIO("".join(lines[: 4 * _ROWS])), delimiter=separator)
     try:
-        rows = [[_cell(cell) for cell in row[:_COLUMNS]] for row in found if row]
+        rows = [[_cell(cell) for cell in row[:_COLUMNS]] for row in reader if row]
     except csv.Error:
         return None
     if len(rows) < 2 or len(rows[0]) < 2:
@@ -211,7 +211,7 @@ def table(file: FileRecord, head: bytes) -> Table | None:
     return Table(rows[0], rows[1 : _ROWS + 1], cut or len(rows) > _ROWS + 1)
 
 
-def indented(text: str) -> str:
+def indent_json(text: str) -> str:
     """JSON with a line for each value; what is no JSON stays as it is."""
     try:
         return json.dumps(json.loads(text), ensure_ascii=False, indent=2)

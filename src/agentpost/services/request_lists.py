@@ -19,7 +19,7 @@ from agentpost.domain.scopes import Scope
 from agentpost.domain.times import HOUR, MINUTE, SECOND, seconds
 from agentpost.services import requests
 from agentpost.services.context import AppContext
-from agentpost.services.long_poll import HungUp, held
+from agentpost.services.long_poll import HeldCall, HungUp
 from agentpost.services.messages import Caller
 from agentpost.services.requests import FLUSH_SECONDS
 
@@ -86,7 +86,7 @@ async def ended(
     wanted = replace(_visible(caller, wanted), not_reading=True)
     least = seconds(max(wait_seconds, EVENTS_WAIT_SECONDS_MIN))
     over_at, looks = ctx.clock.passed() + least, 0
-    with held(ctx, caller, ids.REQUEST + caller.account_id, hung_up) as wait:
+    with HeldCall(ctx, caller, ids.REQUEST + caller.account_id, hung_up) as wait:
         while True:
             frontier = max(after, _settled_until(ctx))
             look = partial(_look, caller.account_id, wanted, after, frontier, limit)

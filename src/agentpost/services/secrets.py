@@ -12,7 +12,7 @@ GENERATED = "generated"
 """Among the earlier secrets: the one that was made on the first start."""
 
 
-async def server_secrets(db: Database, given: str, before: str) -> list[bytes]:
+async def server_secrets(db: Database, setting: str, before: str) -> list[bytes]:
     """The secrets that sign links, cursors and upload forms, the same on every node: the one that
     signs, then the earlier ones, of which ``before`` is a list separated by commas.
 
@@ -20,22 +20,22 @@ async def server_secrets(db: Database, given: str, before: str) -> list[bytes]:
     """
     earlier = []
     for name in filter(None, (part.strip() for part in before.split(","))):
-        kept = await db.read(lambda tx: meta.get(tx, NAME)) if name == GENERATED else name
-        if kept is None:
+        stored = await db.read(lambda tx: meta.get(tx, NAME)) if name == GENERATED else name
+        if stored is None:
             raise ValueError(
                 "AGENTPOST_SECRET_KEYS_BEFORE names the generated key, but this database never had"
                 " one: remove the word"
             )
-        earlier.append(kept.encode())
-    if given:
-        return [given.encode(), *earlier]
+        earlier.append(stored.encode())
+    if setting:
+        return [setting.encode(), *earlier]
     fresh = secrets.token_hex(32)
-    made = await db.write(lambda tx: meta.get_or_put(tx, NAME, fresh))
-    return [made.encode(), *earlier]
+    generated = await db.write(lambda tx: meta.get_or_put(tx, NAME, fresh))
+    return [generated.encode(), *earlier]
 
 
 async def generated_secret(db: Database) -> list[bytes]:
     """The secret that is kept in the database, if there is one. It always decrypts: whoever has the
     database has it anyway, and setting ``secret_key`` must not make stored secrets unreadable."""
-    kept = await db.read(lambda tx: meta.get(tx, NAME))
-    return [] if kept is None else [kept.encode()]
+    stored = await db.read(lambda tx: meta.get(tx, NAME))
+    return [] if stored is None else [stored.encode()]

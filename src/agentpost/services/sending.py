@@ -48,9 +48,9 @@ from agentpost.services import (
     uploads,
 )
 from agentpost.services.answering import Answering
-from agentpost.services.attachments import Attached, InlineFile
+from agentpost.services.attachments import AttachmentResult, InlineFile
 from agentpost.services.context import AppContext
-from agentpost.services.long_poll import HungUp, held
+from agentpost.services.long_poll import HeldCall, HungUp
 from agentpost.services.messages import Caller
 from agentpost.services.new_messages import NewMessage as NewMessage  # noqa: PLC0414 - see `admit`
 from agentpost.services.new_messages import conversation_of, message_of, window_of
@@ -87,7 +87,7 @@ class Admitted:
 
     new: NewMessage
     decision: RateDecision
-    attached: Attached
+    attached: AttachmentResult
 
 
 async def admit(
@@ -120,7 +120,7 @@ async def admit(
         return replayed
     new = await _with_schema(ctx, caller, new, schemas.check)  # it counts, also when it is refused
     try:
-        attached = await attachments.store(ctx, files) if files else Attached()
+        attached = await attachments.store(ctx, files) if files else AttachmentResult()
     except BaseException:
         await admission.unsent(ctx, caller, decision)
         raise
@@ -200,7 +200,7 @@ async def _accept_and_wait(
     message_id = new_id(ids.MESSAGE, ctx.clock.now())
     ctx.handover.expect(message_id)
     try:
-        with held(
+        with HeldCall(
             ctx, caller, message_id, hung_up, stays=True
         ) as wait:  # before anything is missed
             accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
@@ -218,7 +218,7 @@ async def _answer_replay(
     """The answer to a call whose message was there already: see `send`."""
     if not accepted.rearmed:
         return Sent(await messages.settled(ctx, accepted.message.id), fresh=False)
-    with held(ctx, caller, accepted.message.id, hung_up, stays=True) as wait:
+    with HeldCall(ctx, caller, accepted.message.id, hung_up, stays=True) as wait:
         snapshot = await messages.settled(ctx, accepted.message.id)
         if snapshot.message.turn_state in OPEN_TURNS:
             snapshot = await until_turn_ends(ctx, snapshot.message, wait)
@@ -237,7 +237,7 @@ async def find_replay(ctx: AppContext, caller: Caller, new: NewMessage) -> Accep
 
 
 async def accept(
-    ctx: AppContext, caller: Caller, new: NewMessage, attached: Attached, message_id: str
+    ctx: AppContext, caller: Caller, new: NewMessage, attached: AttachmentResult, message_id: str
 ) -> Accepted:
     """Take the message in; its turn begins with the commit when the conversation is free.
 
@@ -251,7 +251,7 @@ async def accept(
     request = lifecycle.request_id()  # here: the transaction may run on another thread
     said: Answering | None = None
     if new.answer_to is not None:
-        said = await answering.named(
+        said = await answering.answer_to_named(
             ctx, caller, new.answer_to, new.conversation_id, new.text, new.answer
         )
 
@@ -270,7 +270,9 @@ async def accept(
         if replayed is not None:
             return replayed
         asking = conversation.asking_message_id
-        if asking is not None and (said is None or not (said.named or said.message_id == asking)):
+        if asking is not None and (
+            said is None or not (said.is_named or said.message_id == asking)
+        ):
             return conversation  # nothing was written: compare the text with the question first
         _check_endpoint(tx, caller, new.webhook_endpoint_id)
         message = message_of(ctx, caller, new, conversation, attached, message_id, now)
@@ -305,7 +307,7 @@ async def accept(
         if isinstance(done, Accepted):
             return done
         assert done.asking_message_id is not None
-        said = await answering.heard(ctx, done.asking_message_id, done.id, new.text)
+        said = await answering.answer_to_previous(ctx, done.asking_message_id, done.id, new.text)
 
 
 async def _write(ctx: AppContext, account_id: str, fn: Callable[[Tx], T], *, refusing: bool) -> T:
@@ -391,7 +393,7 @@ def _conversation(
     tx: Tx, caller: Caller, new: NewMessage, said: Answering | None, now: int
 ) -> ConversationRecord:
     """The message's conversation, locked; made when it is named for the first time."""
-    if said is not None and said.named and said.conversation_id is not None:
+    if said is not None and said.is_named and said.conversation_id is not None:
         found = conversations.lock(tx, said.conversation_id)
         if new.conversation and new.conversation != found.name:
             raise InvalidRequest(Problem("conversation", "the question is of another one"))

@@ -44,7 +44,7 @@ _FIRST_STAYS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Arranged:
+class FileArrangement:
     """``opened`` are shown with their previews; ``folded`` with a line that opens one."""
 
     opened: list[FileRecord]
@@ -56,15 +56,17 @@ class Arranged:
         return len(self.opened) + len(self.folded)
 
 
-def arrange(files: Sequence[FileRecord], asked: str = "") -> Arranged:
-    """What was asked for first, then what is best looked at; ``asked``: the text that led to them.
+def arrange(files: Sequence[FileRecord], request_text: str = "") -> FileArrangement:
+    """The files that the request names first, then those that are best looked at.
+
+    ``request_text`` is the text that led to them.
 
     A type that the text names comes first, such as "pdf". Then what the agent wrote first, unless
     that is mere text or data. Folded is what accompanies a file that is shown, such as the
     subtitles or the Word file of the same name, and whatever comes after three previews. The table
     of a chart is shown with it.
     """
-    words = set(_WORD.findall(asked.lower()))
+    words = set(_WORD.findall(request_text.lower()))
     ranks = {file.blob: _RANKS[look_of(file)] for file in files}
 
     def place(at: int) -> tuple[bool, bool, int, int]:
@@ -73,15 +75,15 @@ def arrange(files: Sequence[FileRecord], asked: str = "") -> Arranged:
         is_first = at == 0 and rank <= _FIRST_STAYS
         return _suffix(file) not in words, not is_first, rank, at
 
-    opened: list[FileRecord] = []
-    folded: list[FileRecord] = []
+    open_files: list[FileRecord] = []
+    folded_files: list[FileRecord] = []
     for at in sorted(range(len(files)), key=place):
         file = files[at]
-        goes_with = any(_goes_with(file, each) for each in opened)
+        goes_with = any(_goes_with(file, each) for each in open_files)
         is_text = ranks[file.blob] >= _RANKS[Look.TEXT]
-        is_extra = bool(opened) and (is_text or (goes_with and look_of(file) is not Look.TABLE))
-        (folded if is_extra or len(opened) == _OPEN_MAX else opened).append(file)
-    return Arranged(opened, folded)
+        is_extra = bool(open_files) and (is_text or (goes_with and look_of(file) is not Look.TABLE))
+        (folded_files if is_extra or len(open_files) == _OPEN_MAX else open_files).append(file)
+    return FileArrangement(open_files, folded_files)
 
 
 def _suffix(file: FileRecord) -> str:
@@ -94,7 +96,7 @@ def _goes_with(file: FileRecord, other: FileRecord) -> bool:
 
 
 # --- what people sent -----------------------------------------------------------------------------
-def sent(attachment: AttachmentRecord, account_id: str) -> FileRecord | None:
+def attachment_as_file(attachment: AttachmentRecord, account_id: str) -> FileRecord | None:
     """A file of a message in the shape of one that was made: its message stands for the work.
 
     None before it was fetched.
@@ -120,18 +122,20 @@ async def find(ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
     owner = file_id.partition("/")[0]
     if ids.is_id(ids.WORK, owner):
         return await works.get_file(ctx, account_id, file_id)
-    return _require(await _sent(ctx, file_id, account_id))
+    return _require(await _find_attachment(ctx, file_id, account_id))
 
 
-async def linked(ctx: AppContext, file_id: str) -> FileRecord:
+async def find_linked(ctx: AppContext, file_id: str) -> FileRecord:
     """`find` for the holder of a signed link, who need not be of the account."""
     if not file_id.startswith(ids.MESSAGE):
         return await works.linked_file(ctx, file_id)
-    return _require(await _sent(ctx, file_id, None))
+    return _require(await _find_attachment(ctx, file_id, None))
 
 
 @read_transaction
-def _sent(tx: Tx, ctx: AppContext, file_id: str, account_id: str | None) -> FileRecord | None:
+def _find_attachment(
+    tx: Tx, ctx: AppContext, file_id: str, account_id: str | None
+) -> FileRecord | None:
     message_id, _, number = file_id.partition("/")
     if not ids.is_id(ids.MESSAGE, message_id) or not _NUMBER.fullmatch(number):
         return None
@@ -140,8 +144,8 @@ def _sent(tx: Tx, ctx: AppContext, file_id: str, account_id: str | None) -> File
         if message is None or accounts.get(tx, message.account_id).deleted_at is not None:
             return None
         account_id = message.account_id
-    found = chats.attachment(tx, message_id, int(number), account_id, ctx.clock.now())
-    return sent(found, account_id) if found is not None else None
+    attachment = chats.attachment(tx, message_id, int(number), account_id, ctx.clock.now())
+    return attachment_as_file(attachment, account_id) if attachment is not None else None
 
 
 def _require(file: FileRecord | None) -> FileRecord:
@@ -160,7 +164,7 @@ def of_work(
     work = work_rows.get(tx, work_id, account_id)
     if work is None:
         raise not_found("work")
-    found = [file for file in work_rows.files(tx, work_id) if job_id in ("", file.job_id)]
-    if not found:
+    files = [file for file in work_rows.files(tx, work_id) if job_id in ("", file.job_id)]
+    if not files:
         raise not_found("file")
-    return work.title, found
+    return work.title, files

@@ -65,7 +65,7 @@ async def with_password(ctx: AppContext, email: str, password: str, visitor: Vis
 
     made = await ctx.db.write(fn)
     if made is not None:
-        await throttle.succeeded(ctx, counted)
+        await throttle.give_back(ctx, counted)
     return made
 
 
@@ -88,7 +88,7 @@ async def change_password(
         counted = await throttle.count_try(ctx, visitor.address, user.email, visitor.device)
         if not (await ctx.passwords.check(kept, present[:PASSWORD_BYTES_MAX])).right:
             raise WrongPassword("this is not your present password")
-        await throttle.succeeded(ctx, counted)
+        await throttle.give_back(ctx, counted)
     elif signed_in is None or ctx.clock.now() - signed_in.since > FRESH_SECONDS * SECOND:
         raise ValueError("sign in again first: this browser has been signed in for a while")
     hashed = await ctx.passwords.hash(password)

@@ -47,7 +47,7 @@ _IPV6_HOST_BITS: Final = 80
 """A network of /48 counts as one: providers give so much to one customer."""
 
 
-class Counted(NamedTuple):
+class CountedAttempt(NamedTuple):
     """What was counted, to be given back."""
 
     subject: str
@@ -55,7 +55,9 @@ class Counted(NamedTuple):
     decision: RateDecision
 
 
-async def count_try(ctx: AppContext, address: str, email: str, device: str = "") -> list[Counted]:
+async def count_try(
+    ctx: AppContext, address: str, email: str, device: str = ""
+) -> list[CountedAttempt]:
     """Count a try to sign in; raises ``rate_limited`` when there were too many. ``device``: the
     user who has signed in with it before (`services.devices`)."""
     place = await ctx.db.read(lambda tx: _known_place(tx, address, email, device))
@@ -64,12 +66,12 @@ async def count_try(ctx: AppContext, address: str, email: str, device: str = "")
     return await _count(ctx, _shared(_TRY, address, email), "to sign in")
 
 
-async def count_mail(ctx: AppContext, address: str, email: str) -> list[Counted]:
+async def count_mail(ctx: AppContext, address: str, email: str) -> list[CountedAttempt]:
     """Count a mail that is asked for; raises ``rate_limited`` when there were too many."""
     return await _count(ctx, _shared(_MAIL, address, email), "to get a mail")
 
 
-async def count_arrival(ctx: AppContext, address: str, device: str = "") -> list[Counted]:
+async def count_arrival(ctx: AppContext, address: str, device: str = "") -> list[CountedAttempt]:
     """Count somebody who comes from an identity provider; raises ``rate_limited``. ``device``: see
     `count_try`."""
     if device:
@@ -77,9 +79,9 @@ async def count_arrival(ctx: AppContext, address: str, device: str = "") -> list
     return await _count(ctx, _shared(_TRY, address, "")[:2], "to sign in")
 
 
-async def succeeded(ctx: AppContext, counted: list[Counted]) -> None:
+async def give_back(ctx: AppContext, counts: list[CountedAttempt]) -> None:
     """It was no failure: it does not count."""
-    for each in counted:
+    for each in counts:
         await ctx.limiter.give_back(each.subject, each.rules, each.decision)
 
 
@@ -106,21 +108,21 @@ def _shared(windows: _Windows, address: str, email: str) -> list[tuple[str, tupl
 
 async def _count(
     ctx: AppContext, places: Sequence[tuple[str, tuple[Rule, ...]]], what: str
-) -> list[Counted]:
+) -> list[CountedAttempt]:
     """A place for each subject, or none at all."""
-    counted: list[Counted] = []
+    counts: list[CountedAttempt] = []
     for subject, rules in places:
         for rule in rules:
             decision = await ctx.limiter.acquire(subject, (rule,), ctx.clock.now())
             if decision.allowed:
-                counted.append(Counted(subject, (rule,), decision))
+                counts.append(CountedAttempt(subject, (rule,), decision))
                 break
         else:
-            await succeeded(ctx, counted)
+            await give_back(ctx, counts)
             wait = decision.wait_seconds()
             text = f"There were too many attempts {what}. Try again in {_spoken(wait)}."
             raise RateLimited(text, wait)
-    return counted
+    return counts
 
 
 def _network(address: str) -> str:

@@ -86,7 +86,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentDelivery:
     """A delivery of one of the message's events: to which endpoint, and how it stands."""
 
     event_id: str
@@ -115,7 +115,7 @@ class Timeline:
     spans: Sequence[Span]
     attachments: Sequence[AttachmentRecord] = ()
     files: Sequence[FileRecord] = ()
-    deliveries: Sequence[Sent] = ()
+    deliveries: Sequence[SentDelivery] = ()
 
 
 @read_transaction
@@ -137,16 +137,18 @@ def build(
     message = message_rows.get(tx, message_id)
     if message is None:
         raise not_found("message")
-    kept = message.expires_at > ctx.clock.now()
-    if account_id is not None and (message.account_id != account_id or not kept):
+    is_kept = message.expires_at > ctx.clock.now()
+    if account_id is not None and (message.account_id != account_id or not is_kept):
         raise not_found("message")
     links = message_rows.links(tx, message_id)
     owners = (message_id, *(link.job.id for link in links))
     full = account_id is None
-    implied = _implied(tx, message)
-    lines = implied + _recorded(tx, message_id, owners, part_lines or rows.ALL, full=full)
-    webhooks, names, sent = _webhooks(tx, message_id)
-    total = rows.count(tx, message_id, owners, output=full) + len(implied) + len(webhooks)
+    implied_lines = _implied_signals(tx, message)
+    lines = implied_lines + _recorded_lines(
+        tx, message_id, owners, part_lines or rows.ALL, full=full
+    )
+    webhooks, names, deliveries_sent = _webhooks(tx, message_id)
+    total = rows.count(tx, message_id, owners, output=full) + len(implied_lines) + len(webhooks)
     jobs = [link.job for link in links]
     spans = _spans(tx, message, jobs, webhooks, names)
     lines = sorted(lines + webhooks, key=lambda line: line.at)
@@ -161,7 +163,7 @@ def build(
         spans,
         history.attachments(tx, message_id) if message.attachments else [],
         message_rows.files(tx, message_id) if message.jobs or message.reply_files else [],
-        sent,
+        deliveries_sent,
     )
 
 
@@ -208,21 +210,21 @@ def _for_account(body: str) -> str:
     return json.dumps(facts)
 
 
-def _implied(tx: Tx, message: MessageRecord) -> list[TimelineEvent]:
+def _implied_signals(tx: Tx, message: MessageRecord) -> list[TimelineEvent]:
     """Two signals that have no row, since other rows say the same: the turn began with the message,
     and what the agent replied. Earlier versions stored them, and then none is implied."""
     signals: list[tuple[int, s.TurnSignal]] = []
     if not rows.has_signal(tx, message.id, s.TurnBegun.__name__, s.TurnQueued.__name__):
         signals.append((message.created_at, s.TurnBegun()))
     if message.reply is not None and not rows.has_signal(tx, message.id, s.TurnReplied.__name__):
-        signals.append((message.updated_at, _replied(tx, message, message.reply)))
+        signals.append((message.updated_at, _reply_signal(tx, message, message.reply)))
     return [
         TimelineEvent(at, "signal", message.id, type(signal).__name__, {}, dumps(signal))
         for at, signal in signals
     ]
 
 
-def _replied(tx: Tx, message: MessageRecord, reply: str) -> s.TurnReplied:
+def _reply_signal(tx: Tx, message: MessageRecord, reply: str) -> s.TurnReplied:
     """``reply`` is the reply's text and the question (`derivation.said`)."""
     entry = rows.reply(tx, message.id)  # None: retention removed it
     in_time = entry is not None and bool(json.loads(entry).get("delivered_sync"))
@@ -231,7 +233,7 @@ def _replied(tx: Tx, message: MessageRecord, reply: str) -> s.TurnReplied:
     return s.TurnReplied(text or None, question, delivered_sync=in_time)
 
 
-def _recorded(
+def _recorded_lines(
     tx: Tx, message_id: str, owners: Sequence[str], last: int, *, full: bool
 ) -> list[TimelineEvent]:
     """The last calls, signals and lines of each owner, and the last entries of the log.
@@ -244,8 +246,8 @@ def _recorded(
         for n, at, what in rows.calls(tx, owner, last):
             lines.append(TimelineEvent(at, "call", owner, name_of(what or ""), {"n": n}))
         for at, name, body in rows.signals(tx, owner, last):
-            shown = body if full else _for_account(body)
-            lines.append(TimelineEvent(at, "signal", owner, name, {}, shown))
+            visible_body = body if full else _for_account(body)
+            lines.append(TimelineEvent(at, "signal", owner, name, {}, visible_body))
         if full:
             for at, call, level, text in agent_lines.of_owner(tx, owner, last):
                 facts = {"call": call, "level": level, "text": text}
@@ -256,29 +258,33 @@ def _recorded(
     return lines
 
 
-def _webhooks(tx: Tx, message_id: str) -> tuple[list[TimelineEvent], dict[str, str], list[Sent]]:
+def _webhooks(
+    tx: Tx, message_id: str
+) -> tuple[list[TimelineEvent], dict[str, str], list[SentDelivery]]:
     """The message's events, deliveries and attempts; the names of the events by id; and the
     deliveries."""
     lines: list[TimelineEvent] = []
     names: dict[str, str] = {}
-    sent: list[Sent] = []
+    deliveries_sent: list[SentDelivery] = []
     for event_id, at, name, job_id in rows.events(tx, message_id):
         names[event_id] = name
         lines.append(TimelineEvent(at, "event", job_id or message_id, name, {"id": event_id}))
         for delivery in rows.deliveries(tx, event_id):
             endpoint_id, status, attempts, code, last_error, last_at, url = delivery
             state = DeliveryStatus(status)
-            sent.append(
-                Sent(event_id, name, endpoint_id, url or "", state, attempts, code, last_error)
+            deliveries_sent.append(
+                SentDelivery(
+                    event_id, name, endpoint_id, url or "", state, attempts, code, last_error
+                )
             )
             facts = {"event": event_id, "attempts": attempts, "code": code, "error": last_error}
             lines.append(TimelineEvent(last_at, "delivery", endpoint_id, status, facts))
         for endpoint_id, attempt_at, n, code, error, ms in rows.attempts(tx, event_id):
             facts = {"event": event_id, "n": n, "code": code, "error": error, "ms": ms}
-            ended = "succeeded" if error is None else "failed"
-            lines.append(TimelineEvent(attempt_at, "attempt", endpoint_id, ended, facts))
+            outcome = "succeeded" if error is None else "failed"
+            lines.append(TimelineEvent(attempt_at, "attempt", endpoint_id, outcome, facts))
     lines.sort(key=lambda line: line.at)
-    return lines, names, sent
+    return lines, names, deliveries_sent
 
 
 def _spans(
@@ -291,8 +297,8 @@ def _spans(
     """What took time; ``names``: of events, by id."""
     spans = []
     if message.turn_began_at is not None:
-        ended = message.updated_at if message.turn_state not in OPEN_TURNS else None
-        spans.append(Span("turn", "Reading the message", message.turn_began_at, ended))
+        end = message.updated_at if message.turn_state not in OPEN_TURNS else None
+        spans.append(Span("turn", "Reading the message", message.turn_began_at, end))
         spans += _call_spans(tx, message.id, message.turn_began_at)
     for job in jobs:
         if job.started_at is not None:
@@ -300,10 +306,10 @@ def _spans(
             spans += _call_spans(tx, job.id, job.started_at)
     for line in webhooks:
         if line.source == "attempt":
-            known = line.known
-            began, failed = line.at - known["ms"] * 1_000, known["error"] is not None
-            attempt = (line.subject, known["event"], known["n"])
-            name = names[known["event"]]
+            facts = line.known
+            began, failed = line.at - facts["ms"] * 1_000, facts["error"] is not None
+            attempt = (line.subject, facts["event"], facts["n"])
+            name = names[facts["event"]]
             spans.append(Span("attempt", name, began, line.at, failed, attempt))
     return spans
 

@@ -98,7 +98,7 @@ def statement(
     *,
     before: str | None = None,
     holds: bool = False,
-    summed: bool = True,
+    with_sums: bool = True,
     limit: int = _LINES,
 ) -> Statement:
     """An account's credits, its usage, and its ledger lines older than ``before``, newest first.
@@ -109,11 +109,11 @@ def statement(
         summed: with the usage, which reads every charge of its days.
     """
     bound = before or ids.last(ids.LEDGER)
-    found = rows.lines(tx, account_id, before=bound, limit=limit + 1, holds=holds)
-    shown = [Line(*each) for each in found[:limit]]
-    more = shown[-1].record.id if len(found) > limit else None
-    usage = None if before or not summed else used(tx, account_id, ctx.clock.now())
-    return Statement(accounts.get(tx, account_id).wallet, shown, more, usage)
+    page_rows = rows.lines(tx, account_id, before=bound, limit=limit + 1, holds=holds)
+    page_lines = [Line(*each) for each in page_rows[:limit]]
+    more = page_lines[-1].record.id if len(page_rows) > limit else None
+    usage = None if before or not with_sums else used(tx, account_id, ctx.clock.now())
+    return Statement(accounts.get(tx, account_id).wallet, page_lines, more, usage)
 
 
 def used(tx: Tx, account_id: str, now: int, count: int = DAYS) -> Usage:
@@ -133,23 +133,25 @@ def used(tx: Tx, account_id: str, now: int, count: int = DAYS) -> Usage:
             keys[key_id] = Used(name, key_id=key_id if key_id in names else None)
         return (total, keys[key_id], days[day]) if day in days else (total, keys[key_id])
 
-    for day, key_id, amount, charged in rows.charges(tx, account_id, ids.at(ids.LEDGER, since)):
+    for day, key_id, amount, charge_count in rows.charges(
+        tx, account_id, ids.at(ids.LEDGER, since)
+    ):
         for each in of(day, key_id):
             each.credits += to_credits(amount)
-            each.charges += charged
-    for day, key_id, sent in rows.messages(tx, account_id, ids.at(ids.MESSAGE, since)):
+            each.charges += charge_count
+    for day, key_id, message_count in rows.messages(tx, account_id, ids.at(ids.MESSAGE, since)):
         for each in of(day, key_id):
-            each.messages += sent
-    ranked = sorted(keys.values(), key=lambda each: (-each.credits, -each.messages, each.name))
+            each.messages += message_count
+    key_lines = sorted(keys.values(), key=lambda each: (-each.credits, -each.messages, each.name))
     in_conversations = [
         Used(
             conversation,
             conversation_titles.begun_with(tx, conversation),
             credits=to_credits(amount),
-            charges=charged,
+            charges=charge_count,
         )
-        for conversation, amount, charged in rows.charges_by_conversation(
+        for conversation, amount, charge_count in rows.charges_by_conversation(
             tx, account_id, ids.at(ids.LEDGER, since), CONVERSATIONS
         )
     ]
-    return Usage(list(days.values()), ranked, in_conversations, total)
+    return Usage(list(days.values()), key_lines, in_conversations, total)

@@ -27,7 +27,7 @@ class UsageLine:
 
 
 @read_transaction
-def listed(
+def list_page(
     tx: Tx,
     ctx: AppContext,
     caller: Caller,
@@ -44,11 +44,11 @@ def listed(
     name is shown to the key that has it, and to one that reads what other keys sent.
     """
     account_id = caller.account_id
-    found: dict[str, UsageLine] = {}
+    line_by_name: dict[str, UsageLine] = {}
 
     def line(value: int | str | None) -> UsageLine:
         known_as = _id(account_id, group, value)
-        return found.setdefault(known_as, UsageLine(known_as))
+        return line_by_name.setdefault(known_as, UsageLine(known_as))
 
     for value, count in rows.messages(tx, account_id, group, since, until):
         line(value).messages += count
@@ -57,7 +57,7 @@ def listed(
     for value, amount in rows.charges(tx, account_id, group, since, until):
         line(value).credits += amount
     fitting = sorted(
-        (one for one in found.values() if before is None or one.id < before),
+        (one for one in line_by_name.values() if before is None or one.id < before),
         key=lambda one: one.id,
         reverse=True,
     )

@@ -64,11 +64,11 @@ async def _send(ctx: AppContext, server: SmtpServer, waiting: UserMailRecord) ->
         account = accounts.get(tx, user.account_id)
         return password_links.make_in(tx, ctx, user, purpose), account.name or account.email
 
-    made = await ctx.db.write(fn)
-    if made is None:
+    parts = await ctx.db.write(fn)
+    if parts is None:
         return
     try:
-        await mail.hand_over(server, _message(server, waiting, *made))
+        await mail.hand_over(server, _message(server, waiting, *parts))
     except Exception as error:  # whatever it is: the mails behind this one do not wait for it
         log.warning("mail_not_sent", mail_id=waiting.id, error=reason_of(error))
         return

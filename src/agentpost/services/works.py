@@ -75,10 +75,10 @@ def delete(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> None:
     its next reply has files. Raises ``not_found``, also when it was deleted before.
     """
     now = ctx.clock.now()
-    unlocked = rows.get(tx, work_id, account_id)
-    if unlocked is None:
+    unlocked_work = rows.get(tx, work_id, account_id)
+    if unlocked_work is None:
         raise not_found("work")
-    conversation = conversations.lock(tx, unlocked.conversation_id)
+    conversation = conversations.lock(tx, unlocked_work.conversation_id)
     account = accounts.lock(tx, account_id)
     for job in job_rows.open_in_work(tx, work_id):
         jobs.stop_one(tx, ctx, account, job.id, now)
@@ -98,19 +98,19 @@ async def get_file(ctx: AppContext, account_id: str, file_id: str) -> FileRecord
             return None
         return rows.file(tx, work_id, path)
 
-    found = await ctx.db.read(fn)
-    if found is None:
+    file = await ctx.db.read(fn)
+    if file is None:
         raise not_found("file")
-    return found
+    return file
 
 
 async def linked_file(ctx: AppContext, file_id: str) -> FileRecord:
     """A file by its public id, for the holder of a signed link; raises ``not_found``."""
     work_id, _, path = file_id.partition("/")
-    found = await ctx.db.read(lambda tx: rows.live_file(tx, work_id, path))
-    if found is None:
+    file = await ctx.db.read(lambda tx: rows.live_file(tx, work_id, path))
+    if file is None:
         raise not_found("file")
-    return found
+    return file
 
 
 def _view(tx: Tx, account_id: str, work_id: str) -> WorkView:

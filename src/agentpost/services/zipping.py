@@ -27,12 +27,12 @@ class _Sink(io.RawIOBase):
         return len(data)
 
     def take(self) -> bytes:
-        taken = bytes(self._written)
+        content = bytes(self._written)
         self._written.clear()
-        return taken
+        return content
 
 
-async def zipped(ctx: AppContext, files: Sequence[FileRecord]) -> AsyncIterator[bytes]:
+async def stream_archive(ctx: AppContext, files: Sequence[FileRecord]) -> AsyncIterator[bytes]:
     """The archive's bytes; the files stand there under their paths, as they are. Raises
     `BlobMissing` when one is deleted meanwhile."""
     sink = _Sink()

@@ -110,7 +110,7 @@ class LocalBackend:
         wanted = ListFilter(conversation=conversation)
         with self._refusals_translated(Scope.READ):
             await places.check(self._ctx, self._caller, "before", before or "")
-            page = await message_lists.listed(
+            page = await message_lists.list_page(
                 self._ctx, self._caller, wanted, before=before, limit=limit
             )
         data = [MessageItemShape.listed(each, self._ctx.links) for each in page.messages]

@@ -56,7 +56,12 @@ async def ledger_file(ctx: AppContext, _: Request, viewer: Viewer) -> View:
         before = None
         while True:
             statement = await usage.statement(
-                ctx, viewer.account_id, before=before, holds=True, summed=False, limit=_FILE_LINES
+                ctx,
+                viewer.account_id,
+                before=before,
+                holds=True,
+                with_sums=False,
+                limit=_FILE_LINES,
             )
             yield [_ledger_row(line) for line in statement.lines]
             before = statement.more

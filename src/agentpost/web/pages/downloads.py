@@ -41,7 +41,7 @@ async def _all(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     title, files = await shown_files.of_work(ctx, viewer.account_id, work_id, job_id)
     name = f"{_UNSAFE.sub('_', title)[:80].strip() or 'files'}.zip"
     headers = {"Content-Disposition": content_disposition(name)}
-    return StreamingResponse(zipping.zipped(ctx, files), 200, headers, "application/zip")
+    return StreamingResponse(zipping.stream_archive(ctx, files), 200, headers, "application/zip")
 
 
 PAGES = (Page("/chat/{chat_id}/files/{path:path}", get=show, right=Right.READ),)

@@ -126,7 +126,8 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         "can_recover": any(is_recoverable(job) for job in view.jobs),
         "picture": _picture(view.spans, message.created_at, now),
         "attachments": [
-            (each, shown_files.sent(each, viewer.account_id)) for each in view.attachments
+            (each, shown_files.attachment_as_file(each, viewer.account_id))
+            for each in view.attachments
         ],
         "files": view.files,
         "deliveries": view.deliveries,

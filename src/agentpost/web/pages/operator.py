@@ -26,7 +26,7 @@ from agentpost.services import (
 )
 from agentpost.services import allowances as limits
 from agentpost.services.context import AppContext
-from agentpost.services.password_links import Invited
+from agentpost.services.password_links import InvitationLink
 from agentpost.web import forms
 from agentpost.web.forms import Form
 from agentpost.web.listing import Listing
@@ -159,10 +159,10 @@ async def set_limits(ctx: AppContext, request: Request, _: Viewer) -> View:
 
 
 async def _account(
-    ctx: AppContext, account_id: str, form: Form, invitation: Invited | None = None
+    ctx: AppContext, account_id: str, form: Form, invitation: InvitationLink | None = None
 ) -> View:
     view = await operating.account(ctx, account_id)
-    statement = await usage.statement(ctx, account_id, summed=False)
+    statement = await usage.statement(ctx, account_id, with_sums=False)
     wallet = view.account.wallet
     overrides = Form({name: [str(value)] for name, value in view.overrides.items()})
     model = {

@@ -86,7 +86,7 @@ async def _of_text(ctx: AppContext, file: FileRecord) -> dict[str, Any]:
     if look is Look.MARKDOWN:
         return {"look": look, "text": text[:_TEXT_SHOWN]}
     if look is Look.JSON:
-        text = previews.indented(text)
+        text = previews.indent_json(text)
     return {"look": Look.TEXT, "text": "\n".join(text[:_TEXT_SHOWN].splitlines()[:_LINES_SHOWN])}
 
 
@@ -96,7 +96,9 @@ async def frame(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     file = await shown_files.find(ctx, viewer.account_id, _file_id(request))
     member = request.query_params.get("page", "")[:_MEMBER_CHARACTERS_MAX]
     try:
-        content = await previews.drawn(ctx, file) or await previews.page_of_site(ctx, file, member)
+        content = await previews.word_page(ctx, file) or await previews.page_of_site(
+            ctx, file, member
+        )
     except Overloaded as busy:  # the page for that cannot be framed
         text = f"{busy.message} Come back in {busy.retry_after_seconds} s."
         headers = {

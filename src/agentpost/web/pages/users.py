@@ -18,7 +18,7 @@ from agentpost.domain.user_records import UserRecord
 from agentpost.http import audited
 from agentpost.services import accounts, password_links, users
 from agentpost.services.context import AppContext
-from agentpost.services.password_links import Invited
+from agentpost.services.password_links import InvitationLink
 from agentpost.web import forms
 from agentpost.web.forms import Form
 from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
@@ -115,7 +115,7 @@ async def _page(
     viewer: Viewer,
     form: Form,
     *,
-    invitation: Invited | None = None,
+    invitation: InvitationLink | None = None,
 ) -> PageView:
     account_id = _account_id(request, viewer)
     cursor = request.query_params.get("before", "")

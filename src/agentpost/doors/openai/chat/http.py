@@ -72,5 +72,5 @@ async def _is_there(api: Api, caller: Caller, call_input: CallInput) -> bool:
     if call_input.conversation is None:
         return False
     of_it = ListFilter(conversation=call_input.conversation)
-    page = await message_lists.listed(api.ctx, caller, of_it, before=None, limit=1)
+    page = await message_lists.list_page(api.ctx, caller, of_it, before=None, limit=1)
     return bool(page.messages)
