@@ -247,7 +247,6 @@ async def accept(
     ``upload_not_ready``, ``too_large`` (uploads), ``invalid_request`` (``answer``),
     and `Overloaded`, see `Intake.check`; `Overtaken`. A refused message attaches nothing.
     """
-
     request = lifecycle.request_id()  # here: the transaction may run on another thread
     said: Answering | None = None
     if new.answer_to is not None:
@@ -270,9 +269,7 @@ async def accept(
         if replayed is not None:
             return replayed
         asking = conversation.asking_message_id
-        if asking is not None and (
-            said is None or not (said.is_named or said.message_id == asking)
-        ):
+        if asking is not None and not (said and (said.is_named or said.message_id == asking)):
             return conversation  # nothing was written: compare the text with the question first
         _check_endpoint(tx, caller, new.webhook_endpoint_id)
         message = message_of(ctx, caller, new, conversation, attached, message_id, now)
