@@ -18,7 +18,7 @@ class Entry:
         inputs: files of ``docs/gallery/inputs``.
         pages: how many pages of a document, sheets of a workbook or frames of a film are shown.
         across: how many of them stand side by side.
-        view: of a website: ``home data dark phone document``.
+        view: of a website: ``home data dark phone``.
     """
 
     name: str
@@ -52,30 +52,18 @@ PARTS: dict[str, tuple[Entry, ...]] = {
     "Reports": (
         Entry("report", "Write a report as PDF", pages=2, across=2),
         Entry("report-word", "Write a report as Word", pages=2, across=2),
-        Entry("report-sources", "Report comparing both files as PDF",
-              ("sales_2024.csv", "sales_2025.csv"), pages=2, across=2),
-        Entry("report-documents", "Report on these documents as PDF", ("plan.md", "minutes.txt")),
-        Entry("report-arabic", "اكتب تقريرا بصيغة PDF", pages=2, across=2),
     ),
     "Decks": (
         Entry("deck", "Make a deck", pages=12),
         Entry("deck-pdf", "Make a deck with 6 slides as PDF", pages=12),
-        Entry("deck-document", "Make a presentation from the plan", ("plan.md",), pages=12),
-        Entry("deck-german", "Mach eine Präsentation in Grün", pages=12),
     ),
     "Websites": (
-        Entry("site-home", "Make a website", ("orders.csv", "plan.md", *PHOTOS)),
-        Entry("site-data", "Make a website", ("orders.csv", "plan.md"), view="data"),
-        Entry("site-document", "Make a website", ("orders.csv", "plan.md"), view="document"),
-        Entry("site-dark", "Make a website", ("orders.csv", "plan.md"), view="dark"),
-        Entry("site-phone", "Make a website", ("orders.csv", "plan.md"), view="phone"),
+        Entry("site-home", "Make a website", ("orders.csv", *PHOTOS)),
+        Entry("site-data", "Make a website", ("orders.csv",), view="data"),
+        Entry("site-dark", "Make a website", ("orders.csv",), view="dark"),
+        Entry("site-phone", "Make a website", ("orders.csv",), view="phone"),
     ),
     "Images": (
-        Entry("image-poster", 'Make a poster saying "Summer party, 12 July 2026, 6 pm, '
-              'Riverside Garden, Bring friends"', ()),
-        Entry("image-poster-photo", 'Make a poster saying "Coffee tasting, Saturday 14 March, '
-              '10 am, Harbour Street 5" with this photo', ("coffee.jpg",)),
-        Entry("image-card", "Make a social card"),
         Entry("image-collage", "Make a collage", PHOTOS),
         Entry("image-crop", "Crop it to a square in black and white", ("cat.jpg",)),
     ),
@@ -89,14 +77,5 @@ PARTS: dict[str, tuple[Entry, ...]] = {
               across=2),
         Entry("table-clean", "Clean this table and give it to me as Excel", ("weather.csv",)),
         Entry("table-join", "Join both tables", ("orders.csv", "targets.csv"), pages=2, across=2),
-    ),
-    "Research, summaries and writing": (
-        Entry("brief", "Research brief: compare the offers on price, delivery and warranty",
-              ("offer_nordlicht.md", "offer_baltic.md", "offer_fjord.md"), pages=2, across=2),
-        Entry("summary", "Summarize this as Word", ("plan.md",)),
-        Entry("writing-letter", "Write a letter from these notes", ("letter_notes.txt",)),
-        Entry("writing-minutes", "Write the minutes", ("minutes.txt",)),
-        Entry("writing-faq", "Make an FAQ from the plan", ("plan.md",)),
-        Entry("writing-changelog", "Write a changelog from this", ("commits.txt",)),
     ),
 }  # fmt: skip

@@ -268,8 +268,6 @@ def _tables() -> dict[str, Input]:
                             "needs_input", "s.csv has no"),
         "typst": one("Write a report as PDF titled #read(x)", "#read.csv", TYPST, "completed",
                      "is ready", no_secrets),
-        "typst in words": Input('Make a poster that says "#read("/etc/passwd") $x$ ] #panic()"',
-                                ends="completed", says="poster", look=no_secrets),
         "slides": one("Make a deck", "d.csv", MARKUP, "completed", "is ready", no_secrets),
     }  # fmt: skip
 

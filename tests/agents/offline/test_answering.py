@@ -48,7 +48,6 @@ async def answered(talk: Conversation, *said: str | tuple[str, File]) -> list[Fr
         ("make a film of 20 seconds", Thing.VIDEO, ()),
         ("make a spreadsheet", Thing.TABLE, ()),
         ("build a website", Thing.SITE, ()),
-        ("make a social card", Thing.IMAGE, ()),
     ],
 )
 async def test_each_thing_is_made_from_the_file_that_answers(
@@ -58,19 +57,6 @@ async def test_each_thing_is_made_from_the_file_that_answers(
     assert (made.thing, made.formats, made.files) == (thing, formats, (small.id,))
 
 
-@pytest.mark.parametrize(
-    ("request_", "thing"),
-    [
-        ("write a research brief", Thing.BRIEF),
-        ("summarise", Thing.SUMMARY),
-        ("write a letter", Thing.WRITING),
-    ],
-)
-async def test_each_thing_of_documents_is_made_from_the_document(
-    notes: File, request_: str, thing: Thing
-) -> None:
-    [made] = await answered(Conversation(), request_, ("here it is", notes))
-    assert (made.thing, made.files) == (thing, (notes.id,))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from agentpost.agents import File, JobFailed
 from agentpost.agents.deaths import LimitExceeded
 from agentpost.agents.offline import steps
-from agentpost.agents.offline.frame import Thing
 from agentpost.agents.offline.making import run
 from agentpost.agents.offline.making.chart import making
 from agentpost.agents.offline.making.site import preview
@@ -22,17 +21,6 @@ async def test_a_number_that_nobody_counts_with_is_named(csv: File) -> None:
     turn = await Conversation().say(f"What is the revenue above {'9' * 400}?", csv)
     [asked] = turn.questions
     assert "9999" in asked
-
-
-@pytest.mark.parametrize(
-    "text", ['Make a poster that says "Summer sale"', "Create a poster titled Grand opening"]
-)
-async def test_a_poster_needs_nothing_but_its_words(csv: File, text: str) -> None:
-    alone = await Conversation().say(text)
-    assert [frame(job).thing for job in alone.started] == [Thing.IMAGE]
-    beside = await Conversation().say(text, csv)
-    assert len(beside.started) == 1
-    assert "Not used" not in beside.text
 
 
 async def test_words_no_picture_says_are_not_invented() -> None:

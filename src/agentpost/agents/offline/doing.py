@@ -31,11 +31,10 @@ from agentpost.agents.offline.scope import (
 from agentpost.agents.offline.understanding import followups
 from agentpost.agents.offline.understanding.conversation import Work, changed, target
 from agentpost.agents.offline.understanding.reading import Reading
-from agentpost.agents.offline.understanding.styles import quotes
 
 _CHARTS_AT_ONCE = 5
 _FROM_TABLES = (Thing.CHART, Thing.TABLE)
-_FREE = (Thing.IMAGE, Thing.VIDEO, Thing.WRITING, Thing.SITE, Thing.DECK, Thing.REPORT, Thing.BRIEF)
+_FREE = (Thing.IMAGE, Thing.VIDEO, Thing.SITE, Thing.DECK, Thing.REPORT)
 _TITLE = 160
 
 
@@ -55,7 +54,7 @@ async def make(here: Surroundings, reading: Reading) -> None:
         return
     if not _has_input(here, maker, reading, frame):
         return
-    if not maker.speaks(frame) and _unclear(here, reading, thing):
+    if _unclear(here, reading, thing):
         return
     files = _files(here, frame, maker)
     frame = msgspec.structs.replace(
@@ -68,8 +67,6 @@ async def make(here: Surroundings, reading: Reading) -> None:
             await start(here, maker, own, [file], None, 1)
     else:
         await start(here, maker, frame, files, None, 1)
-    if maker.speaks(frame):
-        frame = msgspec.structs.replace(frame, unused=())
     _tell(here, reading, frame, files)
 
 
@@ -100,7 +97,7 @@ def _formats(
     here: Surroundings, maker: Maker, reading: Reading, wanted: Sequence[str]
 ) -> tuple[str, ...] | None:
     """The formats that can be written; None, and a reply, when none of the wanted ones can."""
-    implied = {Thing.SITE: ("html",), Thing.DECK: ("ppt",), Thing.WRITING: ("txt",)}
+    implied = {Thing.SITE: ("html",), Thing.DECK: ("ppt",)}
     asked = [one for one in wanted if one not in implied.get(maker.thing, ())]
     known = [one for one in asked if one in maker.formats]
     unknown = [one for one in asked if one not in maker.formats]
@@ -123,12 +120,7 @@ def _formats(
 
 def _has_input(here: Surroundings, maker: Maker, reading: Reading, frame: Frame) -> bool:
     """Whether there is what the thing is made from; asks for it, or declines to invent it."""
-    kinds = here.kinds
-    if maker.thing is Thing.IMAGE and quotes(frame.said):
-        kinds = kinds | {"text"}  # what a poster says
-    if kinds & maker.needs or (frame.files and files_by_id(here.turn, frame.files)):
-        return True
-    if maker.speaks(frame):
+    if here.kinds & maker.needs or (frame.files and files_by_id(here.turn, frame.files)):
         return True
     language = here.language
     thing = say(language, f"things.{maker.thing.value}")

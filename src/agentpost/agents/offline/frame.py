@@ -37,9 +37,7 @@ class Thing(StrEnum):
     IMAGE = "image"
     VIDEO = "video"
     TABLE = "table"
-    BRIEF = "brief"
-    SUMMARY = "summary"
-    WRITING = "writing"
+    DOCUMENT = "document"
 
 
 class Aggregate(StrEnum):

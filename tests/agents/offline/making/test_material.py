@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.agents.base import CannotSucceed
 from agentpost.agents.offline.frame import Thing
 from agentpost.agents.offline.making import material
 from tests.agents.fakes import file
@@ -21,23 +22,18 @@ def test_a_table_is_known_by_its_content(tmp_path: Path, name: str) -> None:
     files = stories.local([file(tmp_path / name)])
     found = material.gathered(files, stories.frame(Thing.DECK, files))
     assert [table.rows for table in found.tables] == [3]
-    assert not found.papers
 
 
 @pytest.mark.parametrize("name", ["plan.txt", "plan.md", "plan"])
-def test_a_text_is_no_table(tmp_path: Path, name: str) -> None:
+def test_a_text_is_refused_by_name(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(TEXT)
     files = stories.local([file(tmp_path / name)])
-    found = material.gathered(files, stories.frame(Thing.DECK, files))
-    assert not found.tables
-    assert len(found.papers) == 1
+    with pytest.raises(CannotSucceed, match=f"{name} has no table"):
+        material.gathered(files, stories.frame(Thing.DECK, files))
 
 
-@pytest.mark.parametrize(("text", "tables", "papers"), [(TABLE, 1, 0), (TEXT, 0, 1)])
-def test_what_was_pasted_is_material(text: str, tables: int, papers: int) -> None:
-    found = material.gathered([], stories.frame(Thing.DECK, text=text))
-    assert (len(found.tables), len(found.papers)) == (tables, papers)
-    assert not papers or found.papers[0].title == "Our plan for the shop in Kiel"
+def test_a_pasted_table_is_material() -> None:
+    assert len(material.gathered([], stories.frame(Thing.DECK, text=TABLE)).tables) == 1
 
 
 def test_tables_are_open_while_others_read_them(tmp_path: Path) -> None:

@@ -20,9 +20,6 @@ FOLDERS = {
     Thing.IMAGE: "image",
     Thing.VIDEO: "video",
     Thing.TABLE: "table",
-    Thing.BRIEF: "brief",
-    Thing.SUMMARY: "summary",
-    Thing.WRITING: "writing",
 }
 
 

@@ -38,10 +38,6 @@ class Inputs:
     version: int = 1
 
 
-def _never(frame: Frame) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Maker:
     """A thing that can be made.
@@ -57,7 +53,6 @@ class Maker:
         requires: names of libraries of an extra, and the extra: when they are missing the user is
             told what to install.
         together: how many formats, the first ones, it writes when nobody names one.
-        speaks: whether a frame's own words are all that is needed, as in a poster that says them.
     """
 
     thing: Thing
@@ -68,7 +63,6 @@ class Maker:
     make: Callable[[Job, Inputs], Awaitable[Made]]
     requires: tuple[str, str] | None = None
     together: int = 1
-    speaks: Callable[[Frame], bool] = _never
 
     @property
     def usual(self) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,6 @@ import msgspec
 
 from agentpost.agents.base import CannotSucceed, File
 from agentpost.agents.offline.data.model import Table
-from agentpost.agents.offline.documents.model import Document
 from agentpost.agents.offline.frame import Frame
 from agentpost.agents.offline.making import queries
 from agentpost.agents.offline.story import naming
@@ -20,7 +18,6 @@ from agentpost.extraction import Unreadable
 if TYPE_CHECKING:
     from agentpost.agents.offline.data.dataset import Dataset
 
-_TITLE = 60
 _DOCUMENTS = (
     ".md", ".markdown", ".docx", ".doc", ".pdf", ".pptx", ".ppt", ".html", ".htm", ".rtf", ".odt",
     ".odp", ".epub", ".eml",
@@ -34,7 +31,6 @@ class Material(msgspec.Struct, frozen=True, omit_defaults=True):
 
     story: Story | None = None
     tables: tuple[Table, ...] = ()
-    papers: tuple[Document, ...] = ()
     images: tuple[int, ...] = ()
     """Which of the files are pictures."""
     used: tuple[str, ...] = ()
@@ -85,12 +81,12 @@ def gathered(
         images.append(number)
         used.append(f"{file.name} ({wide} × {tall})")
     story, tables, left = _tables(others, frame, used, skipped, also)
-    papers = _papers(left, frame, used, skipped, pasted=not any(not t.file for t in tables))
-    if not (images or tables or papers):
+    skipped.extend(f"{file.name} has no table" for file in left)
+    if not (images or tables):
         raise CannotSucceed(
             "; ".join(skipped) + "." if skipped else "There is nothing to work with."
         )
-    return Material(story, tables, papers, tuple(images), tuple(used), tuple(skipped))
+    return Material(story, tables, tuple(images), tuple(used), tuple(skipped))
 
 
 def _tables(
@@ -133,33 +129,3 @@ def _story(dataset: Dataset, frame: Frame) -> Story:
     from agentpost.agents.offline.story.tell import tell
 
     return tell(dataset, queries.wanted(frame.queries, dataset.tables), frame.language)
-
-
-def _papers(
-    files: Sequence[File], frame: Frame, used: list[str], skipped: list[str], *, pasted: bool
-) -> tuple[Document, ...]:
-    if not files and not frame.text.strip():
-        return ()
-    from agentpost.agents.offline.documents.reading import read, read_text
-
-    papers = []
-    if pasted and frame.text.strip():
-        papers.append(_titled(read_text(frame.text, "")))
-    for file in files:
-        try:
-            found = read(file)
-        except Unreadable as error:
-            skipped.append(str(error))
-            continue
-        papers.append(found)
-        used.append(file.name)
-        skipped.extend(f"{file.name}: {note}" for note in found.notes)
-    return tuple(papers)
-
-
-def _titled(paper: Document) -> Document:
-    """A text of the message has no name: it is called by how it begins."""
-    if paper.title or not paper.blocks:
-        return paper
-    begins = textwrap.shorten(paper.blocks[0].text, _TITLE, placeholder=" …")
-    return msgspec.structs.replace(paper, title=begins.rstrip(".。"))

@@ -24,7 +24,6 @@ from agentpost.agents.offline.understanding.reading import Reading
 DEFAULT_FORMATS = {
     Thing.CHART: ("png",), Thing.REPORT: ("pdf", "docx"), Thing.DECK: ("pptx",),
     Thing.SITE: ("zip",), Thing.IMAGE: ("png",), Thing.VIDEO: ("mp4",), Thing.TABLE: ("xlsx",),
-    Thing.BRIEF: ("docx",), Thing.SUMMARY: ("md",), Thing.WRITING: ("docx",),
 }  # fmt: skip
 """What a thing is written as when nothing is said; a maker's own list comes first."""
 

@@ -45,10 +45,7 @@ def intent(
         made.act, made.question = Act.CHANGE, False
         return made
     if made.question and not _wants(found):
-        summary = made.thing is Thing.SUMMARY
-        made.act = Act.MAKE if summary else Act.ASK
-        if not summary:
-            made.thing = Thing.ANSWER
+        made.act, made.thing = Act.ASK, Thing.ANSWER
         return made
     if answered and _another_question(found, made):
         made.act, made.thing = Act.ASK, Thing.ANSWER
@@ -324,9 +321,6 @@ def _described(found: Sequence[Segment]) -> bool:
 def _implied(found: Sequence[Segment]) -> Thing | None:
     """The thing that is meant without its name."""
     option = of_options(found)
-    compared = any(s.has("compare") and s.has("act") for s in found)
-    if compared and any(s.has("documents") for s in found):
-        return Thing.BRIEF
     if option is not None:
         return option
     kinds = [s for s in found if s.has("kind") and not s.columns and not s.values]

@@ -23,12 +23,10 @@ from agentpost.agents.offline.understanding.words import lexicon, normal
 
 TABLES_MAX = 40
 """Tables that a clause is compared with; more are not looked at."""
-_SUBJECTS = (
-    Thing.REPORT, Thing.DECK, Thing.SITE, Thing.BRIEF, Thing.SUMMARY, Thing.WRITING, Thing.VIDEO,
-)  # fmt: skip
+_SUBJECTS = (Thing.REPORT, Thing.DECK, Thing.SITE, Thing.VIDEO)
 
 
-_TOLD = (Thing.REPORT, Thing.DECK, Thing.SITE, Thing.BRIEF, Thing.SUMMARY, Thing.WRITING)
+_TOLD = (Thing.REPORT, Thing.DECK, Thing.SITE)
 """Things of many findings: "growth of revenue" after one is a question, not another of them."""
 
 

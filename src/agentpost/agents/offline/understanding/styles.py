@@ -21,15 +21,11 @@ _OF_OPTION = {
         "resize",
         "convert",
         "collage",
-        "poster",
-        "card",
         "rotate",
         "grayscale",
     ],
     Thing.VIDEO: ["race", "captions", "voice", "slideshow"],
     Thing.TABLE: ["clean", "pivot", "join", "formulas"],
-    Thing.BRIEF: ["contradictions", "gaps"],
-    Thing.WRITING: ["minutes", "letter", "faq", "changelog", "email", "newsletter"],
 }
 _QUOTED = re.compile(r"[\"“„«「『]([^\"”“»」』]{1,120})[\"”“»」』]")
 

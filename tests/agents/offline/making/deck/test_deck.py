@@ -33,11 +33,6 @@ def orders(tmp_path: Path) -> File:
     return stories.orders(tmp_path)
 
 
-def from_papers(style: Style | None = None) -> Outline:
-    found = material.Material(papers=(stories.plan(),), used=("plan.md",))
-    return outline.planned(found, [], stories.frame(Thing.DECK, style=style))
-
-
 async def made(
     folder: Path, files: list[File], **wish: Any
 ) -> tuple[FakeJob, Any, dict[str, Presentation]]:  # type: ignore[valid-type]
@@ -100,51 +95,6 @@ def test_a_deck_has_as_many_slides_as_were_asked_for(
     picture = Image.open(io.BytesIO(b64decode(preview["picture"].partition(",")[2])))
     rows = -(-count // 2)
     assert picture.size == (1292, rows * 372 - 12)
-
-
-@pytest.mark.parametrize("count", range(2, 16))
-def test_documents_fill_the_slides_asked_for(count: int) -> None:
-    planned = from_papers(Style(pages=count))
-    assert len(planned.slides) == count
-    assert planned.slides[0].layout is Layout.TITLE
-
-
-def test_sections_are_slides_in_their_order() -> None:
-    titles = [slide.title for slide in from_papers().slides]
-    assert titles == [
-        "Expansion plan 2026", "Expansion plan 2026", "Goals", "Costs", "Timetable", "Risks",
-        "Outlook", "Outlook", "What to take away",
-    ]  # fmt: skip
-
-
-def test_a_named_subject_gets_a_slide_from_the_passages() -> None:
-    planned = from_papers(Style(sections=("suppliers",), pages=6))
-    found = [slide for slide in planned.slides if slide.title == "Suppliers"]
-    assert found[0].points == ("Two suppliers make 80 % of our parts.",)
-    kept = from_papers(Style(sections=("risk",), pages=3))
-    assert "Risks" in [slide.title for slide in kept.slides]
-
-
-def test_a_subject_nobody_wrote_about_is_said() -> None:
-    planned = from_papers(Style(sections=("dragons",)))
-    assert any("dragons" in remark for remark in planned.remarks)
-    assert not any("ragons" in slide.title for slide in planned.slides)
-
-
-@pytest.mark.parametrize(
-    ("pages", "length", "count"),
-    [
-        (None, "half", 4),
-        (None, "shorter", 6),
-        (None, "longer", 14),
-        (8, "half", 4),
-        (4, "double", 8),
-    ],
-)
-def test_a_length_is_of_the_deck_as_it_was_or_was_asked_for(
-    pages: int | None, length: str, count: int
-) -> None:
-    assert len(from_papers(Style(pages=pages, length=length)).slides) == count
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -14,7 +14,7 @@ from PIL import Image
 from agentpost.agents import File, JobFailed, Unreadable
 from agentpost.agents.offline.frame import Style, Thing
 from agentpost.agents.offline.making import pictures
-from agentpost.agents.offline.making.image import MAKER, editing, poster, wish
+from agentpost.agents.offline.making.image import MAKER, editing, wish
 from agentpost.agents.offline.making.image.wish import Edit
 from agentpost.agents.offline.making.maker import Inputs, Made
 from tests.agents.fakes import FakeJob
@@ -179,42 +179,6 @@ async def test_a_size_nobody_can_use_is_refused(tmp_path: Path) -> None:
 async def test_an_unclear_wish_is_asked_about(tmp_path: Path) -> None:
     with pytest.raises(JobFailed, match="What should be done"):
         await made(tmp_path, [stories.picture(tmp_path)], "make it nicer")
-
-
-@pytest.mark.parametrize(
-    ("said", "title", "lines"),
-    [
-        ('a poster saying "Summer party" "12 July, 6 pm"', "Summer party", ("12 July, 6 pm",)),
-        ("make a poster for the summer party, 12 July, Riverside", "Summer party",
-         ("12 July", "Riverside")),
-        ("poster: New shop; Open from Monday", "New shop", ("Open from Monday",)),
-        ("a flyer with the text We are moving", "We are moving", ()),
-    ],
-)  # fmt: skip
-def test_a_poster_says_what_the_message_says(said: str, title: str, lines: tuple[str, ...]) -> None:
-    frame = stories.frame(Thing.IMAGE, said=said)
-    assert poster.said(frame) == poster.Words(title, lines)
-
-
-@pytest.mark.parametrize("kind", ["poster", "card"])
-async def test_posters_have_the_size_of_their_kind(tmp_path: Path, kind: str) -> None:
-    result, (image,) = await made(tmp_path, [], f'{kind} saying "Hello #there $x$"')
-    assert image.size == {"poster": (1240, 1754), "card": (1200, 630)}[kind]
-    colours = image.convert("RGB").resize((60, 60)).getcolors(3600)
-    assert colours is not None
-    assert len(colours) > 20
-    assert kind in result.files[0].name
-
-
-async def test_a_poster_of_a_table_states_its_finding(tmp_path: Path) -> None:
-    result, (image,) = await made(tmp_path, [stories.orders(tmp_path)], "make a poster of it")
-    assert image.size == (1240, 1754)
-    assert "revenue" in result.files[0].name
-
-
-async def test_a_poster_without_words_asks_for_them(tmp_path: Path) -> None:
-    with pytest.raises(JobFailed, match="quotation marks"):
-        await made(tmp_path, [], "make a poster")
 
 
 def test_transparency_becomes_white_where_there_is_none() -> None:

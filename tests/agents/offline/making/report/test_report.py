@@ -101,39 +101,6 @@ async def test_the_word_file_has_the_same_parts(tmp_path: Path) -> None:
     assert [cell.text for cell in header.cells][:2] == ["Product", "Revenue"]
 
 
-async def test_two_sources_are_really_compared(tmp_path: Path) -> None:
-    files = [sales(tmp_path, 2024, 100, 50), sales(tmp_path, 2025, 100, 80)]
-    result, _ = await made(tmp_path, files, formats=("pdf",))
-    text = " ".join(pages(tmp_path / "out/sales-2024-report.pdf"))
-    assert "Revenue: Sales 2025 is 20% ahead of Sales 2024" in text
-    assert "revenue changed by +360: Coffee by +360, Tea by 0" in text
-    assert "Coffee 600 960 +360 +60%" in text
-    assert "Total 1,800 2,160 +360 +20%" in text
-    assert result.used == ["sales-2024.csv (24 rows)", "sales-2025.csv (24 rows)"]
-
-
-async def test_documents_are_quoted_and_laid_side_by_side(tmp_path: Path) -> None:
-    files = [written(tmp_path, "plan.md", PLAN), written(tmp_path, "minutes.txt", MINUTES)]
-    await made(tmp_path, files, formats=("pdf",))
-    text = " ".join(pages(tmp_path / "out/plan-report.pdf"))
-    assert "We open a second warehouse within one year." in text
-    assert 'Two suppliers make 80 % of our parts. #panic("no") $x$.' in text
-    row = text.index("Costs The warehouse costs 240,000 euros a year.")
-    assert "The costs are 70,000 euros." in text[row : row + 120]
-    assert "Warehouse 30,000" in text
-
-
-async def test_named_subjects_come_alone_and_missing_ones_are_said(tmp_path: Path) -> None:
-    result, _ = await made(
-        tmp_path, [written(tmp_path, "plan.md", PLAN)], formats=("pdf",),
-        style=Style(sections=("risks", "whales")),
-    )  # fmt: skip
-    text = " ".join(pages(tmp_path / "out/plan-report.pdf"))
-    assert "Risks" in text
-    assert "240,000" not in text
-    assert result.notes == ["the files say nothing about “whales”"]
-
-
 async def test_a_filter_holds_in_the_whole_report(tmp_path: Path) -> None:
     source = stories.orders(tmp_path)
     query = Query(
@@ -164,11 +131,6 @@ async def test_languages(tmp_path: Path, code: str) -> None:
     assert "How this was made" not in text
 
 
-async def test_text_of_the_message_is_enough(tmp_path: Path) -> None:
-    result, _ = await made(tmp_path, [], text=PLAN, formats=("docx",))
-    assert [one.name.rpartition(".")[2] for one in result.files] == ["docx"]
-
-
 async def test_a_long_table_is_cut_and_never_spills(tmp_path: Path) -> None:
     rows = "\n".join(f"Shop {n},{n * 10}" for n in range(1, 29))
     source = written(tmp_path, "shops.csv", f"shop,revenue\n{rows}")
@@ -184,10 +146,3 @@ async def test_nothing_to_read_is_said(tmp_path: Path) -> None:
     broken.write_bytes(b"%PDF-1.7 nothing")
     with pytest.raises(JobFailed, match=r"broken\.pdf"):
         await made(tmp_path, [file(broken)])
-
-
-async def test_a_picture_is_left_out_by_name(tmp_path: Path) -> None:
-    result, _ = await made(
-        tmp_path, [stories.orders(tmp_path), stories.picture(tmp_path)], formats=("pdf",)
-    )
-    assert result.skipped == ["shop.png: a picture, not used"]

@@ -15,31 +15,14 @@ import pytest
 from agentpost.agents import File, JobFailed
 from agentpost.agents.offline.frame import Style, Thing
 from agentpost.agents.offline.making.maker import Inputs, Made
-from agentpost.agents.offline.making.site import MAKER, checking, documents, rendering
+from agentpost.agents.offline.making.site import MAKER, checking, rendering
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
-
-PLAN = """# Expansion plan
-
-We open a *second* warehouse. See [the orders](orders.csv) and [elsewhere](javascript:alert(1)).
-
-![track](https://example.com/pixel.png) <script>alert(1)</script>
-
-## Risks
-
-Two suppliers make 80 % of our parts.
-
-| Item | Once |
-|---|---:|
-| Shop | 65,000 |
-"""
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[File]:
-    plan = tmp_path / "plan.md"
-    plan.write_text(PLAN)
-    return [stories.orders(tmp_path), file(plan, "text/markdown"), stories.picture(tmp_path)]
+    return [stories.orders(tmp_path), stories.picture(tmp_path)]
 
 
 async def made(folder: Path, given: list[File], **wish: Any) -> tuple[Made, dict[str, str]]:
@@ -58,12 +41,12 @@ async def made(folder: Path, given: list[File], **wish: Any) -> tuple[Made, dict
 async def test_a_site_has_a_page_for_each_input(tmp_path: Path, files: list[File]) -> None:
     result, texts = await made(tmp_path, files)
     pages = sorted(name for name in texts if name.endswith(".html"))
-    assert pages == [f"orders-site/{name}.html" for name in ("index", "orders", "pictures", "plan")]
+    assert pages == [f"orders-site/{name}.html" for name in ("index", "orders", "pictures")]
     assert [one.name for one in result.files] == ["orders-site.zip", "orders-site-preview.png"]
     home = texts["orders-site/index.html"]
-    assert all(f'href="{name}.html"' in home for name in ("orders", "plan", "pictures"))
+    assert all(f'href="{name}.html"' in home for name in ("orders", "pictures"))
     assert home.count('role="img"') >= 3
-    assert "4 pages" in result.text
+    assert "3 pages" in result.text
 
 
 async def test_every_row_is_on_the_data_page(tmp_path: Path, files: list[File]) -> None:
@@ -85,8 +68,7 @@ async def test_one_page_holds_everything_and_loads_nothing(
     (page,) = texts.values()
     assert result.files[0].name == "orders-site.html"
     assert not re.search(r'(?:src|href)="(?!#|data:|https://|mailto:)', page)
-    assert 'id="plan"' in page
-    assert "Two suppliers" in page
+    assert 'id="pictures"' in page
 
 
 async def test_files_cannot_bring_scripts_or_requests(tmp_path: Path, files: list[File]) -> None:
@@ -99,10 +81,6 @@ async def test_files_cannot_bring_scripts_or_requests(tmp_path: Path, files: lis
             assert "<img src=x" not in text
             assert "alert(1)</script>" not in text
             assert "example.com/pixel" not in text
-    plan = texts["evil-site/plan.html"]
-    assert 'href="javascript:' not in plan
-    assert re.search(r'<a href="orders\.html"[^>]*>the orders</a>', plan)
-    assert "<em>second</em>" in plan
 
 
 @pytest.mark.parametrize("language", ["de", "es", "fr", "zh", "ar"])
@@ -135,16 +113,6 @@ def test_the_check_finds_a_request() -> None:
         checking.check_zip(buffer.getvalue(), 1)
 
 
-def test_documents_without_markdown_become_pages() -> None:
-    html = documents.from_blocks(stories.plan(), "plan")
-    assert html.startswith("<h1 ")
-    assert "<li>Deliver within two days.</li>" in html
-    assert '<div class="toc">' in html
-    assert "<td>Warehouse</td>" in html
-    risky = replace_text("<b onclick=x>")
-    assert "<b onclick" not in documents.from_blocks(risky, "p")
-
-
 def replace_text(text: str) -> Any:
     """A plan whose title is ``text``."""
     import msgspec
@@ -164,12 +132,3 @@ def test_large_tables_are_cut_and_said(tmp_path: Path) -> None:
         made_page = data_pages.fragment(dataset, dataset.tables[0], "orders", texts, "en")
     assert "Only the first 100 of 1,000 rows" in made_page.body
     assert data_pages.row_count(made_page.body) == 100
-
-
-def test_numbers_of_a_document_stand_under_their_heads() -> None:
-    text = "| Item | Once | Note |\n|---|---|---|\n| Shop | 65,000 | 2 years |\n| Car | – | new |\n"
-    html = documents.from_markdown(text, {}, "plan")
-    assert '<th class="number">Once</th>' in html
-    assert '<td class="number">65,000</td>' in html
-    assert "<td>2 years</td>" in html
-    assert html.count('class="number"') == 3

@@ -11,7 +11,7 @@ MAKER = Maker(
     title="Deck",
     credits=3,
     formats=("pptx", "pdf"),
-    needs=frozenset({"table", "document", "image", "text"}),
+    needs=frozenset({"table"}),
     make=make,
 )
 

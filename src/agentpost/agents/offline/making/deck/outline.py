@@ -12,7 +12,7 @@ from agentpost.agents.base import File
 from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import Frame, from_json
 from agentpost.agents.offline.making import material
-from agentpost.agents.offline.making.deck import counted, papers
+from agentpost.agents.offline.making.deck import counted
 from agentpost.agents.offline.making.deck.bounded import bounded
 from agentpost.agents.offline.making.deck.findings import Telling
 from agentpost.agents.offline.making.deck.slides import Layout, Outline, Slide
@@ -45,16 +45,13 @@ def planned(found: material.Material, files: Sequence[File], frame: Frame) -> Ou
     telling = Telling(found.story, texts) if found.story is not None else None
     title = frame.style.title or _title(found, files)
     remarks: list[str] = list(found.story.notes) if found.story is not None else []
-    sources = _sources(found, texts)
+    sources = "; ".join(found.story.sources) if found.story is not None else ""
     opening = Slide(
-        Layout.TITLE, title, subtitle=_subtitle(telling, found, title),
-        backdrop=telling.course() if telling else _lengths(found), source=sources,
+        Layout.TITLE, title, subtitle=_subtitle(telling),
+        backdrop=telling.course() if telling else (), source=sources,
         notes=" ".join(telling.points(3)) if telling else "", weight=2.0,
     )  # fmt: skip
     body = telling.slides() if telling is not None else []
-    sections = papers.sections(found.papers)
-    body += papers.slides(sections, texts)
-    body = _with_subjects(body, frame, found, texts, remarks)
     body += [_pictured(number, files, texts) for number in found.images]
     closing = _closing(telling, body, sources, texts)
     asked = _asked(frame, _comfortable(body))
@@ -75,8 +72,6 @@ def _accent(frame: Frame) -> str | None:
 
 
 def _title(found: material.Material, files: Sequence[File]) -> str:
-    if found.papers and not found.tables:
-        return found.papers[0].title or _stem(found.papers[0].name)
     names = [table.name.partition(",")[0] for table in found.tables]
     names += [files[number].name for number in found.images] if not names else []
     return _stem(names[0]) if names else ""
@@ -87,58 +82,8 @@ def _stem(name: str) -> str:
     return " ".join(words)[:1].upper() + " ".join(words)[1:]
 
 
-def _subtitle(telling: Telling | None, found: material.Material, title: str) -> str:
-    if telling is not None and telling.story.claims:
-        return telling.story.claims[0].headline
-    for section in papers.sections(found.papers):
-        for text in section.paragraphs[:1]:
-            first = papers.sentences(text)[:1]
-            if first and len(first[0]) <= 160 and first[0] != title:
-                return first[0]
-    return ""
-
-
-def _lengths(found: material.Material) -> tuple[float, ...]:
-    """Of documents: how long their sections are, as a silhouette like that of a figure."""
-    lengths = [len(one.text) ** 0.5 for one in papers.sections(found.papers)]
-    return tuple(lengths[:40]) if len(lengths) >= 5 else ()
-
-
-def _sources(found: material.Material, texts: dict[str, Any]) -> str:
-    parts = list(found.story.sources) if found.story is not None else []
-    names = [paper.name for paper in found.papers]
-    if names:
-        parts.append(texts["source"].format(names=", ".join(names)))
-    return "; ".join(parts)
-
-
-def _with_subjects(
-    body: list[Slide],
-    frame: Frame,
-    found: material.Material,
-    texts: dict[str, Any],
-    remarks: list[str],
-) -> list[Slide]:
-    """The slides with one for each subject that was named; those that are there already stay."""
-    for subject in frame.style.sections:
-        there = [at for at, slide in enumerate(body) if papers.matches(subject, slide.title)]
-        if there:
-            for at in there:
-                body[at] = msgspec.structs.replace(body[at], weight=1.0)
-            continue
-        made = papers.about(subject, found.papers, texts)
-        if made:
-            body = body + made
-            continue
-        claims = found.story.claims if found.story is not None else ()
-        said = [claim.sentence for claim in claims if papers.matches(subject, claim.sentence)]
-        if said:
-            body.append(Slide(Layout.POINTS if len(said) > 1 else Layout.STATEMENT,
-                              subject[:1].upper() + subject[1:], points=tuple(said[:5]),
-                              weight=1.0))  # fmt: skip
-        else:
-            remarks.append(texts["nothing"].format(subject=subject))
-    return body
+def _subtitle(telling: Telling | None) -> str:
+    return telling.story.claims[0].headline if telling and telling.story.claims else ""
 
 
 def _pictured(number: int, files: Sequence[File], texts: dict[str, Any]) -> Slide:

@@ -1,9 +1,8 @@
-"""Pictures: cut, sized, turned, converted, put together; posters and cards."""
+"""Pictures: cut, sized, turned, converted, put together."""
 
 from __future__ import annotations
 
 from agentpost.agents.offline.frame import Thing
-from agentpost.agents.offline.making.image import poster
 from agentpost.agents.offline.making.image.making import make
 from agentpost.agents.offline.making.maker import Maker
 
@@ -12,9 +11,8 @@ MAKER = Maker(
     title="Image",
     credits=1,
     formats=("png", "jpg", "webp", "gif", "bmp", "tiff"),
-    needs=frozenset({"image", "table", "text"}),
+    needs=frozenset({"image"}),
     make=make,
-    speaks=poster.speaks,
 )
 
 __all__ = ["MAKER"]

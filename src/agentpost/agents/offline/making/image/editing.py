@@ -115,14 +115,6 @@ def encoded(image: Image, form: str) -> bytes:
     return buffer.getvalue()
 
 
-def recoded(content: bytes, form: str) -> bytes:
-    """A PNG of ours in another format."""
-    from PIL import Image
-
-    with Image.open(io.BytesIO(content)) as image:
-        return encoded(image.convert("RGB"), form)
-
-
 def collage_size(
     ratios: Sequence[float],
     size: tuple[int | None, int | None] | None,

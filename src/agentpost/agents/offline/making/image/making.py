@@ -13,7 +13,7 @@ from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import from_json, to_json
 from agentpost.agents.offline.making import material
 from agentpost.agents.offline.making import pictures as reading
-from agentpost.agents.offline.making.image import editing, poster
+from agentpost.agents.offline.making.image import editing
 from agentpost.agents.offline.making.image import wish as wishes
 from agentpost.agents.offline.making.image.wish import Edit, Wish
 from agentpost.agents.offline.making.maker import Inputs, Made
@@ -45,7 +45,6 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     wish: Wish
     pictures: tuple[Planned, ...]
-    words: poster.Words | None = None
     used: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     cut: bool = False
@@ -66,7 +65,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
             name = file_name(f"{one.name}-{number + 1}", one.label, inputs.version, one.form)
         await job.progress(f"Writing {name}")
         file = await job.write(
-            name, write, recorded, number, files, asked, cost=0.0 if written else CREDITS,
+            name, write, recorded, number, files, cost=0.0 if written else CREDITS,
             timeout=SECONDS,
         )  # fmt: skip
         await job.progress(f"Checking {name}")
@@ -77,9 +76,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
         texts["one"].format(name=file.name, wide=one.size[0], tall=one.size[1])
         for file, one in zip(written, plan.pictures, strict=True)
     ]
-    notes = [texts["cut"]] if plan.cut else []
-    if plan.wish.kind == "edit" or plan.wish.kind == "collage":
-        notes.append(texts["clean"])
+    notes = [*([texts["cut"]] if plan.cut else []), texts["clean"]]
     text = texts["made"].format(pictures=languages.language(frame.language).listed(described))
     return Made(text, written, list(plan.used), list(plan.skipped), notes)
 
@@ -95,7 +92,7 @@ def planned(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
         try:
             if material.is_picture(file):
                 pictures.append((number, reading.size_of(file.local, file.name)))
-            elif wish.kind in ("edit", "collage"):
+            else:
                 skipped.append(f"{file.name} is not a picture")
         except Unreadable as error:
             skipped.append(str(error))
@@ -104,15 +101,6 @@ def planned(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
         pictures = pictures[:MOST_PICTURES]
     texts = languages.words(TEXTS, asked.language)
     used = tuple(f"{files[number].name} ({wide} × {tall})" for number, (wide, tall) in pictures)
-    if wish.kind in ("poster", "card"):
-        words = poster.said(asked) or poster.of_story(files, asked)
-        if words is None:
-            raise CannotSucceed(texts["say"])
-        size = poster.size_for(wish.kind, wish.edit.size, wish.edit.aspect)  # type: ignore[arg-type]
-        form = wish.edit.form or "png"
-        sources = tuple(number for number, _ in pictures[:1])
-        one = Planned(sources, words.title, wish.kind, form, size)
-        return _json(Plan(wish, (one,), words, used or _names(files), tuple(skipped)))
     if not pictures:
         raise CannotSucceed("; ".join(skipped) + "." if skipped else texts["none"])
     if wish.kind == "collage":
@@ -122,16 +110,12 @@ def planned(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
     _check_edit(wish, texts)
     made = tuple(_edited(wish.edit, files[number], number, size) for number, size in pictures)
     cut = any(_is_cut(wish.edit, one) for one in made)
-    return _json(Plan(wish, made, None, used, tuple(skipped), cut))
+    return _json(Plan(wish, made, used, tuple(skipped), cut))
 
 
 def _json(plan: Plan) -> dict[str, Any]:
     built: dict[str, Any] = msgspec.to_builtins(plan)
     return built
-
-
-def _names(files: Sequence[File]) -> tuple[str, ...]:
-    return tuple(file.name for file in files)
 
 
 def _check_edit(wish: Wish, texts: dict[str, Any]) -> None:
@@ -150,7 +134,7 @@ def _collage(
     size = editing.collage_size(ratios, wish.edit.size, wish.edit.aspect)
     numbers = tuple(number for number, _ in pictures)
     one = Planned(numbers, files[numbers[0]].name, "collage", wish.edit.form or "jpg", size)
-    return Plan(wish, (one,), None, used, skipped)
+    return Plan(wish, (one,), used, skipped)
 
 
 def _edited(edit: Edit, file: File, number: int, size: tuple[int, int]) -> Planned:
@@ -182,19 +166,12 @@ def _is_cut(edit: Edit, one: Planned) -> bool:
 
 
 @unpacking
-def write(plan: dict[str, Any], number: int, files: Sequence[File], frame: dict[str, Any]) -> bytes:
+def write(plan: dict[str, Any], number: int, files: Sequence[File]) -> bytes:
     """A step: the bytes of one picture of a plan."""
-    made, asked = msgspec.convert(plan, Plan), from_json(frame)
+    made = msgspec.convert(plan, Plan)
     one = made.pictures[number]
     given = [files[at] for at in one.sources]
     try:
-        if made.words is not None:
-            photo = given[0].local if given else None
-            content = poster.drawn(
-                made.words, one.size, code=asked.language,
-                colour=asked.style.colour, photo=photo,
-            )  # fmt: skip
-            return content if one.form == "png" else editing.recoded(content, one.form)
         if made.wish.kind == "collage":
             paths, names = [file.local for file in given], [file.name for file in given]
             return editing.encoded(editing.collage(paths, names, one.size), one.form)

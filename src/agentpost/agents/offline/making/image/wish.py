@@ -14,7 +14,6 @@ WORDS = Path(__file__).with_name("words.toml")
 LARGEST_SIDE = 12_000
 _FORMATS = {"png": "png", "jpg": "jpg", "jpeg": "jpg", "webp": "webp", "gif": "gif", "bmp": "bmp",
             "tif": "tiff", "tiff": "tiff"}  # fmt: skip
-_MADE = ("collage", "poster", "card")
 _ASPECT = re.compile(r"(?<![\d:.])(\d{1,2})\s?[:/]\s?(\d{1,2})(?![\d:.])")
 _PERCENT = re.compile(r"(\d{1,3})\s?(?:%|percent|prozent|por ciento|pour cent)")
 _DEGREES = re.compile(r"(?<!\d)(\d{1,3})\s?(?:°|deg|grad|grados|degr|度|درجة)")
@@ -44,7 +43,7 @@ class Wish(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a clause asks of pictures."""
 
     kind: str
-    """``edit collage poster card``."""
+    """``edit`` or ``collage``."""
     edit: Edit = Edit()
 
 
@@ -52,9 +51,7 @@ def of(frame: Frame) -> Wish:
     """The wish of a frame."""
     options, code, text = frame.style.options, frame.language, frame.said
     action = phrases.said(WORDS, code, "action", text)
-    kind = next((name for name in _MADE if options.get(name)), None)
-    if kind is None:
-        kind = action if action in _MADE else "edit"
+    kind = "collage" if options.get("collage") or action == "collage" else "edit"
     form = next((_FORMATS[one] for one in frame.formats if one in _FORMATS), None)
     proportions = _proportions(frame)
     pixels = None if frame.style.size == proportions else frame.style.size

@@ -11,7 +11,7 @@ MAKER = Maker(
     title="Report",
     credits=CREDITS,
     formats=FORMATS,
-    needs=frozenset({"table", "document", "text"}),
+    needs=frozenset({"table"}),
     make=make,
     together=2,
 )

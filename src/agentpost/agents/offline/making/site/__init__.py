@@ -11,7 +11,7 @@ MAKER = Maker(
     title="Website",
     credits=3,
     formats=("zip", "html"),
-    needs=frozenset({"table", "document", "image", "text"}),
+    needs=frozenset({"table", "image"}),
     make=make,
 )
 

@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentpost.agents.base import File
-from agentpost.agents.offline.documents.model import Document
 from agentpost.agents.offline.frame import Frame
 from agentpost.agents.offline.making import material, pictures
-from agentpost.agents.offline.making.deck import papers as deck_papers
 from agentpost.agents.offline.making.deck.outline import planned
 from agentpost.agents.offline.making.deck.slides import Layout, Outline
-from agentpost.agents.offline.making.site import charts, data_pages, documents, rendering
+from agentpost.agents.offline.making.site import charts, data_pages, rendering
 from agentpost.agents.offline.making.site.rendering import Fragment, Look
 from agentpost.agents.offline.style import languages
-from agentpost.extraction.reading import read_text
 
 if TYPE_CHECKING:
     from agentpost.agents.offline.data.dataset import Dataset
@@ -70,7 +67,6 @@ def built(files: Sequence[File], frame: Frame, *, single: bool) -> Site:
     site = Site(look, outline, skipped=list(found.skipped))
     inner = [
         *data,
-        *_documents(found.papers, files, slugs, links, single=single),
         *_gallery(found.images, files, site, slugs, single=single),
     ]
     home = _home(outline, found, inner, texts, single=single)
@@ -109,35 +105,6 @@ def _data(
         slug = slugs.of(table.name.rpartition(".")[0] or table.name)
         links.setdefault(names.get(table.file, ""), rendering.address(slug, single=single))
         yield data_pages.fragment(dataset, table, slug, texts, frame.language)
-
-
-def _documents(
-    found: Sequence[Document],
-    files: Sequence[File],
-    slugs: _Slugs,
-    links: dict[str, str],
-    *,
-    single: bool,
-) -> Iterator[Fragment]:
-    named = {paper.name: slugs.of(Path(paper.name).stem) for paper in found}
-    links.update({n: rendering.address(slug, single=single) for n, slug in named.items()})
-    by_name = {file.name: file for file in files}
-    for paper in found:
-        slug, file = named[paper.name], by_name.get(paper.name)
-        if file is not None and documents.is_markdown(paper.name):
-            text = read_text(file.local, file.name, file.content_type)
-            body = documents.from_markdown(text, links, slug)
-        else:
-            body = documents.from_blocks(paper, slug)
-        words = " ".join(block.text for block in paper.blocks)
-        yield Fragment(slug, paper.title, body, "document", _first(paper), words)
-
-
-def _first(paper: Document) -> str:
-    for section in deck_papers.sections([paper]):
-        for text in section.paragraphs[:1]:
-            return " ".join(deck_papers.sentences(text)[:1])[:220]
-    return ""
 
 
 def _gallery(

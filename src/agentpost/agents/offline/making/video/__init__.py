@@ -11,7 +11,7 @@ MAKER = Maker(
     title="Video",
     credits=5,
     formats=("mp4",),
-    needs=frozenset({"table", "document", "image", "text"}),
+    needs=frozenset({"table", "image"}),
     make=make,
     requires=("av", "video"),
 )

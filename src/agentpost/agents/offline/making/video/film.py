@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 import msgspec
 
 from agentpost.agents.offline.making import fit
-from agentpost.agents.offline.making.deck.papers import sentences
 
 RATE = 25
 """Pictures a second."""
@@ -18,6 +18,9 @@ _WORDS_A_SECOND = 2.7
 _CHARACTERS_A_SECOND = 15.0
 _TWO_LINES = 118.0
 """What fits the strip, in ems of text."""
+
+
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 
 
 class Kind(StrEnum):
@@ -95,7 +98,7 @@ class Film(msgspec.Struct, frozen=True, omit_defaults=True):
 def captions(text: str) -> tuple[Caption, ...]:
     """A text in parts that fit the strip, each long enough to be read."""
     parts: list[str] = []
-    for sentence in sentences(text) or [text]:
+    for sentence in _SENTENCE.split(text):
         if parts and fit.width(f"{parts[-1]} {sentence}", 1) <= _TWO_LINES * 0.5:
             parts[-1] = f"{parts[-1]} {sentence}"
         else:

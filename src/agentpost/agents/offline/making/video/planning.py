@@ -73,7 +73,7 @@ def planned(files: Sequence[File], frame: Frame) -> tuple[Film, Outline | None]:
             return _with(base, kind=Kind.RACE, title=made.title, race=made, seconds=seconds), None
         if race:
             raise JobFailed(texts["race"])
-    if found.images and not found.tables and not found.papers:
+    if found.images and not found.tables:
         return _photos(base, files, frame, found, texts), None
     outline = deck_of(found, files, frame)
     slides = outline.slides[:_MOST_SCENES]
