@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from agentpost.agents.base import File
 
 _GAP, _PAPER = 16, "#c9d0d8"
 _OFFICE = (".pptx", ".docx", ".xlsx")
-_SCREENS = {"home": (1100, 2300), "data": (1100, 900), "document": (1100, 1100),
-            "dark": (1100, 1500), "phone": (375, 1900)}  # fmt: skip
+_SCREENS = {"home": (1100, 2300), "dark": (1100, 1500), "phone": (375, 1900)}  # fmt: skip
 
 
 class Unseen(Exception):
@@ -27,8 +25,8 @@ class Unseen(Exception):
 def drawn(files: Sequence[File], entry: Entry, root: Path) -> Image.Image:
     """The main file as a picture. Raises `Unseen`."""
     path = root / files[0].name
-    if path.suffix == ".zip":
-        return _site(path, entry.view)
+    if path.suffix == ".html":
+        return _page(path, entry.view)
     if path.suffix == ".mp4":
         return _sheet(_frames(path, entry.pages), entry.across)
     if path.suffix in _OFFICE:
@@ -88,15 +86,8 @@ def _converted(path: Path) -> Path:
     return path.parent / "pdf" / f"{path.stem}.pdf"
 
 
-def _site(path: Path, view: str) -> Image.Image:
+def _page(path: Path, view: str) -> Image.Image:
     chromium = _program("chromium", "chromium-browser", "google-chrome")
-    with zipfile.ZipFile(path) as archive:
-        archive.extractall(path.parent / "site")
-    pages = sorted((path.parent / "site").rglob("*.html"))
-    home = next(page for page in pages if page.name == "index.html")
-    inner = [page for page in pages if page != home]
-    marks = {"data": "<select", "document": 'class="document"'}
-    shown = next((p for p in inner if marks.get(view, "\0") in p.read_text("utf-8")), home)
     wide, tall = _SCREENS[view]
     picture = path.parent / "screen.png"
     dark = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]
@@ -104,7 +95,7 @@ def _site(path: Path, view: str) -> Image.Image:
         [chromium, "--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu",
          f"--user-data-dir={path.parent}/chromium", "--virtual-time-budget=2000",
          *(dark if view == "dark" else []), f"--window-size={wide},{tall}",
-         f"--screenshot={picture}", shown.as_uri()],
+         f"--screenshot={picture}", path.as_uri()],
         check=True, capture_output=True, timeout=180,
     )  # fmt: skip
     with Image.open(picture) as image:

@@ -18,7 +18,7 @@ class Entry:
         inputs: files of ``docs/gallery/inputs``.
         pages: how many pages of a document, sheets of a workbook or frames of a film are shown.
         across: how many of them stand side by side.
-        view: of a website: ``home data dark phone``.
+        view: of a website: ``home dark phone``.
     """
 
     name: str
@@ -57,20 +57,17 @@ PARTS: dict[str, tuple[Entry, ...]] = {
         Entry("deck", "Make a deck", pages=12),
         Entry("deck-pdf", "Make a deck with 6 slides as PDF", pages=12),
     ),
-    "Websites": (
-        Entry("site-home", "Make a website", ("orders.csv", *PHOTOS)),
-        Entry("site-data", "Make a website", ("orders.csv",), view="data"),
-        Entry("site-dark", "Make a website", ("orders.csv",), view="dark"),
-        Entry("site-phone", "Make a website", ("orders.csv",), view="phone"),
+    "Pages": (
+        Entry("site-home", "Make a website"),
+        Entry("site-dark", "Make a website", view="dark"),
+        Entry("site-phone", "Make a website", view="phone"),
     ),
     "Images": (
         Entry("image-collage", "Make a collage", PHOTOS),
         Entry("image-crop", "Crop it to a square in black and white", ("cat.jpg",)),
     ),
     "Videos": (
-        Entry("video", "Make a video of 30 seconds", pages=6),
         Entry("video-race", "Make a bar race of revenue by region", pages=6),
-        Entry("video-photos", "Make a slideshow video", PHOTOS, pages=6),
     ),
     "Tables": (
         Entry("table-pivot", "Pivot table of revenue by region and channel as Excel", pages=2,

@@ -58,7 +58,7 @@ def test_hello_fits_a_small_context(caller: Caller, stub: OpenAIStub) -> None:
     (request,) = stub.requests
     sent = httpx2.Request("POST", stub.url, json=request).content
     assert len(sent) < CONTEXT_TOKENS * BYTES_PER_TOKEN / 2
-    assert names(request) == {"ask_user", "write_file", "run_code"}
+    assert names(request) == {"ask_user", "write_file", "run_code", "make_document"}
     stub.tell(Calls([call("write_file", path="a.csv", text="a")]), *[Says(["Written."])] * 2)
     caller.final(caller.send("Write a table", conversation="small")["id"])
     assert names(stub.requests[0]) < names(stub.requests[1]) > {"read_file", "make_chart"}

@@ -143,28 +143,6 @@ def test_a_result_in_the_caller_s_shape(caller: Caller, stub: OpenAIStub) -> Non
     assert all("Asia/Tokyo" in instructions_of(request) for request in stub.requests)
 
 
-def test_it_makes_slides_a_report_and_a_page(caller: Caller, stub: OpenAIStub) -> None:
-    files = ["sales.csv"]
-    look = {"table": "sales.csv", "column": "revenue", "by": ["region"]}
-    stub.tell(
-        Calls([
-            call("make_deck", files=files, looks=[look], title="Sales", formats=["pptx"]),
-            call("make_report", files=files, looks=[look], title="Sales", formats=["docx"]),
-            call("make_site", files=files, looks=[look], title="Sales"),
-            call("make_deck", files=files, formats=["odp"]),
-        ]),
-        Says(["All three are there."]),
-    )  # fmt: skip
-    sent = caller.send("Make them", conversation="making", files=[SALES])
-    done = caller.final(sent["id"])
-    assert done["status"] == "completed", done
-    *made, wrong = results(stub)
-    assert [text.partition(":")[0] for text in made] == ["Written"] * 3
-    assert "not odp" in wrong
-    assert {file["kind"] for file in done["files"]} >= {"deck", "document", "archive"}
-    assert any("site" in text for text in made)
-
-
 def test_it_runs_a_program(caller: Caller, stub: OpenAIStub) -> None:
     code = """
 import csv
@@ -190,13 +168,15 @@ print(len(rows), "rows")
 
 
 def test_it_looks_at_tables_and_makes_a_chart(caller: Caller, stub: OpenAIStub) -> None:
-    look = {"table": "sales.csv", "column": "revenue", "by": ["region"]}
+    measure = {"table": "sales.csv", "column": "revenue"}
+    query = {"measures": [measure], "by": ["region"]}
+    wrong_query = {"measures": [{**measure, "column": "profit"}]}
     files = ["sales.csv"]
     stub.tell(
         Calls([call("describe_tables", files=files)]),
-        Calls([call("ask_tables", files=files, looks=[{**look, "column": "profit"}])]),
-        Calls([call("ask_tables", files=files, looks=[look])]),
-        Calls([call("make_chart", files=files, look=look, kind="bar")]),
+        Calls([call("ask_tables", files=files, query=wrong_query)]),
+        Calls([call("ask_tables", files=files, query=query)]),
+        Calls([call("make_chart", files=files, query=query, title="Who leads", kind="bar")]),
         Says(["South leads."]),
     )
     sent = caller.send("Who leads?", conversation="chart", files=[SALES])

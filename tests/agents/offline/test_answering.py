@@ -57,8 +57,6 @@ async def test_each_thing_is_made_from_the_file_that_answers(
     assert (made.thing, made.formats, made.files) == (thing, formats, (small.id,))
 
 
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -223,13 +221,6 @@ async def test_a_format_that_can_be_written_is_chosen(small: File, answer: str) 
 async def test_another_request_is_no_format(small: File, text: str) -> None:
     made = await answered(Conversation(), ("Chart of revenue as word", small), text)
     assert Thing.CHART not in [one.thing for one in made]
-
-
-async def test_an_answer_about_a_file_makes_it_of_that_file(small: File, notes: File) -> None:
-    talk = Conversation()
-    await talk.say("chart revenue by region", small)
-    [made] = await answered(talk, ("here you go", notes), "a report about it")
-    assert made.files == (notes.id,)
 
 
 async def test_a_table_that_was_pasted_is_still_there_for_the_answer() -> None:

@@ -11,7 +11,6 @@ from agentpost.agents.deaths import LimitExceeded
 from agentpost.agents.offline import steps
 from agentpost.agents.offline.making import run
 from agentpost.agents.offline.making.chart import making
-from agentpost.agents.offline.making.site import preview
 from agentpost.agents.offline.replying import details
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.conversations import Conversation, frame
@@ -81,16 +80,6 @@ async def test_a_job_that_takes_too_much_fails_with_a_text_for_its_reader(
     monkeypatch.setattr(making, "plan", exhausted)
     with pytest.raises(JobFailed, match="more memory or time than one call may use"):
         await run.make(FakeJob(tmp_path), **job.args)
-
-
-async def test_a_site_without_its_preview_is_still_a_site(
-    csv: File, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    [job] = (await Conversation().say("Build a website", csv)).started
-    monkeypatch.setattr(preview, "write", exhausted)
-    result = await run.make(FakeJob(tmp_path), **job.args)
-    assert "sales-site.zip" in result
-    assert "There is no preview" in result
 
 
 async def test_a_change_that_changes_nothing_starts_nothing(csv: File) -> None:

@@ -2,12 +2,11 @@
 
 import asyncio
 
-from agentpost.agents.offline.making import catalogue
 from agentpost.agents.offline.offering import help_text
 from agentpost.agents.offline.understanding import messages, words
 from agentpost.agents.offline.warm_up import load
 
-CACHES = (words.word_list, words.lexicon, words._evidence, words.concepts, catalogue.maker)
+CACHES = (words.word_list, words.lexicon, words._evidence, words.concepts)
 
 
 def test_the_first_message_finds_everything_loaded() -> None:

@@ -119,16 +119,16 @@ class Llm:
 
 def _own_tools() -> list[Any]:
     """Reading and writing; and the makers of the built-in agent where its extra is installed."""
-    found: list[Any] = [*writing.TOOLS]
+    tools: list[Any] = [*writing.TOOLS]
     if not extras.missing("offline"):
         from agentpost.agents.llm import making
 
-        found += making.tools()
+        tools += making.tools()
     if not extras.missing("sandbox"):
         from agentpost.agents.llm import programs
 
-        found.append(programs.TOOL)
-    return found
+        tools.append(programs.TOOL)
+    return tools
 
 
 def agent_of(rest: str, tools: Sequence[Callable[..., Any]] = ()) -> Made:

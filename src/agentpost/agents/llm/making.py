@@ -1,225 +1,215 @@
-"""The built-in agent's makers as tools: each call is made of recorded calls on the job.
+"""The built-in agent's makers as tools of a model: each call is made of recorded calls on the job.
 
 A maker takes steps and writes files of its own, so it is no step: it is run with the job itself.
+What a maker refuses is the tool's result, in words that let the model call again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Literal
+from functools import wraps
+from typing import Any, Final, Literal, ParamSpec
 
 import msgspec
-from pydantic import BaseModel, Field
-from pydantic_ai import ModelRetry, Tool
+from pydantic.json_schema import JsonSchemaMode
+from pydantic_ai import Tool
+from pydantic_ai.tools import GenerateToolJsonSchema
 
 from agentpost.agents.adapters.current import current_job
 from agentpost.agents.adapters.pydantic_ai import OWN_CALLS
-from agentpost.agents.base import File, Job, JobFailed
-from agentpost.agents.llm.writing import named
-from agentpost.agents.offline import steps
-from agentpost.agents.offline.data.model import Table
-from agentpost.agents.offline.frame import (
-    Act,
-    Aggregate,
-    Filter,
-    Frame,
-    Grain,
-    Measure,
-    Op,
-    Order,
-    Query,
-    Style,
-    Thing,
-    to_json,
-)
+from agentpost.agents.base import Job, JobFailed
+from agentpost.agents.llm import requests, tables
+from agentpost.agents.llm.requests import ChartKind, SectionRequest, SheetRequest, TableQuery
+from agentpost.agents.llm.tables import Refused
+from agentpost.agents.llm.writing import named, read_document
+from agentpost.agents.offline.frame import Act, Frame, Query, Style, Thing
 from agentpost.agents.offline.making import catalogue
 from agentpost.agents.offline.making.maker import Inputs
+from agentpost.agents.offline.making.sections import Section
 from agentpost.extraction import Unreadable
 
 _VERSIONS: Final = "llm_made"
-_VALUES: Final = 12
+_OF_ROWS: Final = ("scatter", "histogram")
+P = ParamSpec("P")
 
 
-class Condition(BaseModel):
-    """Which rows count. Dates are ISO 8601 days."""
+def _refusing(tool: Callable[P, Awaitable[str]]) -> Callable[P, Awaitable[str]]:
+    """The tool, with refusals as its result."""
 
-    column: str
-    op: Op = Op.IS
-    values: list[str | float] = []
+    @wraps(tool)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> str:
+        try:
+            return await tool(*args, **kwargs)
+        except (Refused, JobFailed, Unreadable) as error:
+            return f"Not done: {error}"
 
-
-class Look(BaseModel):
-    """What to compute from a table, in its own column names (see `describe_tables`)."""
-
-    table: str = Field(description="the table's name, as describe_tables gives it")
-    column: str | None = Field(None, description="the number to compute; null counts rows")
-    aggregate: Aggregate = Aggregate.SUM
-    by: list[str] = Field([], description="columns to group by")
-    time: str | None = Field(None, description="the date column of a time axis")
-    grain: Grain | None = Field(None, description="the length of the periods of the time axis")
-    conditions: list[Condition] = []
-    top: int | None = Field(None, description="only the largest so many groups")
-
-
-ChartKind = Literal[
-    "bar", "grouped", "stacked", "line", "area", "scatter", "histogram", "heatmap", "donut",
-    "multiples",
-]  # fmt: skip
+    return call
 
 
 async def describe_tables(files: list[str]) -> str:
     """The tables in files: their names, columns, and what is in the columns."""
     job = current_job()
-    tables = await _tables(job, await named(job, files))
-    return "\n\n".join(map(_described, tables)) or "There are no tables in these files."
+    found = await tables.survey(job, await named(job, files))
+    return "\n\n".join(map(tables.described, found)) or "There are no tables in these files."
 
 
-async def ask_tables(files: list[str], looks: list[Look]) -> str:
-    """Compute figures from tables, exactly; each comes with how it was computed."""
+async def ask_tables(files: list[str], query: TableQuery) -> str:
+    """Compute figures from tables, exactly: one measure or several, of one table or of several,
+    with differences, ratios and percentages of them."""
     job = current_job()
-    given = await named(job, files)
-    queries = _queries(looks, await _tables(job, given))
-    frame = Frame(Act.ASK, Thing.ANSWER, queries, files=tuple(file.id for file in given))
-    try:
-        found = await job.step(steps.ask_tables, given, to_json(frame), timeout=steps.SECONDS)
-    except (JobFailed, Unreadable) as error:
-        return f"This cannot be computed: {error}"
-    return str(found["text"])
+    sources = await named(job, files)
+    request = requests.request(query, await tables.survey(job, sources))
+    return str(await job.step(tables.computed, sources, msgspec.to_builtins(request),
+                              timeout=tables.SECONDS))  # fmt: skip
 
 
 async def make_chart(
-    files: list[str], look: Look, kind: ChartKind | None = None, title: str | None = None,
+    files: list[str], query: TableQuery, title: str, kind: ChartKind | None = None,
+    colour: str | None = None, width: int | None = None, height: int | None = None,
     formats: list[str] | None = None,
 ) -> str:  # fmt: skip
-    """Draw a chart of a table (png, svg or pdf)."""
-    return await _make(Thing.CHART, files, [look], Style(chart=kind, title=title), formats)
-
-
-async def make_deck(
-    files: list[str], looks: list[Look] | None = None, title: str | None = None,
-    slides: int | None = None, formats: list[str] | None = None,
-) -> str:  # fmt: skip
-    """Make slides from tables and documents."""
-    return await _make(Thing.DECK, files, looks or [], Style(title=title, pages=slides), formats)
-
-
-async def make_report(
-    files: list[str], looks: list[Look] | None = None, title: str | None = None,
-    pages: int | None = None, formats: list[str] | None = None,
-) -> str:  # fmt: skip
-    """Make a report from tables and documents."""
-    return await _make(Thing.REPORT, files, looks or [], Style(title=title, pages=pages), formats)
-
-
-async def make_site(
-    files: list[str], looks: list[Look] | None = None, title: str | None = None
-) -> str:
-    """Make a web page from tables and documents."""
-    return await _make(Thing.SITE, files, looks or [], Style(title=title), None)
-
-
-async def make_table(
-    files: list[str], looks: list[Look] | None = None, title: str | None = None,
-    formats: list[str] | None = None,
-) -> str:  # fmt: skip
-    """Make a workbook (xlsx or csv) with what is computed from tables."""
-    return await _make(Thing.TABLE, files, looks or [], Style(title=title), formats)
-
-
-async def make_film(
-    files: list[str], looks: list[Look] | None = None, title: str | None = None,
-    seconds: float | None = None,
-) -> str:  # fmt: skip
-    """Make a film from tables and documents."""
-    return await _make(Thing.VIDEO, files, looks or [], Style(title=title, seconds=seconds), None)
-
-
-def tools() -> list[Tool[Any]]:
-    """All of them, for the makers whose libraries are installed."""
-    made: dict[Thing, Callable[..., Awaitable[str]]] = {
-        Thing.CHART: make_chart,
-        Thing.DECK: make_deck,
-        Thing.REPORT: make_report,
-        Thing.SITE: make_site,
-        Thing.TABLE: make_table,
-        Thing.VIDEO: make_film,
-    }
-    found: list[Callable[..., Awaitable[str]]] = [describe_tables, ask_tables]
-    for thing, function in made.items():
-        maker = catalogue.maker(thing)
-        if maker is not None and catalogue.missing_extra(maker) is None:
-            found.append(function)
-    return [Tool(one, sequential=True, metadata={OWN_CALLS: True}) for one in found]
-
-
-async def _make(
-    thing: Thing,
-    files: Sequence[str],
-    looks: Sequence[Look],
-    style: Style,
-    formats: Sequence[str] | None,
-) -> str:
+    """Draw a chart (png, svg or pdf). `colour` is #rrggbb; `width` and `height` are pixels."""
+    size = (width, height) if width and height else None
+    style = Style(title=title, colour=colour, chart=kind, size=size)
     job = current_job()
-    maker = catalogue.maker(thing)
-    assert maker is not None, "it is only offered when it is there"
-    unknown = [form for form in formats or () if form not in maker.formats]
-    if unknown:
-        raise ModelRetry(f"formats are {', '.join(maker.formats)}, not {', '.join(unknown)}")
-    given = await named(job, files)
-    queries = _queries(looks, await _tables(job, given)) if looks else ()
-    frame = Frame(
-        Act.MAKE, thing, queries, style, tuple(formats or maker.usual),
-        files=tuple(file.id for file in given),
-    )  # fmt: skip
-    counts = job.state.get(_VERSIONS)
-    made_before = dict(counts) if isinstance(counts, dict) else {}
-    before = made_before.get(thing.value)
-    version = (before if isinstance(before, int) else 0) + 1
-    job.state[_VERSIONS] = {**made_before, thing.value: version}
-    try:
-        made = await maker.make(job, Inputs(frame, tuple(given), version))
-    except (JobFailed, Unreadable) as error:
-        return f"This cannot be made: {error}"
-    names = ", ".join(file.name for file in made.files)
-    return "\n".join([f"Written: {names}.", made.text, *made.skipped, *made.notes])
+    found = await tables.survey(job, await named(job, files))
+    request = requests.request(query, found)
+    if kind in _OF_ROWS:
+        first = request.parts[0].query
+        measures = tuple(measure for part in request.parts for measure in part.query.measures)
+        query_ = Query(first.table, measures, first.groups, filters=first.filters)
+        return await _make(Thing.CHART, files, style, formats, queries=(query_,))
+    section = Section(title, request=request, chart=kind)
+    return await _make(Thing.CHART, files, style, formats, sections=(section,))
 
 
-async def _tables(job: Job, files: Sequence[File]) -> list[Table]:
-    surveyed = await job.step(steps.survey, list(files), timeout=steps.SECONDS)
-    return msgspec.convert(surveyed["tables"], list[Table])
+async def make_from_sections(
+    product: Literal["deck", "report", "page", "film"], title: str,
+    sections: list[SectionRequest], files: list[str] | None = None, colour: str | None = None,
+    formats: list[str] | None = None, seconds: float | None = None, language: str = "en",
+) -> str:  # fmt: skip
+    """Make a deck (pptx, pdf), report (pdf, docx, html), web page (html) or film (mp4, up to 180
+    seconds, `notes` as captions) of sections in your words, with charts, tables and pictures of
+    `files`. A deck has a title slide, then one slide a section, laid out by its content."""
+    if not sections:
+        raise Refused("give at least one section")
+    job = current_job()
+    names = list(dict.fromkeys([*(files or []), *(s.picture for s in sections if s.picture)]))
+    is_computed = any(section.query for section in sections)
+    found = await tables.survey(job, await named(job, names)) if is_computed and names else []
+    parts = tuple(requests.section(one, found, names) for one in sections)
+    style = Style(title=title, colour=colour, seconds=seconds)
+    thing = {"page": Thing.SITE, "film": Thing.VIDEO}.get(product) or Thing(product)
+    return await _make(thing, names, style, formats, sections=parts, language=language)
 
 
-def _queries(looks: Sequence[Look], tables: Sequence[Table]) -> tuple[Query, ...]:
-    return tuple(_query(look, tables) for look in looks)
-
-
-def _query(look: Look, tables: Sequence[Table]) -> Query:
-    table = next((one for one in tables if look.table in (one.name, one.id)), None)
-    if table is None:
-        raise ModelRetry(f"There is no table {look.table!r}: {', '.join(t.name for t in tables)}.")
-    columns = {column.name for column in table.columns}
-    named = [look.column, look.time, *look.by, *(one.column for one in look.conditions)]
-    unknown = [name for name in named if name is not None and name not in columns]
-    if unknown:
-        raise ModelRetry(
-            f"{table.name} has no column {', '.join(unknown)}; it has {', '.join(sorted(columns))}."
-        )
-    return Query(
-        table.id,
-        (Measure(look.column, look.aggregate if look.column else Aggregate.COUNT),),
-        tuple(look.by),
-        look.time,
-        look.grain,
-        tuple(Filter(one.column, one.op, tuple(one.values)) for one in look.conditions),
-        order=Order(count=look.top) if look.top else None,
+async def make_document(
+    markdown: str | None = None, files: list[str] | None = None, title: str | None = None,
+    colour: str | None = None, formats: list[str] | None = None, language: str = "en",
+) -> str:  # fmt: skip
+    """Write a document (pdf, docx, html, pptx), as a letter, minutes, a brief: from Markdown, with
+    tables and, as ![name](file.png), pictures of `files`; or convert files (Markdown, Word, HTML,
+    text) as they are."""
+    if not (markdown or "").strip() and not files:
+        raise Refused("give `markdown`, or `files` to convert")
+    style = Style(title=title, colour=colour)
+    return await _make(
+        Thing.DOCUMENT, files or [], style, formats, text=markdown or "", language=language
     )
 
 
-def _described(table: Table) -> str:
-    lines = [f"Table {table.name}: {table.rows} rows"]
-    for column in table.columns:
-        values = ", ".join(column.values[:_VALUES])
-        span = f"{column.first} to {column.last}" if column.first is not None else ""
-        unit = f" in {column.unit}" if column.unit else ""
-        lines.append(f"- {column.name}{unit} ({column.role}): {values or span}")
-    return "\n".join(lines)
+async def make_table(
+    files: list[str], sheets: list[SheetRequest], title: str | None = None,
+    formats: list[str] | None = None,
+) -> str:  # fmt: skip
+    """Make a workbook (xlsx, csv) with a sheet for each query."""
+    job = current_job()
+    found = await tables.survey(job, await named(job, files))
+    sections = tuple(Section(one.title, request=requests.request(one.query, found))
+                     for one in sheets)  # fmt: skip
+    return await _make(Thing.TABLE, files, Style(title=title), formats, sections=sections)
+
+
+async def edit_pictures(
+    files: list[str], edit: requests.PictureEdit, format: str | None = None,  # noqa: A002
+) -> str:  # fmt: skip
+    """Crop, resize, turn, convert, letter pictures, or put several into a collage."""
+    style = Style(size=edit.size(), options=edit.options())
+    return await _make(Thing.IMAGE, files, style, [format] if format else [])
+
+
+def tools() -> list[Tool[Any]]:
+    """All of them."""
+    functions: list[Callable[..., Awaitable[str]]] = [
+        describe_tables, ask_tables, make_chart, make_table, make_from_sections, make_document,
+        edit_pictures, read_document,
+    ]  # fmt: skip
+    return [
+        Tool(_refusing(one), sequential=True, metadata={OWN_CALLS: True},
+             schema_generator=_ShortSchema)
+        for one in functions
+    ]  # fmt: skip
+
+
+class _ShortSchema(GenerateToolJsonSchema):
+    """A schema without what says nothing to a model: titles and defaults of nothing."""
+
+    def generate(self, schema: Any, mode: JsonSchemaMode = "validation") -> dict[str, Any]:
+        """The schema of a tool's arguments."""
+        short: dict[str, Any] = _without_noise(super().generate(schema, mode))
+        return short
+
+
+def _without_noise(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_noise(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {
+        key: _without_noise(one) for key, one in value.items()
+        if not (key == "title" and isinstance(one, str))
+        and not (key == "default" and one in (None, "", [], False, True))
+    }  # fmt: skip
+    options = kept.get("anyOf", [])
+    if len(options) == 2 and {"type": "null"} in options:
+        (option,) = (one for one in options if one != {"type": "null"})
+        kept = {**{key: one for key, one in kept.items() if key != "anyOf"}, **option}
+    return kept
+
+
+async def _make(
+    thing: Thing, names: Sequence[str], style: Style, formats: Sequence[str] | None, *,
+    sections: tuple[Section, ...] = (), queries: tuple[Query, ...] = (), text: str = "",
+    language: str = "en",
+) -> str:  # fmt: skip
+    job = current_job()
+    maker = catalogue.maker(thing)
+    assert maker is not None, "every thing of the tools has a maker"
+    extra = catalogue.missing_extra(maker)
+    if extra is not None:
+        raise Refused(f"a {maker.title.lower()} needs the extra {extra}, which is not installed")
+    unknown = [form for form in formats or () if form not in maker.formats]
+    if unknown:
+        raise Refused(f"formats are {', '.join(maker.formats)}, not {', '.join(unknown)}")
+    if style.colour is not None and not tables.is_colour(style.colour):
+        raise Refused(f"a colour is #rrggbb, not {style.colour!r}")
+    sources = await named(job, names) if names else []
+    default = () if thing is Thing.IMAGE else maker.usual
+    frame = Frame(
+        Act.MAKE, thing, queries, style, tuple(formats or default), language=language, text=text,
+        files=tuple(file.id for file in sources),
+    )  # fmt: skip
+    inputs = Inputs(frame, tuple(sources), _next_version(job, thing), sections)
+    result = await maker.make(job, inputs)
+    written = ", ".join(file.name for file in result.files)
+    return "\n".join([f"Written: {written}.", result.text, *result.skipped, *result.notes])
+
+
+def _next_version(job: Job, thing: Thing) -> int:
+    """How many results of this kind the work has with the next one."""
+    stored = job.state.get(_VERSIONS)
+    counts = dict(stored) if isinstance(stored, dict) else {}
+    before = counts.get(thing.value)
+    version = (before if isinstance(before, int) else 0) + 1
+    job.state[_VERSIONS] = {**counts, thing.value: version}
+    return version

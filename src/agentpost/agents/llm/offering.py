@@ -19,7 +19,7 @@ from agentpost.agents.adapters.conversing import RunInput
 ALL: Final = "*"
 """In the setting: every tool whose extra is installed."""
 _LEFT_OUT: Final = "agentpost_left_out"
-_WRITING: Final = ("write_file", "run_code")
+_WRITING: Final = ("write_file", "run_code", "make_document")
 """The tools that need no file: a model may write the first one with them."""
 
 

@@ -8,11 +8,13 @@ from typing import Final
 from pydantic_ai import ModelRetry
 
 from agentpost.agents.adapters import current
+from agentpost.agents.adapters.current import current_job
 from agentpost.agents.base import File, Job
 from agentpost.extraction import Unreadable
 
 READ_CHARACTERS: Final = 20_000
 """How much of a file one call shows."""
+READ_SECONDS: Final = 120.0
 
 
 async def list_files() -> str:
@@ -30,6 +32,39 @@ async def read_file(name: str, offset: int = 0) -> str:
         text = await found.text()
     except Unreadable as error:
         return f"It cannot be read: {error}"
+    return _piece(text, offset)
+
+
+async def read_document(name: str, offset: int = 0) -> str:
+    """The text of a document (PDF, Word, PowerPoint, HTML, Markdown) with its headings and tables
+    as Markdown, from a character on."""
+    (file,) = await named(current_job(), [name])
+    text = str(await current_job().step(as_markdown, file, timeout=READ_SECONDS))
+    return _piece(text, offset)
+
+
+def as_markdown(file: File) -> str:
+    """A step: a document as Markdown, with the page where each part of it begins."""
+    from agentpost.agents.offline.documents.reading import read
+
+    pieces: list[str] = []
+    page = ""
+    for block in read(file).blocks:
+        place = block.place.partition(",")[0]
+        if place != page and place.startswith(("page ", "slide ")):
+            pieces.append(f"[{place}]")
+            page = place
+        if block.rows:
+            rows = ["| " + " | ".join(row) + " |" for row in block.rows]
+            rows.insert(1, "|" + "---|" * len(block.rows[0]))
+            pieces.append("\n".join(rows))
+        else:
+            mark = {"heading": "#" * max(1, block.level) + " ", "item": "- "}.get(block.kind, "")
+            pieces.append(f"{mark}{block.text}")
+    return "\n\n".join(pieces)
+
+
+def _piece(text: str, offset: int) -> str:
     piece = text[max(offset, 0) :][:READ_CHARACTERS]
     end = max(offset, 0) + len(piece)
     more = f"\n[{len(text) - end} characters follow: offset {end}]" if end < len(text) else ""

@@ -199,7 +199,7 @@ async def change(here: Surroundings, reading: Reading) -> None:
     work = target(here.works, reading)
     thing = reading.frame.thing
     if work is None:
-        if thing in catalogue.FOLDERS and thing is not None:
+        if thing in catalogue.MAKERS and thing is not None:
             turn.reply(say(language, "no_such_work", thing=say(language, f"things.{thing.value}")))
         else:
             turn.reply(say(language, "nothing_to_change"))

@@ -21,4 +21,4 @@ def _parts() -> Iterator[Callable[[], object]]:
     yield partial(words.language_of, "a message")  # has letters: compares it with the word lists
     yield from (partial(words.lexicon, language) for language in words.LANGUAGES)
     yield words.concepts
-    yield from (partial(catalogue.maker, thing) for thing in catalogue.FOLDERS)
+    yield from (maker.load for maker in catalogue.makers())

@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from agentpost.agents import JobFailed
-from agentpost.agents.offline.frame import Act, Frame, Thing, to_json
+from agentpost.agents.offline.frame import Act, Frame, Style, Thing, to_json
 from agentpost.agents.offline.making import catalogue, run
 from agentpost.agents.offline.making.video import encoding
 from agentpost.agents.offline.replying import say
 from agentpost.agents.offline.understanding.followups import DEFAULT_FORMATS
 from tests.agents.fakes import FakeJob, file
+from tests.agents.offline.making import stories
 
 README = Path(__file__).parents[4] / "README.md"
 
@@ -31,7 +31,7 @@ def test_the_readme_says_what_each_thing_costs() -> None:
     assert prices == made
 
 
-@pytest.mark.parametrize("thing", catalogue.FOLDERS)
+@pytest.mark.parametrize("thing", catalogue.MAKERS)
 async def test_nothing_is_charged_for_what_is_not_made(thing: Thing, tmp_path: Path) -> None:
     """No file of it can be read: the job says why, writes nothing and costs nothing."""
     inputs = []
@@ -56,9 +56,9 @@ async def test_a_film_that_fails_its_check_is_not_charged_for(
         raise JobFailed("The film came out damaged.")
 
     monkeypatch.setattr(encoding, "checked", damaged)
-    picture = tmp_path / "shop.png"
-    Image.new("RGB", (320, 180), "#884422").save(picture)
+    orders = stories.orders(tmp_path)
+    style = Style(seconds=2, size=(320, 180))
     job = FakeJob(tmp_path)
     with pytest.raises(JobFailed, match="came out damaged"):
-        await run.make(job, to_json(Frame(Act.MAKE, Thing.VIDEO)), [file(picture)], 1)
+        await run.make(job, to_json(Frame(Act.MAKE, Thing.VIDEO, style=style)), [orders], 1)
     assert (job.charged, job.written) == (0, {})

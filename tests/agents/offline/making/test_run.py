@@ -45,7 +45,8 @@ async def draw(job: Job, inputs: Inputs) -> Made:
 @pytest.fixture(autouse=True)
 def maker(monkeypatch: pytest.MonkeyPatch) -> None:
     FRAMES.clear()
-    made = Maker(Thing.CHART, "Chart", 1, ("png", "pdf"), frozenset({"table"}), draw)
+    made = Maker(Thing.CHART, "Chart", 1, ("png", "pdf"), frozenset({"table"}), "")
+    monkeypatch.setattr(Maker, "load", lambda _: draw)
     monkeypatch.setattr(catalogue, "maker", lambda thing: made if thing is Thing.CHART else None)
 
 
@@ -123,7 +124,7 @@ def replace_thing(frame: dict[str, Any], thing: Thing) -> dict[str, Any]:
 
 def test_a_maker_whose_library_is_missing_names_the_extra() -> None:
     made = Maker(
-        Thing.VIDEO, "Video", 5, ("mp4",), frozenset({"table"}), draw, ("no_such_library", "video")
+        Thing.VIDEO, "Video", 5, ("mp4",), frozenset({"table"}), "", ("no_such_library", "video")
     )
     assert catalogue.missing_extra(made) == "video"
     assert catalogue.missing_extra(replace(made, requires=("json", "video"))) is None

@@ -15,9 +15,10 @@ from tests.agents.offline.making import stories
 
 WISHES = [
     (Thing.DECK, "make a deck", Style(pages=4)),
-    (Thing.SITE, "make a website", Style()),
+    (Thing.SITE, "make a page", Style()),
+    (Thing.REPORT, "write a report", Style(pages=1)),
     (Thing.IMAGE, "crop it square", Style(options={"crop": True, "square": True})),
-    (Thing.VIDEO, "bar race", Style(seconds=2, size=(320, 180))),
+    (Thing.VIDEO, "race", Style(seconds=2, size=(320, 180))),
 ]
 
 

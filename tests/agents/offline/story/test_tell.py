@@ -136,14 +136,14 @@ def test_losses_have_no_shares() -> None:
     assert claim(found, ClaimKind.WORST).sentence == "B comes last with −300."
 
 
-def test_who_drove_the_change() -> None:
+def test_which_group_changed_most() -> None:
     rows: list[tuple[object, ...]] = []
     for month in range(1, 13):
         for year, east, west in ((2024, 10, 20), (2025, 40, 15)):
             rows += [(date(year, month, 1), "East", east), (date(year, month, 28), "West", west)]
     found = story(rows, "shop", time="day", grain=Grain.MONTH)
     driver = claim(found, ClaimKind.CONTRIBUTION)
-    assert driver.headline == "East drove the change in revenue: +360"
+    assert driver.headline == "East changed most in revenue: +360"
     assert driver.sentence == (
         "Between 2024 and 2025, revenue changed by +300: East by +360, West by −60."
     )

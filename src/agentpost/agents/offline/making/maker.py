@@ -1,12 +1,14 @@
-"""What each thing's folder provides, and what making one gives back."""
+"""What a maker is asked for, and what making one thing gives back."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 
 from agentpost.agents.base import File, Job
 from agentpost.agents.offline.frame import Frame, Thing
+from agentpost.agents.offline.making.sections import Section
 
 
 @dataclass(slots=True)
@@ -31,11 +33,16 @@ class Made:
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """What a maker works from. ``files`` are the frame's, in its order; ``version`` counts the
-    results of this work and is part of later file names (1 for the first)."""
+    results of this work and is part of later file names (1 for the first). ``sections`` are what a
+    caller wants to stand in the result; without any, the maker tells what it finds."""
 
     frame: Frame
     files: tuple[File, ...]
     version: int = 1
+    sections: tuple[Section, ...] = ()
+
+
+Make = Callable[[Job, Inputs], Awaitable[Made]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +55,9 @@ class Maker:
         credits: what one result costs, charged when its first file is written.
         formats: suffixes it can write, the default first.
         needs: kinds of input of which one must be there: ``table document image text``.
-        make: a module-level coroutine function; runs inside the job, does everything through
-            steps and writes of the job, and raises `JobFailed` with a text for the user.
+        function: ``module:name`` below this package, of a coroutine function that is run inside the
+            job, does everything through steps and writes of the job, and raises `JobFailed` with a
+            text for the user.
         requires: names of libraries of an extra, and the extra: when they are missing the user is
             told what to install.
         together: how many formats, the first ones, it writes when nobody names one.
@@ -60,7 +68,7 @@ class Maker:
     credits: float
     formats: tuple[str, ...]
     needs: frozenset[str]
-    make: Callable[[Job, Inputs], Awaitable[Made]]
+    function: str
     requires: tuple[str, str] | None = None
     together: int = 1
 
@@ -68,3 +76,13 @@ class Maker:
     def usual(self) -> tuple[str, ...]:
         """The suffixes it writes when nobody names one."""
         return self.formats[: self.together]
+
+    def load(self) -> Make:
+        """Import the function, with the libraries that it needs at once."""
+        module, _, name = self.function.partition(":")
+        make: Make = getattr(import_module(f"{__package__}.{module}"), name)
+        return make
+
+    async def make(self, job: Job, inputs: Inputs) -> Made:
+        """Make the thing; raises `JobFailed` with a text for the user."""
+        return await self.load()(job, inputs)

@@ -120,6 +120,14 @@ def as_file(path: Path, *, name: str = "The picture", most: int) -> tuple[bytes,
     return buffer.getvalue(), image.size
 
 
+def size_of_bytes(content: bytes) -> tuple[int, int]:
+    """Width and height of a picture that `as_file` made."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(content)) as image:
+        return image.size
+
+
 def within(
     size: tuple[int, int], box: tuple[float, float, float, float]
 ) -> tuple[float, float, float, float]:
@@ -128,3 +136,19 @@ def within(
     scale = min(wide / size[0], tall / size[1])
     width, height = size[0] * scale, size[1] * scale
     return left + (wide - width) / 2, top + (tall - height) / 2, width, height
+
+
+def from_bytes(content: bytes, most: int) -> bytes:
+    """A picture that stands inside a document, as `as_file` makes it; raises `Unreadable`."""
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="picture-") as file:
+        file.write(content)
+        file.flush()
+        return as_file(Path(file.name), name="A picture", most=most)[0]
+
+
+def picture_name(at: int, content: bytes) -> str:
+    """What a picture is called for a template: its suffix tells its format."""
+    suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
+    return f"picture-{at}.{suffix}"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from agentpost.agents.offline.style import palette
 from agentpost.agents.offline.style.languages import language
 from agentpost.agents.offline.style.typeset import cleaned
 
+_Cell = TypeVar("_Cell")
 _FONT = "Arial"
-_SIZES = {"Title": 22, "Heading 1": 14, "Heading 2": 11.5}
+_SIZES = {"Title": 22, "Heading 1": 14, "Heading 2": 11.5, "Heading 3": 10.5, "Heading 4": 10.5}
 _WIDE = 6
 """Tables of more columns are set smaller."""
 # What follows these elements inside their parent: Word insists on the schema's order.
@@ -20,24 +21,20 @@ _AFTER_BORDERS = ("w:shd", "w:tblLayout", "w:tblCellMar", "w:tblLook")
 _AFTER_SIDE = ("w:shd", *_AFTER_SHADE)
 
 
-class Paper:
+class WordFile:
     """A Word file that is being written, from top to bottom.
 
     Args:
         title: of the file, also its first line.
         code: the language.
         accent: ``#rrggbb``; None for the usual one.
-        wide: whether the pages lie on their side.
-        about: what the file's properties say of it.
         headed: whether it begins with its title; letters do not.
     """
 
     def __init__(
-        self, title: str, code: str, accent: str | None = None, *, wide: bool = False,
-        about: str = "", headed: bool = True,
-    ) -> None:  # fmt: skip
+        self, title: str, code: str, accent: str | None = None, *, headed: bool = True
+    ) -> None:
         import docx
-        from docx.enum.section import WD_ORIENT
         from docx.shared import Mm
 
         self.word: Any = docx.Document()
@@ -45,16 +42,15 @@ class Paper:
         self._code = code
         self._rtl = language(code).direction == "rtl"
         section = self.word.sections[0]
-        sides = (Mm(297), Mm(210)) if wide else (Mm(210), Mm(297))
-        section.page_width, section.page_height = sides
-        section.orientation = WD_ORIENT.LANDSCAPE if wide else WD_ORIENT.PORTRAIT
+        section.page_width, section.page_height = Mm(210), Mm(297)
         section.left_margin = section.right_margin = Mm(24)
         section.top_margin = section.bottom_margin = Mm(22)
         self.width = section.page_width - section.left_margin - section.right_margin
+        self.height = section.page_height - section.top_margin - section.bottom_margin
         self._styles()
         properties = self.word.core_properties
         properties.title, properties.author = cleaned(title)[:250], ""
-        properties.comments = cleaned(about)[:250]
+        properties.comments = ""
         properties.language = code
         if headed:
             self.say(title, "Title")
@@ -125,53 +121,39 @@ class Paper:
             run._r.get_or_add_rPr().append(element("w:rtl"))
         return run
 
-    def item(self, text: str, place: str = "") -> None:
-        """A point of a list, and where it stands."""
-        paragraph = self.say(text, "List Bullet")
-        paragraph.paragraph_format.space_after = _points(4)
-        if place:
-            self.run(paragraph, f"  {place}", size=8.5, soft=True)
-
-    def quote(self, text: str, place: str = "") -> None:
+    def quote(self, text: str) -> Any:
         """A passage with a line beside it."""
         paragraph = self.say(text)
         paragraph.paragraph_format.left_indent = _points(11)
         _with_side(paragraph._p.get_or_add_pPr(), "left", self.accent, "16")
-        if place:
-            self.run(paragraph, f"  {place}", size=8.5, soft=True)
+        return paragraph
+
+    def rule(self) -> None:
+        """A line across the page."""
+        _with_side(self.say("")._p.get_or_add_pPr(), "bottom", "C9D0D8", "4")
 
     def table(
-        self, header: Sequence[str], rows: Sequence[Sequence[str]], *, words: bool = False,
-        total: bool = False, first: float | None = None,
+        self, header: Sequence[_Cell], rows: Sequence[Sequence[_Cell]],
+        fill: Callable[[Any, _Cell, float, bool, bool], None], *, numbers: Sequence[int] = (),
+        has_total: bool = False,
     ) -> None:  # fmt: skip
-        """A table. Cells of ``words`` are flush with the others, else numbers stand right; the
-        last row of a ``total`` is bold; ``first`` is the part of the width of the first column."""
+        """A table. ``fill(paragraph, cell, size, is_head, is_strong)`` writes one cell; those of
+        ``numbers`` are columns set flush with the far edge."""
         from docx.enum.text import WD_ALIGN_PARAGRAPH
 
         table = self.word.add_table(rows=0, cols=len(header))
-        table.autofit = first is None
-        lines = [header, *rows]
         size = 8.0 if len(header) > _WIDE else 9.5
-        for y, row in enumerate(lines):
+        for y, row in enumerate([header, *rows]):
             added = table.add_row()
             _row_properties(added, header=y == 0)
-            last = total and y == len(lines) - 1
-            for x, (cell, text) in enumerate(zip(added.cells, row, strict=True)):
+            is_strong = has_total and y == len(rows)
+            for x, (cell, content) in enumerate(zip(added.cells, row, strict=True)):
                 paragraph = cell.paragraphs[0]
                 paragraph.paragraph_format.space_before = _points(2.5)
                 paragraph.paragraph_format.space_after = _points(2.5)
-                paragraph.paragraph_format.keep_with_next = y < len(lines) - 1 and not words
-                if x and not words:
+                if x in numbers:
                     paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
-                run = self.run(paragraph, text, size=size, soft=y == 0)
-                run.bold = True if y == 0 or last or (words and x == 0) else None
-                if first is not None:
-                    part = first if x == 0 else (1 - first) / max(1, len(header) - 1)
-                    cell.width = int(self.width * part)
-        if first is not None:
-            for x, column in enumerate(table.columns):
-                part = first if x == 0 else (1 - first) / max(1, len(header) - 1)
-                column.width = int(self.width * part)
+                fill(paragraph, content, size, y == 0, is_strong)
         self.borders(table, {"top": (self.accent, "8"), "bottom": ("C9D0D8", "4"),
                              "insideH": ("E2E7EB", "4")})  # fmt: skip
         self.word.add_paragraph().paragraph_format.space_after = _points(2)

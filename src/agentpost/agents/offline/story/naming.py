@@ -20,6 +20,8 @@ from agentpost.agents.offline.style.languages import language, words
 
 WORDS = Path(__file__).with_name("words")
 ROWS = Measure(None, Aggregate.COUNT)
+COMPUTED = "computed"
+"""The id of a table whose columns are called what they are: the names of measures were chosen."""
 _LOWERED = ("en", "es", "fr")
 _PERCENT = (Derived.SHARE, Derived.GROWTH)
 
@@ -37,8 +39,10 @@ def label(name: str | None, table: Table) -> str:
 
 def measure(wanted: Measure, table: Table, code: str = "en") -> str:
     """``Revenue``, ``Average margin``, ``Number of rows``."""
-    tongue = words(WORDS, code)["measures"]
     name = label(wanted.column, table)
+    if table.id == COMPUTED:
+        return name
+    tongue = words(WORDS, code)["measures"]
     if wanted.column is None:
         base = tongue["rows"]
     else:

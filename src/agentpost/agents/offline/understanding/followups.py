@@ -23,7 +23,8 @@ from agentpost.agents.offline.understanding.reading import Reading
 
 DEFAULT_FORMATS = {
     Thing.CHART: ("png",), Thing.REPORT: ("pdf", "docx"), Thing.DECK: ("pptx",),
-    Thing.SITE: ("zip",), Thing.IMAGE: ("png",), Thing.VIDEO: ("mp4",), Thing.TABLE: ("xlsx",),
+    Thing.SITE: ("html",), Thing.IMAGE: ("png",), Thing.VIDEO: ("mp4",), Thing.TABLE: ("xlsx",),
+    Thing.DOCUMENT: ("pdf",),
 }  # fmt: skip
 """What a thing is written as when nothing is said; a maker's own list comes first."""
 

@@ -23,7 +23,7 @@ from agentpost.agents.offline.frame import (
     Style,
     Thing,
 )
-from agentpost.agents.offline.making.chart import MAKER
+from agentpost.agents.offline.making.catalogue import MAKERS
 from agentpost.agents.offline.making.maker import Inputs, Made
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
@@ -48,7 +48,7 @@ async def made(
     if query is not None:
         frame = replace(frame, queries=(query,))
     job = FakeJob(out)
-    return await MAKER.make(job, Inputs(frame, (source,))), job
+    return await MAKERS[Thing.CHART].make(job, Inputs(frame, (source,))), job
 
 
 def read(path: Path) -> str:
@@ -94,7 +94,7 @@ async def test_kinds(
     ]  # fmt: skip
     with Image.open(tmp_path / "out/orders-chart.png") as image:
         assert image.size == (1600, 900)
-    assert job.charged == MAKER.credits
+    assert job.charged == MAKERS[Thing.CHART].credits
     assert result.used == ["orders.csv (240 rows)"]
 
 
@@ -272,5 +272,5 @@ async def test_a_second_run_after_a_crash_takes_the_same_way(tmp_path: Path) -> 
     _, job = await made(tmp_path, source, query(source, "region"))
     again = FakeJob(tmp_path / "out", journal=job.journal)
     frame = replace(stories.frame(Thing.CHART, [source]), queries=(query(source, "region"),))
-    await MAKER.make(again, Inputs(frame, (source,)))
+    await MAKERS[Thing.CHART].make(again, Inputs(frame, (source,)))
     assert again.ran == []

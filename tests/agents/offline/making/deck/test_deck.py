@@ -13,12 +13,13 @@ from PIL import Image
 from pptx import Presentation
 
 from agentpost.agents import File, JobFailed
-from agentpost.agents.offline.frame import Style, Thing
+from agentpost.agents.offline.frame import Style, Thing, to_json
 from agentpost.agents.offline.making import fit, material
-from agentpost.agents.offline.making.deck import MAKER, making, outline
+from agentpost.agents.offline.making.catalogue import MAKERS
+from agentpost.agents.offline.making.deck import making, outline, written
 from agentpost.agents.offline.making.deck.arrange import arranged
 from agentpost.agents.offline.making.deck.pages import Text
-from agentpost.agents.offline.making.deck.slides import Layout, Outline, Slide
+from agentpost.agents.offline.making.deck.slides import Layout, Slide
 from agentpost.agents.offline.making.maker import Inputs
 from agentpost.extraction import slides
 from agentpost.extraction.office import Archive
@@ -37,7 +38,9 @@ async def made(
     folder: Path, files: list[File], **wish: Any
 ) -> tuple[FakeJob, Any, dict[str, Presentation]]:  # type: ignore[valid-type]
     job = FakeJob(folder)
-    result = await MAKER.make(job, Inputs(stories.frame(Thing.DECK, files, **wish), tuple(files)))
+    result = await MAKERS[Thing.DECK].make(
+        job, Inputs(stories.frame(Thing.DECK, files, **wish), tuple(files))
+    )
     decks = {
         name: Presentation(io.BytesIO((folder / name).read_bytes()))
         for name in job.written
@@ -54,7 +57,7 @@ async def test_a_deck_of_a_table_has_native_charts_titles_and_notes(
     slides = list(deck.slides)
     layouts = [slide.slide_layout.name for slide in slides]
     assert layouts[0] == "Title"
-    assert {"Key figures", "Chart and takeaways", "Table", "Closing"} <= set(layouts)
+    assert {"Key figures", "Chart and takeaways", "Table"} <= set(layouts)
     charts = [shape.chart for slide in slides for shape in slide.shapes if shape.has_chart]
     by_month = charts[0].plots[0]
     assert len(list(by_month.categories)) == 24
@@ -65,7 +68,15 @@ async def test_a_deck_of_a_table_has_native_charts_titles_and_notes(
     assert all(slide.has_notes_slide for slide in slides if slide.slide_layout.name != "Title")
     assert result.text.startswith("“Orders” is ready: orders-deck.pptx")
     assert result.used == ["orders.csv (240 rows)"]
-    assert job.charged == MAKER.credits
+    assert job.charged == MAKERS[Thing.DECK].credits
+
+
+def test_no_sentence_stands_on_two_slides(orders: File) -> None:
+    planned = outline.outline(stories.local([orders]), stories.frame(Thing.DECK, [orders]))
+    points = [point for slide in planned.slides for point in slide.points]
+    assert points
+    assert len(points) == len(set(points))
+    assert len({slide.title for slide in planned.slides}) == len(planned.slides)
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +93,12 @@ def test_a_deck_has_as_many_slides_as_were_asked_for(
     orders, found = orders_read
     files = stories.local([orders])
     frame = stories.frame(Thing.DECK, [orders], style=Style(pages=count))
-    planned = msgspec.to_builtins(outline.planned(found, files, frame))
-    deck, pages = tmp_path / "deck.pptx", tmp_path / "deck.pdf"
-    deck.write_bytes(making.write_pptx(planned, files))
-    pages.write_bytes(making.write_pdf(planned, files))
-    shown, printed = stories.local([file(deck), file(pages)])
-    assert making.check_pptx(shown, planned) == making.check_pdf(printed, planned) == count
+    planned = msgspec.to_builtins(outline.planned(found, frame))
+    paths = tmp_path / "deck.pptx", tmp_path / "deck.pdf"
+    for path in paths:
+        path.write_bytes(making.write(path.suffix[1:], planned, files, to_json(frame), []))
+    deck, _ = paths
+    assert [making.check(one, planned) for one in stories.local([*map(file, paths)])] == [count] * 2
     written: Any = Presentation(io.BytesIO(deck.read_bytes()))
     assert len(list(written.slides)) == count
     with Archive(deck, deck.name) as archive:
@@ -101,15 +112,19 @@ def test_a_deck_has_as_many_slides_as_were_asked_for(
 async def test_decks_speak_the_language_of_the_wish(
     tmp_path: Path, orders: File, language: str
 ) -> None:
-    planned = outline.plan(
-        stories.local([orders]),
-        msgspec.to_builtins(stories.frame(Thing.DECK, [orders], language=language)),
-    )
-    closing = msgspec.convert(planned, Outline).slides[-1]
-    expected = {"en": "What to take away", "de": "Was bleibt", "es": "Lo esencial",
-                "fr": "L’essentiel", "zh": "要点总结", "ar": "الخلاصة"}  # fmt: skip
-    assert closing.title == expected[language]
-    content = making.write_pptx(planned, stories.local([orders]))
+    frame = stories.frame(Thing.DECK, [orders], language=language)
+    planned = outline.outline(stories.local([orders]), frame)
+    table = next(slide for slide in planned.slides if slide.layout is Layout.TABLE)
+    expected = {
+        "en": "The figures behind it",
+        "de": "Die Zahlen dahinter",
+        "es": "Las cifras en detalle",
+        "fr": "Les chiffres en détail",
+        "zh": "详细数据",
+        "ar": "الأرقام بالتفصيل",
+    }
+    assert table.title == expected[language]
+    content = written.pptx(planned, [])
     deck: Any = Presentation(io.BytesIO(content))
     rights = b'rtl="1"' in deck.slides[0].shapes.title._element.xml.encode()
     assert rights == (language == "ar")
@@ -132,20 +147,6 @@ def test_points_fill_their_slide_without_overflowing(
         assert top + tall <= page.height + 0.5
         if isinstance(element, Text):
             assert fit.height(element.paragraphs, element.size, wide, bold=element.bold) <= tall + 9
-
-
-async def test_a_picture_becomes_a_slide_and_a_broken_one_is_said(
-    tmp_path: Path, orders: File
-) -> None:
-    shop = stories.picture(tmp_path)
-    broken = stories.picture(tmp_path, "broken.png")
-    Path(broken.blob).write_bytes(Path(broken.blob).read_bytes()[:20])
-    _, result, decks = await made(tmp_path, [orders, shop, broken])
-    deck: Any = decks["orders-deck.pptx"]
-    images = [s for slide in deck.slides for s in slide.shapes if s.shape_type == 13]
-    assert len(images) == 1
-    assert images[0]._element.nvPicPr.cNvPr.get("descr") == "Shop"
-    assert any("broken.png" in text for text in result.skipped)
 
 
 async def test_nothing_to_work_with_is_said(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from PIL import Image
 from agentpost.agents import File, JobFailed, Unreadable
 from agentpost.agents.offline.frame import Style, Thing
 from agentpost.agents.offline.making import pictures
-from agentpost.agents.offline.making.image import MAKER, editing, wish
+from agentpost.agents.offline.making.catalogue import MAKERS
+from agentpost.agents.offline.making.image import editing, wish
 from agentpost.agents.offline.making.image.wish import Edit
 from agentpost.agents.offline.making.maker import Inputs, Made
 from tests.agents.fakes import FakeJob
@@ -24,55 +25,48 @@ LEFT, RIGHT, BELOW = (255, 0, 0), (0, 128, 0), (0, 0, 255)
 
 
 async def made(
-    folder: Path, files: list[File], said: str = "", **wanted: Any
-) -> tuple[Made, list[Image.Image]]:
+    folder: Path, files: list[File], size: tuple[int, int] | None = None,
+    formats: tuple[str, ...] = (), **options: Any,
+) -> tuple[Made, list[Image.Image]]:  # fmt: skip
     job = FakeJob(folder)
-    frame = stories.frame(Thing.IMAGE, files, said=said, **wanted)
-    result = await MAKER.make(job, Inputs(frame, tuple(files)))
-    assert job.charged == MAKER.credits
+    style = Style(size=size, options=options)
+    frame = stories.frame(Thing.IMAGE, files, style=style, formats=formats)
+    result = await MAKERS[Thing.IMAGE].make(job, Inputs(frame, tuple(files)))
+    assert job.charged == MAKERS[Thing.IMAGE].credits
     return result, [Image.open(folder / one.name) for one in result.files]
 
 
-# What is said about a picture of 640 × 400, and the edit it means.
-WISHES = [
-    ("en", "crop it square", {"crop": True, "square": True}, Edit(aspect=(1, 1))),
-    ("en", "crop to 16:9", {"crop": True}, Edit(aspect=(16, 9))),
-    ("en", "square please, keep the left side", {}, Edit(aspect=(1, 1), side="left")),
-    ("en", "crop it, portrait", {"crop": True, "portrait": True}, Edit(aspect=(4, 5))),
-    ("en", "rotate it", {"rotate": True}, Edit(turn=90)),
-    ("en", "rotate 90 degrees counterclockwise", {"rotate": True}, Edit(turn=270)),
-    ("en", "turn it upside down", {"rotate": True}, Edit(turn=180)),
-    ("en", "make it black and white", {}, Edit(grey=True)),
-    ("en", "scale it to 320 pixels wide", {"resize": True}, Edit(size=(320, None))),
-    ("en", "half the size", {}, Edit(factor=0.5)),
-    ("en", "resize to 25%", {"resize": True}, Edit(factor=0.25)),
-    ("de", "schneide es quadratisch zu, oben bleibt", {}, Edit(aspect=(1, 1), side="top")),
-    ("de", "dreh das Foto nach links", {}, Edit(turn=270)),
-    ("de", "800 Pixel breit", {}, Edit(size=(800, None))),
-    ("es", "en blanco y negro", {}, Edit(grey=True)),
-    ("es", "recorta la foto cuadrada", {}, Edit(aspect=(1, 1))),
-    ("fr", "recadre en carré", {}, Edit(aspect=(1, 1))),
-    ("fr", "fais pivoter la photo vers la gauche", {}, Edit(turn=270)),
-    ("zh", "裁剪成正方形", {}, Edit(aspect=(1, 1))),
-    ("zh", "逆时针旋转90度", {}, Edit(turn=270)),
-    ("ar", "تدوير الصورة", {}, Edit(turn=90)),
-    ("ar", "قص الصورة مربعة", {}, Edit(aspect=(1, 1))),
+WISHES: list[tuple[Style, Edit]] = [
+    (Style(options={"crop": True, "square": True}), Edit(aspect=(1, 1))),
+    (Style(size=(16, 9)), Edit(aspect=(16, 9))),
+    (Style(options={"square": True, "side": "left"}), Edit(aspect=(1, 1), side="left")),
+    (Style(options={"crop": True, "portrait": True}), Edit(aspect=(4, 5))),
+    (Style(options={"rotate": True}), Edit(turn=90)),
+    (Style(options={"rotate": 90, "left": True}), Edit(turn=270)),
+    (Style(options={"rotate": 180}), Edit(turn=180)),
+    (Style(options={"grayscale": True}), Edit(grey=True)),
+    (Style(options={"resize": True, "wide": 320}), Edit(size=(320, None))),
+    (Style(options={"percent": 25}), Edit(factor=0.25)),
+    (Style(size=(300, 200)), Edit(size=(300, 200))),
+    (Style(options={"text": "Sale"}), Edit(text="Sale")),
 ]
 
 
-@pytest.mark.parametrize(("language", "said", "options", "edit"), WISHES)
-def test_words_become_an_edit(
-    language: str, said: str, options: dict[str, Any], edit: Edit
-) -> None:
-    frame = stories.frame(Thing.IMAGE, said=said, language=language, style=Style(options=options))
-    assert wish.of(frame) == wish.Wish("edit", edit)
+@pytest.mark.parametrize(("style", "edit"), WISHES)
+def test_options_become_an_edit(style: Style, edit: Edit) -> None:
+    assert wish.of(stories.frame(Thing.IMAGE, style=style)) == wish.Wish("edit", edit)
+
+
+def test_a_text_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(JobFailed, match="too long for the picture"):
+        editing.lettered(Image.new("RGB", (200, 60)), "word " * 80, "en")
 
 
 async def test_a_resized_picture_has_exactly_the_size_and_is_not_distorted(
     tmp_path: Path,
 ) -> None:
     shop = stories.picture(tmp_path)
-    result, (image,) = await made(tmp_path, [shop], "resize", style=Style(size=(300, 300)))
+    result, (image,) = await made(tmp_path, [shop], (300, 300))
     assert image.size == (300, 300)
     assert result.files[0].name == "shop-300x300.png"
     assert result.notes[0].startswith("What did not fit")
@@ -86,14 +80,14 @@ async def test_a_crop_keeps_the_side_that_was_named(
     tmp_path: Path, side: str, x: int, colour: tuple[int, ...] | None
 ) -> None:
     shop = stories.picture(tmp_path)
-    _, (image,) = await made(tmp_path, [shop], f"crop it square, {side}")
+    _, (image,) = await made(tmp_path, [shop], square=True, side=side)
     assert image.size == (400, 400)
     assert (image.convert("RGB").getpixel((x, 5)) == colour) == (colour is not None)
 
 
 async def test_a_turned_picture_is_turned(tmp_path: Path) -> None:
     shop = stories.picture(tmp_path)
-    _, (image,) = await made(tmp_path, [shop], "rotate it")
+    _, (image,) = await made(tmp_path, [shop], rotate=True)
     assert image.size == (400, 640)
     assert image.convert("RGB").getpixel((5, 5)) == BELOW
 
@@ -101,7 +95,7 @@ async def test_a_turned_picture_is_turned(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("form", "kind"), [("jpg", "JPEG"), ("webp", "WEBP"), ("gif", "GIF")])
 async def test_formats_are_converted(tmp_path: Path, form: str, kind: str) -> None:
     shop = stories.picture(tmp_path)
-    result, (image,) = await made(tmp_path, [shop], "convert it", formats=(form,))
+    result, (image,) = await made(tmp_path, [shop], formats=(form,))
     assert image.format == kind
     assert image.size == (640, 400)
     assert result.files[0].name == f"shop.{form}" or form == "png"
@@ -113,7 +107,7 @@ async def test_the_camera_s_data_turns_the_picture_and_goes(tmp_path: Path) -> N
     exif[0x0110] = "Secret 5"
     exif.get_ifd(0x8825)[2] = (48.0, 51.0, 29.0)
     photo = stories.picture(tmp_path, "photo.jpg", exif=exif)
-    result, (image,) = await made(tmp_path, [photo], "half the size")
+    result, (image,) = await made(tmp_path, [photo], percent=50)
     assert image.size == (200, 320)
     assert not image.getexif()
     assert b"Secret" not in (tmp_path / result.files[0].name).read_bytes()
@@ -122,7 +116,7 @@ async def test_the_camera_s_data_turns_the_picture_and_goes(tmp_path: Path) -> N
 
 async def test_a_collage_shows_every_picture_whole_or_nearly(tmp_path: Path) -> None:
     files = [stories.picture(tmp_path, f"p{n}.png", (300 + 100 * n, 300)) for n in range(5)]
-    _, (image,) = await made(tmp_path, files, "make a collage")
+    _, (image,) = await made(tmp_path, files, collage=True)
     assert image.width == 1800
     assert image.format == "JPEG"
 
@@ -167,18 +161,18 @@ async def test_damaged_pictures_end_the_job_with_a_reason(tmp_path: Path, conten
     shop = stories.picture(tmp_path)
     Path(shop.blob).write_bytes(content)
     with pytest.raises(JobFailed, match=r"shop\.png"):
-        await made(tmp_path, [shop], "crop it square")
+        await made(tmp_path, [shop], square=True)
 
 
 async def test_a_size_nobody_can_use_is_refused(tmp_path: Path) -> None:
     shop = stories.picture(tmp_path)
     with pytest.raises(JobFailed, match="larger than"):
-        await made(tmp_path, [shop], "resize", style=Style(size=(30_000, 30_000)))
+        await made(tmp_path, [shop], (30_000, 30_000))
 
 
 async def test_an_unclear_wish_is_asked_about(tmp_path: Path) -> None:
     with pytest.raises(JobFailed, match="What should be done"):
-        await made(tmp_path, [stories.picture(tmp_path)], "make it nicer")
+        await made(tmp_path, [stories.picture(tmp_path)])
 
 
 def test_transparency_becomes_white_where_there_is_none() -> None:

@@ -41,10 +41,10 @@ def made(folder: Path, files: list[File], wish: Any) -> tuple[Any, Any]:
     """What is said of a workbook, and the workbook as openpyxl opens it, with its formulas."""
     import openpyxl
 
-    described = plan(files, wish, "x.xlsx")
-    path = as_workbook(files, wish)
+    described = plan(files, wish, (), "x.xlsx")
+    path = as_workbook(files, wish, ())
     written = file(folder, "x.xlsx", path.read_bytes())
-    check(written, files, wish)
+    check(written, files, wish, ())
     opened = openpyxl.load_workbook(path.rename(folder / "x.xlsx"))
     return described, opened
 
@@ -122,7 +122,7 @@ def test_two_tables_are_joined_on_what_they_share(tmp_path: Path) -> None:
 def test_tables_that_share_nothing_are_not_joined(tmp_path: Path) -> None:
     files = [file(tmp_path, "a.csv", "x,y\n1,2\n"), file(tmp_path, "b.csv", "p,q\nu,v\n")]
     with pytest.raises(JobFailed, match="no column in common"):
-        plan(files, frame(join=True), "x.xlsx")
+        plan(files, frame(join=True), (), "x.xlsx")
 
 
 def test_texts_never_become_formulas(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_texts_never_become_formulas(tmp_path: Path) -> None:
     page = book.worksheets[0]
     assert (page["A2"].value, page["A2"].data_type) == ("=1+1", "s")
     assert page["A4"].hyperlink is None
-    written = list(csv.reader(io.StringIO(as_csv(files, frame()).decode("utf-8-sig"))))
+    written = list(csv.reader(io.StringIO(as_csv(files, frame(), ()).decode("utf-8-sig"))))
     assert [row[0] for row in written] == ["K", "'=1+1", "'@SUM(A1)", "https://example.com"]
 
 

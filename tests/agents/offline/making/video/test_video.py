@@ -20,8 +20,10 @@ from agentpost.agents.offline.frame import (
     Style,
     Thing,
 )
+from agentpost.agents.offline.making.catalogue import MAKERS
 from agentpost.agents.offline.making.maker import Inputs, Made
-from agentpost.agents.offline.making.video import MAKER, encoding, film, planning
+from agentpost.agents.offline.making.sections import Section
+from agentpost.agents.offline.making.video import encoding, film, planning
 from agentpost.agents.offline.making.video.film import Caption, Film, Kind, Scene
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
@@ -34,14 +36,16 @@ def orders(tmp_path: Path) -> File:
 
 async def made(folder: Path, files: list[File], **wish: Any) -> tuple[Made, Path]:
     job = FakeJob(folder)
-    result = await MAKER.make(job, Inputs(stories.frame(Thing.VIDEO, files, **wish), tuple(files)))
-    assert job.charged == MAKER.credits
+    result = await MAKERS[Thing.VIDEO].make(
+        job, Inputs(stories.frame(Thing.VIDEO, files, **wish), tuple(files))
+    )
+    assert job.charged == MAKERS[Thing.VIDEO].credits
     return result, folder / result.files[0].name
 
 
 def planned(files: list[File], **wish: Any) -> Film:
     frame = stories.frame(Thing.VIDEO, files, **wish)
-    return planning.planned(stories.local(files), frame)[0]
+    return planning.planned(stories.local(files), frame, [])[0]
 
 
 def pictures(path: Path, *parts: float) -> list[Any]:
@@ -86,7 +90,7 @@ def test_a_race_is_of_what_was_named(orders: File) -> None:
     import msgspec
 
     frame = msgspec.structs.replace(frame, queries=(query,))
-    race = planning.planned(stories.local([orders]), frame)[0].race
+    race = planning.planned(stories.local([orders]), frame, [])[0].race
     assert race is not None
     assert {runner.name for runner in race.runners} == {"Espresso Machine", "Grinder", "Beans 1kg"}
     assert len(race.periods) == 8
@@ -95,10 +99,14 @@ def test_a_race_is_of_what_was_named(orders: File) -> None:
     assert sum(runner.values[-1] for runner in race.runners) == east
 
 
-async def test_slides_are_captioned_in_a_strip_of_their_own(tmp_path: Path, orders: File) -> None:
-    result, path = await made(tmp_path, [orders], style=Style(seconds=6))
-    assert [file.name for file in result.files] == ["orders-video.mp4", "orders-video.srt"]
-    captions = (tmp_path / "orders-video.srt").read_text()
+async def test_sections_are_captioned_in_a_strip_of_their_own(tmp_path: Path) -> None:
+    parts = (Section("Opening", text="In May.", notes="We open in May."), Section("Thanks"))
+    frame = stories.frame(Thing.VIDEO, style=Style(seconds=6, title="Kiosk"))
+    result = await MAKERS[Thing.VIDEO].make(FakeJob(tmp_path), Inputs(frame, (), 1, parts))
+    path = tmp_path / "kiosk-video.mp4"
+    assert [file.name for file in result.files] == ["kiosk-video.mp4", "kiosk-video.srt"]
+    captions = (tmp_path / "kiosk-video.srt").read_text()
+    assert "We open in May." in captions
     assert captions.startswith("1\n00:00:00,000 --> 00:00:0")
     (middle,) = pictures(path, 0.2)
     strip = middle.crop((0, 628, 1280, 720)).convert("L")
@@ -106,33 +114,12 @@ async def test_slides_are_captioned_in_a_strip_of_their_own(tmp_path: Path, orde
     assert strip.getextrema()[1] > 200
 
 
-async def test_photographs_become_a_slideshow(tmp_path: Path) -> None:
-    files = [stories.picture(tmp_path, name) for name in ("harbour.png", "old_town.png")]
-    result, path = await made(
-        tmp_path, files, said="slideshow", style=Style(seconds=4, size=(320, 180))
-    )
-    captions = (tmp_path / result.files[1].name).read_text()
-    assert "Harbour" in captions
-    assert "Old town" in captions
-    assert pictures(path, 0.5)[0].size == (320, 180)
-
-
-def test_wishes_change_the_film(tmp_path: Path, orders: File) -> None:
-    photo = stories.picture(tmp_path)
-    assert planned([photo], said="video without captions").captioned is False
-    assert planned([photo], style=Style(options={"portrait": True})).size == (720, 1280)
-    assert planned([orders], language="de", said="ein Balkenrennen").kind is Kind.RACE
-    assert planned([orders]).kind is Kind.SLIDES
-    shorter = planned([orders], style=Style(seconds=10))
-    assert shorter.duration == pytest.approx(10, abs=2)
-
-
 async def test_a_film_that_cannot_be_made_is_said(tmp_path: Path, orders: File) -> None:
     photo = stories.picture(tmp_path)
     with pytest.raises(JobFailed, match="180 seconds"):
         await made(tmp_path, [orders], style=Style(seconds=4000))
     with pytest.raises(JobFailed, match="date column"):
-        await made(tmp_path, [photo], said="bar race")
+        await made(tmp_path, [photo])
 
 
 def test_captions_are_short_enough_to_read() -> None:

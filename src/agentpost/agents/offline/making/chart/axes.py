@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from agentpost.agents.offline.making.chart.picture import Axis, Tick
+from agentpost.agents.offline.making.picture import Axis, Tick
 from agentpost.agents.offline.style.numbers import NumberFormat
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)

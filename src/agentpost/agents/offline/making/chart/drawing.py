@@ -12,7 +12,7 @@ import msgspec
 from agentpost.agents.offline.data.model import Cell, Result, Table
 from agentpost.agents.offline.frame import Style
 from agentpost.agents.offline.making.chart import axes, choosing
-from agentpost.agents.offline.making.chart.picture import (
+from agentpost.agents.offline.making.picture import (
     Axis,
     Drawing,
     Group,

@@ -10,17 +10,17 @@ from typing import Any, Literal
 import msgspec
 
 from agentpost.agents.base import File, Job, JobFailed
-from agentpost.agents.offline.frame import to_json
+from agentpost.agents.offline.frame import Thing, to_json
+from agentpost.agents.offline.making import catalogue
 from agentpost.agents.offline.making.chart.drawing import TEXTS
-from agentpost.agents.offline.making.chart.picture import Drawing
 from agentpost.agents.offline.making.chart.planning import Plan, plan
 from agentpost.agents.offline.making.chart.rendering import data_csv, render, sized
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
+from agentpost.agents.offline.making.picture import Drawing
 from agentpost.agents.offline.style import languages
 
 SECONDS = 120.0
-CREDITS = 1.0
 FORMATS = ("png", "svg", "pdf")
 _COLOURS = 3
 _LEAST_SHAPES = 5
@@ -30,7 +30,13 @@ async def make(job: Job, inputs: Inputs) -> Made:
     """Draw the charts of a frame; raises `JobFailed` with a text for the user."""
     frame = inputs.frame
     await job.progress(f"Reading {', '.join(file.name for file in inputs.files) or 'your table'}")
-    planned = await job.step(plan, list(inputs.files), to_json(frame), timeout=SECONDS)
+    planned = await job.step(
+        plan,
+        list(inputs.files),
+        to_json(frame),
+        msgspec.to_builtins(inputs.sections),
+        timeout=SECONDS,
+    )
     made = msgspec.convert(planned, Plan)
     asked = [form for form in frame.formats if form in FORMATS] or ["png"]
     tongue = languages.language(frame.language)
@@ -48,7 +54,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
         own: list[File] = []
         for form in asked:
             name = file_name(source, thing, inputs.version, form)
-            cost = CREDITS if not own else 0.0
+            cost = catalogue.MAKERS[Thing.CHART].credits if not own else 0.0
             file = await job.write(
                 name, picture, data, form, frame.style.size, frame.language, frame.style.colour,
                 cost=cost, label=drawing.picture.title, timeout=SECONDS,

@@ -12,7 +12,7 @@ from agentpost.agents.offline.data.model import Cell
 from agentpost.agents.offline.frame import Aggregate, Measure
 from agentpost.agents.offline.making.chart import axes
 from agentpost.agents.offline.making.chart.drawing import TEXTS, Wish
-from agentpost.agents.offline.making.chart.picture import (
+from agentpost.agents.offline.making.picture import (
     Axis,
     Drawing,
     Mark,

@@ -11,9 +11,10 @@ from agentpost.agents.base import CannotSucceed, File, JobFailed
 from agentpost.agents.offline.data.model import Cell, Kind, Result, Role, Table
 from agentpost.agents.offline.frame import Frame, Query, from_json
 from agentpost.agents.offline.making import queries
-from agentpost.agents.offline.making.chart import choosing, plane
+from agentpost.agents.offline.making.chart import choosing, computing, plane
 from agentpost.agents.offline.making.chart.drawing import TEXTS, Wish, draw, empty
-from agentpost.agents.offline.making.chart.picture import Drawing
+from agentpost.agents.offline.making.picture import Drawing
+from agentpost.agents.offline.making.sections import Section
 from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.story.tell import findings, source_line
 from agentpost.agents.offline.style import fonts, numbers
@@ -37,7 +38,7 @@ class Plan(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def plan(files: Sequence[File], frame: dict[str, Any]) -> Any:
+def plan(files: Sequence[File], frame: dict[str, Any], parts: Any = ()) -> Any:
     """A step: the pictures of a frame, a `Plan` as JSON.
 
     Raises `JobFailed` with a text for the user when there is nothing to draw.
@@ -45,6 +46,8 @@ def plan(files: Sequence[File], frame: dict[str, Any]) -> Any:
     from agentpost.agents.offline.data.dataset import opened
 
     wanted = from_json(frame)
+    if parts:
+        return msgspec.to_builtins(_of_sections(files, wanted, parts))
     with opened(files, wanted.text, wanted.language) as dataset:
         if not dataset.tables:
             raise CannotSucceed("; ".join(dataset.skipped) or "There is no table to draw.")
@@ -67,6 +70,20 @@ def plan(files: Sequence[File], frame: dict[str, Any]) -> Any:
         tuple(dict.fromkeys(notes)),
     )
     return msgspec.to_builtins(made)
+
+
+def _of_sections(files: Sequence[File], frame: Frame, parts: Any) -> Plan:
+    """The drawing of each section that asks for figures."""
+    requested = msgspec.convert(parts, tuple[Section, ...])
+    computed = computing.compute(files, requested, frame.language, frame.style.colour)
+    shown = [one for one in computed if one is not None and one.drawing is not None]
+    if not shown:
+        raise CannotSucceed("There is nothing to draw: a chart needs groups or a time axis.")
+    drawings = tuple(one.drawing for one in shown if one.drawing is not None)
+    notes = [note for one in shown for note in one.tabulated.notes]
+    notes += [note for drawing in drawings for note in drawing.notes]
+    sources = tuple(one.tabulated.table.name for one in shown)
+    return Plan(drawings, ("",) * len(drawings), sources, (), tuple(dict.fromkeys(notes)))
 
 
 def _texts(drawing: Drawing) -> str:

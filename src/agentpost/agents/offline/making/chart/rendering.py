@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from agentpost.agents.offline.making.chart.picture import Drawing
+from agentpost.agents.offline.making.picture import Drawing
 from agentpost.agents.offline.style.typeset import Typeset, typeset
 
 TEMPLATE = Path(__file__).with_name("chart.typ")

@@ -21,6 +21,12 @@ _TOP = 126.0
 _FOOT = 50.0
 _WIDTH = 960.0
 _ROOM = _WIDTH - 2 * _LEFT
+BODY = (_ROOM, 540.0 - _FOOT - _TOP)
+"""Width and height of what stands below a slide's title."""
+ROW_PAD = 24.0
+"""Around a point, above and below it together."""
+LEAST_SIZE = 13.0
+"""The smallest type of a point."""
 
 
 def arranged(slide: Slide, number: int, height: float = 540.0) -> Page:
@@ -50,8 +56,13 @@ def _body(slide: Slide, top: float, bottom: float) -> list[Element]:
             return _table(slide.grid, slide.points, top, bottom)
         case Layout.IMAGE:
             return _imaged(slide, top, bottom)
+        case Layout.QUOTE:
+            return _quote(slide.points, top, bottom)
+        case Layout.TIMELINE:
+            return _timeline(slide.parts, top, bottom)
         case _:
-            return _rows(slide.points, (_LEFT, top, _ROOM, bottom - top), numbered=True)
+            box = (_LEFT, top, _ROOM, bottom - top)
+            return _rows(slide.points, box, numbered=slide.ordered)
 
 
 def _head(slide: Slide) -> list[Element]:
@@ -137,23 +148,23 @@ def _rows(
             break
         size -= 1
     highs = [fit.height([point], size, inner) + 2 * pad for point in points]
-    spare = max(0.0, tall - sum(highs)) / len(points)
-    extra = min(spare, 3.2 * size)
+    extra = max(0.0, tall - sum(highs)) / len(points)
     elements: list[Element] = []
     y = top
     for place, (point, high) in enumerate(zip(points, highs, strict=True), start=1):
         row = high + extra
         elements.append(Block((left, y, room, 1), "shade" if dark else "rule"))
         if indent:
-            box_of_number = (left, y + pad, indent - 8, size * fit.LINE)
+            box_of_number = (left, y + pad, indent - 8, row - 2 * pad)
             tone = "bright" if dark else "accent"
-            elements.append(Text(box_of_number, (str(place),), size, tone, bold=True))
+            elements.append(Text(box_of_number, (str(place),), size, tone, True, "middle"))
         elements.append(
             Text(
                 (left + indent, y + pad, inner, row - 2 * pad),
                 (point,),
                 size,
                 "light" if dark else "ink",
+                anchor="middle",
             )
         )
         y += row
@@ -240,34 +251,119 @@ def _columns(parts: Sequence[Part], top: float, bottom: float) -> list[Element]:
 
 
 def _table(grid: Grid | None, points: Sequence[str], top: float, bottom: float) -> list[Element]:
+    """A table, below what is said before it."""
     assert grid is not None
+    elements: list[Element] = []
+    for point in points:
+        high = fit.height([point], 15, _ROOM)
+        elements.append(Text((_LEFT, top, _ROOM, high), (point,), 15))
+        top += high + 10
+    tall = bottom - top
+    size, widths, heights = table_sizes(grid, tall)
+    spare = min(1.6, tall / sum(heights)) if sum(heights) < tall else 1.0
+    rows = tuple(high * spare for high in heights)
+    return [*elements, Cells((_LEFT, top, _ROOM, sum(rows)), grid, size, rows, tuple(widths))]
+
+
+def table_sizes(
+    grid: Grid, tall: float, sizes: tuple[float, float] = (10, 20)
+) -> tuple[float, list[float], list[float]]:
+    """The largest type at which a table fits, the widths of its columns, the heights of its rows;
+    the smallest type when it fits at none."""
     rows = [grid.header, *grid.rows]
-    tall = bottom - top - (70 if points else 0)
-    row = min(62.0, tall / len(rows))
-    size = min(20.0, row * 0.5)
-    columns = range(len(grid.header))
+    size = sizes[1]
     while True:
-        widths = [
-            max(fit.width(cells[at], size, cells is grid.header) for cells in rows) + size * 1.6
-            for at in columns
+        pad = size * 0.8
+        natural = [
+            max(fit.width(row[at], size, row is grid.header) for row in rows) + 2 * pad
+            for at in range(len(grid.header))
         ]
-        if sum(widths) <= _ROOM or size <= 9:
-            break
+        widths = _shared(natural, grid, size)
+        heights = [
+            max(fit.lines(cell, size, wide - pad, row is grid.header)
+                for cell, wide in zip(row, widths, strict=True)) * size * fit.LINE + 0.75 * size
+            for row in rows
+        ]  # fmt: skip
+        fits = sum(heights) <= tall and all(
+            fit.width(word, size) <= wide - pad
+            for row in rows for cell, wide in zip(row, widths, strict=True) for word in cell.split()
+        )  # fmt: skip
+        if fits or size <= sizes[0]:
+            return size, widths, heights
         size -= 0.5
-    spare = (_ROOM - sum(widths)) / len(widths)
-    widths = [wide + spare for wide in widths] if spare > 0 else _squeezed(widths)
-    elements: list[Element] = [
-        Cells((_LEFT, top, _ROOM, row * len(rows)), grid, size, row, tuple(widths))
+
+
+def _shared(natural: Sequence[float], grid: Grid, size: float) -> list[float]:
+    """The widths of columns in the room there is: numbers whole, texts share what is left."""
+    spare = _ROOM - sum(natural)
+    if spare >= 0:
+        return [wide + spare / len(natural) for wide in natural]
+    fixed = sum(wide for at, wide in enumerate(natural) if at in grid.numbers)
+    texts = [wide**0.6 if at not in grid.numbers else 0.0 for at, wide in enumerate(natural)]
+    if fixed > _ROOM * 0.7 or not any(texts):
+        return [wide * _ROOM / sum(natural) for wide in natural]
+    return [
+        wide if at in grid.numbers else (_ROOM - fixed) * texts[at] / sum(texts)
+        for at, wide in enumerate(natural)
     ]
-    if points:
-        start = top + row * len(rows) + 14
-        elements += _rows(points[:1], (_LEFT, start, _ROOM, bottom - start), sizes=(12, 18))
+
+
+def _quote(points: Sequence[str], top: float, bottom: float) -> list[Element]:
+    words, *said_by = points
+    room, tall = _ROOM - 90, (bottom - top) * (0.74 if said_by else 0.9)
+    size = fit.largest([words], (room, tall), (18, 40))
+    high = fit.height([words], size, room)
+    y = top + max(0.0, (bottom - top - high - (50 if said_by else 0)) * 0.42)
+    elements: list[Element] = [
+        Text((_LEFT, y - 18, 80, 110), ("“",), 96, "accent", bold=True),
+        Text((_LEFT + 74, y, room, high + 4), (words,), size, holder="body"),
+    ]
+    if said_by:
+        box = (_LEFT + 74, y + high + 18, room, 28.0)
+        elements.append(Text(box, (f"— {said_by[0]}",), 18, "muted"))
     return elements
 
 
-def _squeezed(widths: list[float]) -> list[float]:
-    whole = sum(widths)
-    return [wide * _ROOM / whole for wide in widths]
+def _timeline(parts: Sequence[Part], top: float, bottom: float) -> list[Element]:
+    """Moments from left to right on a line; many of them, or long ones, under each other."""
+    gap, count = 22.0, max(1, len(parts))
+    wide = (_ROOM - gap * (count - 1)) / count
+    texts = [part.points[0] if part.points else "" for part in parts]
+    line = top + (bottom - top) * 0.34
+    room = bottom - line - 26
+    if count > 6 or any(fit.height([text], 13, wide) > room for text in texts):
+        return _rows_of_moments(parts, top, bottom)
+    size = min(fit.largest([text], (wide, room), (13, 20)) for text in texts)
+    head = min(fit.largest([p.heading], (wide, 30), (13, 22), bold=True) for p in parts)
+    elements: list[Element] = [Block((_LEFT, line, _ROOM, 3), "rule")]
+    for place, (part, text) in enumerate(zip(parts, texts, strict=True)):
+        x = _LEFT + place * (wide + gap)
+        box = (x, line - 16 - head * fit.LINE, wide, head * fit.LINE)
+        elements += [
+            Text(box, (part.heading,), head, "accent", bold=True),
+            Block((x, line - 5, 13, 13), "accent"),
+            Text((x, line + 24, wide, room), (text,), size),
+        ]
+    return elements
+
+
+def _rows_of_moments(parts: Sequence[Part], top: float, bottom: float) -> list[Element]:
+    first = max(fit.width(part.heading, 15, True) for part in parts) + 24
+    first = min(first, _ROOM * 0.35)
+    row = (bottom - top) / len(parts)
+    inner = _ROOM - first
+    size = min(
+        fit.largest([p.points[0] if p.points else ""], (inner, row - 8), (9, 18)) for p in parts
+    )
+    elements: list[Element] = []
+    for place, part in enumerate(parts):
+        y = top + place * row
+        elements += [
+            Block((_LEFT, y, _ROOM, 1), "rule"),
+            Text((_LEFT, y + 5, first - 16, row - 6), (part.heading,), size, "accent", bold=True),
+            Text((_LEFT + first, y + 5, inner, row - 6), part.points[:1], size),
+        ]
+    return elements
 
 
 def _imaged(slide: Slide, top: float, bottom: float) -> list[Element]:

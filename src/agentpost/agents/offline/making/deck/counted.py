@@ -1,96 +1,47 @@
-"""As many slides as were asked for: sections side by side when there are too many, points on
-slides of their own when there are too few."""
+"""As many slides as were asked for: those that matter least go first; more come of tables, then of
+sentences that leave a chart for a slide of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from agentpost.agents.offline.making.deck.slides import Layout, Part, Slide
-
-_BESIDE = 3
-_SHORT = 130
+from agentpost.agents.offline.making.deck.slides import Layout, Slide
 
 
 def fitted(
-    opening: Slide,
-    body: Sequence[Slide],
-    closing: Slide | None,
-    extra: Sequence[Slide],
-    count: int,
-) -> list[Slide]:
-    """Exactly ``count`` slides, as far as the material reaches."""
-    slides = [opening, *body, *([closing] if closing is not None else [])]
-    while len(slides) > count and _paired(slides):
-        pass
+    opening: Slide, body: Sequence[Slide], extra: Sequence[Slide], count: int,
+    headlines: Mapping[str, str],
+) -> list[Slide]:  # fmt: skip
+    """Exactly ``count`` slides, as far as the material reaches.
+
+    Args:
+        opening: the first slide, which stays.
+        body: the others.
+        extra: what fills up, in this order.
+        count: how many slides there are to be.
+        headlines: for each sentence the title that it has on a slide of its own.
+    """
+    slides = [opening, *body]
     while len(slides) > max(1, count):
         slides.remove(min(slides[1:], key=lambda slide: slide.weight))
-    for more in extra:
-        if len(slides) < count:
-            slides.insert(_end(slides), more)
-    while len(slides) < count and _divided(slides):
+    slides += extra[: max(0, count - len(slides))]
+    while len(slides) < count and _divided(slides, headlines):
         pass
     return slides
 
 
-def _end(slides: Sequence[Slide]) -> int:
-    """Before the closing slide."""
-    return len(slides) - (slides[-1].layout is Layout.CLOSING)
-
-
-def _paired(slides: list[Slide]) -> bool:
-    """Put two neighbouring short sections side by side; whether there were such."""
-    best: int | None = None
-    for at in range(len(slides) - 1):
-        pair = slides[at], slides[at + 1]
-        if (
-            all(_is_short(slide) for slide in pair)
-            and pair[0].source == pair[1].source
-            and (
-                best is None
-                or sum(s.weight for s in pair) < slides[best].weight + slides[best + 1].weight
-            )
-        ):
-            best = at
-    if best is None:
-        return False
-    left, right = slides[best], slides[best + 1]
-    slides[best : best + 2] = [
-        Slide(
-            Layout.COLUMNS,
-            f"{left.title} · {right.title}",
-            parts=(Part(left.title, left.points), Part(right.title, right.points)),
-            source=left.source,
-            notes=f"{left.notes}\n{right.notes}",
-            weight=max(left.weight, right.weight),
-        )
-    ]
-    return True
-
-
-def _is_short(slide: Slide) -> bool:
-    return (
-        slide.layout in (Layout.POINTS, Layout.STATEMENT)
-        and slide.weight < 1
-        and len(slide.points) <= _BESIDE
-        and all(len(point) <= _SHORT for point in slide.points)
-        and len(slide.title) <= 40
-    )
-
-
-def _divided(slides: list[Slide]) -> bool:
-    """Give a slide's last points one of their own; whether there was such a slide."""
-    found = [s for s in slides if s.layout is Layout.POINTS and len(s.points) > 1]
-    if not found:
-        return False
-    slide = max(found, key=lambda one: len(one.points))
-    half = (len(slide.points) + 1) // 2
-    at = slides.index(slide)
-    slides[at : at + 1] = [_of(slide, slide.points[:half]), _of(slide, slide.points[half:])]
-    return True
-
-
-def _of(slide: Slide, points: tuple[str, ...]) -> Slide:
-    layout = Layout.POINTS if len(points) > 1 else Layout.STATEMENT
-    return msgspec.structs.replace(slide, layout=layout, points=points)
+def _divided(slides: list[Slide], headlines: Mapping[str, str]) -> bool:
+    """Give the last sentence of the fullest slide one of its own; whether there was such one."""
+    titles = {slide.title for slide in slides}
+    for slide in sorted(slides, key=lambda one: -len(one.points)):
+        last = slide.points[-1] if len(slide.points) > 1 else None
+        if last is None or headlines.get(last, slide.title) in titles:
+            continue
+        at = slides.index(slide)
+        alone = Slide(Layout.STATEMENT, headlines[last], points=(last,), source=slide.source,
+                      notes=last)  # fmt: skip
+        slides[at : at + 1] = [msgspec.structs.replace(slide, points=slide.points[:-1]), alone]
+        return True
+    return False

@@ -22,6 +22,7 @@ class Telling:
         self.code = story.language
         self.source = "; ".join(story.sources)
         self._stated: set[str] = set()
+        self._said: set[str] = set()
 
     def slides(self) -> list[Slide]:
         """All slides there are to say it, in their order."""
@@ -49,6 +50,7 @@ class Telling:
                 notes=claim.sentence, weight=claim.weight * 0.3,
             )
             for claim in self.story.claims[1:]
+            if claim.sentence not in self._said and claim.headline not in self._stated
         ]  # fmt: skip
 
     def points(self, most: int) -> tuple[str, ...]:
@@ -92,9 +94,8 @@ class Telling:
         if len(figures) < 2:
             return None
         figures = figures[:4]
-        points = self.points(3)
         return Slide(
-            Layout.FIGURES, self._title(self.story.claims), figures=tuple(figures), points=points,
+            Layout.FIGURES, self._title(self.story.claims), figures=tuple(figures),
             source=self.source, notes=" ".join(self.points(5)), weight=0.95,
         )  # fmt: skip
 
@@ -110,7 +111,9 @@ class Telling:
         subtitle = naming.subtitle(result.query, table, self.code)
         if lead is not None:
             self._stated.add(lead.headline)
-        points = tuple(dict.fromkeys(claim.sentence for claim in claims))[:4]
+        sentences = dict.fromkeys(claim.sentence for claim in claims)
+        points = tuple(text for text in sentences if text not in self._said)[:4]
+        self._said.update(points)
         notes = "\n".join([*points, result.reading or subtitle, chart.alt])
         return Slide(
             Layout.CHART,

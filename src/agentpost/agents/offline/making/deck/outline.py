@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path, PurePath
-from typing import Any
 
-import msgspec
-
-from agentpost.agents.base import File
-from agentpost.agents.offline.archives import unpacking
-from agentpost.agents.offline.frame import Frame, from_json
+from agentpost.agents.base import CannotSucceed, File
+from agentpost.agents.offline.frame import Frame
 from agentpost.agents.offline.making import material
 from agentpost.agents.offline.making.deck import counted
 from agentpost.agents.offline.making.deck.bounded import bounded
@@ -23,91 +19,50 @@ MOST_SLIDES = 40
 _COMFORTABLE = 12
 
 
-@unpacking
-def plan(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
-    """A step: read everything and plan the deck (an `Outline` as JSON).
-
-    Args:
-        files: the frame's files.
-        frame: the frame as JSON.
-
-    Raises `JobFailed` when nothing could be read.
-    """
-    wish = from_json(frame)
-    made = planned(material.gathered(files, wish), files, wish)
-    built: dict[str, Any] = msgspec.to_builtins(made)
-    return built
+def outline(files: Sequence[File], frame: Frame) -> Outline:
+    """The deck of the tables in files; raises `JobFailed` when there are none."""
+    return planned(material.gathered(files, frame), frame)
 
 
-def planned(found: material.Material, files: Sequence[File], frame: Frame) -> Outline:
+def planned(source: material.Material, frame: Frame) -> Outline:
     """The deck of what was read."""
+    if source.story is None:
+        raise CannotSucceed("; ".join(source.skipped) or "There is no table to make slides of.")
     texts = languages.words(TEXTS, frame.language)
-    telling = Telling(found.story, texts) if found.story is not None else None
-    title = frame.style.title or _title(found, files)
-    remarks: list[str] = list(found.story.notes) if found.story is not None else []
-    sources = "; ".join(found.story.sources) if found.story is not None else ""
+    telling = Telling(source.story, texts)
+    title = frame.style.title or _title(source)
+    remarks = list(source.story.notes)
+    sources = "; ".join(source.story.sources)
     opening = Slide(
-        Layout.TITLE, title, subtitle=_subtitle(telling),
-        backdrop=telling.course() if telling else (), source=sources,
-        notes=" ".join(telling.points(3)) if telling else "", weight=2.0,
+        Layout.TITLE, title, subtitle=_subtitle(telling), backdrop=telling.course(),
+        source=sources, notes=" ".join(telling.points(3)), weight=2.0,
     )  # fmt: skip
-    body = telling.slides() if telling is not None else []
-    body += [_pictured(number, files, texts) for number in found.images]
-    closing = _closing(telling, body, sources, texts)
+    body = telling.slides()
+    headlines = {claim.sentence: claim.headline for claim in source.story.claims}
     asked = _asked(frame, _comfortable(body))
-    extra = telling.extra() if telling is not None else []
-    slides = counted.fitted(opening, body, closing, extra, asked or _comfortable(body))
+    slides = counted.fitted(opening, body, telling.extra(), asked or _comfortable(body), headlines)
     if asked and len(slides) != asked:
         remarks.append(texts["fewer"].format(asked=asked, count=len(slides)))
-    made = Outline(
-        title, tuple(slides), frame.language, _accent(frame), found.used, found.skipped,
-        tuple(remarks), finding=found.story.claims[0].sentence
-        if found.story is not None and found.story.claims else "",
-    )  # fmt: skip
-    return bounded(made)
+    claims = source.story.claims
+    return bounded(Outline(
+        title, tuple(slides), frame.language, _accent(frame), source.used, source.skipped,
+        tuple(remarks), finding=claims[0].sentence if claims else "",
+    ))  # fmt: skip
 
 
 def _accent(frame: Frame) -> str | None:
     return palette.colour(frame.style.colour) if frame.style.colour else None
 
 
-def _title(found: material.Material, files: Sequence[File]) -> str:
-    names = [table.name.partition(",")[0] for table in found.tables]
-    names += [files[number].name for number in found.images] if not names else []
-    return _stem(names[0]) if names else ""
-
-
-def _stem(name: str) -> str:
-    words = PurePath(name).stem.replace("_", " ").replace("-", " ").split()
+def _title(source: material.Material) -> str:
+    words = PurePath(source.tables[0].name.partition(",")[0]).stem.replace("_", " ").replace(
+        "-", " "
+    ).split()  # fmt: skip
     return " ".join(words)[:1].upper() + " ".join(words)[1:]
 
 
-def _subtitle(telling: Telling | None) -> str:
-    return telling.story.claims[0].headline if telling and telling.story.claims else ""
-
-
-def _pictured(number: int, files: Sequence[File], texts: dict[str, Any]) -> Slide:
-    name = files[number].name
-    return Slide(
-        Layout.IMAGE, files[number].label or _stem(name), image=number,
-        source=texts["source"].format(names=name), weight=0.7,
-    )  # fmt: skip
-
-
-def _closing(
-    telling: Telling | None, body: Sequence[Slide], sources: str, texts: dict[str, Any]
-) -> Slide | None:
-    """The three things to remember: findings first, then the first point of each section."""
-    points = list(telling.points(3)) if telling is not None else []
-    for slide in body:
-        if len(points) >= 3:
-            break
-        first = slide.points[:1] if slide.layout in (Layout.POINTS, Layout.STATEMENT) else ()
-        points += [point for point in first if len(point) <= 200 and point not in points]
-    if len(points) < 2:
-        return None
-    return Slide(Layout.CLOSING, texts["takeaways"], points=tuple(points), source=sources,
-                 notes=" ".join(points), weight=0.9)  # fmt: skip
+def _subtitle(telling: Telling) -> str:
+    return telling.story.claims[0].headline if telling.story.claims else ""
 
 
 def _asked(frame: Frame, natural: int) -> int | None:
@@ -123,4 +78,4 @@ def _asked(frame: Frame, natural: int) -> int | None:
 def _comfortable(body: Sequence[Slide]) -> int:
     """How many slides a deck has when nobody said: all, as far as people sit through them."""
     named = sum(slide.weight >= 1 for slide in body)
-    return min(len(body) + 2, max(_COMFORTABLE, named + 4))
+    return min(len(body) + 1, max(_COMFORTABLE, named + 4))

@@ -48,12 +48,12 @@ class Plot(msgspec.Struct, frozen=True, omit_defaults=True, tag="plot"):
 
 
 class Cells(msgspec.Struct, frozen=True, omit_defaults=True, tag="cells"):
-    """A table; ``widths`` are those of its columns."""
+    """A table; ``widths`` are those of its columns, ``heights`` those of its rows."""
 
     box: Box
     grid: Grid
     size: float
-    row: float
+    heights: tuple[float, ...]
     widths: tuple[float, ...]
 
 

@@ -19,13 +19,20 @@ from agentpost.agents.offline.style.languages import language
 _MOST_BARS = 10
 _MOST_SERIES = 5
 _LONG_AXIS = 14
+_WISHED = {"line": "line", "area": "line", "grouped": "column"}
 _YEAR = re.compile(r"(?<!\d)(?:19|20)(\d\d)(?!\d)")
 _UPRIGHT = 36
 """More points than this are drawn as a line."""
 
 
-def chart_of(result: Result, table: Table, code: str, marks: Sequence[str] = ()) -> Chart | None:
-    """A chart of a result; None when it has fewer than two labels or nothing to draw."""
+def chart_of(
+    result: Result, table: Table, code: str, marks: Sequence[str] = (), kind: str | None = None
+) -> Chart | None:
+    """A chart of a result; None when it has fewer than two labels or nothing to draw.
+
+    ``kind`` is one of a frame's charts; where PowerPoint's charts of a deck know no such one, the
+    data decides.
+    """
     grid = shape.grid(result, table, code)
     units = {line.unit for line in grid.lines}
     lines = grid.lines if len(units) == 1 else grid.lines[:1]
@@ -47,8 +54,9 @@ def chart_of(result: Result, table: Table, code: str, marks: Sequence[str] = ())
         if {str(grid.keys[at]), grid.labels[at], labels[n]} & set(marks)
     )
     series = tuple(Series(line.name, tuple(line.values[at] for at in places)) for line in lines)
-    kind = _kind(grid, labels, len(lines), _is_rate(result, table))
-    chart = _chart(kind, labels, series, lines[0].unit, code, marked)
+    wished = _WISHED.get(kind or "")
+    form = wished or _kind(grid, labels, len(lines), _is_rate(result, table))
+    chart = _chart(form, labels, series, lines[0].unit, code, marked)
     return msgspec.structs.replace(chart, years=_years(grid, code))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentpost.agents.offline.making.deck import native_chart, template
@@ -31,15 +30,15 @@ _STYLE = "{http://schemas.openxmlformats.org/presentationml/2006/main}style"
 
 def build(
     pages: Sequence[Page],
-    images: Sequence[Path],
+    images: Sequence[bytes],
     *,
     accent: str | None,
     title: str,
     language: str,
     thumbnail: bytes,
 ) -> bytes:
-    """The .pptx file. ``images`` are pictures by their number in the pages, ``thumbnail`` is a JPEG
-    that previews show."""
+    """The .pptx file. ``images`` are PNG or JPEG files by their number in the pages, ``thumbnail``
+    is a JPEG that previews show."""
     palette = colours(accent)
     deck, layouts = template.presentation(palette)
     deck.core_properties.title = title
@@ -76,7 +75,7 @@ class _Slide:
         slide: Slide,
         page: Page,
         accent: str | None,
-        images: Sequence[Path],
+        images: Sequence[bytes],
         language: str,
     ) -> None:
         self.slide = slide
@@ -191,7 +190,7 @@ class _Slide:
         for column, wide in zip(table.columns, cells.widths, strict=True):
             column.width = Emu(round(wide * _EMU))
         for number, (row, texts) in enumerate(zip(table.rows, rows, strict=True)):
-            row.height = Emu(round(cells.row * _EMU))
+            row.height = Emu(round(cells.heights[number] * _EMU))
             last = cells.grid.total and number == len(rows) - 1
             for at, words in enumerate(texts):
                 self._cell(row.cells[at], words, cells, at, head=not number, strong=last)
@@ -218,9 +217,10 @@ class _Slide:
 
         from agentpost.agents.offline.making import pictures
 
+        content = self.images[picture.image]
         holder = self.free.pop("picture")
         holder._element.getparent().remove(holder._element)
-        content, size = pictures.as_file(self.images[picture.image], most=2000)
+        size = pictures.size_of_bytes(content)
         left, top, wide, tall = pictures.within(size, self._at(picture.box))
         placed: Any = self.slide.shapes.add_picture(
             io.BytesIO(content), *(Emu(round(v * _EMU)) for v in (left, top, wide, tall))

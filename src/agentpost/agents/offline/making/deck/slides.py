@@ -18,6 +18,8 @@ class Layout(StrEnum):
     COLUMNS = "columns"
     TABLE = "table"
     IMAGE = "image"
+    QUOTE = "quote"
+    TIMELINE = "timeline"
     CLOSING = "closing"
 
 
@@ -68,7 +70,7 @@ class Grid(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One of two columns."""
+    """One of several columns, or a moment with what happens."""
 
     heading: str
     points: tuple[str, ...]
@@ -81,12 +83,16 @@ class Slide(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str
     subtitle: str = ""
     points: tuple[str, ...] = ()
+    """Of a quote: its words, then who said them."""
+    ordered: bool = False
+    """Whether the points are numbered."""
     parts: tuple[Part, ...] = ()
+    """Columns beside each other, or the moments of a timeline."""
     figures: tuple[Figure, ...] = ()
     chart: Chart | None = None
     grid: Grid | None = None
     image: int | None = None
-    """Which of the job's files."""
+    """Which of the deck's pictures."""
     backdrop: tuple[float, ...] = ()
     """Of a title: the course of the main figure, drawn as a silhouette."""
     source: str = ""

@@ -59,6 +59,11 @@ _NAMES = {
         "Image",
         (_TITLE, Holder("picture", "pic", 1, (54, 122, 852, 368), 12), _NUMBER),
     ),
+    Layout.QUOTE: (
+        "Quote",
+        (_TITLE, Holder("body", "body", 1, (84, 150, 792, 200), 30), _NUMBER),
+    ),
+    Layout.TIMELINE: ("Timeline", (_TITLE, _NUMBER)),
     Layout.CLOSING: ("Closing", (_TITLE,)),
 }
 HOLDERS = {

@@ -11,6 +11,7 @@ import msgspec
 
 from agentpost.agents.base import JobFailed
 from agentpost.agents.offline.making.deck.pages import Page, Picture, Plot, colours, series
+from agentpost.agents.offline.making.pictures import picture_name
 from agentpost.agents.offline.style.typeset import Typeset, typeset
 
 _SHEET_SLIDES = 12
@@ -21,7 +22,7 @@ _LAYOUT = Path(__file__).with_name("slides.typ")
 
 def build(
     pages: Sequence[Page],
-    images: Sequence[Path],
+    images: Sequence[bytes],
     *,
     accent: str | None,
     language: str,
@@ -59,7 +60,7 @@ def build(
 
 
 def sheet(
-    pages: Sequence[Page], images: Sequence[Path], *, accent: str | None, language: str
+    pages: Sequence[Page], images: Sequence[bytes], *, accent: str | None, language: str
 ) -> bytes:
     """The first slides in two columns, as one JPEG: the deck's thumbnail, which previews show."""
     from PIL import Image
@@ -82,13 +83,8 @@ def sheet(
     return buffer.getvalue()
 
 
-def _assets(images: Sequence[Path], pages: Sequence[Page]) -> dict[int, tuple[str, bytes]]:
-    from agentpost.agents.offline.making import pictures
-
-    used = {e.image for page in pages for e in page.elements if isinstance(e, Picture)}
-    found = {}
-    for number in sorted(used):
-        content, _ = pictures.as_file(images[number], most=2000)
-        suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
-        found[number] = (f"image-{number}.{suffix}", content)
-    return found
+def _assets(images: Sequence[bytes], pages: Sequence[Page]) -> dict[int, tuple[str, bytes]]:
+    shown = {e.image for page in pages for e in page.elements if isinstance(e, Picture)}
+    return {
+        number: (picture_name(number, images[number]), images[number]) for number in sorted(shown)
+    }

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentpost.agents.base import JobFailed
-from agentpost.agents.offline.making import pictures
+from agentpost.agents.offline.making import fit, pictures
 from agentpost.agents.offline.making.image.wish import LARGEST_SIDE, Edit
+from agentpost.agents.offline.style.typeset import typeset
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -25,6 +26,7 @@ _SAVED: dict[str, tuple[str, dict[str, Any]]] = {
     "tiff": ("TIFF", {"compression": "tiff_lzw"}),
 }
 _WIDE = 1800
+_LETTERED = Path(__file__).with_name("lettered.typ")
 _GAP = 14
 
 
@@ -70,7 +72,7 @@ def _cut(size: tuple[int, int], ratio: float) -> tuple[int, int]:
     return wide, max(1, round(wide / ratio))
 
 
-def edited(path: Path, name: str, edit: Edit) -> Image:
+def edited(path: Path, name: str, edit: Edit, code: str = "en") -> Image:
     """The picture with the edit; raises `Unreadable`, `JobFailed`."""
     from PIL import Image
 
@@ -85,7 +87,30 @@ def edited(path: Path, name: str, edit: Edit) -> Image:
             -edit.turn, expand=True, resample=Image.Resampling.BICUBIC
         )
     image = covering(image, size, edit.side)
-    return image.convert("LA" if image.mode == "RGBA" else "L") if edit.grey else image
+    if edit.grey:
+        image = image.convert("LA" if image.mode == "RGBA" else "L")
+    return lettered(image, edit.text, code) if edit.text else image
+
+
+def lettered(image: Image, text: str, code: str) -> Image:
+    """The picture with a text on a dark band over its lower edge; the band is as high as the text
+    needs, at most half the picture. Raises `JobFailed` when it does not fit."""
+    from PIL import Image as Images
+
+    wide, tall = image.size
+    room = wide * 0.9
+    size = fit.largest([text], (room, tall * 0.3), (max(9, tall * 0.028), tall * 0.09), bold=True)
+    high = fit.height([text], size, room, bold=True) + size
+    if high > tall / 2:
+        raise JobFailed("The text is too long for the picture.")
+    data = {"text": text, "width": wide, "height": round(high), "room": room, "size": size}
+    band = typeset((_LETTERED,), data, form="png", code=code, ppi=72).pages[0]
+    result = image.convert("RGB") if image.mode in ("L", "RGB") else image.convert("RGBA")
+    with Images.open(io.BytesIO(band)) as opened:
+        strip = opened.convert("RGBA").resize((wide, round(high)))
+    strip.putalpha(215)
+    result.paste(strip, (0, tall - strip.height), strip)
+    return result
 
 
 def covering(image: Image, size: tuple[int, int], side: str = "centre") -> Image:

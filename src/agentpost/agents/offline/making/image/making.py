@@ -10,8 +10,8 @@ import msgspec
 
 from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
 from agentpost.agents.offline.archives import unpacking
-from agentpost.agents.offline.frame import from_json, to_json
-from agentpost.agents.offline.making import material
+from agentpost.agents.offline.frame import Thing, from_json, to_json
+from agentpost.agents.offline.making import catalogue, material
 from agentpost.agents.offline.making import pictures as reading
 from agentpost.agents.offline.making.image import editing
 from agentpost.agents.offline.making.image import wish as wishes
@@ -22,7 +22,6 @@ from agentpost.agents.offline.style import languages
 from agentpost.extraction import Unreadable
 
 SECONDS = 90.0
-CREDITS = 1.0
 MOST_PICTURES = 20
 TEXTS = Path(__file__).with_name("texts")
 
@@ -53,6 +52,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
 async def make(job: Job, inputs: Inputs) -> Made:
     """Make the pictures; raises `JobFailed` with a text for the user."""
+    price = catalogue.MAKERS[Thing.IMAGE].credits
     frame, files = inputs.frame, list(inputs.files)
     asked = to_json(frame)
     await job.progress("Looking at the files")
@@ -65,7 +65,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
             name = file_name(f"{one.name}-{number + 1}", one.label, inputs.version, one.form)
         await job.progress(f"Writing {name}")
         file = await job.write(
-            name, write, recorded, number, files, cost=0.0 if written else CREDITS,
+            name, write, recorded, number, files, frame.language, cost=0.0 if written else price,
             timeout=SECONDS,
         )  # fmt: skip
         await job.progress(f"Checking {name}")
@@ -141,6 +141,7 @@ def _edited(edit: Edit, file: File, number: int, size: tuple[int, int]) -> Plann
     target = editing.target(size, edit)
     form = edit.form or _form(file)
     label = f"{target[0]}x{target[1]}" if target != size else "grey" if edit.grey else ""
+    label = label or ("text" if edit.text else "")
     if edit.turn and not edit.aspect and not edit.size and not edit.factor:
         label = "turned"
     return Planned((number,), file.name, label, form, target, size)
@@ -166,7 +167,7 @@ def _is_cut(edit: Edit, one: Planned) -> bool:
 
 
 @unpacking
-def write(plan: dict[str, Any], number: int, files: Sequence[File]) -> bytes:
+def write(plan: dict[str, Any], number: int, files: Sequence[File], code: str) -> bytes:
     """A step: the bytes of one picture of a plan."""
     made = msgspec.convert(plan, Plan)
     one = made.pictures[number]
@@ -175,7 +176,7 @@ def write(plan: dict[str, Any], number: int, files: Sequence[File]) -> bytes:
         if made.wish.kind == "collage":
             paths, names = [file.local for file in given], [file.name for file in given]
             return editing.encoded(editing.collage(paths, names, one.size), one.form)
-        image = editing.edited(given[0].local, given[0].name, made.wish.edit)
+        image = editing.edited(given[0].local, given[0].name, made.wish.edit, code)
         return editing.encoded(image, one.form)
     except Unreadable as error:
         raise CannotSucceed(f"{error}.") from error

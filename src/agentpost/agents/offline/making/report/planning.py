@@ -1,73 +1,71 @@
-"""What a report says: the tables read, their story told in sections (a step)."""
+"""What a report of tables says: their story told in sections."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from agentpost.agents.base import CannotSucceed, File
-from agentpost.agents.offline.archives import unpacking
-from agentpost.agents.offline.frame import Frame, from_json
-from agentpost.agents.offline.making import material
-from agentpost.agents.offline.making.chart.picture import Drawing
+from agentpost.agents.offline.frame import Frame
+from agentpost.agents.offline.making import content, material
+from agentpost.agents.offline.making.content import Block, BlockKind, Paper
 from agentpost.agents.offline.making.report import figures
-from agentpost.agents.offline.making.report.content import Report
 from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.story.model import Story
 from agentpost.agents.offline.story.tell import source_line
-from agentpost.agents.offline.style import dates, fonts
+from agentpost.agents.offline.style import dates
 from agentpost.agents.offline.style.languages import language, words
 
 TEXTS = Path(__file__).with_name("texts")
 _SECTIONS_BY_LENGTH = {"shorter": 2, "half": 2, "longer": 9, "double": 9}
 _SECTIONS = 5
+_ROWS = 1_000
 _SECTIONS_PER_PAGE = 2
 
 
-@unpacking
-def plan(files: Sequence[File], frame: dict[str, Any]) -> Any:
-    """A step: the report of a frame, a `Report` as JSON.
-
-    Raises `JobFailed` with a text for the user when there is no table to report on.
-    """
-    request = from_json(frame)
-    texts = words(TEXTS, request.language)
-    source = material.gathered(files, request)
+def report(files: Sequence[File], frame: Frame) -> Paper:
+    """The report of the tables in files, told by their figures; `CannotSucceed` without any."""
+    texts = words(TEXTS, frame.language)
+    source = material.gathered(files, frame)
     if source.story is None:
         raise CannotSucceed("; ".join(source.skipped) or "There is nothing to report on.")
     story = source.story
-    drawings: list[Drawing] = []
     lead = figures.lead(story)
-    title = request.style.title or (story.claims[0].headline if story.claims else _name(story))
-    sections = figures.sections(story, request.style, drawings, {title, *lead})
-    notes = dict.fromkeys([*story.notes, *(note for one in drawings for note in one.notes)])
-    report = Report(
-        title=title,
-        subtitle=_subtitle(story),
-        lead=tuple(line for line in lead if line != title),
-        figures=figures.key_figures(story),
-        sections=tuple(sections[: _section_count(request)]),
-        drawings=tuple(drawings),
-        how=(
-            texts["read"].format("; ".join(source.used)),
-            texts["checked"],
-            *map(_sentence, notes),
-        ),
-        how_title=texts["how"],
-        language=request.language,
-        accent=request.style.colour,
-        used=source.used,
-        skipped=source.skipped,
-        notes=tuple(notes),
-    )
-    missing = fonts.missing(msgspec.json.encode(report).decode())
-    if missing:
-        note = texts["missing"].format(fonts.sample(missing))
-        report = msgspec.structs.replace(report, notes=(*report.notes, note))
-    return msgspec.to_builtins(report)
+    title = frame.style.title or (story.claims[0].headline if story.claims else _name(story))
+    stated = {title, *lead}
+    parts = figures.sections(story, frame.style, stated)[: _section_count(frame)]
+    blocks = [content.paragraph(line) for line in lead if line != title]
+    keys = figures.key_figures(story)
+    if len(keys) > 1:
+        blocks.append(Block(BlockKind.FIGURES, figures=keys))
+    blocks += [block for part in parts for block in part]
+    if frame.style.options.get("rows"):
+        blocks += _rows(files, frame)
+    return Paper(
+        title, tuple(blocks), subtitle=_subtitle(story), language=frame.language,
+        accent=frame.style.colour, used=source.used, skipped=source.skipped,
+        remarks=(texts["read"].format("; ".join(source.used)), texts["checked"],
+                 *map(_sentence, story.notes)),
+        remarks_title=texts["how"], notes=tuple(story.notes),
+    )  # fmt: skip
+
+
+def _rows(files: Sequence[File], frame: Frame) -> list[Block]:
+    """The rows of each table as they stand, when they were asked for."""
+    from agentpost.agents.offline.data.dataset import opened
+    from agentpost.agents.offline.story.shape import shown
+
+    blocks = []
+    with opened(files, frame.text, frame.language) as dataset:
+        for table in dataset.tables:
+            header, rows = dataset.cells(table.id, limit=_ROWS)
+            cells = [[shown(cell, frame.language) for cell in row] for row in rows]
+            numbers = content.number_columns(cells, len(header))
+            blocks += [
+                content.heading(table.name),
+                Block(BlockKind.TABLE, grid=content.grid(header, cells, numbers=numbers)),
+            ]
+    return blocks
 
 
 def _section_count(frame: Frame) -> int:

@@ -14,17 +14,19 @@ import msgspec
 from agentpost.agents import File, Job, JobFailed
 from agentpost.agents.offline.data.dataset import Dataset, opened
 from agentpost.agents.offline.data.model import Kind, Table
-from agentpost.agents.offline.frame import Frame, Query, from_json, to_json
+from agentpost.agents.offline.frame import Frame, Query, Thing, from_json, to_json
+from agentpost.agents.offline.making import catalogue
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
+from agentpost.agents.offline.making.sections import Section
 from agentpost.agents.offline.making.table import joining, sheets, workbook
 from agentpost.agents.offline.making.table.sheets import Field, Sheet
+from agentpost.agents.offline.making.tabulating import tabulate
 from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.style import palette
 from agentpost.agents.offline.style.languages import language as tongue
 from agentpost.agents.offline.style.languages import words
 
-CREDITS = 1.0
 SECONDS = 120.0
 _TEXTS = Path(__file__).parent / "texts"
 _FORMATS = ("xlsx", "csv")
@@ -47,21 +49,23 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
 async def make(job: Job, inputs: Inputs) -> Made:
     """Make the workbook; raises `JobFailed` with a text for the user."""
+    price = catalogue.MAKERS[Thing.TABLE].credits
     frame, files = inputs.frame, list(inputs.files)
     asked = [form for form in frame.formats if form in _FORMATS] or ["xlsx"]
     stem = frame.style.title or (files[0].name if files else "table")
     names = [file_name(stem, "table", inputs.version, form) for form in asked]
-    planned = await job.step(plan, files, to_json(frame), names[0], timeout=SECONDS)
+    request = (files, to_json(frame), msgspec.to_builtins(inputs.sections))
+    planned = await job.step(plan, *request, names[0], timeout=SECONDS)
     described = msgspec.convert(planned, Plan)
     written: list[File] = []
     for form, name in zip(asked, names, strict=True):
         await job.progress(name)
         build = as_workbook if form == "xlsx" else as_csv
         file = await job.write(
-            name, build, files, to_json(frame), cost=0.0 if written else CREDITS,
+            name, build, *request, cost=0.0 if written else price,
             label=described.title, timeout=SECONDS,
         )  # fmt: skip
-        await job.step(check, file, files, to_json(frame), timeout=SECONDS)
+        await job.step(check, file, *request, timeout=SECONDS)
         written.append(file)
     return Made(
         described.text,
@@ -72,21 +76,21 @@ async def make(job: Job, inputs: Inputs) -> Made:
     )
 
 
-def plan(files: Sequence[File], frame_json: Any, name: str) -> Any:
+def plan(files: Sequence[File], frame_json: Any, parts: Any, name: str) -> Any:
     """A step: what the table will be. Raises `JobFailed` when there is nothing to make it of."""
     frame = from_json(frame_json)
     with opened(files, frame.text, frame.language) as data:
-        built = _Builder(data, frame, name).build()
+        built = _Builder(data, frame, name, parts).build()
         used = tuple(naming.with_rows(one, frame.language) for one in built.tables)
         made = Plan(built.text, used, data.skipped, tuple(built.notes), built.title)
     return msgspec.json.decode(msgspec.json.encode(made))
 
 
-def as_workbook(files: Sequence[File], frame_json: Any) -> Path:
+def as_workbook(files: Sequence[File], frame_json: Any, parts: Any) -> Path:
     """A step: the workbook."""
     frame = from_json(frame_json)
     with opened(files, frame.text, frame.language) as data:
-        built = _Builder(data, frame, "").build()
+        built = _Builder(data, frame, "", parts).build()
     descriptor = tempfile.NamedTemporaryFile(suffix=".xlsx", delete=False)  # noqa: SIM115
     descriptor.close()
     path = Path(descriptor.name)
@@ -96,12 +100,12 @@ def as_workbook(files: Sequence[File], frame_json: Any) -> Path:
     return path
 
 
-def as_csv(files: Sequence[File], frame_json: Any) -> bytes:
+def as_csv(files: Sequence[File], frame_json: Any, parts: Any) -> bytes:
     """A step: the first sheet as CSV. A text that a spreadsheet would take for a formula gets an
     apostrophe in front."""
     frame = from_json(frame_json)
     with opened(files, frame.text, frame.language) as data:
-        first = _Builder(data, frame, "").build().sheets[0]
+        first = _Builder(data, frame, "", parts).build().sheets[0]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     fields = first.fields[:-1] if first.across else first.fields
@@ -117,14 +121,14 @@ def _safe(cell: object) -> object:
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
-def check(file: File, files: Sequence[File], frame_json: Any) -> int:
+def check(file: File, files: Sequence[File], frame_json: Any, parts: Any) -> int:
     """A step: open what was written; its rows and the sums of its columns are those computed.
 
     Returns how many rows there are. Raises `JobFailed`.
     """
     frame = from_json(frame_json)
     with opened(files, frame.text, frame.language) as data:
-        expected = _Builder(data, frame, "").build().sheets[0]
+        expected = _Builder(data, frame, "", parts).build().sheets[0]
     rows = _read(file.local, file.name)
     body = rows[1 : 1 + len(expected.rows)]
     if len(body) != len(expected.rows):
@@ -161,8 +165,9 @@ def _read(path: Path, name: str) -> list[list[Any]]:
 class _Builder:
     """Decides what the sheets are, and what is said of them."""
 
-    def __init__(self, data: Dataset, frame: Frame, name: str) -> None:
+    def __init__(self, data: Dataset, frame: Frame, name: str, parts: Any) -> None:
         self._data, self._frame, self._name = data, frame, name
+        self._parts = msgspec.convert(parts, tuple[Section, ...])
         self._words = words(_TEXTS, frame.language)
         self.tables: list[Table] = []
         self.sheets: list[Sheet] = []
@@ -174,6 +179,9 @@ class _Builder:
         if not self._data.tables:
             reasons = "; ".join(self._data.skipped)
             raise JobFailed(f"{reasons}." if reasons else str(self._words["no_table"]))
+        if self._parts:
+            self._sections()
+            return self
         queries = [q for q in self._frame.queries if q.table and (q.groups or q.time or q.measures)]
         options = self._frame.style.options
         joins = bool(options.get("join"))
@@ -197,6 +205,26 @@ class _Builder:
                     sheet=sheet.title, count=f"{len(sheet.rows):,}", all=f"{table.rows:,}"
                 )
             )
+
+    def _sections(self) -> None:
+        """A sheet for each section that asks for figures."""
+        code = self._frame.language
+        for part in self._parts:
+            if part.request is None:
+                continue
+            tabulated = tabulate(self._data, part.request, code)
+            title = part.title or str(self._words["pivot"])
+            self.sheets.append(
+                sheets.of_tabulated(tabulated, title, str(self._words["total"]), code)
+            )
+            self.notes += [note for note in tabulated.notes if note not in self.notes]
+            self.tables += [self._data.table(one.query.table) for one in part.request.parts]
+        if not self.sheets:
+            raise JobFailed(str(self._words["no_table"]))
+        self.tables = list({table.id: table for table in self.tables}.values())
+        titles = ", ".join(sheet.title for sheet in self.sheets)
+        self.title = self._frame.style.title or titles
+        self.text = str(self._words["made_pivot"]).format(name=self._name, reading=titles)
 
     def _pivot(self, queries: Sequence[Query]) -> None:
         readings = []

@@ -12,6 +12,7 @@ from agentpost.agents.offline.data.model import Column, Kind, Result, Role, Tabl
 from agentpost.agents.offline.data.wording import measure as named
 from agentpost.agents.offline.data.wording import unit_of
 from agentpost.agents.offline.frame import Aggregate, Cell, Grain, Query
+from agentpost.agents.offline.making.tabulating import Tabulated
 from agentpost.agents.offline.style import dates
 from agentpost.agents.offline.style.numbers import is_currency
 
@@ -129,6 +130,25 @@ def of_result(table: Table, result: Result, title: str, total: str, language: st
             )
         )
     totalled = total if any(f.total for f in fields) and len(rows) > 1 and keys else ""
+    return Sheet(title, tuple(fields), tuple(rows), totalled)
+
+
+def of_tabulated(tabulated: Tabulated, title: str, total: str, code: str) -> Sheet:
+    """A computed table as a sheet; only amounts have a total."""
+    result, table = tabulated.result, tabulated.table
+    time = len(result.query.groups) if result.query.time is not None else -1
+    rows = [
+        tuple(dates.period(cell, result.query.grain, code) if at == time else cell
+              for at, cell in enumerate(row))
+        for row in result.rows
+    ]  # fmt: skip
+    fields = []
+    for at, column in enumerate(table.columns):
+        field = Field(column.label, Kind.TEXT) if at == time else field_of(column, rows, at)
+        is_amount = column.role is Role.AMOUNT and at >= len(result.query.groups)
+        fields.append(msgspec.structs.replace(field, total="sum" if is_amount else None))
+    keys = len(result.query.groups) + (time >= 0)
+    totalled = total if keys and len(rows) > 1 and any(field.total for field in fields) else ""
     return Sheet(title, tuple(fields), tuple(rows), totalled)
 
 

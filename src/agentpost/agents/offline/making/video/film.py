@@ -27,7 +27,6 @@ class Kind(StrEnum):
     """What a film shows."""
 
     SLIDES = "slides"
-    PHOTOS = "photos"
     RACE = "race"
 
 
@@ -39,7 +38,7 @@ class Caption(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A slide or a photograph: ``picture`` counts slides, or is the number of a file."""
+    """A slide with its captions."""
 
     picture: int
     captions: tuple[Caption, ...]
@@ -81,7 +80,6 @@ class Film(msgspec.Struct, frozen=True, omit_defaults=True):
     race: Race | None = None
     seconds: float = 0.0
     """Of a race; the others' follow from their scenes."""
-    captioned: bool = True
     language: str = "en"
     accent: str | None = None
     used: tuple[str, ...] = ()

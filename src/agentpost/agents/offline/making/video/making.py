@@ -11,8 +11,8 @@ import msgspec
 
 from agentpost.agents.base import CannotSucceed, File, Job
 from agentpost.agents.offline.archives import unpacking
-from agentpost.agents.offline.frame import to_json
-from agentpost.agents.offline.making.deck.slides import Outline
+from agentpost.agents.offline.frame import Thing, from_json, to_json
+from agentpost.agents.offline.making import catalogue
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
 from agentpost.agents.offline.making.video import encoding, film, planning, racing, shown
@@ -21,14 +21,15 @@ from agentpost.agents.offline.style import languages
 from agentpost.extraction import Unreadable
 
 SECONDS = 600.0
-CREDITS = 5.0
 
 
 async def make(job: Job, inputs: Inputs) -> Made:
     """Make the film; raises `JobFailed` with a text for the user."""
+    price = catalogue.MAKERS[Thing.VIDEO].credits
     frame, files = inputs.frame, list(inputs.files)
     await job.progress("Reading the files")
-    plan = await job.step(planning.plan, files, to_json(frame), timeout=SECONDS)
+    request = (files, to_json(frame), msgspec.to_builtins(inputs.sections))
+    plan = await job.step(planning.plan, *request, timeout=SECONDS)
     planned = msgspec.convert(plan["film"], Film)
     scenes = f"{len(planned.scenes)} scenes, " if planned.scenes else ""
     await job.progress(f"Plan: {scenes}{planned.duration:.0f} seconds")
@@ -36,12 +37,18 @@ async def make(job: Job, inputs: Inputs) -> Made:
     name = file_name(stem, "video", inputs.version, "mp4")
     await job.progress(f"Drawing {name}")
     video = await job.write(
-        name, write, plan, files, cost=CREDITS, label=planned.title, timeout=SECONDS
+        name,
+        write,
+        plan,
+        *request,
+        cost=price,
+        label=planned.title,
+        timeout=SECONDS,
     )
     await job.progress(f"Checking {name}")
     seconds = await job.step(check, video, plan, timeout=SECONDS)
     written = [video]
-    if planned.captioned and film.subtitles(planned):
+    if film.subtitles(planned):
         captions = file_name(stem, "video", inputs.version, "srt")
         written.append(await job.write(captions, film.subtitles(planned).encode()))
     texts = languages.words(planning.TEXTS, frame.language)
@@ -50,24 +57,25 @@ async def make(job: Job, inputs: Inputs) -> Made:
         tall=planned.size[1],
     )  # fmt: skip
     remarks = list(planned.remarks)
-    if frame.style.options.get("voice"):
-        remarks.append(texts["voice"])
     return Made(f"{text} {planned.finding}".rstrip(), written, list(planned.used),
                 list(planned.skipped), remarks)  # fmt: skip
 
 
 @unpacking
-def write(plan: dict[str, Any], files: Sequence[File]) -> bytes:
-    """A step: the mp4; frames are drawn and encoded one by one."""
+def write(
+    plan: dict[str, Any], files: Sequence[File], frame: dict[str, Any], sections: Any
+) -> bytes:
+    """A write: the mp4; frames are drawn and encoded one by one."""
     planned = msgspec.convert(plan["film"], Film)
-    outline = msgspec.convert(plan["outline"], Outline | None)
     with tempfile.TemporaryDirectory(prefix="film-") as folder:
         path = Path(folder) / "film.mp4"
         try:
             if planned.kind is Kind.RACE:
                 frames = racing.frames(planned)
             else:
-                frames = shown.frames(planned, outline, [file.local for file in files])
+                _, outline, images = planning.planned(files, from_json(frame), sections)
+                assert outline is not None, "a film of slides has them"
+                frames = shown.frames(planned, outline, images)
             encoding.encode(frames, path, planned.size, still=planned.kind is Kind.SLIDES)
         except Unreadable as error:
             raise CannotSucceed(f"{error}.") from error

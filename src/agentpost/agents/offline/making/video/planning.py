@@ -1,25 +1,24 @@
-"""Which film: the slides of a story, photographs, or a race of bars."""
+"""Which film: a race of the bars of a table, or a caller's sections, one after the other."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from agentpost.agents.base import File, JobFailed
+from agentpost.agents.base import CannotSucceed, File, JobFailed
 from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.data.model import Role, Table
 from agentpost.agents.offline.frame import Aggregate, Frame, Grain, Query, from_json
-from agentpost.agents.offline.making import material, phrases, queries
-from agentpost.agents.offline.making.deck.outline import planned as deck_of
-from agentpost.agents.offline.making.deck.slides import Layout, Outline, Slide
+from agentpost.agents.offline.making import material, queries
+from agentpost.agents.offline.making.deck import sectioned
+from agentpost.agents.offline.making.deck.slides import Outline, Slide
+from agentpost.agents.offline.making.sections import Section
 from agentpost.agents.offline.making.video.film import (
-    Caption,
     Film,
     Kind,
     Race,
@@ -29,73 +28,63 @@ from agentpost.agents.offline.making.video.film import (
     lasting,
 )
 from agentpost.agents.offline.story import naming, shape
+from agentpost.agents.offline.story.tell import source_line
 from agentpost.agents.offline.style import dates, languages, palette
 
-WORDS = Path(__file__).with_name("words.toml")
 TEXTS = Path(__file__).with_name("texts")
 LONGEST = 180.0
-_MOST_SCENES = 14
+"""Seconds of a film."""
 _RUNNERS = 8
-_MOST_PERIODS = 120
+_PERIODS = 120
 _LEVEL = 3
 """How many are named that finish level."""
-_QUOTED = re.compile(r"[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]")
 
 
 @unpacking
-def plan(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
-    """A step: what the film shows (``film``), and the deck behind it (``outline``), as JSON.
+def plan(files: Sequence[File], frame: dict[str, Any], sections: Any) -> dict[str, Any]:
+    """A step: what the film shows (``film``), and the slides behind it (``outline``), as JSON.
 
-    Raises `JobFailed` when nothing can be read.
+    Raises `JobFailed` for a table without a column of dates, and `CannotSucceed` without any.
     """
-    wish = from_json(frame)
-    film, outline = planned(files, wish)
+    film, outline, _ = planned(files, from_json(frame), sections)
     return {"film": msgspec.to_builtins(film), "outline": msgspec.to_builtins(outline)}
 
 
-def planned(files: Sequence[File], frame: Frame) -> tuple[Film, Outline | None]:
-    """The film of these files."""
+def planned(
+    files: Sequence[File], frame: Frame, sections: Any
+) -> tuple[Film, Outline | None, list[bytes]]:
+    """The film of these files, its slides, and the pictures on them."""
     texts = languages.words(TEXTS, frame.language)
     if frame.style.seconds is not None and frame.style.seconds > LONGEST:
         raise JobFailed(texts["long"].format(most=int(LONGEST)))
-    asked = frame.style.options
-    race = asked.get("race") or phrases.said(WORDS, frame.language, "kind", frame.said) == "race"
-    found = material.gathered(files, frame)
     accent = palette.colour(frame.style.colour) if frame.style.colour else None
-    base = Film(
-        Kind.SLIDES, "", _size(frame), language=frame.language, accent=accent, used=found.used,
-        skipped=found.skipped, captioned=not _without_captions(frame),
+    parts = msgspec.convert(sections, tuple[Section, ...])
+    if parts:
+        outline, images = sectioned.of_sections(files, parts, frame)
+        scenes = lasting(_narrated(outline.slides), frame.style.seconds)
+        film = Film(
+            Kind.SLIDES, outline.title, (1280, 720), scenes, language=frame.language,
+            accent=accent, used=outline.used, remarks=outline.remarks,
+        )  # fmt: skip
+        if film.duration > LONGEST:
+            raise JobFailed(texts["long"].format(most=int(LONGEST)))
+        return film, outline, images
+    race, used, skipped = _raced(files, frame)
+    if race is None:
+        raise CannotSucceed("; ".join([*skipped, texts["race"]]))
+    seconds = frame.style.seconds or min(30.0, max(8.0, 0.8 * len(race.periods)))
+    film = Film(
+        Kind.RACE, race.title, _size(frame), race=race, seconds=seconds, language=frame.language,
+        accent=accent, used=used, skipped=skipped,
     )  # fmt: skip
-    if race or _is_race(frame):
-        made = _raced(files, frame, found.tables)
-        if made is not None:
-            seconds = frame.style.seconds or min(30.0, max(8.0, 0.8 * len(made.periods)))
-            return _with(base, kind=Kind.RACE, title=made.title, race=made, seconds=seconds), None
-        if race:
-            raise JobFailed(texts["race"])
-    if found.images and not found.tables:
-        return _photos(base, files, frame, found, texts), None
-    outline = deck_of(found, files, frame)
-    slides = outline.slides[:_MOST_SCENES]
-    outline = msgspec.structs.replace(outline, slides=slides)
-    scenes = _narrated(slides)
-    scenes = _fitting(scenes, slides, frame.style.seconds)
-    film = _with(
-        base, title=outline.title, scenes=lasting(scenes, frame.style.seconds),
-        size=(1280, 720), remarks=outline.remarks, finding=outline.finding,
-    )  # fmt: skip
-    return film, outline
-
-
-def _with(film: Film, **changes: Any) -> Film:
-    return msgspec.structs.replace(film, **changes)
+    return film, None, []
 
 
 def _size(frame: Frame) -> tuple[int, int]:
     """Even pixels, at most 1080 of them on the shorter side."""
-    if frame.style.options.get("portrait") or frame.style.options.get("vertical"):
-        return (720, 1280)
     size = frame.style.size
+    if frame.style.options.get("portrait"):
+        return (720, 1280)
     if size is None or min(size) < 100:
         if size is not None and size[0] == size[1]:
             return (1080, 1080)
@@ -104,79 +93,21 @@ def _size(frame: Frame) -> tuple[int, int]:
     return (max(160, round(size[0] * scale / 2) * 2), max(160, round(size[1] * scale / 2) * 2))
 
 
-def _without_captions(frame: Frame) -> bool:
-    return phrases.said(WORDS, frame.language, "captions", frame.said) == "none"
-
-
 def _narrated(slides: Sequence[Slide]) -> tuple[Scene, ...]:
-    """A scene for each slide, with what a narrator would say; no sentence is said twice."""
+    """A scene for each slide, with its notes as captions, else with its title."""
     spoken: set[str] = set()
     scenes = []
     for at, slide in enumerate(slides):
-        text = _said(slide, spoken)
-        spoken |= {text, *slide.points[:1]} if slide.layout is not Layout.CLOSING else {text}
-        scenes.append(Scene(at, captions(text)))
+        text = slide.notes.partition("\n")[0] or slide.title
+        scenes.append(Scene(at, captions("" if text in spoken else text)))
+        spoken.add(text)
     return tuple(scenes)
 
 
-def _said(slide: Slide, spoken: set[str]) -> str:
-    titled = f"{slide.title}: {slide.subtitle}" if slide.subtitle else slide.title
-    if slide.layout in (Layout.TITLE, Layout.TABLE, Layout.IMAGE):
-        return titled
-    if slide.layout is Layout.COLUMNS:
-        return slide.title
-    if slide.layout is Layout.CLOSING:
-        return f"{slide.title}: {slide.points[0]}"
-    if slide.layout is Layout.POINTS:
-        return f"{slide.title}: {slide.points[0]}"
-    return next((point for point in slide.points if point not in spoken), titled)
-
-
-def _fitting(
-    scenes: tuple[Scene, ...], slides: Sequence[Slide], seconds: float | None
-) -> tuple[Scene, ...]:
-    """The scenes that fit the time that was asked for: those that matter least go first."""
-    if seconds is None:
-        return scenes
-    kept = list(scenes)
-    while len(kept) > 2 and sum(scene.seconds for scene in kept) > seconds * 1.35:
-        kept.remove(min(kept[1:], key=lambda scene: slides[scene.picture].weight))
-    return tuple(kept)
-
-
-def _photos(
-    base: Film,
-    files: Sequence[File],
-    frame: Frame,
-    found: material.Material,
-    texts: dict[str, Any],
-) -> Film:
-    lines = [line.strip() for line in frame.text.splitlines() if line.strip()]
-    lines = lines or _QUOTED.findall(frame.said)
-    scenes = []
-    for place, number in enumerate(found.images[: 4 * _MOST_SCENES]):
-        file = files[number]
-        words = re.sub(r"[_-]+", " ", Path(file.name).stem).strip()
-        camera = re.fullmatch(r"(?:img|dsc|pxl|photo|image|foto)?[\s\d]*", words.casefold())
-        text = lines[place] if place < len(lines) else file.label or ("" if camera else words)
-        text = text[:1].upper() + text[1:]
-        scenes.append(Scene(number, captions(text) if text else (Caption("", 3.5),)))
-    title = frame.style.title or texts["photos"]
-    remarks = ()
-    return _with(
-        base, kind=Kind.PHOTOS, title=title, remarks=remarks,
-        scenes=lasting(tuple(scenes), frame.style.seconds),
-        captioned=base.captioned and any(c.text for s in scenes for c in s.captions),
-    )  # fmt: skip
-
-
-def _is_race(frame: Frame) -> bool:
-    """A query by group and time, or by one group alone, was named: its bars move."""
-    return bool(frame.queries) and bool(frame.queries[0].groups)
-
-
-def _raced(files: Sequence[File], frame: Frame, tables: Sequence[Table]) -> Race | None:
-    """The race of the first table that has groups and time; None when none has both."""
+def _raced(
+    files: Sequence[File], frame: Frame
+) -> tuple[Race | None, tuple[str, ...], tuple[str, ...]]:
+    """The race of the first table that has groups and time, what was used, what was skipped."""
     from agentpost.agents.offline.data.dataset import opened
 
     asked, pasted = material.table_files(files, frame)
@@ -185,10 +116,11 @@ def _raced(files: Sequence[File], frame: Frame, tables: Sequence[Table]) -> Race
             query = _query(table, frame)
             if query is None:
                 continue
-            made = _race(shape.grid(dataset.run(query), table, frame.language), query, table, frame)
-            if made is not None:
-                return made
-    return None
+            laid = shape.grid(dataset.run(query), table, frame.language)
+            race = _race(laid, query, table, frame)
+            if race is not None:
+                return race, (naming.with_rows(table, frame.language),), dataset.skipped
+        return None, (), dataset.skipped
 
 
 def _query(table: Table, frame: Frame) -> Query | None:
@@ -219,7 +151,7 @@ def _race(grid: shape.Grid, query: Query, table: Table, frame: Frame) -> Race | 
     for line in grid.lines:
         values = [value or 0.0 for value in line.values]
         steps = list(itertools.accumulate(values)) if summed else values
-        runners.append(Runner(line.name, tuple(steps[-_MOST_PERIODS:])))
+        runners.append(Runner(line.name, tuple(steps[-_PERIODS:])))
     if min(value for runner in runners for value in runner.values) < 0:
         return None
     runners.sort(key=lambda runner: -max(runner.values))
@@ -229,11 +161,11 @@ def _race(grid: shape.Grid, query: Query, table: Table, frame: Frame) -> Race | 
     shown = naming.subtitle(msgspec.structs.replace(query, time=None, grain=None), table, code)
     subtitle = shown
     if summed:
-        subtitle = texts["summed"].format(what=shown, first=periods[-_MOST_PERIODS:][0])
+        subtitle = texts["summed"].format(what=shown, first=periods[-_PERIODS:][0])
     title = frame.style.title or _ahead(runners, code) or shown
-    source = _source(table, code)
+    source = source_line(table, code)
     return Race(
-        title, subtitle, source, periods[-_MOST_PERIODS:], tuple(runners[: 3 * _RUNNERS]),
+        title, subtitle, source, periods[-_PERIODS:], tuple(runners[: 3 * _RUNNERS]),
         grid.lines[0].unit, code, summed,
     )  # fmt: skip
 
@@ -247,9 +179,3 @@ def _ahead(runners: Sequence[Runner], code: str) -> str:
         return str(texts["ahead"]).format(name=names[0])
     level = str(texts["level"]).format(names=languages.language(code).listed(names))
     return level if len(names) <= _LEVEL else ""
-
-
-def _source(table: Table, code: str) -> str:
-    from agentpost.agents.offline.story.tell import source_line
-
-    return source_line(table, code)

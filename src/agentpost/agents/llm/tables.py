@@ -1,0 +1,63 @@
+"""What tools over tables share: what is in files, in words, and figures computed from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from agentpost.agents.base import File, Job
+from agentpost.agents.offline import steps
+from agentpost.agents.offline.archives import unpacking
+from agentpost.agents.offline.data.model import Table
+from agentpost.agents.offline.making.chart.computing import grid_of
+from agentpost.agents.offline.making.content import plain
+from agentpost.agents.offline.making.tabulating import Request, tabulate
+
+SECONDS: Final = steps.SECONDS
+_VALUES: Final = 12
+_ROWS: Final = 100
+
+
+class Refused(Exception):
+    """A call that cannot be carried out as it is, in words that say what to change."""
+
+
+async def survey(job: Job, files: Sequence[File]) -> list[Table]:
+    """The tables in files."""
+    surveyed = await job.step(steps.survey, list(files), timeout=SECONDS)
+    return msgspec.convert(surveyed["tables"], list[Table])
+
+
+def described(table: Table) -> str:
+    """A table's columns, with some of what is in them."""
+    lines = [f"Table {table.name}: {table.rows} rows"]
+    for column in table.columns:
+        values = ", ".join(column.values[:_VALUES])
+        span = f"{column.first} to {column.last}" if column.first is not None else ""
+        unit = f" in {column.unit}" if column.unit else ""
+        lines.append(f"- {column.name}{unit} ({column.role}): {values or span}")
+    return "\n".join([*lines, *(f"Note: {note}" for note in table.notes)])
+
+
+@unpacking
+def computed(files: Sequence[File], request: Any) -> str:
+    """A step: the table that a request asks for, as Markdown, with where it comes from."""
+    from agentpost.agents.offline.data.dataset import opened
+
+    with opened(files) as dataset:
+        tabulated = tabulate(dataset, msgspec.convert(request, Request))
+    grid = grid_of(tabulated, "en")
+    rows = [grid.header, *grid.rows[:_ROWS]]
+    lines = ["| " + " | ".join(map(plain, row)) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * len(grid.header))
+    left = len(tabulated.result.rows) - _ROWS
+    more = [f"{left} rows follow; ask for the top ones"] if left > 0 else []
+    return "\n".join([*lines, *more, f"{tabulated.source}.", *tabulated.notes])
+
+
+def is_colour(text: str) -> bool:
+    """Whether a text is a colour as makers take it."""
+    return re.fullmatch(r"#[0-9a-fA-F]{6}", text) is not None

@@ -1,0 +1,1 @@
+"""Papers as PDF, Word file and page."""
