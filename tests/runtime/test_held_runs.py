@@ -32,7 +32,7 @@ async def test_they_begin_when_they_are_released(loop: AgentLoop) -> None:
     runs.hold()
     for owner in ("msg_1", "msg_2"):
         runs.submit(owner, 1, work)
-    ended = [run.submitted.ended for run in runs.open() if run.submitted is not None]
+    ended = [run.submission.ended for run in runs.open() if run.submission is not None]
     runs.cancel("msg_2")
     assert await loop.run(looked()) == []
     runs.release()

@@ -17,7 +17,7 @@ from agentpost.domain.records import Snapshot
 from agentpost.services import accounts, jobs, messages, sending, starting, turns
 from agentpost.services.attachments import AttachmentResult
 from agentpost.services.context import AppContext
-from agentpost.services.jobs import Owned
+from agentpost.services.jobs import JobClaim
 from agentpost.services.messages import Caller
 from agentpost.services.sending import Accepted, NewMessage
 from agentpost.services.starting import Start
@@ -86,7 +86,7 @@ class ManualHarness:
         await self.end(message_id)
         return message_id
 
-    async def start(self, message_id: str, work_id: str | None = None) -> Owned:
+    async def start(self, message_id: str, work_id: str | None = None) -> JobClaim:
         """The turn starts a job."""
         call = self._call()
         started = await starting.start_job(
@@ -96,21 +96,21 @@ class ManualHarness:
             Start("tests:work", "{}", "Work", work_id),
         )
         assert started.state == "running", started
-        return Owned(started.job_id, self.caller.account_id, 1)
+        return JobClaim(started.job_id, self.caller.account_id, 1)
 
     async def join(self, message_id: str, job_id: str) -> None:
         """The turn joins a job."""
         ticket = self._hands.tickets[message_id]
         assert await turns.join_job(self.ctx, ticket, self._call(), job_id, "more")
 
-    async def working(self, text: str = "hello") -> tuple[str, Owned]:
+    async def working(self, text: str = "hello") -> tuple[str, JobClaim]:
         """A message whose turn has ended and whose job runs."""
         message_id = (await self.accept(text, conversation=text)).message.id
         owned = await self.start(message_id)
         await self.end(message_id)
         return message_id, owned
 
-    async def finish(self, owned: Owned, text: str = "the result") -> None:
+    async def finish(self, owned: JobClaim, text: str = "the result") -> None:
         """The job ends well."""
         await jobs.finish(self.ctx, owned, text, None, "{}")
 

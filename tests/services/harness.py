@@ -35,7 +35,7 @@ from agentpost.services import accounts, blobs, sending, starting, turns
 from agentpost.services.attachments import AttachmentResult
 from agentpost.services.context import AppContext
 from agentpost.services.encryption import SecretCipher
-from agentpost.services.jobs import Owned
+from agentpost.services.jobs import JobClaim
 from agentpost.services.messages import Caller
 from agentpost.services.requests import RequestLog
 from agentpost.services.sending import Accepted, NewMessage
@@ -193,17 +193,17 @@ class Harness:
         self.tick()
         await turns.fail(self.ctx, ticket, detail)
 
-    async def working(self, *titles: str) -> tuple[str, list[Owned]]:
+    async def working(self, *titles: str) -> tuple[str, list[JobClaim]]:
         """A message whose turn has started these jobs and ended: (message id, its jobs)."""
         ticket = await self.begun()
         started = [await self.start(ticket, title) for title in titles or ("Work",)]
         await self.end(ticket)
         return ticket.message.id, [self.owned(s.job_id) for s in started]
 
-    def owned(self, job_id: str) -> Owned:
+    def owned(self, job_id: str) -> JobClaim:
         """The job as its present runner names it."""
         row = self.one("SELECT epoch FROM jobs WHERE id = ?", job_id)
-        return Owned(job_id, self.account_id, row[0])
+        return JobClaim(job_id, self.account_id, row[0])
 
     def call(self, owner: str, state: CallState = CallState.DONE, n: int | None = None) -> Call:
         """A call to record: the owner's next, or its n-th once more."""
@@ -211,7 +211,7 @@ class Harness:
             n = self._calls[owner] = self._calls.get(owner, 0) + 1
         return Call(n, f"call:{n}", state, "null")
 
-    async def file(self, owned: Owned, path: str) -> FileRecord:
+    async def file(self, owned: JobClaim, path: str) -> FileRecord:
         """A file such as the job would write, its bytes stored."""
         blob = f"blobs/{next(self._blobs)}"
         await blobs.store(self.ctx, blob, b"x")

@@ -31,7 +31,7 @@ from agentpost.services import (
     works,
 )
 from agentpost.services.attachments import InlineFile
-from agentpost.services.jobs import Owned
+from agentpost.services.jobs import JobClaim
 from agentpost.services.sending import Accepted, NewMessage
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.uploads import NewUpload
@@ -93,7 +93,7 @@ def bytes_in(folder: Path) -> list[int]:
     return sorted(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-async def write(harness: Harness, owned: Owned, path: str = "a.txt") -> FileRecord:
+async def write(harness: Harness, owned: JobClaim, path: str = "a.txt") -> FileRecord:
     """`job.write` of one byte."""
     harness.tick()
     file = await harness.file(owned, path)

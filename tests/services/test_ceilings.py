@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.services import accounts, jobs, recover, upkeep
-from agentpost.services.jobs import OutOfCredits, Owned
+from agentpost.services.jobs import JobClaim, OutOfCredits
 from agentpost.services.messages import Caller
 from tests.servers import Postgres
 from tests.services.harness import Harness, opened
@@ -28,7 +28,7 @@ async def harness(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         yield harness
 
 
-async def working(harness: Harness, count: int, most: int | None) -> tuple[str, list[Owned]]:
+async def working(harness: Harness, count: int, most: int | None) -> tuple[str, list[JobClaim]]:
     """A message that may use so many credits, its turn ended, with so many jobs."""
     ticket = await harness.begun(max_credits=most and most * CREDIT)
     started = [await harness.start(ticket) for _ in range(count)]
@@ -36,7 +36,7 @@ async def working(harness: Harness, count: int, most: int | None) -> tuple[str, 
     return ticket.message.id, [harness.owned(one.job_id) for one in started]
 
 
-async def paid(harness: Harness, owned: Owned, cost: int = CREDIT) -> bool:
+async def paid(harness: Harness, owned: JobClaim, cost: int = CREDIT) -> bool:
     """A step of the job: held, run, recorded; False: the job was parked instead."""
     call = harness.call(owned.job_id)
     try:

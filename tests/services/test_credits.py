@@ -9,7 +9,7 @@ from agentpost.domain.errors import Fenced, Refusal
 from agentpost.domain.journal import CallState
 from agentpost.domain.times import DAY, iso
 from agentpost.services import accounts, credits, jobs, upkeep
-from agentpost.services.jobs import OutOfCredits, Owned
+from agentpost.services.jobs import JobClaim, OutOfCredits
 from tests.services.harness import NODE, Harness
 
 CREDIT = 1_000_000
@@ -25,7 +25,7 @@ def wallet(harness: Harness) -> tuple[float, float]:
     return balance / CREDIT, held / CREDIT
 
 
-async def hold(harness: Harness, job: Owned, cost: float) -> int:
+async def hold(harness: Harness, job: JobClaim, cost: float) -> int:
     """Begin a step with a cost; its call number."""
     call = harness.call(job.job_id, CallState.HELD)
     harness.tick()
@@ -34,7 +34,7 @@ async def hold(harness: Harness, job: Owned, cost: float) -> int:
 
 
 async def settle(
-    harness: Harness, job: Owned, n: int, cost: float, *, failed: bool = False
+    harness: Harness, job: JobClaim, n: int, cost: float, *, failed: bool = False
 ) -> None:
     """End a step that was begun."""
     call = harness.call(job.job_id, CallState.ERROR if failed else CallState.DONE, n)
@@ -42,7 +42,7 @@ async def settle(
     await jobs.record_call(harness.ctx, job, call, round(cost * CREDIT))
 
 
-async def charge(harness: Harness, job: Owned, amount: float) -> None:
+async def charge(harness: Harness, job: JobClaim, amount: float) -> None:
     harness.tick()
     call = harness.call(job.job_id)
     await jobs.charge(harness.ctx, job, call, round(amount * CREDIT), "a note")

@@ -16,7 +16,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.records import Snapshot
 from agentpost.services import jobs, long_poll, sending, turns
-from agentpost.services.jobs import Owned
+from agentpost.services.jobs import JobClaim
 from agentpost.services.sending import NewMessage, Sent
 from agentpost.services.tickets import TurnTicket
 from tests.services.harness import Harness
@@ -170,20 +170,20 @@ async def followed(
     await asyncio.gather(*reads)
 
 
-async def _finish(harness: Harness, job: Owned) -> None:
+async def _finish(harness: Harness, job: JobClaim) -> None:
     file = await harness.file(job, "out/a.txt")
     await jobs.write_file(harness.ctx, job, harness.call(job.job_id), file, 0)
     await jobs.finish(harness.ctx, job, "Done.", "Which one?", "{}")
 
 
-async def _fail(harness: Harness, job: Owned) -> None:
+async def _fail(harness: Harness, job: JobClaim) -> None:
     await jobs.fail(harness.ctx, job, "No.")
 
 
 @pytest.mark.parametrize("end", [_finish, _fail])
 @pytest.mark.parametrize("titles", [("one",), ("one", "two")])
 async def test_what_a_held_read_answers_is_what_is_stored(
-    harness: Harness, titles: tuple[str, ...], end: Callable[[Harness, Owned], Awaitable[None]]
+    harness: Harness, titles: tuple[str, ...], end: Callable[[Harness, JobClaim], Awaitable[None]]
 ) -> None:
     message_id, started = await harness.working(*titles)
     async with followed(harness, message_id) as reads:
@@ -224,8 +224,8 @@ async def test_a_job_that_was_placed_here_is_handed_to_its_runner(harness: Harne
         read = await jobs.open_(harness.ctx, job_id, 1)
         assert handed is not None
         assert read is not None
-        assert handed.turn is ticket.returned
-        assert handed == replace(read, confirmed=handed.confirmed, turn=handed.turn)
+        assert handed.turn is ticket.has_returned
+        assert handed == replace(read, confirmed_at=handed.confirmed_at, turn=handed.turn)
         assert handed.state_json == ('{"color":"red"}' if work else "{}")
 
 

@@ -10,7 +10,7 @@ from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced
 from agentpost.domain.job import JobState
 from agentpost.services import accounts, credits, jobs, record, upkeep, works
-from agentpost.services.jobs import Owned
+from agentpost.services.jobs import JobClaim
 from tests.services.harness import Harness, Shape
 
 DAYS = 86_400
@@ -294,7 +294,7 @@ async def test_some_of_the_work_fails(harness: Harness) -> None:
 
 
 # --- the watch, late results and recover ----------------------------------------------------------
-async def overdue(harness: Harness) -> tuple[str, Owned]:
+async def overdue(harness: Harness) -> tuple[str, JobClaim]:
     message_id, [job] = await harness.working("Long")
     harness.tick(7 * DAYS)
     await expire(harness)

@@ -42,7 +42,7 @@ from agentpost.services import (
     upkeep,
     works,
 )
-from agentpost.services.jobs import OutOfCredits, Owned
+from agentpost.services.jobs import JobClaim, OutOfCredits
 from agentpost.services.new_messages import NewMessage
 from agentpost.services.tickets import TurnTicket
 from tests.servers import Postgres
@@ -136,7 +136,7 @@ class Account(RuleBasedStateMachine):
         """A turn that runs."""
         return self.harness.ticket(self.pick(n, TURNS)[0])
 
-    def job(self, n: int) -> Owned:
+    def job(self, n: int) -> JobClaim:
         """A job that goes on, watched or not."""
         return self.harness.owned(self.pick(n, GOING_ON)[0])
 

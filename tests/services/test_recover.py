@@ -12,7 +12,7 @@ from agentpost.domain.limits import RECOVER_REQUESTS_MAX
 from agentpost.domain.recovery import RecoveryState as R
 from agentpost.services import credits, jobs, recover, upkeep
 from agentpost.services.context import AppContext
-from agentpost.services.jobs import OutOfCredits, Owned
+from agentpost.services.jobs import JobClaim, OutOfCredits
 from agentpost.services.messages import Caller
 from tests.services.driver import DAY, ManualHarness, manual_harness
 
@@ -23,7 +23,7 @@ async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
         yield made
 
 
-async def expired(at: ManualHarness) -> tuple[str, Owned]:
+async def expired(at: ManualHarness) -> tuple[str, JobClaim]:
     """A message whose running job was watched for seven days."""
     message_id, owned = await at.working()
     at.clock.advance(7 * DAY)

@@ -9,7 +9,7 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.job import POISON_FAILURE
 from agentpost.domain.message import WhenBusy
 from agentpost.services import jobs, nodes, turns, upkeep
-from agentpost.services.jobs import Owned
+from agentpost.services.jobs import JobClaim
 from tests.services.harness import NODE, Harness
 
 
@@ -18,7 +18,7 @@ async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:
     message_id, [old] = await harness.working()
     ticket = await jobs.claim(harness.ctx, old.job_id, NODE)
     assert ticket is not None
-    new = Owned(old.job_id, old.account_id, ticket.epoch)
+    new = JobClaim(old.job_id, old.account_id, ticket.epoch)
     writes: list[Callable[..., Awaitable[object]]] = [
         partial(jobs.record_call, call=harness.call(old.job_id)),
         partial(jobs.hold, call=harness.call(old.job_id), cost=1),
@@ -52,7 +52,7 @@ async def test_only_one_node_takes_a_job_over(harness: Harness) -> None:
     assert await jobs.claim(harness.ctx, job.job_id, NODE) is not None
 
 
-async def taken_over_from_dead_node(harness: Harness, job: Owned) -> bool:
+async def taken_over_from_dead_node(harness: Harness, job: JobClaim) -> bool:
     """Whether a node that has just come takes the job from the one that had it."""
     gone = harness.ctx.node
     harness.ctx.node = f"{gone}+"
@@ -91,7 +91,7 @@ async def test_a_job_that_its_own_node_lost_is_not_counted_against_it(harness: H
     assert not await taken_over_from_dead_node(harness, job), "what the dead left counts as before"
 
 
-async def restarted(harness: Harness, job: Owned) -> bool:
+async def restarted(harness: Harness, job: JobClaim) -> bool:
     """Whether the next node takes a job that the one before gave back when it left."""
     await nodes.leave(harness.ctx)
     harness.ctx.node = f"{harness.ctx.node}+"

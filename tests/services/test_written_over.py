@@ -12,7 +12,7 @@ import pytest
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.records import FileRecord
 from agentpost.services import blobs, jobs, retention, storage_audit, turns, upkeep, works
-from agentpost.services.jobs import Owned
+from agentpost.services.jobs import JobClaim
 from agentpost.services.tickets import TurnTicket
 from agentpost.storage.base import BlobMissing
 from tests.services.databases import schema_url
@@ -33,7 +33,7 @@ async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harne
         assert await storage_audit.audit(made.ctx, full=False) == []
 
 
-async def write(harness: Harness, owned: Owned, path: str = A) -> str:
+async def write(harness: Harness, owned: JobClaim, path: str = A) -> str:
     """`job.write`; the blob's key."""
     harness.tick()
     file = await harness.file(owned, path)
@@ -101,20 +101,20 @@ async def test_a_file_that_a_job_wrote_over_stays_until_it_has_ended(harness: Ha
     assert len(shown_files(harness, message_id)) == 1
 
 
-async def fails(harness: Harness, job: Owned) -> None:
+async def fails(harness: Harness, job: JobClaim) -> None:
     await jobs.fail(harness.ctx, job, "No.")
 
 
-async def is_stopped(harness: Harness, job: Owned) -> None:
+async def is_stopped(harness: Harness, job: JobClaim) -> None:
     await works.stop(harness.ctx, harness.account_id, work_of(harness, job))
 
 
-async def loses_its_work(harness: Harness, job: Owned) -> None:
+async def loses_its_work(harness: Harness, job: JobClaim) -> None:
     await works.delete(harness.ctx, harness.account_id, work_of(harness, job))
     await retention.deleted_works(harness.ctx)
 
 
-async def expires_queued(harness: Harness, job: Owned) -> None:
+async def expires_queued(harness: Harness, job: JobClaim) -> None:
     with pytest.raises(jobs.OutOfCredits):
         await jobs.hold(harness.ctx, job, harness.call(job.job_id), 10**12)
     assert all(await kept(harness, *blobs_of(harness), after=HOUR)), "it may still be resumed"
@@ -122,14 +122,14 @@ async def expires_queued(harness: Harness, job: Owned) -> None:
     await upkeep.expire_jobs(harness.ctx)
 
 
-async def ends_late(harness: Harness, job: Owned) -> None:
+async def ends_late(harness: Harness, job: JobClaim) -> None:
     harness.tick(7 * DAY)
     await upkeep.expire_jobs(harness.ctx)
     assert all(await kept(harness, *blobs_of(harness), after=HOUR)), "it goes on"
     await jobs.finish(harness.ctx, job, "Done.", None, "{}")
 
 
-async def is_purged(harness: Harness, job: Owned) -> None:
+async def is_purged(harness: Harness, job: JobClaim) -> None:
     harness.tick(7 * DAY)
     await upkeep.expire_jobs(harness.ctx)
     harness.tick(14 * DAY)
@@ -140,7 +140,7 @@ async def is_purged(harness: Harness, job: Owned) -> None:
 ENDS = [fails, is_stopped, loses_its_work, expires_queued, ends_late, is_purged]
 
 
-def work_of(harness: Harness, job: Owned) -> str:
+def work_of(harness: Harness, job: JobClaim) -> str:
     return str(harness.one("SELECT work_id FROM jobs WHERE id = ?", job.job_id)[0])
 
 
@@ -150,7 +150,7 @@ def blobs_of(harness: Harness) -> list[str]:
 
 @pytest.mark.parametrize("end", ENDS)
 async def test_it_goes_however_the_job_ends(
-    harness: Harness, end: Callable[[Harness, Owned], Awaitable[None]]
+    harness: Harness, end: Callable[[Harness, JobClaim], Awaitable[None]]
 ) -> None:
     _, [job] = await harness.working()
     old, new = await write(harness, job), await write(harness, job)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from agentpost.threads.loop import AgentLoop, Submitted
+from agentpost.threads.loop import AgentLoop, Submission
 from tests.waiting import PATIENCE, eventually
 
 
@@ -114,15 +114,15 @@ def test_submitted_work_runs_in_the_callers_context(loop: AgentLoop) -> None:
 
 def test_work_that_has_ended_is_freed_without_the_garbage_collector(loop: AgentLoop) -> None:
     class Run:
-        submitted: Submitted
+        submission: Submission
 
         def end(self) -> None: ...
 
     async def work() -> None: ...
 
     run = Run()
-    run.submitted = loop.submit(work, run.end)
-    run.submitted.ended.result(PATIENCE)
+    run.submission = loop.submit(work, run.end)
+    run.submission.ended.result(PATIENCE)
     kept = weakref.ref(run)
     gc.disable()
     try:
@@ -194,12 +194,12 @@ def test_stop_cancels_what_runs_and_waits_for_it() -> None:
             await asyncio.sleep(0.05)
             tidied.set()
 
-    submitted = loop.submit(work)
+    submission = loop.submit(work)
     assert begun.wait(PATIENCE)
     assert loop.stop(PATIENCE)
     assert tidied.is_set()
-    assert submitted.ended.done()
-    submitted.cancel()
+    assert submission.ended.done()
+    submission.cancel()
     assert loop.stop(0)
 
 

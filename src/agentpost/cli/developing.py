@@ -183,15 +183,15 @@ class _DivergenceTeller:
 
     def tell(self, run: Run) -> None:
         """Say which call differs, and what to do."""
-        if (run.owner, run.diverged) in self._reported:
+        if (run.owner, run.divergence) in self._reported:
             return
-        self._reported.add((run.owner, run.diverged))
+        self._reported.add((run.owner, run.divergence))
         is_turn = run.owner.startswith("msg_")
         kind = "The turn" if is_turn else "The job"
         waits = "" if is_turn else " The job waits for code that makes the recorded call."
         _tell(
             f"{kind} {run.owner} had begun with other code and cannot continue with this one:\n"
-            f"{run.diverged}.{waits}\n"
+            f"{run.divergence}.{waits}\n"
             "Send the message again to run the new code from its beginning."
         )
 

@@ -78,8 +78,8 @@ class Heartbeat:
 
     def dead(self) -> dict[str, int]:
         """The nodes that have been silent for too long, with their last beat."""
-        seen = self._seen
-        return {node: it.beat for node, it in seen.items() if it.silent >= DEAD_SECONDS}
+        observation = self._seen
+        return {node: it.beat for node, it in observation.items() if it.silent >= DEAD_SECONDS}
 
     def silent(self) -> dict[str, int]:
         """For how many microseconds each other node has been silent."""
@@ -98,8 +98,8 @@ class Heartbeat:
         the first look, and after one that failed."""
         if not self._is_known:
             return True
-        seen = self._seen.values()
-        return any(it.silent < DEAD_SECONDS and it.role != _WORKER for it in seen)
+        observation = self._seen.values()
+        return any(it.silent < DEAD_SECONDS and it.role != _WORKER for it in observation)
 
     def workers_elsewhere(self) -> list[str]:
         """The other nodes that live, run jobs and do not drain. None are known before the first
@@ -131,21 +131,21 @@ class Heartbeat:
             self._beats.compare_clocks()
             self._until_compared = _COMPARED_BEATS
         self._until_compared -= 1
-        sent = self._lease.now()
+        sent_at = self._lease.now()
         beats = self._beats.beat()
-        self._lease.renew(sent)
+        self._lease.renew(sent_at)
         self._look(beats)
 
     def _look(self, beats: dict[str, Beat]) -> None:
         """Take in everybody's beat. The view is replaced as a whole: others read it meanwhile."""
         now = time.monotonic()
-        passed = min(now - self._looked, BEAT_SECONDS)
+        interval = min(now - self._looked, BEAT_SECONDS)
         self._looked = now
         view: dict[str, _Seen] = {}
         for node, beat in beats.items():
             if node != self._beats.node:
-                seen = self._seen.get(node)
-                still = seen is not None and seen.beat == beat.number
-                silent = seen.silent + passed if seen and still else 0.0
+                observation = self._seen.get(node)
+                still = observation is not None and observation.beat == beat.number
+                silent = observation.silent + interval if observation and still else 0.0
                 view[node] = _Seen(beat.number, silent, beat.role, beat.is_draining)
         self._seen, self._is_known = view, True

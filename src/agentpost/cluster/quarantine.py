@@ -57,8 +57,8 @@ class Quarantine:
         if before is not None and before.deaths == deaths and self._runs(owner):
             return True  # asked again before the claim was through
         others = [
-            Suspect(begun.deaths, now - begun.at)
-            for each, begun in self._begun.items()
+            Suspect(start.deaths, now - start.at)
+            for each, start in self._begun.items()
             if each != owner and self._runs(each)
         ]
         if not poison.may_begin(deaths, others):
@@ -69,8 +69,8 @@ class Quarantine:
 
     def admit_again(self, owner: str) -> bool:
         """The same for what was lost here, which is suspected only if it was when it began."""
-        begun = self._begun.get(owner)
-        return begun is None or self.admit(owner, begun.deaths)
+        start = self._begun.get(owner)
+        return start is None or self.admit(owner, start.deaths)
 
     def _runs(self, owner: str) -> bool:
         """Whether it runs here and is suspected still. A job that has recorded a call is not; a

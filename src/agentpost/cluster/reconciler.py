@@ -78,10 +78,10 @@ class RunReconciler:
             return
         self._last_clean, self._skipped = None, 0
         running = {name: kind.running for name, kind in self._kinds.items()}
-        found = await missing_runs.differences(self._ctx, running)
+        differences = await missing_runs.differences(self._ctx, running)
         missing: list[str] = []
         for name, kind in self._kinds.items():
-            not_owned, not_run = found[name].not_owned, found[name].not_run
+            not_owned, not_run = differences[name].not_owned, differences[name].not_run
             kind.end_orphans(not_owned, not_run)
             missing += await kind.find_missing(not_run)
         texts = {owner: f"{WAITS} {reason}" for owner, reason in sorted(waiting.items())}
@@ -127,7 +127,7 @@ class _Kind:
         """The newest epoch of each owner that runs here, without what is being claimed or over."""
         epochs: dict[str, int] = {}
         leaving: list[tuple[Run, int]] = []
-        runs, doubled = self.runs.open(), False
+        runs, has_older = self.runs.open(), False
         for run in runs:
             epoch = run.epoch
             if epoch is None:
@@ -136,10 +136,10 @@ class _Kind:
                 leaving.append((run, epoch))
                 continue
             newest = epochs.get(run.owner)
-            doubled = doubled or newest is not None
+            has_older = has_older or newest is not None
             if newest is None or newest < epoch:
                 epochs[run.owner] = epoch
-        if doubled:  # the older ones are about to end
+        if has_older:  # the older ones are about to end
             leaving += [
                 (run, run.epoch)
                 for run in runs

@@ -69,8 +69,8 @@ class Request:
         """What makes the call what it is: its fingerprint."""
         if self.args is None:
             return self.head
-        named = (self.kwargs,) if self.kwargs else ()
-        return (*self.head, list(self.args), *self.tail, *named)
+        keywords = (self.kwargs,) if self.kwargs else ()
+        return (*self.head, list(self.args), *self.tail, *keywords)
 
 
 class Backend(Protocol):
@@ -387,8 +387,8 @@ class AuthorJob(_Author):
         return self._inbox(self.backend.call(Request("inbox", seconds=wait)))
 
     async def _inbox(self, answer: Awaitable[dict[str, Any]]) -> list[Said]:
-        posted = (await answer)["said"]
-        return [Said("user", text, (), at, message_id) for message_id, text, at in posted]
+        follow_ups = (await answer)["said"]
+        return [Said("user", text, (), at, message_id) for message_id, text, at in follow_ups]
 
     def charge(self, amount: float, note: str = "") -> Awaitable[None]:
         """Charge credits for work already done; in the body of a step, with its record."""

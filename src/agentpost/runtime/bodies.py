@@ -20,13 +20,13 @@ def name_of(fn: Body) -> str:
     return f"{fn.__module__}:{getattr(fn, '__qualname__', type(fn).__qualname__)}"
 
 
-def step_name(fn: Body, given: str | None) -> str:
+def step_name(fn: Body, name: str | None) -> str:
     """The same, or the name that the author gave; raises `ValueError` for one that cannot be."""
-    if given is None:
+    if name is None:
         return name_of(fn)
-    if not isinstance(given, str) or not 1 <= len(given) <= _NAME_CHARACTERS_MAX:
+    if not isinstance(name, str) or not 1 <= len(name) <= _NAME_CHARACTERS_MAX:
         raise ValueError(f"the name of a step is a text of 1 to {_NAME_CHARACTERS_MAX} characters")
-    return agent_text(given)
+    return agent_text(name)
 
 
 def check_body(fn: Body) -> None:

@@ -42,11 +42,11 @@ def remember_cause(error: BaseException, cause: str) -> None:
 def cause_of(error: BaseException) -> str:
     """The exception with its innermost line in the author's code:
     ``KeyError: 'total' (orders.py, line 12, in handle)``."""
-    known: str | None = getattr(error, _CAUSE, None)
-    if known is not None:
-        return known
-    said = "".join(traceback.format_exception_only(error)).partition("\n")[0]
-    cut = said if len(said) <= _CHARACTERS_MAX else f"{said[: _CHARACTERS_MAX - 1]}…"
+    cause: str | None = getattr(error, _CAUSE, None)
+    if cause is not None:
+        return cause
+    text = "".join(traceback.format_exception_only(error)).partition("\n")[0]
+    cut = text if len(text) <= _CHARACTERS_MAX else f"{text[: _CHARACTERS_MAX - 1]}…"
     place = _place(error)
     return f"{cut} ({place})" if place else cut
 

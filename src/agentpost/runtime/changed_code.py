@@ -17,7 +17,7 @@ from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.runs import Run
 from agentpost.services import health_state, jobs
 from agentpost.services.context import AppContext
-from agentpost.services.jobs import Owned
+from agentpost.services.jobs import JobClaim
 
 log = structlog.get_logger(__name__)
 _PAUSE_SECONDS = 15.0
@@ -38,7 +38,7 @@ class JobCodeMissing(Exception):
     """The process that was to run a job's function cannot find it."""
 
 
-async def wait_for_code(ctx: AppContext, owned: Owned, changed: ChangedCode, run: Run) -> None:
+async def wait_for_code(ctx: AppContext, claim: JobClaim, change: ChangedCode, run: Run) -> None:
     """Tell that the job waits, and have it run again after a pause that grows with the time it has
     waited; fail it after `code_changed_wait_seconds`.
 
@@ -46,22 +46,26 @@ async def wait_for_code(ctx: AppContext, owned: Owned, changed: ChangedCode, run
     """
     limit = seconds(ctx.settings.code_changed_wait_seconds)
     try:
-        since = await jobs.code_changed(ctx, owned, changed.text, changed.cause) if limit else 0
-        waited = ctx.clock.now() - since
-        if waited >= limit:
-            failing = partial(jobs.fail, ctx, owned, changed.failure, changed.cause)
-            await retry_until_recorded(failing, owned.job_id)
+        since = await jobs.code_changed(ctx, claim, change.text, change.cause) if limit else 0
+        so_far = ctx.clock.now() - since
+        if so_far >= limit:
+            failing = partial(jobs.fail, ctx, claim, change.failure, change.cause)
+            await retry_until_recorded(failing, claim.job_id)
             return
     except Fenced:
-        log.info("job_fenced", epoch=owned.epoch)
+        log.info("job_fenced", epoch=claim.epoch)
         return
     except Exception as error:  # the database; `cluster.reconciler` finds that nothing runs it
-        log.warning("run_interrupted", owner=owned.job_id, error=repr(error))
+        log.warning("run_interrupted", owner=claim.job_id, error=repr(error))
         return
-    pause = min(max(waited, seconds(_PAUSE_SECONDS)), seconds(_PAUSE_SECONDS_MAX), limit - waited)
+    pause = min(
+        max(so_far, seconds(_PAUSE_SECONDS)),
+        seconds(_PAUSE_SECONDS_MAX),
+        limit - so_far,
+    )
     run.wait()
-    key = f"{owned.job_id}:{owned.epoch}"
-    ctx.health.waits(key, owned.job_id, changed.text, health_state.CODE)
+    key = f"{claim.job_id}:{claim.epoch}"
+    ctx.health.waits(key, claim.job_id, change.text, health_state.CODE)
     try:
         await asyncio.sleep(pause / seconds(1))
     finally:

@@ -62,10 +62,10 @@ class Deltas:
                 self._tell({"reset": True})
             text = storable(text)
             room = min(_WAITING_MAX - len(self._waiting), SAID_CHARACTERS_MAX - self._said)
-            taken = "" if self._left_out else text[: max(room, 0)]
-            self._waiting += taken
+            piece = "" if self._left_out else text[: max(room, 0)]
+            self._waiting += piece
             self._said += len(text)
-            self._left_out += len(text) - len(taken)
+            self._left_out += len(text) - len(piece)
             if self._waiting and not self._timed:
                 self._timed = True
                 self._loop.call_soon_threadsafe(self._time)

@@ -109,13 +109,13 @@ class Effects(ABC):
         maker = self._invocation(request, slot)
         with self.journal.body(here=maker is not None and maker.here) as body:
             storing = self._store(request, maker)
-            stored = await self._or_record_error(storing, request, slot, body)
+            record = await self._or_record_error(storing, request, slot, body)
         call = slot.call(CallState.DONE)
-        recording = self._record_file(call, stored, request.price, body.charges)
+        recording = self._record_file(call, record, request.price, body.charges)
         try:
             file = await self.journal.guard(recording, (StorageFull,))
         except StorageFull as error:
-            await self.journal.guard(blobs.discard(self.ctx, [stored.blob]))
+            await self.journal.guard(blobs.discard(self.ctx, [record.blob]))
             await self._record_error(error, request, slot, body.charges)
             raise
         return self.readable(agent_file(file))
@@ -143,8 +143,8 @@ class Effects(ABC):
     async def _record_error(
         self, error: Exception, request: Request, slot: Slot, charges: Sequence[Charge] = ()
     ) -> None:
-        described = values.dump(values.describe_error(error))
-        failed = slot.call(CallState.ERROR, described)
+        text = values.dump(values.describe_error(error))
+        failed = slot.call(CallState.ERROR, text)
         await self.journal.guard(self._record(failed, request.price, charges))
 
     def _invocation(self, request: Request, slot: Slot) -> Invocation | None:

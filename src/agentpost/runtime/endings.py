@@ -21,7 +21,7 @@ async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str)
     Raises `Fenced` when another node owns the turn or job; that is also how a second try learns
     that the first one went through after all.
     """
-    tried = 0
+    tries = 0
     while True:
         try:
             await write()
@@ -29,6 +29,6 @@ async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str)
         except Fenced:
             raise
         except Exception as error:
-            log.warning("result_not_recorded", owner=owner, tried=tried + 1, error=str(error))
-        await asyncio.sleep(backoff.pause(tried, RETRY_SECONDS_FIRST, _RETRY_SECONDS_MAX))
-        tried += 1
+            log.warning("result_not_recorded", owner=owner, tries=tries + 1, error=str(error))
+        await asyncio.sleep(backoff.pause(tries, RETRY_SECONDS_FIRST, _RETRY_SECONDS_MAX))
+        tries += 1

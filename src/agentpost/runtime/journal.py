@@ -62,8 +62,8 @@ def is_cancelled(error: BaseException) -> bool:
     """Whether we are ending the run. A `CancelledError` of the user's own making, or an exit, is
     a failure like any other."""
     task = asyncio.current_task()
-    asked = task is not None and task.cancelling() > 0
-    return isinstance(error, asyncio.CancelledError | GeneratorExit) and asked
+    is_ending = task is not None and task.cancelling() > 0
+    return isinstance(error, asyncio.CancelledError | GeneratorExit) and is_ending
 
 
 async def _until_ended() -> NoReturn:
@@ -76,7 +76,7 @@ async def _until_ended() -> NoReturn:
 class Owner(Protocol):
     """The run's turn or job in the record."""
 
-    def is_certain(self, confirmed: float) -> bool:
+    def is_certain(self, confirmed_at: float) -> bool:
         """Whether a turn or job confirmed at that time is certainly still owned, by the node's
         lease."""
         ...
@@ -111,13 +111,13 @@ class Owner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A numbered call: ``done`` is its record; ``held``: its cost is held from an earlier run;
+    """A numbered call: ``answer`` is its record; ``is_held``: an earlier run holds its cost;
     ``owes``: charges of its body found no credits when it was recorded."""
 
     n: int
     fingerprint: str
-    done: Call | None
-    held: bool
+    answer: Call | None
+    is_held: bool
     summary: str = ""
     owes: bool = False
 
@@ -133,9 +133,9 @@ class Journal:
     It is also how the run's files reach their bytes (`FileSource`).
 
     Args:
-        confirmed: when this node was last known to own the turn or job, by its lease.
+        confirmed_at: when this node was last known to own the turn or job, by its lease.
         rebuild: makes the exception of a recorded error.
-        waited: an earlier run made another call than the one recorded.
+        has_waited: an earlier run made another call than the one recorded.
     """
 
     def __init__(
@@ -144,18 +144,18 @@ class Journal:
         blobs: Blobs,
         run: Run,
         owner: Owner,
-        confirmed: float = 0.0,
+        confirmed_at: float = 0.0,
         rebuild: Callable[[Mapping[str, str]], Exception] = values.rebuild_error,
         *,
-        waited: bool = False,
+        has_waited: bool = False,
     ) -> None:
         self._calls = calls
         self._rebuild = rebuild
         self._blobs = blobs
         self._run = run
         self._owner = owner
-        self._confirmed = confirmed
-        self._waited = waited
+        self._confirmed = confirmed_at
+        self._waited = has_waited
         self._scope = Scope()
         self._kills: dict[str, int] = {}
         self._made = 0
@@ -201,21 +201,21 @@ class Journal:
         return self._answered(self.next(name, *args), (name, *args), effect)
 
     async def _answered(
-        self, slot: Slot, made: Sequence[object], effect: Callable[[Slot], Awaitable[T]]
+        self, slot: Slot, parts: Sequence[object], effect: Callable[[Slot], Awaitable[T]]
     ) -> T:
-        if slot.done is None:
+        if slot.answer is None:
             if self._run.leaving:
                 await _until_ended()
             if self._waited and slot.n > max(self._calls, default=0):
                 self._waited = False
                 await self.guard(self._owner.code_fits())
             with self._run.recording():
-                answer = await traced.call(self._run.owner, slot.n, made, effect(slot))
+                answer = await traced.call(self._run.owner, slot.n, parts, effect(slot))
             self._run.has_got_further = True
             return answer
         if slot.owes:
             await self.guard(self._owner.charge_owed(slot.n))
-        replay: T = self.replay(slot.done)
+        replay: T = self.replay(slot.answer)
         return replay
 
     def next(self, name: str, *parts: object) -> Slot:
@@ -228,11 +228,13 @@ class Journal:
         self._run.calls = self._made
         call = self._calls.get(self._made)
         try:
-            done = recorded(call, fingerprint, summary)
+            answer = recorded(call, fingerprint, summary)
         except Diverged as diverged:
             self._diverge(diverged.how)
-        held = call is not None and done is None
-        return Slot(self._made, fingerprint, done, held, summary, owes=-self._made in self._calls)
+        is_held = call is not None and answer is None
+        return Slot(
+            self._made, fingerprint, answer, is_held, summary, owes=-self._made in self._calls
+        )
 
     def returned(self) -> None:
         """The run's function has returned; raises `RunStopped` when it left out recorded calls."""

@@ -83,7 +83,7 @@ async def _stored(ctx: AppContext, journal: Journal, blob: str, data: bytes | Pa
     The second try that fails is told to the client and the operator. A run that leaves this node
     is ended while it waits; its next owner makes the call again. Raises `OSError` as `store`.
     """
-    tried, is_reported = 0, False
+    tries, is_reported = 0, False
     try:
         while True:
             journal.go_on()
@@ -94,19 +94,19 @@ async def _stored(ctx: AppContext, journal: Journal, blob: str, data: bytes | Pa
                 fault = error
             if isinstance(data, Path):
                 await to_thread(_head, data)
-            if tried == 1:
+            if tries == 1:
                 ctx.health.waits(blob, journal.owner, reason_of(fault), health_state.STORAGE)
                 log.warning("file_waits", owner=journal.owner, reason=reason_of(fault))
-            if tried and not is_reported:
+            if tries and not is_reported:
                 is_reported = await journal.tell_waiting(storage_space.waiting_text(fault))
             with journal.idle():
-                await asyncio.sleep(backoff.pause(tried, _AGAIN_SECONDS, _AGAIN_SECONDS_MAX))
+                await asyncio.sleep(backoff.pause(tries, _AGAIN_SECONDS, _AGAIN_SECONDS_MAX))
             await journal.ready()
-            tried += 1
+            tries += 1
     finally:
         ctx.health.waits_no_longer(blob)
-    if tried > 1:
-        log.info("file_wait_over", owner=journal.owner, tries=tried + 1)
+    if tries > 1:
+        log.info("file_wait_over", owner=journal.owner, tries=tries + 1)
     return info
 
 

@@ -8,7 +8,7 @@ from agentpost.domain import poison
 from agentpost.domain.job import PROCESS_DIED_FAILURE
 from agentpost.services import jobs
 from agentpost.services.context import AppContext
-from agentpost.services.jobs import Owned
+from agentpost.services.jobs import JobClaim
 from agentpost.services.ownership import confirm_job, confirm_turn
 from agentpost.services.tickets import TurnTicket
 
@@ -18,35 +18,35 @@ class JobOwner:
     """Of a job."""
 
     ctx: AppContext
-    owned: Owned
+    claim: JobClaim
 
-    def is_certain(self, confirmed: float) -> bool:
+    def is_certain(self, confirmed_at: float) -> bool:
         """See `Owner.is_certain`."""
-        return self.ctx.lease.holds(confirmed)
+        return self.ctx.lease.holds(confirmed_at)
 
     async def confirm(self) -> float:
         """See `Owner.confirm`."""
-        return await confirm_job(self.ctx, self.owned)
+        return await confirm_job(self.ctx, self.claim)
 
     async def interrupted(self, reason: str, times: int) -> bool:
         """See `Owner.interrupted`. Counted in the record, so over restarts as well."""
-        return await jobs.interrupted(self.ctx, self.owned, reason)
+        return await jobs.interrupted(self.ctx, self.claim, reason)
 
     async def process_died(self, reason: str, times: int) -> bool:
         """See `Owner.process_died`. Counted in the record, like `interrupted`."""
-        return await jobs.interrupted(self.ctx, self.owned, reason, PROCESS_DIED_FAILURE)
+        return await jobs.interrupted(self.ctx, self.claim, reason, PROCESS_DIED_FAILURE)
 
     async def tell_waiting(self, text: str) -> None:
         """See `Owner.tell_waiting`: as progress of the job."""
-        await jobs.progress(self.ctx, self.owned, None, text)
+        await jobs.progress(self.ctx, self.claim, None, text)
 
     async def code_fits(self) -> None:
         """See `Owner.code_fits`."""
-        await jobs.code_fits(self.ctx, self.owned)
+        await jobs.code_fits(self.ctx, self.claim)
 
     async def charge_owed(self, n: int) -> None:
         """See `Owner.charge_owed`."""
-        await jobs.charge_owed(self.ctx, self.owned, n)
+        await jobs.charge_owed(self.ctx, self.claim, n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class TurnOwner:
     ctx: AppContext
     ticket: TurnTicket
 
-    def is_certain(self, confirmed: float) -> bool:
+    def is_certain(self, confirmed_at: float) -> bool:
         """See `Owner.is_certain`."""
-        return self.ctx.lease.holds(confirmed)
+        return self.ctx.lease.holds(confirmed_at)
 
     async def confirm(self) -> float:
         """See `Owner.confirm`."""

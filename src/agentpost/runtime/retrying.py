@@ -47,9 +47,9 @@ class Retry:
                 raise TypeError(f"retry_on names classes of exceptions, not {kind!r}")
         return cls(retries, kinds, backoff)
 
-    def wanted(self, error: Exception, tried: int) -> bool:
-        """Whether to try again, after ``tried`` retries so far."""
-        if tried >= self.most:
+    def wanted(self, error: Exception, tries: int) -> bool:
+        """Whether to try again, after ``tries`` retries so far."""
+        if tries >= self.most:
             return False
         return not _is_a(error, NOT_RETRIED) if self.on is None else _is_a(error, self.on)
 

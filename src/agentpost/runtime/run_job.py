@@ -34,7 +34,7 @@ from agentpost.runtime.scope import StepBody
 from agentpost.runtime.steps import Steps
 from agentpost.services import jobs
 from agentpost.services.context import AppContext
-from agentpost.services.jobs import Owned
+from agentpost.services.jobs import JobClaim
 from agentpost.services.tickets import JobTicket
 
 log = structlog.get_logger(__name__)
@@ -48,29 +48,29 @@ async def run_job(
     Cancelled (a stop, a shutdown) it leaves without a word: what is to be recorded already was.
     """
     steps = steps.for_account(ticket.job.account_id)
-    owned = Owned(ticket.job.id, ticket.job.account_id, ticket.epoch)
-    owner = JobOwner(ctx, owned)
+    claim = JobClaim(ticket.job.id, ticket.job.account_id, ticket.epoch)
+    owner = JobOwner(ctx, claim)
     journal = Journal(
         ticket.calls,
         steps.blobs,
         run,
         owner,
-        ticket.confirmed,
+        ticket.confirmed_at,
         steps.rebuild,
-        waited=ticket.job.diverged_at is not None,
+        has_waited=ticket.job.diverged_at is not None,
     )
     journal.enter()
-    effects = JobEffects(ctx, steps, ticket, owned, journal)
+    effects = JobEffects(ctx, steps, ticket, claim, journal)
     structlog.contextvars.clear_contextvars()
     job_id = ticket.job.id
-    changed: ChangedCode | None = None
+    change: ChangedCode | None = None
     async with OutputKept(ctx, job_id, message_id=ticket.job.message_id, job_id=job_id):
         try:
-            changed = await _run(ctx, ticket, effects, run, find)
+            change = await _run(ctx, ticket, effects, run, find)
         except Fenced:
             log.info("job_fenced", epoch=ticket.epoch)
-    if changed is not None:
-        await wait_for_code(ctx, owned, changed, run)
+    if change is not None:
+        await wait_for_code(ctx, claim, change, run)
 
 
 async def _run(
@@ -78,7 +78,7 @@ async def _run(
 ) -> ChangedCode | None:
     """Run the function and write down how it ended; a parked or lost run writes nothing, and
     neither does one whose code changed, which is returned."""
-    owned = effects.owned
+    claim = effects.claim
     with await traced.job(ctx, ticket.job):
         outcome = await _outcome(ctx, ticket, effects, find)
     if isinstance(outcome, ChangedCode):
@@ -87,10 +87,10 @@ async def _run(
         if isinstance(outcome, JobFailed):
             text = agent_text(str(outcome)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
             cause = effects.journal.cause
-            failing = partial(jobs.fail, ctx, owned, text, cause, is_lasting(outcome))
-            await retry_until_recorded(failing, owned.job_id)
+            failing = partial(jobs.fail, ctx, claim, text, cause, is_lasting(outcome))
+            await retry_until_recorded(failing, claim.job_id)
         elif outcome is not None:
-            await retry_until_recorded(partial(jobs.finish, ctx, owned, *outcome), owned.job_id)
+            await retry_until_recorded(partial(jobs.finish, ctx, claim, *outcome), claim.job_id)
     return None
 
 
@@ -169,13 +169,13 @@ class JobEffects(Effects):
     """Makes the calls of a job."""
 
     def __init__(
-        self, ctx: AppContext, steps: Steps, ticket: JobTicket, owned: Owned, journal: Journal
+        self, ctx: AppContext, steps: Steps, ticket: JobTicket, claim: JobClaim, journal: Journal
     ) -> None:
         record = ticket.job
         deltas = Deltas(ctx.wakeups, record.message_id, record.id, ticket.epoch)
         place = Place(record.account_id, record.message_id, record.work_id, record.id)
         super().__init__(ctx, steps, journal, deltas, place)
-        self.owned = owned
+        self.claim = claim
         self.output = typed.Output(ticket.response_schema_json)
         self._ticket = ticket
         self._inbox_read = 0
@@ -204,7 +204,7 @@ class JobEffects(Effects):
     def _call_in(self, body: StepBody, request: Request) -> Awaitable[None]:
         if request.name == "charge":
             return body.charge_later(*request.head)
-        return self.journal.guard(jobs.progress(self.ctx, self.owned, None, *request.head))
+        return self.journal.guard(jobs.progress(self.ctx, self.claim, None, *request.head))
 
     def history(self) -> Sequence[Said]:
         """A job is not told what was said before."""
@@ -218,7 +218,7 @@ class JobEffects(Effects):
 
     async def _progress(self, request: Request, slot: Slot) -> None:
         call = slot.call(CallState.DONE)
-        await self.journal.guard(jobs.progress(self.ctx, self.owned, call, *request.head))
+        await self.journal.guard(jobs.progress(self.ctx, self.claim, call, *request.head))
 
     async def _output(self, request: Request, slot: Slot) -> None:
         self.journal.go_on()
@@ -229,7 +229,7 @@ class JobEffects(Effects):
             error = self.output.check(text)
         if error is None:
             call = slot.call(CallState.DONE)
-            await self.journal.guard(jobs.set_output(self.ctx, self.owned, call, text))
+            await self.journal.guard(jobs.set_output(self.ctx, self.claim, call, text))
         elif self.output.is_hopeless:
             self.give_output(text, error)
         else:
@@ -249,42 +249,42 @@ class JobEffects(Effects):
         call = slot.call(CallState.DONE)
         wait = min(request.seconds or 0.0, limits.INBOX_WAIT_SECONDS_MAX)
         until = asyncio.get_running_loop().time() + wait
-        with self.ctx.wakeups.listen(self.owned.job_id) as waiting:
+        with self.ctx.wakeups.listen(self.claim.job_id) as waiting:
             while True:
                 left = until - asyncio.get_running_loop().time()
                 last_look = left <= 0 or waiting.over
                 reading = jobs.read_inbox(
-                    self.ctx, self.owned, call, self._inbox_read, keep_empty=last_look
+                    self.ctx, self.claim, call, self._inbox_read, keep_empty=last_look
                 )
                 value: str | None = await self.journal.guard(reading)
                 if value is not None:
-                    posted: dict[str, Any] = values.load(value, None)
-                    return posted
+                    follow_ups: dict[str, Any] = values.load(value, None)
+                    return follow_ups
                 with self.journal.idle():
                     await waiting.wait(left)
 
     async def _read_on(self, answer: Awaitable[dict[str, Any]]) -> dict[str, Any]:
-        posted = await answer
-        self._inbox_read = posted["last"]
-        return posted
+        follow_ups = await answer
+        self._inbox_read = follow_ups["last"]
+        return follow_ups
 
     async def _charge(self, request: Request, slot: Slot) -> None:
         if request.price:
             call, note = slot.call(CallState.DONE), request.head[1]
-            await self.journal.guard(jobs.charge(self.ctx, self.owned, call, request.price, note))
+            await self.journal.guard(jobs.charge(self.ctx, self.claim, call, request.price, note))
 
     # --- what is recorded -------------------------------------------------------------------------
     async def _hold(self, slot: Slot, price: int) -> None:
-        if price and not slot.held:
-            held = slot.call(CallState.HELD)
-            await self.journal.guard(jobs.hold(self.ctx, self.owned, held, price))
+        if price and not slot.is_held:
+            call = slot.call(CallState.HELD)
+            await self.journal.guard(jobs.hold(self.ctx, self.claim, call, price))
 
     def _record(
         self, call: Call, price: int, charges: Sequence[Charge]
     ) -> Coroutine[Any, Any, None]:
-        return jobs.record_call(self.ctx, self.owned, call, price, charges)
+        return jobs.record_call(self.ctx, self.claim, call, price, charges)
 
     def _record_file(
         self, call: Call, file: FileRecord, price: int, charges: Sequence[Charge]
     ) -> Coroutine[Any, Any, FileRecord]:
-        return jobs.write_file(self.ctx, self.owned, call, file, price, charges)
+        return jobs.write_file(self.ctx, self.claim, call, file, price, charges)

@@ -47,7 +47,7 @@ async def run_turn(
     message_id = ticket.message.id
     steps = steps.for_account(ticket.message.account_id)
     owner = TurnOwner(ctx, ticket)
-    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed, steps.rebuild)
+    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed_at, steps.rebuild)
     journal.enter()
     structlog.contextvars.clear_contextvars()
     async with OutputKept(ctx, message_id, message_id=message_id):
@@ -56,7 +56,7 @@ async def run_turn(
                 with traced.turn(ticket.message):
                     outcome = await _attended(ctx, agent, steps, ticket, journal)
             finally:
-                ticket.returned.set()
+                ticket.has_returned.set()
             if isinstance(outcome, TurnFailure):
                 await retry_until_recorded(
                     lambda: turns.fail(ctx, ticket, outcome, journal.cause), message_id
@@ -71,17 +71,17 @@ async def _attended(
     ctx: AppContext, agent: AgentFn, steps: Steps, ticket: TurnTicket, journal: Journal
 ) -> TurnResult | TurnFailure | None:
     """Fetch what came by address, then let the agent have its turn."""
-    attached: tuple[File, ...] = ()
+    files: tuple[File, ...] = ()
     if ticket.message.attachments:
         try:
             # What is wrong with the files is a note; what fails here is ours.
             await journal.guard(attachments.fetch(ctx, ticket.message))
             reading = ctx.db.read(lambda tx: history.attachments(tx, ticket.message.id))
-            attached = tuple(await journal.guard(reading))
+            files = tuple(await journal.guard(reading))
         except RunStopped:
             return None
     effects = TurnEffects(ctx, steps, ticket, journal)
-    turn = AuthorTurn(effects, _inputs(ticket, tuple(effects.readable(f) for f in attached)))
+    turn = AuthorTurn(effects, _inputs(ticket, tuple(effects.readable(f) for f in files)))
     return await _outcome(ctx, agent, turn, effects)
 
 
@@ -179,11 +179,12 @@ class TurnEffects(Effects):
     def history(self) -> Sequence[Said]:
         """What was said before, oldest first; blocks."""
         try:
-            said = self.ctx.db.read_now(lambda tx: history.said_before(tx, self.ticket.message))
+            messages = self.ctx.db.read_now(lambda tx: history.said_before(tx, self.ticket.message))
         except Exception as error:
             self.journal.fault(error)
         return [
-            replace(item, files=tuple(self.readable(file) for file in item.files)) for item in said
+            replace(item, files=tuple(self.readable(file) for file in item.files))
+            for item in messages
         ]
 
     async def _start(self, request: Request, slot: Slot) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from agentpost.threads.loop import AgentLoop, Submitted
+from agentpost.threads.loop import AgentLoop, Submission
 
 STOPPED = "stopped"
 """Why a run ends that nobody is going to repeat, in contrast to a shutdown."""
@@ -29,8 +29,8 @@ class Run:
 
     ``epoch`` is None while it is being claimed. ``over``: its calls have no effect, and it is about
     to return. ``again``: this process is to claim it once more, and run it from its journal.
-    ``calls``: how many recorded calls its function has made; ``diverged``: how they differ from the
-    recorded ones. ``in_flight``: how many of its calls, its end included, are not recorded yet;
+    ``calls``: how many recorded calls its function has made; ``divergence``: how they differ from
+    the recorded ones. ``in_flight``: how many of its calls, its end included, are not recorded yet;
     ``leaving``: it begins no more of them (design: Shutdown). Both belong to the agent loop.
     ``has_got_further``: it has recorded a call.
     ``on_diverged``: called when it has made another call than the one recorded, on the agent loop.
@@ -42,9 +42,9 @@ class Run:
     over: bool = False
     cancelled: bool = False
     again: bool = False
-    submitted: Submitted | None = None
+    submission: Submission | None = None
     calls: int = 0
-    diverged: str | None = None
+    divergence: str | None = None
     in_flight: int = 0
     leaving: bool = False
     has_got_further: bool = False
@@ -63,7 +63,7 @@ class Run:
 
     def diverge(self, cause: str) -> None:
         """It has made another call than the one recorded; ``cause``: which."""
-        self.diverged = cause
+        self.divergence = cause
         if self.on_diverged is not None:
             self.on_diverged(self)
 
@@ -123,7 +123,7 @@ class Runs:
             if self._held is not None:
                 work = partial(_later, self._held, work)
             # What it ends with waits for this lock, so it cannot be forgotten before it is known.
-            run.submitted = self._loop.submit(partial(work, run), partial(self._forget, run))
+            run.submission = self._loop.submit(partial(work, run), partial(self._forget, run))
             self._open.setdefault(owner, []).append(run)
         self._changed()
 
@@ -161,7 +161,7 @@ class Runs:
 
     async def ended(self) -> None:
         """Returns when all that runs has ended; after `close`, on any loop."""
-        await _ended([run.submitted for run in self.open() if run.submitted is not None], None)
+        await _ended([run.submission for run in self.open() if run.submission is not None], None)
 
     def hold(self) -> None:
         """Begin no more runs until `release`."""
@@ -171,9 +171,9 @@ class Runs:
     def release(self) -> None:
         """Begin those that waited, and all others at once again."""
         with self._lock:
-            held, self._held = self._held, None
-        if held is not None:
-            self._loop.call_soon(held.set)
+            event, self._held = self._held, None
+        if event is not None:
+            self._loop.call_soon(event.set)
 
     def open(self) -> list[Run]:
         """All that have not ended."""
@@ -201,8 +201,8 @@ class Runs:
         run.give_up()
         if not run.cancelled:
             run.cancelled = True
-            assert run.submitted is not None, "it is set before the run is known to anybody"
-            run.submitted.cancel(why)
+            assert run.submission is not None, "it is set before the run is known to anybody"
+            run.submission.cancel(why)
 
     async def interrupt(self, seconds: float) -> list[str]:
         """Cancel what runs and wait until it has ended, at most that long; whose runs they were.
@@ -210,18 +210,18 @@ class Runs:
         runs = self.open()
         for run in runs:
             self.end(run)
-        await _ended([run.submitted for run in runs if run.submitted is not None], seconds)
+        await _ended([run.submission for run in runs if run.submission is not None], seconds)
         return [run.owner for run in runs]
 
     async def stop(self, seconds: float) -> None:
         """Cancel everything and wait until it has ended, at most that long."""
         with self._lock:
             self._closed = True
-        left = [run.submitted for run in self.open() if run.submitted is not None]
+        left = [run.submission for run in self.open() if run.submission is not None]
         for run in self.open():
             run.give_up()
-        for submitted in left:
-            submitted.cancel()
+        for submission in left:
+            submission.cancel()
         await _ended(left, seconds)
 
     def _changed(self) -> None:
@@ -239,14 +239,14 @@ class Runs:
 
 
 async def _later(
-    released: asyncio.Event, work: Callable[[Run], Coroutine[Any, Any, None]], run: Run
+    event: asyncio.Event, work: Callable[[Run], Coroutine[Any, Any, None]], run: Run
 ) -> None:
-    await released.wait()
+    await event.wait()
     await work(run)
 
 
-async def _ended(submitted: list[Submitted], seconds: float | None) -> None:
+async def _ended(submission: list[Submission], seconds: float | None) -> None:
     """Wait until all of it has ended, at most that long."""
-    if submitted:
-        ended = [asyncio.wrap_future(each.ended) for each in submitted]
-        await asyncio.wait(ended, timeout=seconds)
+    if submission:
+        ends = [asyncio.wrap_future(each.ended) for each in submission]
+        await asyncio.wait(ends, timeout=seconds)

@@ -178,14 +178,14 @@ class Steps:
 
     def for_account(self, account: str) -> Steps:
         """The same, on that account's share of the worker pool."""
-        found = self._of_accounts.get(account)
-        if found is None:
+        steps = self._of_accounts.get(account)
+        if steps is None:
             blobs = self.blobs.for_account(account)
-            found = Steps(self.pool, blobs, account, self.rebuild, self.pause)
+            steps = Steps(self.pool, blobs, account, self.rebuild, self.pause)
             if len(self._of_accounts) >= _ACCOUNTS_KEPT:
                 self._of_accounts.clear()
-            self._of_accounts[account] = found
-        return found
+            self._of_accounts[account] = steps
+        return steps
 
     async def value(self, call: Invocation, run: Run, timeout: float | None = None) -> str:
         """Run a step's body; its value as recorded JSON."""
@@ -199,14 +199,14 @@ class Steps:
 
         async def attempt() -> str:
             args, kwargs = await self.blobs.localized([list(call.args), call.kwargs])
-            made = await self.pool.call(
+            value = await self.pool.call(
                 *(values.function_ref(call.fn), args, kwargs),
                 account=self._account,
                 key=call.key,
                 timeout=timeout,
                 ready=run.ready,
             )
-            return values.dump(made)
+            return values.dump(value)
 
         with captured(call=_number(call.key)):
             return await unless_killed(attempt, run, call.key)
@@ -215,21 +215,21 @@ class Steps:
         self, call: Invocation, run: Run, retry: Retry, timeout: float | None = None
     ) -> str:
         """`value` with more tries after a failed one."""
-        tried = 0
+        tries = 0
         while True:
             try:
                 return await self.value(call, run, timeout)
             except INFRASTRUCTURE_ERRORS:
                 raise
             except Exception as error:
-                if not retry.wanted(error, tried):
+                if not retry.wanted(error, tries):
                     raise
                 failed = error
             run.go_on()
-            pause = retry.backoff.seconds(tried)
-            _log_retry(call, tried + 1, retry.most, pause, failed)
+            pause = retry.backoff.seconds(tries)
+            _log_retry(call, tries + 1, retry.most, pause, failed)
             await self.pause(run, pause)
-            tried += 1
+            tries += 1
 
     @asynccontextmanager
     async def contents(
@@ -247,8 +247,8 @@ class Steps:
             await run.ready()
             with _Keyed(data.key):
                 async with asyncio.timeout(timeout):
-                    built = await data.fn(*data.args, **data.kwargs)
-            yield built.encode() if isinstance(built, str) else built
+                    contents = await data.fn(*data.args, **data.kwargs)
+            yield contents.encode() if isinstance(contents, str) else contents
         else:
             ref, key = values.function_ref(data.fn), data.key
             args, kwargs = await self.blobs.localized([list(data.args), data.kwargs])
@@ -273,12 +273,12 @@ class Steps:
         return self.account
 
 
-def _log_retry(call: Invocation, tried: int, retries: int, pause: float, error: Exception) -> None:
+def _log_retry(call: Invocation, tries: int, retries: int, pause: float, error: Exception) -> None:
     log.info(
         "step_retried",
         call=_number(call.key),
         function=name_of(call.fn),
-        attempt=tried,
+        attempt=tries,
         retries=retries,
         reason=f"{type(error).__name__}: {error}"[:_REASON_CHARACTERS_MAX],
         pause_ms=round(pause * 1000),

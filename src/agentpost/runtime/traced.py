@@ -42,7 +42,7 @@ def _inside(
     return traces.span_context(trace, traces.span_id(kind, owner))
 
 
-async def call(owner: str, number: int, made: Sequence[object], effect: Awaitable[T]) -> T:
+async def call(owner: str, number: int, call_parts: Sequence[object], effect: Awaitable[T]) -> T:
     """Await the effect of a call that is not recorded yet, and make its span.
 
     Args:
@@ -65,7 +65,7 @@ async def call(owner: str, number: int, made: Sequence[object], effect: Awaitabl
             traces.CALL,
             (owner, number),
             place.span,
-            " ".join(map(str, made[: 2 if made[0] in _NAMED else 1])),
+            " ".join(map(str, call_parts[: 2 if call_parts[0] in _NAMED else 1])),
             (began, clock.now()),
             {"owner": owner, "call": number},
             problem,

@@ -56,17 +56,17 @@ class Output:
 
     def check(self, text: str) -> OutputInvalid | None:
         """The error of an output that does not fit, given as JSON; it is counted."""
-        found = [] if self.schema is None else schemas.problems(self.schema, json.loads(text))
-        if not found:
+        problems = [] if self.schema is None else schemas.problems(self.schema, json.loads(text))
+        if not problems:
             return None
         self.invalid += 1
-        return OutputInvalid("\n".join(f"{path}: {problem}" for path, problem in found))
+        return OutputInvalid("\n".join(f"{path}: {problem}" for path, problem in problems))
 
 
 def as_json(value: object) -> str:
     """An output as it is stored. Raises `TypeError` and `ValueError` like `values.dump`, and
     `TypeError` for a file in it."""
-    recorded = values.dump(value)
-    if '"$file":' in recorded:
+    text = values.dump(value)
+    if '"$file":' in text:
         raise TypeError("a File cannot stand in an output; give its id or name")
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -42,10 +42,10 @@ class Handover:
 
     def take(self, message_id: str) -> Snapshot | None:
         """What the last commit made of the message; None: nothing new was handed over."""
-        found = self._newest.get(message_id)
-        if found is not None:
+        snapshot = self._newest.get(message_id)
+        if snapshot is not None:
             self._newest[message_id] = None
-        return found
+        return snapshot
 
     # --- to the reads of a message that are held --------------------------------------------------
     def watch(self, message_id: str) -> None:
@@ -64,8 +64,8 @@ class Handover:
         """What the last commit of this process made of the message, if it was after that version.
         Not to be changed: every read that is held gets the same."""
         watch = self._watched.get(message_id)
-        found = watch.newest if watch is not None else None
-        return found if found is not None and found.message.version > version else None
+        snapshot = watch.newest if watch is not None else None
+        return snapshot if snapshot is not None and snapshot.message.version > version else None
 
     def discard(self, message_id: str) -> None:
         """Another process may have changed the message: it is to be read."""
@@ -96,8 +96,8 @@ class Handover:
 
     def take_job(self, job_id: str, epoch: int) -> JobTicket | None:
         """The job that was placed here at that epoch; None: it has to be read."""
-        found = self._jobs.pop(job_id, None)
-        return found if found is not None and found.epoch == epoch else None
+        snapshot = self._jobs.pop(job_id, None)
+        return snapshot if snapshot is not None and snapshot.epoch == epoch else None
 
     def _put_job(self, ticket: JobTicket, node: str) -> None:
         if ticket.job.node == node:

@@ -21,8 +21,8 @@ def apply(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, now: int
         case s.CodeChanged():
             job.step = signal.text
             job.diverged_at, job.divergence = job.diverged_at or now, signal.text
-            watched = ctx.settings.code_changed_wait_seconds + ctx.settings.watch_seconds
-            job.watch_by = max(job.watch_by or 0, job.diverged_at + seconds(watched))
+            watch_time = ctx.settings.code_changed_wait_seconds + ctx.settings.watch_seconds
+            job.watch_by = max(job.watch_by or 0, job.diverged_at + seconds(watch_time))
             job.takeovers, job.calls_at_takeover = 0, job.calls  # no death from now on is its own
         case s.CodeFits():
             job.diverged_at = job.divergence = None

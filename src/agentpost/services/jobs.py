@@ -46,7 +46,7 @@ from agentpost.services.transactions import write_transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
+class JobClaim:
     """A job as its runner names it in every write."""
 
     job_id: str
@@ -62,8 +62,8 @@ class OutOfCredits(Exception):
 async def open_(ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
     """What a job that was placed here needs, handed over by the commit that placed it or read;
     None when this node no longer owns it."""
-    handed = ctx.handover.take_job(job_id, epoch)
-    return handed or await ctx.db.read(lambda tx: job_tickets.read(tx, ctx, job_id, epoch))
+    ticket = ctx.handover.take_job(job_id, epoch)
+    return ticket or await ctx.db.read(lambda tx: job_tickets.read(tx, ctx, job_id, epoch))
 
 
 @write_transaction
@@ -82,25 +82,25 @@ def claim(
     process). ``may_be_suspect``: False leaves suspected work to the sweep that runs it apart.
     """
     now = ctx.clock.now()
-    unlocked = job_rows.get(tx, job_id)
-    if unlocked is None or unlocked.state not in EXECUTING:
+    seen_job = job_rows.get(tx, job_id)
+    if seen_job is None or seen_job.state not in EXECUTING:
         return None
-    confirmed = ctx.lease.now()  # before anything is read that says whose it is
-    if not may_be_suspect and poison.is_suspect(job_changes.deaths_before(unlocked)):
+    confirmed_at = ctx.lease.now()  # before anything is read that says whose it is
+    if not may_be_suspect and poison.is_suspect(job_changes.deaths_before(seen_job)):
         return None
-    may_end = _is_poison(unlocked) and owner not in (None, ctx.node)
-    account = accounts.lock(tx, unlocked.account_id) if may_end else None
+    may_end = _is_poison(seen_job) and owner not in (None, ctx.node)
+    account = accounts.lock(tx, seen_job.account_id) if may_end else None
     job_rows.prefetch_lock(tx, job_id)
-    work_rows.prefetch(tx, unlocked.work_id, unlocked.account_id)
-    message = message_rows.get(tx, unlocked.message_id)
+    work_rows.prefetch(tx, seen_job.work_id, seen_job.account_id)
+    message = message_rows.get(tx, seen_job.message_id)
     job = job_rows.lock(tx, job_id)
     if job is None or job.state not in EXECUTING or job.node != owner:
         return None
     if account is not None and _is_poison(job):
         _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
         return None
-    claimed = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now, locked=job)
-    return job_tickets.make(tx, claimed, message, confirmed)
+    job_after = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now, locked=job)
+    return job_tickets.make(tx, job_after, message, confirmed_at)
 
 
 def _is_poison(job: JobRecord) -> bool:
@@ -110,7 +110,7 @@ def _is_poison(job: JobRecord) -> bool:
 
 # --- recorded calls -------------------------------------------------------------------------------
 async def record_call(
-    ctx: AppContext, owned: Owned, call: Call, cost: int = 0, charges: Sequence[Charge] = ()
+    ctx: AppContext, claim: JobClaim, call: Call, cost: int = 0, charges: Sequence[Charge] = ()
 ) -> None:
     """Record an answer; a held cost becomes a charge, or is given back on an error. ``charges`` are
     those that the call's body made.
@@ -121,133 +121,133 @@ async def record_call(
 
     def fn(tx: Tx) -> bool:
         now = ctx.clock.now()
-        account = accounts.lock(tx, owned.account_id) if cost or charges else None
-        record.count_call(tx, owned.job_id, owned.epoch)
+        account = accounts.lock(tx, claim.account_id) if cost or charges else None
+        record.count_call(tx, claim.job_id, claim.epoch)
         if account is not None and cost:
-            _settle_hold(tx, ctx, owned, account, call, cost, now)
-        journal.put(tx, owned.job_id, call, now)
-        return account is None or _charge_body(tx, ctx, owned, account, call.n, charges, now)
+            _settle_hold(tx, ctx, claim, account, call, cost, now)
+        journal.put(tx, claim.job_id, call, now)
+        return account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
 
     if not await ctx.db.write(fn):
-        raise OutOfCredits(owned.job_id)
+        raise OutOfCredits(claim.job_id)
 
 
-async def charge_owed(ctx: AppContext, owned: Owned, call_n: int) -> None:
+async def charge_owed(ctx: AppContext, claim: JobClaim, call_n: int) -> None:
     """Charge what the body of a recorded call still owes. Raises `Fenced`, `OutOfCredits`."""
 
     def fn(tx: Tx) -> bool:
         now = ctx.clock.now()
-        account = accounts.lock(tx, owned.account_id)
-        record.count_call(tx, owned.job_id, owned.epoch)
-        charges = journal.owed_charges(tx, owned.job_id, call_n)
-        journal.forget(tx, owned.job_id, -call_n)
-        return _charge_body(tx, ctx, owned, account, call_n, charges, now)
+        account = accounts.lock(tx, claim.account_id)
+        record.count_call(tx, claim.job_id, claim.epoch)
+        charges = journal.owed_charges(tx, claim.job_id, call_n)
+        journal.forget(tx, claim.job_id, -call_n)
+        return _charge_body(tx, ctx, claim, account, call_n, charges, now)
 
     if not await ctx.db.write(fn):
-        raise OutOfCredits(owned.job_id)
+        raise OutOfCredits(claim.job_id)
 
 
 @write_transaction
 def interrupted(
-    tx: Tx, ctx: AppContext, owned: Owned, reason: str, failure: str = WORKER_KILLED_FAILURE
+    tx: Tx, ctx: AppContext, claim: JobClaim, reason: str, failure: str = WORKER_KILLED_FAILURE
 ) -> bool:
     """The process ended that ran the job or a function of it. False: too often in a row without a
     newly recorded call; the job has failed with that text (design: Work that ends its process).
     Raises `Fenced`."""
     now = ctx.clock.now()
-    account = accounts.lock(tx, owned.account_id)
-    job = job_rows.lock(tx, owned.job_id)
-    if job is not None and job.epoch == owned.epoch and _is_poison(job):
+    account = accounts.lock(tx, claim.account_id)
+    job = job_rows.lock(tx, claim.job_id)
+    if job is not None and job.epoch == claim.epoch and _is_poison(job):
         failed = s.Failed(failure, reason)
-        _end(tx, ctx, account, owned.job_id, failed, owned.epoch, None, now)
+        _end(tx, ctx, account, claim.job_id, failed, claim.epoch, None, now)
         return False
     signal = s.StepInterrupted(reason)
-    record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch)
+    record.apply_job(tx, ctx, claim.job_id, signal, now, epoch=claim.epoch)
     return True
 
 
-async def hold(ctx: AppContext, owned: Owned, call: Call, cost: int) -> None:
+async def hold(ctx: AppContext, claim: JobClaim, call: Call, cost: int) -> None:
     """Hold a step's cost before it runs. Raises `OutOfCredits` (the job is parked) and `Fenced`."""
 
     def fn(tx: Tx) -> bool:
         now = ctx.clock.now()
-        account = accounts.lock(tx, owned.account_id)
-        left = ceilings.for_job(tx, account, owned.job_id, now)
+        account = accounts.lock(tx, claim.account_id)
+        left = ceilings.for_job(tx, account, claim.job_id, now)
         if cost > left.left:
-            _park(tx, ctx, owned, account, ceilings.short(cost, left, now), now)
+            _park(tx, ctx, claim, account, ceilings.short(cost, left, now), now)
             return False
-        held = credits.hold(tx, account, cost, Purpose(owned.job_id, call.n), now)
-        assert held, "there are as many as are left"
-        record.count_call(tx, owned.job_id, owned.epoch)
-        journal.put(tx, owned.job_id, call, now)
+        is_enough = credits.hold(tx, account, cost, Purpose(claim.job_id, call.n), now)
+        assert is_enough, "there are as many as are left"
+        record.count_call(tx, claim.job_id, claim.epoch)
+        journal.put(tx, claim.job_id, call, now)
         return True
 
     if not await ctx.db.write(fn):
-        raise OutOfCredits(owned.job_id)
+        raise OutOfCredits(claim.job_id)
 
 
-async def charge(ctx: AppContext, owned: Owned, call: Call, amount: int, note: str) -> None:
+async def charge(ctx: AppContext, claim: JobClaim, call: Call, amount: int, note: str) -> None:
     """Charge for work already done. Raises `OutOfCredits` (parked) and `Fenced`."""
 
     def fn(tx: Tx) -> bool:
         now = ctx.clock.now()
-        account = accounts.lock(tx, owned.account_id)
-        purpose = Purpose(owned.job_id, call.n, note)
-        left = ceilings.for_job(tx, account, owned.job_id, now)
+        account = accounts.lock(tx, claim.account_id)
+        purpose = Purpose(claim.job_id, call.n, note)
+        left = ceilings.for_job(tx, account, claim.job_id, now)
         charged = credits.charge_done(tx, account, amount, left.left, purpose, now)
         if charged is None:
-            _park(tx, ctx, owned, account, ceilings.short(1, left, now), now)
+            _park(tx, ctx, claim, account, ceilings.short(1, left, now), now)
             return False
-        record.spend(tx, ctx, owned.job_id, owned.epoch, charged, now)
-        record.count_call(tx, owned.job_id, owned.epoch)
-        journal.put(tx, owned.job_id, call, now)
+        record.spend(tx, ctx, claim.job_id, claim.epoch, charged, now)
+        record.count_call(tx, claim.job_id, claim.epoch)
+        journal.put(tx, claim.job_id, call, now)
         return True
 
     if not await ctx.db.write(fn):
-        raise OutOfCredits(owned.job_id)
+        raise OutOfCredits(claim.job_id)
 
 
 @write_transaction
-def progress(tx: Tx, ctx: AppContext, owned: Owned, call: Call | None, step: str) -> None:
+def progress(tx: Tx, ctx: AppContext, claim: JobClaim, call: Call | None, step: str) -> None:
     """Tell what the job does now; ``call`` is None when the body of a step does, so that nothing is
     recorded as a call. Raises `Fenced`."""
     now = ctx.clock.now()
     signal = s.Progressed(step, in_step=call is None)
-    record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch)
+    record.apply_job(tx, ctx, claim.job_id, signal, now, epoch=claim.epoch)
     if call is not None:
-        journal.put(tx, owned.job_id, call, now)
+        journal.put(tx, claim.job_id, call, now)
 
 
 @write_transaction
-def code_changed(tx: Tx, ctx: AppContext, owned: Owned, text: str, cause: str) -> int:
+def code_changed(tx: Tx, ctx: AppContext, claim: JobClaim, text: str, cause: str) -> int:
     """The job waits for its code (see `signals.CodeChanged`); since when (microseconds). What was
     told already is not told again. Raises `Fenced`."""
-    job = job_rows.lock(tx, owned.job_id)
+    job = job_rows.lock(tx, claim.job_id)
     is_new = job is None or job.divergence != text
-    if job is None or is_new or job.takeovers or job.epoch != owned.epoch:
+    if job is None or is_new or job.takeovers or job.epoch != claim.epoch:
         signal = s.CodeChanged(text, cause, is_new)
         now = ctx.clock.now()
-        job = record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch, locked=job)
+        job = record.apply_job(tx, ctx, claim.job_id, signal, now, epoch=claim.epoch, locked=job)
     assert job.diverged_at is not None, "the signal sets it"
     return job.diverged_at
 
 
 @write_transaction
-def code_fits(tx: Tx, ctx: AppContext, owned: Owned) -> None:
+def code_fits(tx: Tx, ctx: AppContext, claim: JobClaim) -> None:
     """The job has made the recorded calls, and waits for its code no longer. Raises `Fenced`."""
-    record.apply_job(tx, ctx, owned.job_id, s.CodeFits(), ctx.clock.now(), epoch=owned.epoch)
+    record.apply_job(tx, ctx, claim.job_id, s.CodeFits(), ctx.clock.now(), epoch=claim.epoch)
 
 
 @write_transaction
-def set_output(tx: Tx, ctx: AppContext, owned: Owned, call: Call, output_json: str) -> None:
+def set_output(tx: Tx, ctx: AppContext, claim: JobClaim, call: Call, output_json: str) -> None:
     """Record the job's output. Raises `Fenced`."""
-    record.set_output(tx, owned.job_id, owned.epoch, output_json)
-    journal.put(tx, owned.job_id, call, ctx.clock.now())
+    record.set_output(tx, claim.job_id, claim.epoch, output_json)
+    journal.put(tx, claim.job_id, call, ctx.clock.now())
 
 
 async def write_file(
     ctx: AppContext,
-    owned: Owned,
+    claim: JobClaim,
     call: Call,
     file: FileRecord,
     cost: int,
@@ -261,81 +261,81 @@ async def write_file(
     def fn(tx: Tx) -> bool:
         now = ctx.clock.now()
         file.created_at = now
-        account = accounts.lock(tx, owned.account_id) if cost or charges else None
-        written = s.FileWritten(file.name)
-        record.apply_job(tx, ctx, owned.job_id, written, now, epoch=owned.epoch)
+        account = accounts.lock(tx, claim.account_id) if cost or charges else None
+        signal = s.FileWritten(file.name)
+        record.apply_job(tx, ctx, claim.job_id, signal, now, epoch=claim.epoch)
         work_rows.put_file(tx, file)
         if account is not None and cost:
-            _settle_hold(tx, ctx, owned, account, call, cost, now)
+            _settle_hold(tx, ctx, claim, account, call, cost, now)
         value = values.dump(history.agent_file(file))
-        journal.put(tx, owned.job_id, replace(call, value=value), now)
+        journal.put(tx, claim.job_id, replace(call, value=value), now)
         lifecycle.file_written(tx, file, call.n)
-        paid = account is None or _charge_body(tx, ctx, owned, account, call.n, charges, now)
+        is_paid = account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
         storage_space.count_written(tx, ctx, file)
-        return paid
+        return is_paid
 
     if not await ctx.db.write(fn):
-        raise OutOfCredits(owned.job_id)
+        raise OutOfCredits(claim.job_id)
     return file
 
 
 @write_transaction
 def read_inbox(
-    tx: Tx, ctx: AppContext, owned: Owned, call: Call, after: int, *, keep_empty: bool
+    tx: Tx, ctx: AppContext, claim: JobClaim, call: Call, after: int, *, keep_empty: bool
 ) -> str | None:
     """Record the follow-ups since number ``after``; None when there are none (and not kept).
 
     The recorded value: ``{"last": n, "said": [[message_id, text, at], …]}``. Raises `Fenced`.
     """
     now = ctx.clock.now()
-    posted = journal.inbox(tx, owned.job_id, after, 100)
-    if not posted and not keep_empty:
+    follow_ups = journal.inbox(tx, claim.job_id, after, 100)
+    if not follow_ups and not keep_empty:
         return None
-    said = [[message_id, text, iso(at)] for _, message_id, text, at in posted]
-    value = values.dump({"last": posted[-1][0] if posted else after, "said": said})
-    record.count_call(tx, owned.job_id, owned.epoch)
-    journal.put(tx, owned.job_id, replace(call, value=value), now)
+    lines = [[message_id, text, iso(at)] for _, message_id, text, at in follow_ups]
+    value = values.dump({"last": follow_ups[-1][0] if follow_ups else after, "said": lines})
+    record.count_call(tx, claim.job_id, claim.epoch)
+    journal.put(tx, claim.job_id, replace(call, value=value), now)
     return value
 
 
 async def list_files(ctx: AppContext, ticket: JobTicket) -> list[File]:
     """The message's attachments and the work's files, as they are now."""
-    made = await ctx.db.read(lambda tx: work_rows.files(tx, ticket.job.work_id))
-    return [*ticket.message.files, *(history.agent_file(f) for f in made)]
+    files = await ctx.db.read(lambda tx: work_rows.files(tx, ticket.job.work_id))
+    return [*ticket.message.files, *(history.agent_file(f) for f in files)]
 
 
 # --- ending ---------------------------------------------------------------------------------------
 async def finish(
     ctx: AppContext,
-    owned: Owned,
+    claim: JobClaim,
     text: str,
     question: str | None,
     state_json: str,
     answer_format: str | None = None,
 ) -> None:
     """The job's function returned. Raises `Fenced`."""
-    await _ended(ctx, owned, s.Finished(text, question, answer_format), state_json)
+    await _ended(ctx, claim, s.Finished(text, question, answer_format), state_json)
 
 
 async def fail(
-    ctx: AppContext, owned: Owned, text: str, cause: str | None = None, is_lasting: bool = False
+    ctx: AppContext, claim: JobClaim, text: str, cause: str | None = None, is_lasting: bool = False
 ) -> None:
     """The job's function raised; ``text`` is shown to the user, ``cause`` to the operator.
     ``is_lasting``: see `signals.Failed`. Raises `Fenced`."""
-    await _ended(ctx, owned, s.Failed(text, cause, is_lasting), None)
+    await _ended(ctx, claim, s.Failed(text, cause, is_lasting), None)
 
 
 @write_transaction
 def _ended(
-    tx: Tx, ctx: AppContext, owned: Owned, signal: s.Finished | s.Failed, state_json: str | None
+    tx: Tx, ctx: AppContext, claim: JobClaim, signal: s.Finished | s.Failed, state_json: str | None
 ) -> None:
     asks = isinstance(signal, s.Finished) and signal.answer_format is not None
-    job = job_rows.get(tx, owned.job_id) if asks else None
+    job = job_rows.get(tx, claim.job_id) if asks else None
     if job is not None:
         conversations.lock(tx, job.conversation_id)  # before the account, as everywhere
         conversations.set_asking(tx, job.conversation_id, job.message_id)
-    accounts.lock_only(tx, owned.account_id)
-    _end(tx, ctx, None, owned.job_id, signal, owned.epoch, state_json, ctx.clock.now())
+    accounts.lock_only(tx, claim.account_id)
+    _end(tx, ctx, None, claim.job_id, signal, claim.epoch, state_json, ctx.clock.now())
 
 
 def _end(
@@ -363,25 +363,30 @@ def _end(
 
 
 def _park(
-    tx: Tx, ctx: AppContext, owned: Owned, account: AccountRecord, short: s.ShortOfCredits, now: int
+    tx: Tx,
+    ctx: AppContext,
+    claim: JobClaim,
+    account: AccountRecord,
+    short: s.ShortOfCredits,
+    now: int,
 ) -> None:
     """Too few credits: the job leaves its slot until there are enough.
 
     What it held for steps in flight it will need again: counting only the last one, the credits
     given back here would resume it at once, into the same shortage.
     """
-    given_back = credits.release_all(tx, account, owned.job_id, now)
-    journal.forget_held(tx, owned.job_id)
+    given_back = credits.release_all(tx, account, claim.job_id, now)
+    journal.forget_held(tx, claim.job_id)
     short = replace(short, needed=short.needed + given_back)
-    job_rows.lock(tx, owned.job_id)
+    job_rows.lock(tx, claim.job_id)
     credits.resume_queued(tx, ctx, account, now, slots_freed=1)
-    record.apply_job(tx, ctx, owned.job_id, short, now, epoch=owned.epoch)
+    record.apply_job(tx, ctx, claim.job_id, short, now, epoch=claim.epoch)
 
 
 def _charge_body(
     tx: Tx,
     ctx: AppContext,
-    owned: Owned,
+    claim: JobClaim,
     account: AccountRecord,
     call_n: int,
     charges: Sequence[Charge],
@@ -394,36 +399,42 @@ def _charge_body(
     total = 0
     left: Sequence[Charge] = ()
     for n, one in enumerate(charges):
-        purpose = Purpose(owned.job_id, call_n, one.note)
-        headroom = ceilings.for_job(tx, account, owned.job_id, now)
+        purpose = Purpose(claim.job_id, call_n, one.note)
+        headroom = ceilings.for_job(tx, account, claim.job_id, now)
         charged = credits.charge_done(tx, account, one.amount, headroom.left, purpose, now)
         if charged is None:
             left = charges[n:]
             break
         total += charged
     if total:
-        record.spend(tx, ctx, owned.job_id, owned.epoch, total, now)
+        record.spend(tx, ctx, claim.job_id, claim.epoch, total, now)
     if left:
-        journal.put_owed(tx, owned.job_id, call_n, left, now)
-        headroom = ceilings.for_job(tx, account, owned.job_id, now)
-        _park(tx, ctx, owned, account, ceilings.short(1, headroom, now), now)
+        journal.put_owed(tx, claim.job_id, call_n, left, now)
+        headroom = ceilings.for_job(tx, account, claim.job_id, now)
+        _park(tx, ctx, claim, account, ceilings.short(1, headroom, now), now)
     return not left
 
 
 def _settle_hold(
-    tx: Tx, ctx: AppContext, owned: Owned, account: AccountRecord, call: Call, cost: int, now: int
+    tx: Tx,
+    ctx: AppContext,
+    claim: JobClaim,
+    account: AccountRecord,
+    call: Call,
+    cost: int,
+    now: int,
 ) -> None:
     """The held step ended: its cost is charged, or given back when it raised. Raises `Fenced`.
 
     The caller has checked that this node still owns the job: else the hold is gone already.
     """
-    credits.confirm_held(tx, ctx, owned.job_id, cost)
-    purpose = Purpose(owned.job_id, call.n)
+    credits.confirm_held(tx, ctx, claim.job_id, cost)
+    purpose = Purpose(claim.job_id, call.n)
     if call.state == "error":
         credits.release(tx, account, cost, purpose, now)
         return
     credits.charge_held(tx, account, cost, purpose, now)
-    record.spend(tx, ctx, owned.job_id, owned.epoch, cost, now)
+    record.spend(tx, ctx, claim.job_id, claim.epoch, cost, now)
 
 
 # --- stopping -------------------------------------------------------------------------------------

@@ -13,25 +13,25 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.job import EXECUTING
 from agentpost.domain.message import TurnState
 from agentpost.services.context import AppContext
-from agentpost.services.jobs import Owned
+from agentpost.services.jobs import JobClaim
 from agentpost.services.tickets import TurnTicket
 
 
-async def confirm_job(ctx: AppContext, owner: Owned) -> float:
+async def confirm_job(ctx: AppContext, claim: JobClaim) -> float:
     """Beat and read who owns the job; the time, by the node's lease, at which this node owned it.
 
     Raises `Fenced`.
     """
 
     def is_ours(tx: Tx) -> bool:
-        job = job_rows.get(tx, owner.job_id)
+        job = job_rows.get(tx, claim.job_id)
         return (
             job is not None
             and job.state in EXECUTING
-            and (job.node, job.epoch) == (ctx.node, owner.epoch)
+            and (job.node, job.epoch) == (ctx.node, claim.epoch)
         )
 
-    return await _confirm(ctx, is_ours, f"job {owner.job_id}")
+    return await _confirm(ctx, is_ours, f"job {claim.job_id}")
 
 
 async def confirm_turn(ctx: AppContext, ticket: TurnTicket) -> float:

@@ -55,8 +55,8 @@ async def recover_for(ctx: AppContext, account_id: str, message_id: str) -> Reco
         is_theirs = message is not None and message.account_id == account_id
         return message if message and is_theirs and message.expires_at > now else None
 
-    found = await _recovered(ctx, message_id, find)
-    return worst(found.values()) if found else RecoveryState.SETTLED
+    states = await _recovered(ctx, message_id, find)
+    return worst(states.values()) if states else RecoveryState.SETTLED
 
 
 async def _recovered(
@@ -84,13 +84,13 @@ async def _recovered(
 
 
 def _set_ceiling(
-    tx: Tx, ctx: AppContext, unlocked: MessageRecord, max_credits: int, now: int
+    tx: Tx, ctx: AppContext, seen_record: MessageRecord, max_credits: int, now: int
 ) -> None:
-    account = accounts.lock(tx, unlocked.account_id)
-    links = message_rows.links(tx, unlocked.id)
+    account = accounts.lock(tx, seen_record.account_id)
+    links = message_rows.links(tx, seen_record.id)
     started = sorted(link.job.id for link in links if link.role is JobRole.EXECUTION)
     jobs = [job for job in (job_rows.lock(tx, job_id) for job_id in started) if job is not None]
-    message = message_rows.lock(tx, unlocked.id)
+    message = message_rows.lock(tx, seen_record.id)
     assert message is not None
     record.set_max_credits(tx, ctx, message, max_credits, now)
     if ceilings.used_by_message(tx, message.id) < max_credits:
@@ -100,8 +100,8 @@ def _set_ceiling(
     credits.resume_queued(tx, ctx, account, now)
 
 
-def _recover(tx: Tx, ctx: AppContext, unlocked: JobRecord, now: int) -> RecoveryState:
-    job = job_rows.lock(tx, unlocked.id) or unlocked
+def _recover(tx: Tx, ctx: AppContext, seen_record: JobRecord, now: int) -> RecoveryState:
+    job = job_rows.lock(tx, seen_record.id) or seen_record
     if not can_recover(job.state, job.recover_requests):
         return state_of(job.state, recovered=False)
     job = record.apply_job(tx, ctx, job.id, s.Recovered(), now)

@@ -55,9 +55,9 @@ class Resting:
         ahead = now + seconds(AHEAD_SECONDS)
 
         def look(tx: Tx) -> tuple[list[T], bool]:
-            found = find(tx, now)
-            return found, calm and not found and not find(tx, ahead)
+            due = find(tx, now)
+            return due, calm and not due and not find(tx, ahead)
 
-        found, may_rest = await self._db.read(look)
+        due, may_rest = await self._db.read(look)
         self._looks[name] = _Look(changes, now, ahead if may_rest else now)
-        return found
+        return due

@@ -44,18 +44,18 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
 
     Raises `Fenced`, and `LookupError` when ``start.work_id`` is no work of the account.
     """
-    now, confirmed = ctx.clock.now(), ctx.lease.now()
+    now, confirmed_at = ctx.clock.now(), ctx.lease.now()
     conversations.lock_only(tx, ticket.message.conversation_id)
     accounts.lock_only(tx, ticket.message.account_id)
-    found = message_rows.lock_starting(tx, ticket.known)
-    if found is None:
+    start_row = message_rows.lock_starting(tx, ticket.known)
+    if start_row is None:
         raise _fenced(ticket)
-    message, account = _owned(ticket, found.message), found.account
+    message, account = _owned(ticket, start_row.message), start_row.account
     slots = running_jobs_max(ctx.settings, account.limits_json)
-    left = ceilings.for_message(tx, account, message, found.per_day, now)
+    left = ceilings.for_message(tx, account, message, start_row.per_day, now)
     reason = admission(
         hosting_fees_due=bool(account.hosting_fees_due),
-        executing=found.executing,
+        executing=start_row.executing,
         slots=slots,
         available=left.left,
     )
@@ -64,12 +64,16 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
     if reason is Reason.TOO_MANY_RUNNING:
         job.running_json = _running(job_rows.executing(tx, account.id, slots))
     if reason is None:
-        said, schema = history.said_by(tx, message), message.response_schema_json
-        placed = JobTicket(job, 1, {}, said, state_json, confirmed, schema, ticket.returned)
-        ctx.handover.offer_job(tx, placed, ctx.node)  # before it is dispatched
+        message_said, schema = history.said_by(tx, message), message.response_schema_json
+        job_ticket = JobTicket(
+            job, 1, {}, message_said, state_json, confirmed_at, schema, ticket.has_returned
+        )
+        ctx.handover.offer_job(tx, job_ticket, ctx.node)  # before it is dispatched
     signal = _signal(reason, left, now)
     links = ticket.links_of(message)
-    links = record.create_job(tx, ctx, job, signal, message, is_heard=found.is_heard, links=links)
+    links = record.create_job(
+        tx, ctx, job, signal, message, is_heard=start_row.is_heard, links=links
+    )
     if ctx.settings.durability == "full":  # else PostgreSQL may forget it, and give out its version
         tx.after(partial(ticket.keep, message, links))
     started = _started(job)

@@ -12,15 +12,15 @@ from agentpost.domain.records import JobLink, JobRecord, MessageRecord
 
 @dataclass(slots=True)
 class TurnTicket:
-    """A turn, with its frozen inputs and recorded calls; ``confirmed``: when it was ours, by the
-    node's lease; ``returned``: its function has; ``has_works``: the conversation had when it began;
-    ``latest``: the message and its jobs as the last start of a job made them."""
+    """A turn, with its frozen inputs and recorded calls; ``confirmed_at``: when it was ours, by the
+    node's lease; ``has_returned``: its function has; ``has_works``: the conversation had when it
+    began; ``latest``: the message and its jobs as the last start of a job made them."""
 
     message: MessageRecord
     conversation: str
     calls: dict[int, Call] = field(default_factory=dict)
-    confirmed: float = 0.0
-    returned: asyncio.Event = field(default_factory=asyncio.Event)
+    confirmed_at: float = 0.0
+    has_returned: asyncio.Event = field(default_factory=asyncio.Event)
     has_works: bool = False
     latest: tuple[MessageRecord, list[JobLink] | None] | None = None
 
@@ -55,14 +55,15 @@ class TurnTicket:
 
 @dataclass(slots=True)
 class JobTicket:
-    """A job that is ours at ``epoch``; ``confirmed``: when it was, by the node's lease; ``turn``:
-    the function of the turn that starts it has returned, None when it need not be waited for."""
+    """A job that is ours at ``epoch``; ``confirmed_at``: when it was, by the node's lease;
+    ``turn``: the function of the turn that starts it has returned, None when it need not be waited
+    for."""
 
     job: JobRecord
     epoch: int
     calls: dict[int, Call]
     message: Said
     state_json: str
-    confirmed: float = 0.0
+    confirmed_at: float = 0.0
     response_schema_json: str | None = None
     turn: asyncio.Event | None = None

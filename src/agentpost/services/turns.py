@@ -36,8 +36,8 @@ def is_free(tx: Tx, conversation: ConversationRecord) -> bool:
 
     What the conversation names is looked at: a turn that does not run would block it for good.
     """
-    named = conversation.turn_message_id
-    return named is None or not message_rows.turn_runs(tx, named)
+    message_id = conversation.turn_message_id
+    return message_id is None or not message_rows.turn_runs(tx, message_id)
 
 
 def begin(
@@ -200,11 +200,11 @@ def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None
     # window).
     open_door = not ctx.wakeups.closing
     in_time = ticket.epoch == 1 and now < message.reply_deadline and open_door
-    replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
+    signal = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
     message.answer_format_json = result.answer_format_json
     message.output_json = result.output_json
     links = ticket.links_of(message)
-    record.apply_turn(tx, ctx, message, replied, now, is_heard=is_heard, links=links)
+    record.apply_turn(tx, ctx, message, signal, now, is_heard=is_heard, links=links)
     if result.answer_format_json is not None:
         conversations.set_asking(tx, message.conversation_id, message.id)
     if result.state_json is not None:
@@ -243,17 +243,17 @@ def join_job(
     conversations.lock(tx, ticket.message.conversation_id)
     job = job_rows.lock(tx, job_id)
     message = fence(tx, ticket)
-    joined = (
+    can_join = (
         job is not None
         and job.account_id == message.account_id
         and job.state in (JobState.RUNNING, JobState.QUEUED)
     )
-    if joined and job is not None:
+    if can_join and job is not None:
         record.join(tx, ctx, message, job, now)
         journal.post(tx, job.id, message.id, message.text if text is None else text, now)
         ctx.wakeups.publish(tx, job.id)
-    journal.put(tx, message.id, with_result(call, joined), now)
-    return joined
+    journal.put(tx, message.id, with_result(call, can_join), now)
+    return can_join
 
 
 @write_transaction
@@ -291,9 +291,9 @@ def write_file(
 
 # --- parts ----------------------------------------------------------------------------------------
 def _locked(tx: Tx, message_id: str) -> tuple[ConversationRecord, MessageRecord]:
-    unlocked = message_rows.get(tx, message_id)
-    assert unlocked is not None, "a message outlives its turn"
-    conversation = conversations.lock(tx, unlocked.conversation_id)
+    seen_message = message_rows.get(tx, message_id)
+    assert seen_message is not None, "a message outlives its turn"
+    conversation = conversations.lock(tx, seen_message.conversation_id)
     message = message_rows.lock(tx, message_id)
     assert message is not None
     return conversation, message

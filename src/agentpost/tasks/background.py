@@ -50,7 +50,7 @@ _CHECK_REMOTE_SECONDS = 10.0
 class Task:
     """A function run again and again; at most ``seconds`` between the end of one run and the next.
 
-    ``takes_work``: it begins turns or jobs here, so a node that drains runs it no more. ``hinted``:
+    ``takes_work``: it begins turns or jobs here, so a node that drains runs it no more. ``hint``:
     a hint at that runs it at once (`Wakeups.listen`). ``external``: so does a commit of another
     process, where that can be seen.
     """
@@ -59,7 +59,7 @@ class Task:
     run: Callable[[], Awaitable[None]]
     seconds: float
     takes_work: bool = False
-    hinted: str | None = None
+    hint: str | None = None
     external: bool = False
 
 
@@ -101,7 +101,7 @@ class Background:
             Task("sweep_uploads", lambda: uploads.sweep(ctx), 60.0),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(ctx), sweep),
             Task("encrypt_secrets", endpoint_secrets.PlainSecrets(ctx).encrypt, 60.0),
-            Task("watch_nodes", nodes.watch, WATCH_SECONDS, takes_work=True, hinted=NODES),
+            Task("watch_nodes", nodes.watch, WATCH_SECONDS, takes_work=True, hint=NODES),
             Task("compare_runs", reconciler.reconcile, RECONCILE_SECONDS),
             Task("look_at_maintenance", maintenance.Look(ctx).run, 0.5, external=True),
             Task("write_request_log", ctx.requests.flush, requests.FLUSH_SECONDS),
@@ -136,7 +136,7 @@ class Background:
         await _end([*self._taking, *self._loops])
 
     async def _forever(self, task: Task) -> None:
-        if task.hinted is None:
+        if task.hint is None:
             while True:
                 commits = self._commits
                 await self._once(task.name, task.run)
@@ -145,7 +145,7 @@ class Background:
                 elif commits == self._commits:
                     self._pausing[task.name] = self._beats.pause(task.seconds)
                     await self._pausing[task.name]
-        with self._ctx.wakeups.listen(task.hinted) as wait:
+        with self._ctx.wakeups.listen(task.hint) as wait:
             while not wait.over:
                 await self._once(task.name, task.run)
                 await wait.wait(_beat_within(task.seconds) - asyncio.get_running_loop().time())

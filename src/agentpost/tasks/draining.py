@@ -52,14 +52,14 @@ class Drain:
         self._leaving = asyncio.create_task(self._hand_over())
         await _attempt("node", nodes.begin_draining(self._ctx))
 
-    async def finish(self, seconds: float, hurried: asyncio.Event) -> None:
+    async def finish(self, seconds: float, hurry: asyncio.Event) -> None:
         """Let turns, calls and webhook attempts under way end, at most that long, or until it is
         ``hurried``."""
         self._ctx.turns_closed = True
         if self._turns is not None:
             self._turns.runs.close()
         ending = asyncio.create_task(self._ended())
-        hurrying = asyncio.create_task(hurried.wait())
+        hurrying = asyncio.create_task(hurry.wait())
         await asyncio.wait({ending, hurrying}, timeout=seconds, return_when="FIRST_COMPLETED")
         left = sum(len(each.runs.open()) for each in (self._turns, self._jobs) if each)
         log.info("drain_ended", unfinished=left, webhooks=self._deliveries.under_way)

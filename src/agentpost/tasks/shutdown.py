@@ -21,7 +21,7 @@ async def end_all(ends: Sequence[End], seconds: float = _PART_SECONDS) -> bool:
 
     False when one failed or hangs: something of it may still be running.
     """
-    ended = True
+    has_ended = True
     clock = asyncio.get_running_loop().time
     by = clock() + _ALL_SECONDS
     for part, end in ends:
@@ -30,5 +30,5 @@ async def end_all(ends: Sequence[End], seconds: float = _PART_SECONDS) -> bool:
                 await end()
         except Exception:  # a TimeoutError too
             log.exception("part_not_ended", part=part)
-            ended = False
-    return ended
+            has_ended = False
+    return has_ended

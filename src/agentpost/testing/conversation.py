@@ -222,7 +222,7 @@ class Conversation:
         until = asyncio.get_running_loop().time() + self._seconds
         while not await is_settled():
             runs = [run for each in self._db.runs for run in each.open()]
-            ends = [asyncio.wrap_future(r.submitted.ended) for r in runs if r.submitted]
+            ends = [asyncio.wrap_future(r.submission.ended) for r in runs if r.submission]
             left = until - asyncio.get_running_loop().time()
             if left <= 0:
                 raise TimeoutError(f"after {self._seconds:g} s there still runs {self._running()}")

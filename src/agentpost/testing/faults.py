@@ -155,7 +155,7 @@ class FaultyDatabase:
 
     def _run_watched(self, tx: Tx, fn: Callable[[Tx], T]) -> tuple[T, _Hit | None]:
         open_runs = [run for each in self.runs for run in each.open()]
-        runs = [run for run in open_runs if not run.over or run.diverged is not None]
+        runs = [run for run in open_runs if not run.over or run.divergence is not None]
         before = [(run, _ending(tx, run), self._call_counts(tx, run)) for run in runs]
         result = fn(tx)
         hit: _Hit | None = None
@@ -188,8 +188,8 @@ class FaultyDatabase:
     def _check_end(self, run: Run, now: _Ending) -> None:
         """Have the run repeated, or compare the repetition with it."""
         first = self._replayed.get(run.owner)
-        if run.diverged is not None:
-            self.problems.append(run.diverged)
+        if run.divergence is not None:
+            self.problems.append(run.divergence)
         elif first is None and self._is_replaying:
             raise _Replay(run, now)
         elif first is not None and first != now:

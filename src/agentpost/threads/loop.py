@@ -32,7 +32,7 @@ _RUN_ONCE: Final = asyncio.BaseEventLoop._run_once.__code__  # type: ignore[attr
 log = structlog.get_logger(__name__)
 
 
-class Submitted:
+class Submission:
     """Work given to the agent loop with `AgentLoop.submit`. Safe to use from any thread."""
 
     _ending = threading.Lock()
@@ -76,9 +76,9 @@ class Submitted:
     def _end(self) -> None:
         with self._ending:
             self._over = True
-            ended = self._ended
-        if ended is not None:
-            ended.set_result(None)
+            ends = self._ended
+        if ends is not None:
+            ends.set_result(None)
         # What is told of the end mostly refers to this object: without a cycle it is freed at once.
         self._task, on_end, self._on_end = None, self._on_end, None
         if on_end is not None:
@@ -97,7 +97,7 @@ class AgentLoop:
     def __init__(self, stall_seconds: float = _STALL_SECONDS, *, name: str = "agent-loop") -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
-        self._open: set[Submitted] = set()
+        self._open: set[Submission] = set()
         self._started = threading.Event()
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
@@ -111,7 +111,7 @@ class AgentLoop:
 
     def submit(
         self, coro_factory: Callable[[], _AnyCoroutine], on_end: Callable[[], object] | None = None
-    ) -> Submitted:
+    ) -> Submission:
         """Run the coroutine that ``coro_factory`` makes (called on the loop, in the caller's
         context); its exception is logged.
 
@@ -119,14 +119,14 @@ class AgentLoop:
         this raises because the loop ends; it must not raise.
         """
         loop = self._usable()
-        submitted = Submitted(loop, on_end)
-        self._open.add(submitted)
+        submission = Submission(loop, on_end)
+        self._open.add(submission)
         try:
-            loop.call_soon_threadsafe(self._begin, submitted, coro_factory)
+            loop.call_soon_threadsafe(self._begin, submission, coro_factory)
         except RuntimeError:
-            self._open.discard(submitted)
+            self._open.discard(submission)
             raise
-        return submitted
+        return submission
 
     async def run(self, coro: Coroutine[Any, Any, T]) -> T:
         """From another loop: run ``coro`` on the agent loop and hand back its value or exception.
@@ -144,16 +144,16 @@ class AgentLoop:
                 errors.append(error)
 
         try:
-            submitted = self.submit(work)
+            submission = self.submit(work)
         except RuntimeError:
             coro.close()
             raise
         # By then it has ended, where this does nothing, or will never begin.
-        submitted.ended.add_done_callback(lambda _: coro.close())
+        submission.ended.add_done_callback(lambda _: coro.close())
         try:
-            await asyncio.wrap_future(submitted.ended)
+            await asyncio.wrap_future(submission.ended)
         except asyncio.CancelledError:
-            submitted.cancel()
+            submission.cancel()
             raise
         if errors:
             raise errors[0]
@@ -186,16 +186,16 @@ class AgentLoop:
             raise RuntimeError("the agent loop is not running")
         return self._loop
 
-    def _begin(self, submitted: Submitted, factory: Callable[[], _AnyCoroutine]) -> None:
+    def _begin(self, submission: Submission, factory: Callable[[], _AnyCoroutine]) -> None:
         if self._stopping.is_set():
-            self._end(submitted)
+            self._end(submission)
             return
-        submitted._task = asyncio.get_running_loop().create_task(_logged(factory))
-        submitted._task.add_done_callback(lambda _: self._end(submitted))
+        submission._task = asyncio.get_running_loop().create_task(_logged(factory))
+        submission._task.add_done_callback(lambda _: self._end(submission))
 
-    def _end(self, submitted: Submitted) -> None:
-        self._open.discard(submitted)
-        submitted._end()
+    def _end(self, submission: Submission) -> None:
+        self._open.discard(submission)
+        submission._end()
 
     def _main(self) -> None:
         try:
@@ -211,8 +211,8 @@ class AgentLoop:
                         log.exception("agent_loop_exit_refused")
         finally:
             # Work that arrived after the loop's last round will never start.
-            for submitted in list(self._open):
-                self._end(submitted)
+            for submission in list(self._open):
+                self._end(submission)
             self._started.set()
             self._closed.set()
 
@@ -271,15 +271,15 @@ class _Watchdog:
     def _answer(self) -> None:
         self._answered = time.monotonic()
 
-    def _judge(self, asked: float) -> None:
+    def _judge(self, asked_at: float) -> None:
         """Log that the loop has not answered for too long, and, later, that it has."""
-        if self._answered >= asked:
+        if self._answered >= asked_at:
             if self._stalled_at is not None:
-                log.info("agent_loop_recovered", seconds=round(self._answered - asked, 1))
+                log.info("agent_loop_recovered", seconds=round(self._answered - asked_at, 1))
             self._asked = self._stalled_at = None
-        elif self._stalled_at is None and time.monotonic() - asked >= self._stall:
-            self._stalled_at = asked
-            silent = round(time.monotonic() - asked, 1)
+        elif self._stalled_at is None and time.monotonic() - asked_at >= self._stall:
+            self._stalled_at = asked_at
+            silent = round(time.monotonic() - asked_at, 1)
             log.warning("agent_loop_stalled", seconds=silent, stack=self.stack())
 
 

@@ -67,10 +67,10 @@ class Calls:
     def hear(self, frame: Frame) -> None:
         """Take an answer."""
         if "give_up" in frame:
-            number, tried = frame["id"], frame["give_up"]
-            limit = self._limits.pop((number, tried), None)
+            number, attempt = frame["id"], frame["give_up"]
+            limit = self._limits.pop((number, attempt), None)
             if limit is None:
-                self._given_up[number] = tried  # perhaps before it has begun
+                self._given_up[number] = attempt  # perhaps before it has begun
             else:
                 limit.reschedule(asyncio.get_running_loop().time())
             return
@@ -155,10 +155,10 @@ class Calls:
         try:
             while "body" in (frame := await answers.get()):
                 assert body is not None
-                tried = frame["try"]
+                attempt = frame["try"]
                 # The loop may have been held while the server gave the try up or went further.
-                if answers.empty() and tried > self._given_up.get(number, 0):
-                    await self._run_body(number, tried, body, frame["body"])
+                if answers.empty() and attempt > self._given_up.get(number, 0):
+                    await self._run_body(number, attempt, body, frame["body"])
             return self._value(number, frame)
         except asyncio.CancelledError:
             self.say(drop=number)
@@ -173,35 +173,36 @@ class Calls:
             self.over = True
             raise Stopped
         if "error" in frame:
-            described = frame["error"]
-            raised = self._raised.get(number)
-            if raised is not None and values.describe_error(raised) == described:
-                raise raised
-            raise values.rebuild_error(described)
+            description = frame["error"]
+            own_error = self._raised.get(number)
+            if own_error is not None and values.describe_error(own_error) == description:
+                raise own_error
+            raise values.rebuild_error(description)
         return values.load(frame["value"], self)
 
     # --- bodies of steps --------------------------------------------------------------------------
-    async def _run_body(self, number: int, tried: int, body: BodyRun, key: str) -> None:
+    async def _run_body(self, number: int, attempt: int, body: BodyRun, key: str) -> None:
         token = current_step_key.set(key)
         limit = asyncio.timeout(None)
         try:
-            with captured(call=int(key.rpartition(":")[2])), self._scope.body(here=True) as made:
-                self._steps[made] = number
+            call = int(key.rpartition(":")[2])
+            with captured(call=call), self._scope.body(here=True) as step:
+                self._steps[step] = number
                 async with limit:
-                    self._limits[number, tried] = limit
-                    done = await body()
+                    self._limits[number, attempt] = limit
+                    outcome = await body()
         except MemoryError as error:
             self._die(self.number, error)
         except Exception as error:
             if limit.expired():
                 return  # the server has given it up, and says what is next
             self._raised[number] = error
-            done = {"failed": failure(error)}
+            outcome = {"failed": failure(error)}
         finally:
-            self._limits.pop((number, tried), None)
-            self._steps = {made: of for made, of in self._steps.items() if of != number}
+            self._limits.pop((number, attempt), None)
+            self._steps = {step: of for step, of in self._steps.items() if of != number}
             current_step_key.reset(token)
-        self.say(**{"id": number, "done": done, "try": tried})
+        self.say(**{"id": number, "done": outcome, "try": attempt})
 
     # --- files ------------------------------------------------------------------------------------
     async def path(self, file: File) -> Path:

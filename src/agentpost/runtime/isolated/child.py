@@ -38,7 +38,7 @@ from agentpost.processes.main import HEADER, frame
 from agentpost.runtime.author import AuthorJob, AuthorTurn, JobInputs, TurnInputs
 from agentpost.runtime.isolated.calls import Calls, Stopped
 from agentpost.runtime.isolated.frames import Frame, failure, said_of
-from agentpost.threads.loop import AgentLoop, Submitted
+from agentpost.threads.loop import AgentLoop, Submission
 
 _READ_BYTES: Final = 256 * 1024
 _BEAT_SECONDS: Final = 1.0
@@ -73,16 +73,16 @@ class Channel:
         if not data:
             os._exit(0)
         self._read += data
-        found, at = [], 0
+        frames, at = [], 0
         while len(self._read) - at >= HEADER.size:
             (length,) = HEADER.unpack_from(self._read, at)
             begin, end = at + HEADER.size, at + HEADER.size + length
             if len(self._read) < end:
                 break
-            found.append(json.loads(self._read[begin:end]))
+            frames.append(json.loads(self._read[begin:end]))
             at = end
         self._read = self._read[at:]
-        return found
+        return frames
 
 
 def main(parent: int) -> None:
@@ -94,10 +94,10 @@ def main(parent: int) -> None:
     faulthandler.enable()
     confinement.go_first_when_memory_is_short()
     confinement.die_of_cpu_time()
-    heard: list[Frame] = []
-    while not heard:
-        heard = channel.hear(None)
-    (hello,) = heard
+    messages: list[Frame] = []
+    while not messages:
+        messages = channel.hear(None)
+    (hello,) = messages
     sys.path[:] = hello["path"]
     sys.setswitchinterval(_SWITCH_SECONDS)
     tempfile.tempdir = hello["folder"]
@@ -123,7 +123,7 @@ class Host:
         self._memory_bytes: int | None = hello["memory_bytes"]
         self._loop = AgentLoop()
         self._watch = _Watch(channel, self._loop, hello["stall_seconds"])
-        self._runs: dict[int, tuple[Calls, Submitted]] = {}
+        self._runs: dict[int, tuple[Calls, Submission]] = {}
 
     def serve(self) -> NoReturn:
         """Hear and do, until the process ends."""
@@ -146,9 +146,9 @@ class Host:
         elif number not in self._runs:
             return  # it has ended meanwhile
         elif "cancel" in message:
-            calls, submitted = self._runs[number]
+            calls, submission = self._runs[number]
             self._loop.call_soon(setattr, calls, "over", True)
-            submitted.cancel(message["cancel"])
+            submission.cancel(message["cancel"])
             self._loop.call_soon(self._channel.say, {"run": number, "cancelled": True})
         elif not self._runs[number][0].hear_at_once(message):
             self._loop.call_soon(self._runs[number][0].hear, message)
@@ -157,10 +157,10 @@ class Host:
         calls = Calls(number, self._channel.say, self._die)
         code = partial(self._turn, calls, message) if "turn" in message else None
         code = code or partial(self._job, calls, message)
-        submitted = self._loop.submit(
+        submission = self._loop.submit(
             partial(self._run, calls, code, message["ids"]), partial(self._end, calls)
         )
-        self._runs[number] = (calls, submitted)
+        self._runs[number] = (calls, submission)
 
     def _end(self, calls: Calls) -> None:
         """The task has ended, or never began: then this is its end for the server."""
@@ -180,8 +180,8 @@ class Host:
             except MemoryError as error:
                 self._die(calls.number, error)
             except BaseException as error:
-                asked = calls.over and isinstance(error, asyncio.CancelledError)
-                end = {"stopped": True} if asked else {"failed": failure(error)}
+                is_stopped = calls.over and isinstance(error, asyncio.CancelledError)
+                end = {"stopped": True} if is_stopped else {"failed": failure(error)}
         calls.end(end)
 
     async def _turn(self, calls: Calls, message: Frame) -> Frame:
@@ -233,9 +233,9 @@ class _Watch:
         self._agent_loop.call_soon(begin)
         ready.wait()
 
-    def _made_task(self, loop: asyncio.AbstractEventLoop, coro: Any, **given: Any) -> Any:
-        task: asyncio.Task[Any] = asyncio.Task(coro, loop=loop, **given)
-        context = given.get("context")
+    def _made_task(self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any) -> Any:
+        task: asyncio.Task[Any] = asyncio.Task(coro, loop=loop, **options)
+        context = options.get("context")
         self._tasks[task] = _running.get() if context is None else context.get(_running)
         return task
 
@@ -267,8 +267,8 @@ class _Watch:
             return None
 
     def _stack(self) -> str:
-        found = sys._current_frames().get(self._thread)
-        return "" if found is None else "".join(traceback.format_stack(found))[-8_000:]
+        frames = sys._current_frames().get(self._thread)
+        return "" if frames is None else "".join(traceback.format_stack(frames))[-8_000:]
 
 
 def _loaded(inputs: Frame, calls: Calls) -> Frame:

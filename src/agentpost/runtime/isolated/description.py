@@ -30,7 +30,7 @@ def described(spec: str, env: list[str]) -> registry.Agent:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # of the processes that run its functions, too
-    asked = subprocess.run(  # noqa: S603 - our own program
+    process = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-P", "-c", _PROGRAM, spec],
         input=json.dumps(sys.path),
         env=worker_environment(os.environ, env, threads=1),
@@ -38,32 +38,32 @@ def described(spec: str, env: list[str]) -> registry.Agent:
         text=True,
         check=False,
     )
-    _, found, line = asked.stdout.rpartition(_MARK)
-    if not found:
+    _, mark, line = process.stdout.rpartition(_MARK)
+    if not mark:
         raise registry.UnknownAgent(
             f"AGENTPOST_AGENT={spec!r} cannot be imported: the process that tried it ended with"
-            f" code {asked.returncode}."
+            f" code {process.returncode}."
         )
-    said = json.loads(line)
-    if "error" in said:
-        raise registry.UnknownAgent(said["error"])
-    examples = None if said["examples"] is None else tuple(said["examples"])
-    return registry.Agent(said["name"], _elsewhere, tuple(said["imports"]), examples=examples)
+    answer = json.loads(line)
+    if "error" in answer:
+        raise registry.UnknownAgent(answer["error"])
+    examples = None if answer["examples"] is None else tuple(answer["examples"])
+    return registry.Agent(answer["name"], _elsewhere, tuple(answer["imports"]), examples=examples)
 
 
 def say(spec: str) -> None:
     """Print it, below what the agent's module prints."""
-    said: dict[str, Any]
+    answer: dict[str, Any]
     try:
         agent = registry.resolve(spec)
-        said = {
+        answer = {
             "name": agent.name,
             "imports": agent.worker_imports,
             "examples": agent.examples,
         }
     except (registry.UnknownAgent, MissingExtra) as error:
-        said = {"error": str(error)}
-    print(f"{_MARK}{json.dumps(said)}", flush=True)
+        answer = {"error": str(error)}
+    print(f"{_MARK}{json.dumps(answer)}", flush=True)
 
 
 async def _elsewhere(_: Turn) -> None:

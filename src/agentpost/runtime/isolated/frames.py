@@ -68,9 +68,9 @@ def inputs_frame(inputs: TurnInputs | JobInputs) -> Frame:
     return {**vars(inputs), "message": values.dump_local(said_fields(inputs.message))}
 
 
-def said_fields(said: Said) -> Frame:
+def said_fields(item: Said) -> Frame:
     """What was said, by its fields."""
-    return {name: getattr(said, name) for name in ("role", "text", "files", "at", "message_id")}
+    return {name: getattr(item, name) for name in ("role", "text", "files", "at", "message_id")}
 
 
 def said_of(fields: Frame) -> Said:
@@ -180,18 +180,18 @@ def failure(error: BaseException) -> Frame:
     """An exception as data: what is recorded of it, the names of its classes, where it was
     raised, and the line for the operator."""
     trace = "".join(traceback.format_exception(error))[-_TRACE_CHARACTERS_MAX:]
-    described = values.describe_error(error)
+    description = values.describe_error(error)
     kinds = values.class_names(error)
-    return {"error": described, "kinds": kinds, "trace": trace, "cause": cause_of(error)}
+    return {"error": description, "kinds": kinds, "trace": trace, "cause": cause_of(error)}
 
 
 def failure_error(frame: Frame) -> Exception:
     """The exception that `failure` has made a frame of. One that is to fail the job with its own
     text does so here too."""
-    described, kinds = frame["error"], frame["kinds"]
-    error = values.stand_in_error(described)
+    description, kinds = frame["error"], frame["kinds"]
+    error = values.stand_in_error(description)
     if f"{JobFailed.__module__}:{JobFailed.__qualname__}" in kinds:
-        error = _exception_class(described["type"], JobFailed)(described["text"])
+        error = _exception_class(description["type"], JobFailed)(description["text"])
     values.remember_class_names(error, kinds)
     remember_cause(error, frame["cause"])
     error.add_note(f"In an agent process:\n{frame['trace']}")

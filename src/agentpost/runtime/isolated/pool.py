@@ -143,7 +143,7 @@ class AgentProcesses:
         """A process to run in. When it ends meanwhile, the run is ended here, to be begun again."""
         process = await journal.guard(self._chosen(owner))
         acquit: asyncio.TimerHandle | None = None
-        if process.alone:
+        if process.is_alone:
             loop = asyncio.get_running_loop()
             acquit = loop.call_later(poison.ALONE_SECONDS, self._suspects.acquit, owner)
         try:
@@ -163,10 +163,10 @@ class AgentProcesses:
     async def _after(
         self, death: Death, process: AgentProcess, owner: str, journal: Journal
     ) -> None:
-        blamed = process.blamed == owner
+        is_culprit = process.culprit_owner == owner
         reason = f"its agent process ended: {death.reason}"
         try:
-            await journal.process_died(reason, self._suspects.times(owner) if blamed else 0)
+            await journal.process_died(reason, self._suspects.times(owner) if is_culprit else 0)
         finally:
             if journal.stopped is not StopCause.PROCESS_DIED:
                 self._suspects.forget(owner)
@@ -186,8 +186,8 @@ class AgentProcesses:
     ) -> AgentProcess:
         while True:
             process = choose()
-            more = self._count(alone=alone) < self._most
-            if more and (process is None or process.taken) and not self._is_starting(alone=alone):
+            has_room = self._count(alone=alone) < self._most and not self._is_starting(alone=alone)
+            if has_room and (process is None or process.run_count):
                 starting = self._begin_starting(alone=alone)
                 if process is None:
                     await asyncio.wait({starting})
@@ -195,21 +195,21 @@ class AgentProcesses:
                         await starting  # raises
                     continue
             if process is not None:
-                process.taken += 1
+                process.run_count += 1
                 return process
             self._changed.clear()
             await self._changed.wait()
 
     def _least_busy(self) -> AgentProcess | None:
-        shared = [p for p in self._processes if p.alive and not p.alone and not p.retired]
-        return min(shared, key=lambda p: (p.taken, p.pid), default=None)
+        shared = [p for p in self._processes if p.alive and not p.is_alone and not p.is_retired]
+        return min(shared, key=lambda p: (p.run_count, p.pid), default=None)
 
     def _free_alone(self) -> AgentProcess | None:
-        free = (p for p in self._processes if p.alone and not (p.taken or p.retired))
+        free = (p for p in self._processes if p.is_alone and not (p.run_count or p.is_retired))
         return next((p for p in free if p.alive), None)
 
     def _count(self, *, alone: bool) -> int:
-        there = sum(p.alone == alone and not p.retired for p in self._processes)
+        there = sum(p.is_alone == alone and not p.is_retired for p in self._processes)
         return there + sum(each == alone for each in self._starting.values())
 
     def _is_starting(self, *, alone: bool) -> bool:
@@ -217,12 +217,12 @@ class AgentProcesses:
 
     def _leave_when_done(self, process: AgentProcess) -> None:
         """Give the place back; a process that has used much ends with its last run."""
-        process.taken -= 1
-        if not process.alone and not process.retired and self._has_used_much(process):
-            retired = sum(each.retired for each in self._processes)
-            process.retired = retired < self._most
-        if not process.taken and (process.alone or process.retired):
-            process.retired = True
+        process.run_count -= 1
+        if not process.is_alone and not process.is_retired and self._has_used_much(process):
+            count = sum(each.is_retired for each in self._processes)
+            process.is_retired = count < self._most
+        if not process.run_count and (process.is_alone or process.is_retired):
+            process.is_retired = True
             process.leave()
         self._changed.set()
 
@@ -266,19 +266,19 @@ class AgentProcesses:
             "log_level": logging.getLogger().level,
         }
         try:
-            said = await process.ask(frame(hello), CallLimits("it is late", _BOOT_SECONDS_MAX))
+            answer = await process.ask(frame(hello), CallLimits("it is late", _BOOT_SECONDS_MAX))
         except (TimeoutError, WorkerDied) as error:
             process.kill()
             raise NoAgentProcess(f"an agent process could not be started: {error!r}") from error
         except BaseException:
             process.kill()
             raise
-        if "unknown" in said:
+        if "unknown" in answer:
             process.kill()
-            raise NoAgentProcess(said["unknown"])
+            raise NoAgentProcess(answer["unknown"])
         process.output.begin({"agent_process": process.pid})
         process.begin(self._limits.stall_seconds, self._limits.cpu_seconds, self._ended)
-        process.alone = alone
+        process.is_alone = alone
         self._processes.add(process)
         log.info("agent_process_started", pid=process.pid, alone=alone)
         return process
@@ -288,15 +288,15 @@ class AgentProcesses:
         self._processes.discard(process)
         owners = {run.owner for run in process.runs.values()}
         if owners and not death.ours:
-            seen = process.runs.get(death.culprit or 0)
-            culprit = None if seen is None else seen.owner
-            process.blamed = self._suspects.died(owners, culprit)
+            run = process.runs.get(death.culprit or 0)
+            culprit = None if run is None else run.owner
+            process.culprit_owner = self._suspects.died(owners, culprit)
             log.warning(
                 "agent_process_died",
                 pid=process.pid,
                 reason=death.reason,
                 runs=sorted(owners),
-                culprit=process.blamed,
+                culprit=process.culprit_owner,
             )
         self._changed.set()
 

@@ -57,16 +57,16 @@ class AgentProcess(WorkerProcess):
     REPLY_BYTES_MAX: ClassVar = 2**32
 
     runs: dict[int, Hearing]
-    taken: int
+    run_count: int
     """How many have its place, with those that have not begun or not quite ended."""
     alone: bool
     """It is for one run that is suspected."""
-    retired: bool
+    is_retired: bool
     """It takes no further runs."""
     cpu: float
     memory: int
     """What it has used, in seconds and bytes."""
-    blamed: str | None
+    culprit_owner: str | None
     """The turn or job whose doing its death was."""
 
     def begin(
@@ -76,8 +76,8 @@ class AgentProcess(WorkerProcess):
         on_end: Callable[[AgentProcess, Death], None],
     ) -> None:
         """It is ready: hear what it says. ``on_end`` is called before its runs hear of its end."""
-        self.runs, self.taken, self.blamed = {}, 0, None
-        self.alone = self.retired = False
+        self.runs, self.run_count, self.culprit_owner = {}, 0, None
+        self.is_alone = self.is_retired = False
         self.cpu, self.memory = 0.0, 0
         self._on_end = on_end
         self._numbers = 0

@@ -42,7 +42,7 @@ class _Body:
 
     done: asyncio.Future[Frame]
     context: Context
-    tried: int
+    attempt: int
     """The number of the try: what comes of an earlier one comes too late."""
 
 
@@ -129,7 +129,7 @@ class Talk:
             self._go(message["go"])
         elif "done" in message:
             body = self._bodies.get(message["id"])
-            if body is not None and body.tried == message["try"] and not body.done.done():
+            if body is not None and body.attempt == message["try"] and not body.done.done():
                 body.done.set_result(message["done"])
         elif "drop" in message:
             task = self._answering.get(message["drop"])
@@ -165,10 +165,10 @@ class Talk:
                 if body is None:
                     raise NotAllowedInStep(f"{message['op']} was called by a step that has ended")
                 context = body.context
-            made = context.run(self._start, message)
+            coro = context.run(self._start, message)
         except (Exception, RunStopped) as error:
-            made = _raise(error)
-        self._made[message["id"]] = (made, context)
+            coro = _raise(error)
+        self._made[message["id"]] = (coro, context)
 
     def _start(self, message: Frame) -> Coroutine[Any, Any, Any]:
         if message["op"] in ("path", "text"):
@@ -180,7 +180,7 @@ class Talk:
 
     async def _history(self) -> list[Frame]:
         assert isinstance(self._author, AuthorTurn), "a job has none"
-        return [said_fields(said) for said in self._author.history]
+        return [said_fields(item) for item in self._author.history]
 
     async def _read(self, message: Frame) -> str:
         file = values.load(message["file"], self._journal)
@@ -212,14 +212,14 @@ class Talk:
 
         async def run_there(*_args: Any, **_kwargs: Any) -> Any:
             done: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
-            number, tried = message["id"], next(tries)
-            self._bodies[number] = _Body(done, copy_context(), tried)
+            number, attempt = message["id"], next(tries)
+            self._bodies[number] = _Body(done, copy_context(), attempt)
             try:
-                self._say(**{"id": number, "body": step_key(), "try": tried})
+                self._say(**{"id": number, "body": step_key(), "try": attempt})
                 came = await done
             except asyncio.CancelledError:
                 with suppress(Exception):  # it would be recorded as what the step raised
-                    self._say(id=number, give_up=tried)
+                    self._say(id=number, give_up=attempt)
                 raise
             finally:
                 del self._bodies[number]
