@@ -4,14 +4,6 @@ third turn needs the first two."""
 from collections.abc import AsyncIterator
 
 import pytest
-from agents import (
-    Agent,
-    OpenAIChatCompletionsModel,
-    RunConfig,
-    Runner,
-    TResponseInputItem,
-    set_tracing_disabled,
-)
 from openai import AsyncOpenAI
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai.messages import ModelMessage
@@ -49,6 +41,15 @@ async def test_pydantic_ai(client: AsyncOpenAI) -> None:
 
 
 async def test_openai_agents(client: AsyncOpenAI) -> None:
+    from agents import (
+        Agent,
+        OpenAIChatCompletionsModel,
+        RunConfig,
+        Runner,
+        TResponseInputItem,
+        set_tracing_disabled,
+    )
+
     set_tracing_disabled(True)
     model = OpenAIChatCompletionsModel("agentpost", client)
     agent = Agent(name="caller", model=model)

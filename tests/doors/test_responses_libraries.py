@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
-from agents import Agent, RunConfig, Runner
-from agents.models.openai_responses import OpenAIResponsesModel
 from openai import AsyncOpenAI
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai.models.openai import OpenAIResponsesModel as PydanticModel
@@ -23,6 +21,9 @@ TURNS = ["hello", OPENING, script(["see"])]
 
 
 async def of_openai_agents(client: AsyncOpenAI) -> Said:
+    from agents import Agent, RunConfig, Runner
+    from agents.models.openai_responses import OpenAIResponsesModel
+
     agent = Agent(name="Anna", model=OpenAIResponsesModel(MODEL, openai_client=client))
     quiet = RunConfig(tracing_disabled=True)
     texts: Said = []
@@ -37,6 +38,9 @@ async def of_openai_agents(client: AsyncOpenAI) -> Said:
 
 
 async def of_openai_agents_streamed(client: AsyncOpenAI) -> Said:
+    from agents import Agent, RunConfig, Runner
+    from agents.models.openai_responses import OpenAIResponsesModel
+
     agent = Agent(
         name="Anna",
         instructions="Be kind.",
