@@ -34,13 +34,3 @@ def test_a_text_is_refused_by_name(tmp_path: Path, name: str) -> None:
 
 def test_a_pasted_table_is_material() -> None:
     assert len(material.gathered([], stories.frame(Thing.DECK, text=TABLE)).tables) == 1
-
-
-def test_tables_are_open_while_others_read_them(tmp_path: Path) -> None:
-    files = stories.local([stories.orders(tmp_path, 20)])
-    rows: list[int] = []
-    material.gathered(
-        files, stories.frame(Thing.SITE, files),
-        lambda data: rows.append(len(data.cells(data.tables[0].id)[1])),
-    )  # fmt: skip
-    assert rows == [20]

@@ -36,8 +36,6 @@ from agentpost.extraction.reading import beginning, decode, only_unreadable
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-SUFFIXES = ("md", "markdown", "txt", "text", "html", "htm", "docx")
-"""What can be converted; other documents are refused by name."""
 _MARKDOWN = ("md", "markdown", "mdown", "mkd")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = frozenset((

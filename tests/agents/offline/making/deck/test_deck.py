@@ -130,7 +130,7 @@ async def test_decks_speak_the_language_of_the_wish(
     assert rights == (language == "ar")
 
 
-@pytest.mark.parametrize("layout", [Layout.POINTS, Layout.CLOSING, Layout.STATEMENT])
+@pytest.mark.parametrize("layout", [Layout.POINTS, Layout.STATEMENT])
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 @pytest.mark.parametrize("length", [4, 60, 290])
 def test_points_fill_their_slide_without_overflowing(

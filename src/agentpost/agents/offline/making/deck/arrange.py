@@ -25,18 +25,14 @@ BODY = (_ROOM, 540.0 - _FOOT - _TOP)
 """Width and height of what stands below a slide's title."""
 ROW_PAD = 24.0
 """Around a point, above and below it together."""
-LEAST_SIZE = 13.0
-"""The smallest type of a point."""
 
 
 def arranged(slide: Slide, number: int, height: float = 540.0) -> Page:
     """A slide with everything in its place; ``height`` is less than 540 above a caption strip."""
     inside = _TOP, height - _FOOT
-    dark = slide.layout in (Layout.TITLE, Layout.CLOSING)
+    dark = slide.layout is Layout.TITLE
     if slide.layout is Layout.TITLE:
         elements = _opening(slide, height)
-    elif slide.layout is Layout.CLOSING:
-        elements = _closing(slide, height)
     else:
         elements = [*_head(slide), *_body(slide, *inside), *_foot(slide, number, height)]
     return Page(slide.layout, tuple(elements), dark, slide.notes, _WIDTH, height)
@@ -113,26 +109,11 @@ def _opening(slide: Slide, height: float) -> list[Element]:
     return elements
 
 
-def _closing(slide: Slide, height: float) -> list[Element]:
-    size = fit.largest([slide.title], (_ROOM, 80), (24, 36), bold=True)
-    elements: list[Element] = [
-        Block((_LEFT, 48, 64, 6), "bright"),
-        Text((_LEFT, 66, _ROOM, 84), (slide.title,), size, "light", True, holder="title"),
-    ]
-    box = (_LEFT, 150.0, _ROOM, height - 150 - 62)
-    elements += _rows(slide.points, box, numbered=True, dark=True)
-    if slide.source:
-        foot = (_LEFT, height - 36, _ROOM, 18.0)
-        elements.append(Text(foot, (slide.source,), 11, "pale"))
-    return elements
-
-
 def _rows(
     points: Sequence[str],
     box: tuple[float, float, float, float],
     *,
     numbered: bool = False,
-    dark: bool = False,
     sizes: tuple[float, float] = (13, 26),
 ) -> list[Element]:
     """Points under each other, each below a rule, spread over the whole box."""
@@ -153,17 +134,15 @@ def _rows(
     y = top
     for place, (point, high) in enumerate(zip(points, highs, strict=True), start=1):
         row = high + extra
-        elements.append(Block((left, y, room, 1), "shade" if dark else "rule"))
+        elements.append(Block((left, y, room, 1), "rule"))
         if indent:
             box_of_number = (left, y + pad, indent - 8, row - 2 * pad)
-            tone = "bright" if dark else "accent"
-            elements.append(Text(box_of_number, (str(place),), size, tone, True, "middle"))
+            elements.append(Text(box_of_number, (str(place),), size, "accent", True, "middle"))
         elements.append(
             Text(
                 (left + indent, y + pad, inner, row - 2 * pad),
                 (point,),
                 size,
-                "light" if dark else "ink",
                 anchor="middle",
             )
         )

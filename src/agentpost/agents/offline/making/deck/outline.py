@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-from agentpost.agents.base import CannotSucceed, File
+from agentpost.agents.base import File
 from agentpost.agents.offline.frame import Frame
 from agentpost.agents.offline.making import material
 from agentpost.agents.offline.making.deck import counted
@@ -26,8 +26,6 @@ def outline(files: Sequence[File], frame: Frame) -> Outline:
 
 def planned(source: material.Material, frame: Frame) -> Outline:
     """The deck of what was read."""
-    if source.story is None:
-        raise CannotSucceed("; ".join(source.skipped) or "There is no table to make slides of.")
     texts = languages.words(TEXTS, frame.language)
     telling = Telling(source.story, texts)
     title = frame.style.title or _title(source)

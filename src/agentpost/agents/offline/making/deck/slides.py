@@ -20,7 +20,6 @@ class Layout(StrEnum):
     IMAGE = "image"
     QUOTE = "quote"
     TIMELINE = "timeline"
-    CLOSING = "closing"
 
 
 class Series(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -64,13 +64,11 @@ _NAMES = {
         (_TITLE, Holder("body", "body", 1, (84, 150, 792, 200), 30), _NUMBER),
     ),
     Layout.TIMELINE: ("Timeline", (_TITLE, _NUMBER)),
-    Layout.CLOSING: ("Closing", (_TITLE,)),
 }
 HOLDERS = {
     layout: {holder.key: holder.idx for holder in holders}
     for layout, (_, holders) in _NAMES.items()
 }
-_DARK = (Layout.TITLE, Layout.CLOSING)
 
 
 def presentation(colours: dict[str, str]) -> tuple[Presentation, dict[str, SlideLayout]]:
@@ -87,7 +85,7 @@ def presentation(colours: dict[str, str]) -> tuple[Presentation, dict[str, Slide
     existing = list(deck.slide_layouts)
     for own, layout in zip(_NAMES, existing, strict=False):
         name, holders = _NAMES[own]
-        _replaced(layout, holders, dark=own in _DARK)
+        _replaced(layout, holders, dark=own is Layout.TITLE)
         layout._element.cSld.set("name", name)
         layout._element.attrib.pop("type", None)
         layouts[own] = layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentpost.agents.base import CannotSucceed, File
+from agentpost.agents.base import File
 from agentpost.agents.offline.frame import Frame
 from agentpost.agents.offline.making import content, material
 from agentpost.agents.offline.making.content import Block, BlockKind, Paper
@@ -27,8 +27,6 @@ def report(files: Sequence[File], frame: Frame) -> Paper:
     """The report of the tables in files, told by their figures; `CannotSucceed` without any."""
     texts = words(TEXTS, frame.language)
     source = material.gathered(files, frame)
-    if source.story is None:
-        raise CannotSucceed("; ".join(source.skipped) or "There is nothing to report on.")
     story = source.story
     lead = figures.lead(story)
     title = frame.style.title or (story.claims[0].headline if story.claims else _name(story))
