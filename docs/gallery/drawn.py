@@ -15,7 +15,6 @@ from agentpost.agents.base import File
 
 _GAP, _PAPER = 16, "#c9d0d8"
 _OFFICE = (".pptx", ".docx", ".xlsx")
-_SCREENS = {"home": (1100, 2300), "dark": (1100, 1500), "phone": (375, 1900)}  # fmt: skip
 
 
 class Unseen(Exception):
@@ -25,8 +24,6 @@ class Unseen(Exception):
 def drawn(files: Sequence[File], entry: Entry, root: Path) -> Image.Image:
     """The main file as a picture. Raises `Unseen`."""
     path = root / files[0].name
-    if path.suffix == ".html":
-        return _page(path, entry.view)
     if path.suffix == ".mp4":
         return _sheet(_frames(path, entry.pages), entry.across)
     if path.suffix in _OFFICE:
@@ -84,19 +81,3 @@ def _converted(path: Path) -> Path:
         check=True, capture_output=True, timeout=180,
     )  # fmt: skip
     return path.parent / "pdf" / f"{path.stem}.pdf"
-
-
-def _page(path: Path, view: str) -> Image.Image:
-    chromium = _program("chromium", "chromium-browser", "google-chrome")
-    wide, tall = _SCREENS[view]
-    picture = path.parent / "screen.png"
-    dark = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]
-    subprocess.run(  # noqa: S603
-        [chromium, "--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu",
-         f"--user-data-dir={path.parent}/chromium", "--virtual-time-budget=2000",
-         *(dark if view == "dark" else []), f"--window-size={wide},{tall}",
-         f"--screenshot={picture}", path.as_uri()],
-        check=True, capture_output=True, timeout=180,
-    )  # fmt: skip
-    with Image.open(picture) as image:
-        return image.convert("RGB")

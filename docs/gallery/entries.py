@@ -18,7 +18,6 @@ class Entry:
         inputs: files of ``docs/gallery/inputs``.
         pages: how many pages of a document, sheets of a workbook or frames of a film are shown.
         across: how many of them stand side by side.
-        view: of a website: ``home dark phone``.
     """
 
     name: str
@@ -26,7 +25,6 @@ class Entry:
     inputs: tuple[str, ...] = ORDERS
     pages: int = 1
     across: int = 3
-    view: str = "home"
 
 
 PARTS: dict[str, tuple[Entry, ...]] = {
@@ -51,16 +49,9 @@ PARTS: dict[str, tuple[Entry, ...]] = {
     ),
     "Reports": (
         Entry("report", "Write a report as PDF", pages=2, across=2),
-        Entry("report-word", "Write a report as Word", pages=2, across=2),
     ),
     "Decks": (
-        Entry("deck", "Make a deck", pages=12),
         Entry("deck-pdf", "Make a deck with 6 slides as PDF", pages=12),
-    ),
-    "Pages": (
-        Entry("site-home", "Make a website"),
-        Entry("site-dark", "Make a website", view="dark"),
-        Entry("site-phone", "Make a website", view="phone"),
     ),
     "Images": (
         Entry("image-collage", "Make a collage", PHOTOS),

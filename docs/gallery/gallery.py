@@ -2,8 +2,8 @@
 
 Each entry is a message to the agent: it is understood, made and checked as on a server, then drawn
 as a picture in this folder; README.md shows them all. ``ARGS`` are words that the names of the
-wanted entries contain. Documents and workbooks are drawn by LibreOffice (``soffice``), websites by
-Chromium; without them their entries are passed over and said so.
+wanted entries contain. Workbooks are drawn by LibreOffice (``soffice``);
+without it their entries are passed over, with a line that says so.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from tests.agents.llm.test_tools import call, new_database, results
 from tests.agents.offline.making import stories
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker, pytest_runtest_makereport, start_server
+from tests.e2e.hostile_inputs import MARKDOWN, PAGE, no_scripts
 
 __all__ = ["new_database", "pytest_runtest_makereport", "start_server"]
 BUDGET = "department,budget\nHR,50000\nIT,100000\nSales,80000\nLegal,20000\n"
@@ -391,3 +392,13 @@ def test_every_word_of_a_conversion_is_in_every_format(tmp_path: Path) -> None:
         path.write_bytes(documents.write(form, "document", files, frame, []))
         (written,) = stories.local([file(path)])
         assert documents.check(written, form, "document", files, frame, []) >= 11
+
+
+@pytest.mark.parametrize(("name", "content"), [("p.html", PAGE), ("p.md", MARKDOWN)])
+def test_a_converted_page_runs_and_loads_nothing(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    files = stories.local([file(tmp_path / name)])
+    frame = to_json(Frame(Act.MAKE, Thing.DOCUMENT))
+    page = documents.write("html", "document", files, frame, [])
+    no_scripts({"p.html": page})
+    assert b"The budget is 40 euros." in page
