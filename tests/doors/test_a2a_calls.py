@@ -94,7 +94,11 @@ LONG = {"message": {"messageId": "1", "contextId": "x" * 200, "role": "ROLE_USER
         ({**CALL, "id": {}}, -32600, "id must be"),
         ({**CALL, "params": {"contextId": "\0"}}, -32602, "contextId the text holds"),
         ({**CALL, "method": "DoIt"}, -32601, "not found"),
-        ({**CALL, "method": "SendMessage", "params": LONG}, -32602, "contextId is over"),
+        (
+            {**CALL, "method": "SendMessage", "params": LONG},
+            -32602,
+            "contextId string should have at most 128",
+        ),
         ({**CALL, "params": {"pageToken": "next"}}, -32602, "pageToken"),
         ({**CALL, "params": {"status": "TASK_STATE_DONE"}}, -32602, "status"),
         ({**CALL, "params": {"status": 77}}, -32602, "status"),

@@ -26,10 +26,9 @@ from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.steps import Blobs, Steps
 from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.services import accounts, sending
-from agentpost.services.attachments import AttachmentResult
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
-from agentpost.services.sending import NewMessage
+from agentpost.services.new_messages import NewMessage
 from agentpost.threads.loop import AgentLoop
 from tests.waiting import eventually_async
 
@@ -130,7 +129,7 @@ class Running:
         self._sent += 1
         new = NewMessage("go", f"c{self._sent}")
         message_id = new_id(ids.MESSAGE, self.ctx.clock.now())
-        await sending.accept(self.ctx, self.caller, new, AttachmentResult(), message_id)
+        await sending.accept(self.ctx, self.caller, new, message_id)
         return message_id
 
     def shown(self, message_id: str) -> dict[str, Any]:

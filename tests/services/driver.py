@@ -15,11 +15,11 @@ from agentpost.domain import ids
 from agentpost.domain.journal import Call, CallState
 from agentpost.domain.records import Snapshot
 from agentpost.services import accounts, jobs, messages, sending, starting, turns
-from agentpost.services.attachments import AttachmentResult
 from agentpost.services.context import AppContext
 from agentpost.services.jobs import JobClaim
 from agentpost.services.messages import Caller
-from agentpost.services.sending import Accepted, NewMessage
+from agentpost.services.new_messages import NewMessage
+from agentpost.services.sending import Acceptance
 from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
@@ -69,11 +69,11 @@ class ManualHarness:
         self._hands = hands
         self._numbers = itertools.count(1)
 
-    async def accept(self, text: str = "hello", **fields: object) -> Accepted:
+    async def accept(self, text: str = "hello", **fields: object) -> Acceptance:
         """Take a message in; its turn waits for `end`."""
         new = NewMessage(text=text, **fields)  # type: ignore[arg-type]
         message_id = new_id(ids.MESSAGE, self.clock.now())
-        return await sending.accept(self.ctx, self.caller, new, AttachmentResult(), message_id)
+        return await sending.accept(self.ctx, self.caller, new, message_id)
 
     async def end(self, message_id: str, reply: str = "there", question: str | None = None) -> None:
         """The turn ends with a reply, or with a question."""

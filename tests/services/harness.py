@@ -32,13 +32,13 @@ from agentpost.egress.client import Egress
 from agentpost.engine.base import JobExecutor, Transaction
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts, blobs, sending, starting, turns
-from agentpost.services.attachments import AttachmentResult
 from agentpost.services.context import AppContext
 from agentpost.services.encryption import SecretCipher
 from agentpost.services.jobs import JobClaim
 from agentpost.services.messages import Caller
+from agentpost.services.new_messages import NewMessage
 from agentpost.services.requests import RequestLog
-from agentpost.services.sending import Accepted, NewMessage
+from agentpost.services.sending import Acceptance
 from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
@@ -130,12 +130,12 @@ class Harness:
     _blobs: Iterator[int] = field(default_factory=itertools.count)
 
     # --- what a client does -----------------------------------------------------------------------
-    async def send(self, text: str = "hello", *, conversation: str = "", **more: Any) -> Accepted:
+    async def send(self, text: str = "hello", *, conversation: str = "", **more: Any) -> Acceptance:
         """POST a message, without waiting for its turn. ``more``: fields of `NewMessage`."""
         now = self.tick()
         new = NewMessage(text, conversation, **more)
         message_id = new_id(ids.MESSAGE, now)
-        return await sending.accept(self.ctx, self.caller, new, AttachmentResult(), message_id)
+        return await sending.accept(self.ctx, self.caller, new, message_id)
 
     async def begun(self, text: str = "hello", **more: Any) -> TurnTicket:
         """A message whose turn has begun."""

@@ -32,7 +32,8 @@ from agentpost.services import (
 )
 from agentpost.services.attachments import InlineFile
 from agentpost.services.jobs import JobClaim
-from agentpost.services.sending import Accepted, NewMessage
+from agentpost.services.new_messages import NewMessage
+from agentpost.services.sending import Acceptance
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.local_incoming import LocalIncoming
@@ -60,16 +61,16 @@ async def used(harness: Harness) -> int:
 
 async def send(
     harness: Harness, *contents: bytes, key: str | None = None, **more: object
-) -> Accepted:
+) -> Acceptance:
     """A message with these inline files."""
     given = [
         InlineFile(f"{n}.txt", None, base64.b64encode(data).decode(), None)
         for n, data in enumerate(contents)
     ]
     attached = await attachments.store(harness.ctx, given)
-    new = NewMessage("hi", idempotency_key=key, **more)  # type: ignore[arg-type]
+    new = NewMessage("hi", idempotency_key=key, attached=attached, **more)  # type: ignore[arg-type]
     message_id = new_id(ids.MESSAGE, harness.tick())
-    return await sending.accept(harness.ctx, harness.caller, new, attached, message_id)
+    return await sending.accept(harness.ctx, harness.caller, new, message_id)
 
 
 async def announced(harness: Harness, data: bytes) -> str:
@@ -160,7 +161,7 @@ async def test_an_inline_file_without_room_is_a_note_and_its_bytes_go(
 async def test_a_replay_is_counted_once(harness: Harness) -> None:
     first = await send(harness, b"four", key="k")
     again = await send(harness, b"four", key="k")
-    assert (again.fresh, again.message.id) == (False, first.message.id)
+    assert (again.is_new, again.message.id) == (False, first.message.id)
     assert await used(harness) == 4
 
 

@@ -9,8 +9,8 @@ from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.domain.job import Reason
 from agentpost.services import accounts, allowances, chats, chatting, works
-from agentpost.services.chatting import NewText
 from agentpost.services.explaining import EXPLANATIONS
+from agentpost.services.new_messages import NewMessage
 from tests.services.databases import schema_url
 from tests.services.driver import ManualHarness, manual_harness
 
@@ -32,7 +32,7 @@ def account(at: ManualHarness) -> str:
 async def says(at: ManualHarness, text: str, chat_id: str | None = None) -> str:
     """A message of the app, sent a second later; the id of its chat."""
     at.clock.advance(1)
-    return await chatting.say(at.ctx, account(at), NewText(text, chat_id=chat_id))
+    return await chatting.say(at.ctx, account(at), NewMessage(text), chat_id)
 
 
 async def newest(at: ManualHarness) -> str:
@@ -233,7 +233,7 @@ async def test_nothing_of_another_account(at: ManualHarness) -> None:
         for refused in (
             chats.conversation(at.ctx, eve, found),
             chatting.delete(at.ctx, eve, found),
-            chatting.say(at.ctx, eve, NewText("mine now", chat_id=found)),
+            chatting.say(at.ctx, eve, NewMessage("mine now"), found),
         ):
             with pytest.raises(Refusal, match="no such"):
                 await refused
@@ -244,13 +244,13 @@ async def test_nothing_of_another_account(at: ManualHarness) -> None:
 @pytest.mark.parametrize(
     ("new", "code"),
     [
-        (NewText("  \n "), "empty_message"),
-        (NewText("x" * 20_001), "too_long"),
-        (NewText("x", tuple(str(n) for n in range(11))), "too_many"),
-        (NewText("x", ("upl_1",)), "upload_not_ready"),
+        (NewMessage(), "empty_message"),
+        (NewMessage("x" * 20_001), "too_long"),
+        (NewMessage("x", upload_ids=tuple(str(n) for n in range(11))), "too_many"),
+        (NewMessage("x", upload_ids=("upl_1",)), "upload_not_ready"),
     ],
 )
-async def test_what_cannot_be_sent(at: ManualHarness, new: NewText, code: str) -> None:
+async def test_what_cannot_be_sent(at: ManualHarness, new: NewMessage, code: str) -> None:
     with pytest.raises(Refusal) as refused:
         await chatting.say(at.ctx, account(at), new)
     assert refused.value.code == code

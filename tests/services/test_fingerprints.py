@@ -7,7 +7,8 @@ import pytest
 
 from agentpost.domain.idempotency import Attempt
 from agentpost.domain.message import WhenBusy
-from agentpost.services.attachments import InlineFile
+from agentpost.ratelimit.base import RateDecision
+from agentpost.services.attachments import AttachmentResult, InlineFile
 from agentpost.services.new_messages import NewMessage
 
 FILE = InlineFile("a.csv", None, "YQ==" * 100, "text/csv")
@@ -24,11 +25,14 @@ SAME: dict[str, Any] = {
     "user_id": "usr_1",
     "attempt": Attempt("topic", "body", 0, 0),
     "follows": "msg_1",
+    "files": (FILE,),  # their identities are compared
+    "attached": AttachmentResult(),
+    "counted": RateDecision(allowed=True, at=0, remaining=1, reset_at=0, free_at=0),
 }
 OTHER: dict[str, Any] = {
     "text": "bye",
     "upload_ids": ("up_1",),
-    "files": (FILE.identity(),),
+    "file_identities": (FILE.identity(),),
     "busy": WhenBusy.QUEUE,
     "max_credits": 0,
     "answer_to": "msg_1",
@@ -45,12 +49,12 @@ def test_each_field_is_here() -> None:
 
 @pytest.mark.parametrize("name", SAME)
 def test_what_may_differ_in_a_repeat(name: str) -> None:
-    assert replace(MESSAGE, **{name: SAME[name]}).fingerprint == MESSAGE.fingerprint
+    assert replace(MESSAGE, **{name: SAME[name]}).fingerprint() == MESSAGE.fingerprint()
 
 
 def test_each_other_field_makes_another_message() -> None:
-    others = {replace(MESSAGE, **{name: value}).fingerprint for name, value in OTHER.items()}
-    assert len(others - {MESSAGE.fingerprint}) == len(OTHER)
+    others = {replace(MESSAGE, **{name: value}).fingerprint() for name, value in OTHER.items()}
+    assert len(others - {MESSAGE.fingerprint()}) == len(OTHER)
 
 
 def test_fingerprints_are_as_those_stored() -> None:
@@ -58,7 +62,7 @@ def test_fingerprints_are_as_those_stored() -> None:
     stored = {
         "text": "b49f425a",
         "upload_ids": "0bac225f",
-        "files": "03a01d24",
+        "file_identities": "03a01d24",
         "busy": "97c6bd0f",
         "max_credits": "90ce32fb",
         "answer_to": "959d8a62",
@@ -66,4 +70,4 @@ def test_fingerprints_are_as_those_stored() -> None:
         "response_schema": "6a802e95",
         "original_hash": "01234567",
     }
-    assert {n: replace(MESSAGE, **{n: v}).fingerprint[:8] for n, v in OTHER.items()} == stored
+    assert {n: replace(MESSAGE, **{n: v}).fingerprint()[:8] for n, v in OTHER.items()} == stored

@@ -17,7 +17,8 @@ from agentpost.domain.message import TurnFailure
 from agentpost.domain.records import Snapshot
 from agentpost.services import jobs, long_poll, sending, turns
 from agentpost.services.jobs import JobClaim
-from agentpost.services.sending import NewMessage, Sent
+from agentpost.services.new_messages import NewMessage
+from agentpost.services.sending import Answer
 from agentpost.services.tickets import TurnTicket
 from tests.services.harness import Harness
 from tests.waiting import eventually_async
@@ -81,10 +82,10 @@ async def _write(harness: Harness, ticket: TurnTicket) -> None:
 
 
 @asynccontextmanager
-async def posted(harness: Harness) -> AsyncIterator[asyncio.Task[Sent]]:
+async def posted(harness: Harness) -> AsyncIterator[asyncio.Task[Answer]]:
     """A POST that is held, its turn begun."""
     new = NewMessage("hello", metadata={"a": "b"})
-    admitted = await sending.admit(harness.ctx, harness.caller, new, [])
+    admitted = await sending.admit(harness.ctx, harness.caller, new)
     before = len(harness.runner.tickets)
     sent = asyncio.create_task(sending.send(harness.ctx, harness.caller, admitted, lambda _: None))
     await eventually_async(lambda: len(harness.runner.tickets) > before)

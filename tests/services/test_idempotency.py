@@ -16,7 +16,7 @@ DAYS = 86_400
 async def test_without_a_key_every_call_is_a_new_message(harness: Harness) -> None:
     sent = [await harness.send("same") for _ in range(3)]
     assert len({accepted.message.id for accepted in sent}) == 3
-    assert all(accepted.fresh for accepted in sent)
+    assert all(accepted.is_new for accepted in sent)
 
 
 @pytest.mark.rule("createMessage 2")
@@ -27,7 +27,7 @@ async def test_the_same_key_and_body_is_the_same_message(harness: Harness) -> No
     await harness.end(harness.ticket(first.message.id))
     afterwards = await harness.send("same", idempotency_key="k")
     assert {a.message.id for a in (first, while_running, afterwards)} == {first.message.id}
-    assert [a.fresh for a in (first, while_running, afterwards)] == [True, False, False]
+    assert [a.is_new for a in (first, while_running, afterwards)] == [True, False, False]
     assert len(harness.runner.tickets) == 1
     assert harness.one("SELECT COUNT(*) FROM messages") == (1,)
 
@@ -36,7 +36,7 @@ async def test_the_same_key_and_body_is_the_same_message(harness: Harness) -> No
 async def test_calls_at_the_same_moment_make_one_message(harness: Harness) -> None:
     sent = await asyncio.gather(*(harness.send("same", idempotency_key="k") for _ in range(20)))
     assert len({accepted.message.id for accepted in sent}) == 1
-    assert [accepted.fresh for accepted in sent].count(True) == 1
+    assert [accepted.is_new for accepted in sent].count(True) == 1
     assert len(harness.runner.tickets) == 1
 
 
@@ -62,7 +62,7 @@ async def test_a_repeat_may_differ_outside_the_body(harness: Harness) -> None:
         webhook_endpoint_id=endpoint,
         metadata={"a": "b"},
     )
-    assert (again.message.id, again.fresh) == (first.message.id, False)
+    assert (again.message.id, again.is_new) == (first.message.id, False)
 
 
 @pytest.mark.rule("createMessage 2", "Limits idempotency-key")
@@ -72,12 +72,12 @@ async def test_a_key_is_kept_for_seven_days(harness: Harness) -> None:
     await harness.end(harness.ticket(first.message.id))
     created = first.message.created_at
     harness.clock.advance(7 * DAYS - (harness.clock.now() - created) / 1e6 - 1)
-    assert not (await harness.send("one", idempotency_key="k")).fresh
+    assert not (await harness.send("one", idempotency_key="k")).is_new
     harness.clock.advance(1)
     later = await harness.send("two", idempotency_key="k")
-    assert later.fresh
+    assert later.is_new
     assert later.message.id != first.message.id
-    assert not (await harness.send("two", idempotency_key="k")).fresh
+    assert not (await harness.send("two", idempotency_key="k")).is_new
     assert harness.shown(first.message.id)["status"] == "completed"
 
 
@@ -85,7 +85,7 @@ async def test_a_refused_call_leaves_its_key_free(harness: Harness) -> None:
     """design: Idempotency."""
     with pytest.raises(Refusal, match="webhook endpoint"):
         await harness.send("one", idempotency_key="k", webhook_endpoint_id="whe_unknown")
-    assert (await harness.send("two", idempotency_key="k")).fresh
+    assert (await harness.send("two", idempotency_key="k")).is_new
 
 
 async def second_key(harness: Harness) -> Caller:
@@ -98,7 +98,7 @@ async def test_keys_are_scoped_to_the_api_key(harness: Harness) -> None:
     first = await harness.send("one", idempotency_key="k")
     harness.caller = await second_key(harness)
     other = await harness.send("two", idempotency_key="k")
-    assert other.fresh
+    assert other.is_new
     assert other.message.id != first.message.id
 
 

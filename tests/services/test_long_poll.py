@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from agentpost.services import long_poll, sending, turns
-from agentpost.services.sending import NewMessage, Sent
+from agentpost.services.new_messages import NewMessage
+from agentpost.services.sending import Answer
 from agentpost.services.turns import TurnResult
 from agentpost.wakeups.base import Wait
 from agentpost.wakeups.memory import MemoryWait
@@ -49,9 +50,9 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(
     assert lengths == [40, 30, 30]
 
 
-async def _post(harness: Harness, text: str = "hello") -> Sent:
+async def _post(harness: Harness, text: str = "hello") -> Answer:
     new = NewMessage(text)
-    admitted = await sending.admit(harness.ctx, harness.caller, new, [])
+    admitted = await sending.admit(harness.ctx, harness.caller, new)
     return await sending.send(harness.ctx, harness.caller, admitted, _stays)
 
 

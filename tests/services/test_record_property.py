@@ -171,14 +171,14 @@ class Account(RuleBasedStateMachine):
     )
     def send(self, text: str, conversation: str, key: str | None, busy: WhenBusy) -> None:
         sending = self.harness.send(text, conversation=conversation, idempotency_key=key, busy=busy)
-        same = NewMessage(text, busy=busy).fingerprint
+        same = NewMessage(text, busy=busy).fingerprint()
         if key is not None and self.holder_of(key) not in {None, same}:
             with pytest.raises(Refusal, match="Idempotency-Key"):
                 self.run(sending)
             return
         accepted = self.run(sending)
-        assert accepted.fresh or key is not None
-        if accepted.rearmed:
+        assert accepted.is_new or key is not None
+        if accepted.is_rearmed:
             self.watch.resent(accepted.message.id)
 
     @rule(conversation=st.sampled_from(["", "other"]), count=st.integers(0, 7), ends=st.booleans())

@@ -20,8 +20,8 @@ from agentpost.services import (
     works,
 )
 from agentpost.services.context import AppContext
+from agentpost.services.new_messages import NewMessage
 from agentpost.services.requests import RequestLogEntry
-from agentpost.services.sending import NewMessage
 from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
 from tests.schema import TABLES
 from tests.services.driver import DAY, ManualHarness, manual_harness
@@ -249,7 +249,7 @@ async def test_idempotency_keys_are_freed_after_seven_days(at: ManualHarness) ->
     at.clock.advance(1)
     assert await retention.keys(at.ctx) is None
     assert await at.count("messages", "idempotency_key IS NOT NULL") == 0
-    assert (await at.accept("one", idempotency_key="k")).fresh
+    assert (await at.accept("one", idempotency_key="k")).is_new
 
 
 async def test_a_key_does_not_lead_to_a_message_that_is_unseen(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ async def test_a_key_does_not_lead_to_a_message_that_is_unseen(tmp_path: Path) -
         assert found is not None
         at.clock.advance(10)
         again = await at.accept("one", idempotency_key="k")
-        assert again.fresh
+        assert again.is_new
         assert again.message.id != first
 
 

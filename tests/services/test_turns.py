@@ -16,7 +16,7 @@ from agentpost.domain.errors import Fenced, RuleBroken
 from agentpost.domain.message import TurnFailure, WhenBusy
 from agentpost.services import attachments, jobs, record, sending, turns, upkeep
 from agentpost.services.attachments import InlineFile
-from agentpost.services.sending import NewMessage
+from agentpost.services.new_messages import NewMessage
 from agentpost.services.tickets import TurnTicket
 from tests.services.harness import NODE, Harness
 
@@ -243,7 +243,7 @@ async def test_a_busy_message_sent_again_runs_under_its_id(harness: Harness) -> 
     running, message_id = await busy(harness)
     await harness.end(running)
     again = await harness.send("short", idempotency_key="k")
-    assert (again.message.id, again.fresh, again.rearmed) == (message_id, False, True)
+    assert (again.message.id, again.is_new, again.is_rearmed) == (message_id, False, True)
     shown = harness.shown(message_id)
     assert (shown["status"], shown["reason"], shown["final"]) == ("processing", None, False)
     assert "retry_after_seconds" not in shown
@@ -271,7 +271,7 @@ async def test_of_two_re_sends_one_re_arms(harness: Harness) -> None:
     await harness.end(running)
     first = await harness.send("short", idempotency_key="k")
     second = await harness.send("short", idempotency_key="k")
-    assert (first.rearmed, second.rearmed) == (True, False)
+    assert (first.is_rearmed, second.is_rearmed) == (True, False)
     assert len(harness.runner.tickets) == 2
 
 
@@ -346,9 +346,9 @@ async def test_files_that_cannot_be_taken_become_notes(harness: Harness) -> None
         *[InlineFile(f"{n}.txt", None, "b2s=", None) for n in range(3)],
     ]
     attached = await attachments.store(harness.ctx, given)
-    new = NewMessage("look")
+    new = NewMessage("look", attached=attached)
     message_id = f"msg_{'0' * 32}"
-    await sending.accept(harness.ctx, harness.caller, new, attached, message_id)
+    await sending.accept(harness.ctx, harness.caller, new, message_id)
     shown = harness.shown(message_id)
     assert shown["status"] == "processing"
     assert len(shown["notes"]) == 3

@@ -35,8 +35,8 @@ from agentpost.services import (
 )
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
+from agentpost.services.new_messages import NewMessage
 from agentpost.services.schedules import NewSchedule
-from agentpost.services.sending import NewMessage
 from agentpost.settings import Settings, load_settings
 from tests.services.invariants import Watch
 from tests.simulation import checks
@@ -226,8 +226,8 @@ class History:
             if key is None:
                 return
 
-    async def _post(self, ctx: AppContext, new: NewMessage) -> sending.Sent:
-        admitted = await sending.admit(ctx, self._caller, new, [])
+    async def _post(self, ctx: AppContext, new: NewMessage) -> sending.Answer:
+        admitted = await sending.admit(ctx, self._caller, new)
         return await sending.send(ctx, self._caller, admitted, following.nobody_hangs_up)
 
     async def _send_again(self, n: int) -> None:

@@ -8,15 +8,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
-from agentpost.api import misspelt
 from agentpost.api.long_texts import REST_BYTES_MAX, LongText, TakenApart, TooMuchElse
 from agentpost.api.operation import Api
 from agentpost.clock import new_id
-from agentpost.contract.counts import too_many
+from agentpost.contract.validation import (
+    NAME_NOT_STORABLE,
+    NESTED_TOO_DEEPLY,
+    NESTING_MAX,
+    NOT_STORABLE,
+    check_texts,
+    problem,
+    refuse,
+)
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_READ_BYTES_MAX
 from agentpost.domain.text import UNSTORABLE
@@ -34,25 +39,19 @@ from agentpost.http.headers import header
 from agentpost.http.request_state import state_of
 from agentpost.services.redaction import LargeBody
 
-_DEPTH_MAX = 64
 VALUES_AT_ONCE = 500
 """A small body with more of them, or with a text full of commas, is parsed on a thread."""
-_FIELD_CHARACTERS_MAX = 200
-"""Of the name of a field in a problem: names may be as long as the body."""
 
 LONG_AT = re.compile(r"message|files\.[0-9]+\.base64")
 """Where `read_json` gives out a `LongText`: the one field that is counted in characters, and the
 one that holds megabytes."""
 
-_NOT_STORABLE = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
-_NAME_NOT_STORABLE = "a field name holds U+0000 or half a surrogate pair"
 _GIVEN_TWICE = "the field is given twice"
 VALUES_MAX = 10_000
 """Of one body, all its levels together, give or take one for each level. A legal body of many
 megabytes consists of text: the same size in small values would need dozens of times as much memory,
 and the parser would block everything else meanwhile."""
 _REST_OF_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-Shape = TypeVar("Shape", bound=BaseModel)
 Result = TypeVar("Result")
 RefuseFirst = Callable[[dict[str, Any]], None]
 
@@ -78,7 +77,7 @@ async def read_json(
         most = min(most, LARGE_BYTES)
     coding = header(request, b"content-encoding")
     if coding is not None and coding.strip().lower() != "identity":
-        _refuse(None, "the body must be sent as it is, without a Content-Encoding")
+        refuse(None, "the body must be sent as it is, without a Content-Encoding")
     declared = declared_length(request)
     if declared is not None and declared > most:
         raise _too_large(most)
@@ -86,8 +85,8 @@ async def read_json(
     was_here = peer is not None and peer.has_sent_all
     try:
         data = await _read(request, most, slot, api.ctx.settings.body_idle_seconds)
-    except TooSlow as problem:
-        _refuse(None, str(problem))
+    except TooSlow as error:
+        refuse(None, str(error))
     if not was_here:
         await api.keys.caller(request)  # a body may take minutes: the key is still live
     if isinstance(data, TakenApart):
@@ -160,7 +159,7 @@ def _feed(large: TakenApart, data: bytes | bytearray) -> None:
         large.feed(data)
     except TooMuchElse:
         _refuse_many_values(large)
-        _refuse(None, f"the body is over {REST_BYTES_MAX:,} bytes without its long texts")
+        refuse(None, f"the body is over {REST_BYTES_MAX:,} bytes without its long texts")
 
 
 def _too_large(most: int) -> Refusal:
@@ -177,7 +176,7 @@ def _put_together(large: TakenApart, refuse_first: RefuseFirst | None) -> dict[s
 
 def _refuse_many_values(large: TakenApart) -> None:
     if has_too_many_values(large.rest):
-        _refuse(None, f"the body holds more than {VALUES_MAX:,} values")
+        refuse(None, f"the body holds more than {VALUES_MAX:,} values")
 
 
 def has_too_many_values(data: bytes | bytearray, most: int = VALUES_MAX) -> bool:
@@ -215,19 +214,19 @@ def _parsed(
             raise ValueError("it begins with a byte order mark")
         body = _DECODER.decode(text)
     except UnicodeDecodeError:
-        _refuse(None, "the body is not UTF-8 text")
+        refuse(None, "the body is not UTF-8 text")
     except RecursionError:
-        _refuse(None, "the body is nested too deeply")
+        refuse(None, "the body is nested too deeply")
     except ValueError as error:
-        _refuse(None, f"the body is not valid JSON: {_first_line(error, texts)}")
+        refuse(None, f"the body is not valid JSON: {_first_line(error, texts)}")
     if not isinstance(body, dict):
-        _refuse(None, "the body must be a JSON object")
+        refuse(None, "the body must be a JSON object")
     problems: list[Problem] = []
     if texts:
         _put_back(body, "", 0, texts, problems)
     if refuse_first is not None:
         refuse_first(body)
-    _check(body, "", 0, problems, b"\\u" in data)
+    check_texts(body, problems, escapes=b"\\u" in data)
     if problems:
         raise InvalidRequest(*problems[:PROBLEMS_MAX])
     return body
@@ -240,7 +239,7 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                _refuse(UNSTORABLE.sub("?", name), _GIVEN_TWICE)
+                refuse(UNSTORABLE.sub("?", name), _GIVEN_TWICE)
             seen.add(name)
     return read
 
@@ -259,8 +258,8 @@ def _put_back(
     """The value with its long texts, each of which is examined; see `read_json`."""
     if isinstance(value, str):
         return _examined(texts[value], where, problems) if value in texts else value
-    if depth > _DEPTH_MAX:
-        _refuse(where, f"the body is nested deeper than {_DEPTH_MAX} levels")
+    if depth > NESTING_MAX:
+        refuse(where, NESTED_TOO_DEEPLY)
     if isinstance(value, dict):
         for key, item in list(value.items()):
             name = key
@@ -280,21 +279,21 @@ def _name(text: LongText, where: str, fields: dict[str, Any]) -> str:
     problems: list[Problem] = []
     _examined(text, where, problems)
     if problems:
-        _refuse(where, _NAME_NOT_STORABLE)
+        refuse(where, NAME_NOT_STORABLE)
     name = text.start()
     if name in fields:
-        _refuse(name, _GIVEN_TWICE)
+        refuse(name, _GIVEN_TWICE)
     return name
 
 
 def _examined(text: LongText, where: str, problems: list[Problem]) -> LongText | str:
     try:
         if not text.examine():
-            problems.append(_problem(where, _NOT_STORABLE))
+            problems.append(problem(where, NOT_STORABLE))
     except UnicodeDecodeError:
-        _refuse(None, "the body is not UTF-8 text")
+        refuse(None, "the body is not UTF-8 text")
     except ValueError as error:
-        _refuse(where, f"the text is not valid JSON: {_first_line(error, {})}")
+        refuse(where, f"the text is not valid JSON: {_first_line(error, {})}")
     return text if LONG_AT.fullmatch(where) else text.start()
 
 
@@ -304,62 +303,3 @@ def _first_line(error: ValueError, texts: dict[str, LongText] | None) -> str:
     if texts is not None and isinstance(error, json.JSONDecodeError):
         return error.msg
     return str(error).splitlines()[0].partition(";")[0][:200]
-
-
-def _check(value: Any, where: str, depth: int, problems: list[Problem], escapes: bool) -> None:
-    """Depth, and characters that only an escape can smuggle in (U+0000, lone surrogates)."""
-    if depth > _DEPTH_MAX:
-        _refuse(where, f"the body is nested deeper than {_DEPTH_MAX} levels")
-    if isinstance(value, str):
-        if escapes and UNSTORABLE.search(value):
-            problems.append(_problem(where, _NOT_STORABLE))
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            if escapes and UNSTORABLE.search(name):
-                _refuse(where, _NAME_NOT_STORABLE)
-            _check(item, f"{where}.{name}" if where else name, depth + 1, problems, escapes)
-    elif isinstance(value, list):
-        for n, item in enumerate(value):
-            _check(item, f"{where}.{n}" if where else str(n), depth + 1, problems, escapes)
-
-
-def _refuse(field: str | None, problem: str) -> NoReturn:
-    raise InvalidRequest(_problem(field, problem))
-
-
-def _problem(field: str | None, problem: str) -> Problem:
-    return Problem((field or "")[:_FIELD_CHARACTERS_MAX] or None, problem)
-
-
-def validated(shape: type[Shape], body: dict[str, Any]) -> Shape:
-    """The body as a shape; raises ``invalid_request`` with every problem, up to ten, or with what
-    holds too many items."""
-    overfull = too_many(shape, body)
-    if overfull:
-        raise InvalidRequest(*overfull[:PROBLEMS_MAX])
-    try:
-        return shape.model_validate(body)
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        raise InvalidRequest(
-            *(
-                _problem_of(e["loc"], e["msg"] + _meant(shape, body, e))
-                for e in found[:PROBLEMS_MAX]
-            )
-        ) from None
-
-
-def _meant(shape: type[BaseModel], body: dict[str, Any], error: ErrorDetails) -> str:
-    """What a missing field was probably misspelt as."""
-    if error["type"] != "missing" or len(error["loc"]) != 1:
-        return ""
-    found = misspelt.hint(body, [str(error["loc"][0])], shape.model_fields)
-    return f";{found.rstrip('?')}" if found else ""
-
-
-def _problem_of(path: tuple[int | str, ...], message: str) -> Problem:
-    """pydantic's finding; it marks one about the name of an entry by a last part of its own."""
-    sentence = message[:1].lower() + message[1:]
-    if len(path) > 2 and path[-1] == "[key]":
-        path, sentence = path[:-1], f"the name is wrong: {sentence}"
-    return _problem(".".join(str(part) for part in path), sentence)

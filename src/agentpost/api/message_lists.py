@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from agentpost.api.header_docs import ETAG
 from agentpost.api.messages import message_response
-from agentpost.api.operation import Api, Labels, Operation, Query, Success, Text, respond
+from agentpost.api.operation import Api, Command, Labels, Operation, Query, Success, Text, respond
 from agentpost.api.query import (
     TIME,
     choice_param,
@@ -104,6 +104,12 @@ OPERATIONS = (
             Text("created_before", "Only messages accepted before this time.", format=TIME),
         ),
         labels=(METADATA,),
+        command=Command(
+            "messages list",
+            ("id", "status", "sent=created_at", "conversation", "message"),
+            extra=("conversation",),
+            empty="no such message",
+        ),
     ),
     Operation(
         id="cancelMessage",
@@ -120,6 +126,7 @@ OPERATIONS = (
         answer=MessageShape,
         successes=(Success(200, "The message as it is then.", (ETAG,)),),
         errors=(ErrorCode.NOT_FOUND,),
+        command=Command("messages cancel"),
     ),
     Operation(
         id="deleteMessage",
@@ -136,5 +143,6 @@ OPERATIONS = (
         handler=delete,
         answer=MessageDeletedShape,
         errors=(ErrorCode.NOT_FOUND, ErrorCode.NOT_FINAL),
+        command=Command("messages delete"),
     ),
 )

@@ -7,19 +7,24 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api import misspelt
-from agentpost.api.body import read_json, read_optional_json, validated
+from agentpost.api.body import read_json, read_optional_json
 from agentpost.api.header_docs import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, TRACEPARENT
 from agentpost.api.long_texts import LongText
-from agentpost.api.operation import Api, Operation, Query, Success, respond, watch_hang_up
+from agentpost.api.operation import Api, Command, Operation, Query, Success, respond, watch_hang_up
 from agentpost.api.query import int_param, optional_int_param
-from agentpost.contract.bodies import InlineFileIn, MessageIn, RecoverIn
+from agentpost.contract.bodies import (
+    InlineFileIn,
+    MessageIn,
+    RecoverIn,
+    refuse_by_name,
+    too_long,
+)
 from agentpost.contract.message import MessageShape
 from agentpost.contract.recovery import RecoveredWorkShape, RecoveryShape
+from agentpost.contract.validation import validate
 from agentpost.domain import idempotency, limits, tracing
 from agentpost.domain.credits import to_millionths
-from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
-from agentpost.domain.message import WhenBusy
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.domain.records import Snapshot
 from agentpost.domain.scopes import Scope
 from agentpost.http.bodies import BodySlot
@@ -28,9 +33,9 @@ from agentpost.http.headers import header, headers
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission, long_poll, messages, sending
 from agentpost.services import recover as recovering
-from agentpost.services.attachments import InlineFile, without_contents
+from agentpost.services.attachments import InlineFile
 from agentpost.services.messages import Caller
-from agentpost.services.sending import Accepted, Admitted, NewMessage
+from agentpost.services.new_messages import NewMessage, from_fields
 
 WAIT = Query(
     "wait",
@@ -59,30 +64,35 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
         counted.append(await admission.large_body(api.ctx, caller))
 
     async with api.body_budget.slot(caller.account_id, count) as slot:
-        admitted = await _admit(api, request, caller, slot)
+        new = await sending.admit(api.ctx, caller, await _read(api, request, slot))
     for decision in counted:
         await admission.not_refused(api.ctx, caller, decision)
     # The body, what was read from it and its files' bytes are let go by now: the call may be held
     # for long.
-    sent = await sending.send(api.ctx, caller, admitted, watch_hang_up(request))
-    more = {} if sent.fresh else {"Idempotent-Replayed": "true"}
-    return message_response(api, sent.snapshot, 201 if sent.fresh else 200, more)
+    answer = await sending.send(api.ctx, caller, new, watch_hang_up(request))
+    if answer.is_new:
+        return message_response(api, answer.snapshot, 201, {})
+    return message_response(api, answer.snapshot, 200, {"Idempotent-Replayed": "true"})
 
 
-async def _admit(api: Api, request: Request, caller: Caller, slot: BodySlot) -> Admitted | Accepted:
-    """Read the message and have it admitted; keeps nothing of the body."""
-    new, files = await _read(api, request, slot)
-    return await sending.admit(api.ctx, caller, new, files)
-
-
-async def _read(api: Api, request: Request, slot: BodySlot) -> tuple[NewMessage, list[InlineFile]]:
-    """The message of the body and its inline files, still encoded."""
+async def _read(api: Api, request: Request, slot: BodySlot) -> NewMessage:
+    """The message of the body."""
     body = await read_json(api, request, _refuse_by_name, slot)
-    beyond = _cut_files(body)
-    contents = _detach_contents(body)
-    shape = validated(MessageIn, body)
-    files = _inline_files(shape.files or [], contents)
-    return _new_message(request, shape), files + files[:1] * beyond
+    files, given = None, body.get("files")
+    if given:
+        files_beyond, contents = _cut_files(body), _detach_contents(body)
+    fields = dict(validate(MessageIn, body))
+    if given:
+        files = _inline_files(fields["files"] or [], contents)
+        files += files[:1] * files_beyond
+    traceparent = header(request, b"traceparent")
+    return from_fields(
+        fields,
+        files,
+        idempotency_key=idempotency_key_of(request),
+        traceparent=None if traceparent is None else tracing.valid(traceparent),
+        wait_seconds=optional_int_param(request, SEND_WAIT),
+    )
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
@@ -106,9 +116,10 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
 async def recover(api: Api, request: Request, caller: Caller) -> Response:
     """Watch expired work again, and give out what it left since."""
     message_id = request.path_params["message_id"]
-    given = validated(RecoverIn, await read_optional_json(api, request))
-    found = await recovering.recover(api.ctx, caller, message_id, _millionths(given.max_credits))
-    works = [RecoveredWorkShape(work_id=work_id, state=state) for work_id, state in found.items()]
+    body = validate(RecoverIn, await read_optional_json(api, request))
+    max_credits = None if body.max_credits is None else to_millionths(body.max_credits)
+    states = await recovering.recover(api.ctx, caller, message_id, max_credits)
+    works = [RecoveredWorkShape(work_id=work_id, state=state) for work_id, state in states.items()]
     return respond(RecoveryShape(id=message_id, work=works))
 
 
@@ -122,34 +133,14 @@ def _etag(snapshot: Snapshot) -> str:
     return f'"v{snapshot.message.version}"'
 
 
-_ONE_OF = ("message", "files", "upload_ids")
-
-
 def _refuse_by_name(body: dict[str, Any]) -> None:
-    """Refusals with a code of their own come before ``invalid_request`` (design: Input)."""
-    most = limits.MESSAGE_CHARACTERS_MAX
-    message, uploads = body.get("message"), body.get("upload_ids")
-    if isinstance(message, LongText):
-        message = body["message"] = message.stripped(most)
-        is_too_long = message is None
-    else:
-        is_too_long = isinstance(message, str) and len(message.strip()) > most
-    if is_too_long:
-        raise Refusal(
-            ErrorCode.TOO_LONG, f"The message is over {most:,} characters; attach it as a file."
-        )
-    if isinstance(uploads, list):
-        different = {u for u in uploads if isinstance(u, str)}
-        if len(different) > limits.UPLOADS_PER_MESSAGE_MAX:
-            most = limits.UPLOADS_PER_MESSAGE_MAX
-            raise Refusal(ErrorCode.TOO_MANY, f"A message may have up to {most} uploads.")
-    blank = message is None or (isinstance(message, str) and not message.strip())
-    if blank and body.get("answer") is None and not body.get("files") and not uploads:
-        wrong = [n for n in ("files", "upload_ids") if body.get(n) not in (None, [])]
-        if not wrong:
-            meant = misspelt.hint(body, _ONE_OF, MessageIn.model_fields)
-            text = f"Give a message, files or upload_ids.{meant}"
-            raise Refusal(ErrorCode.EMPTY_MESSAGE, text)
+    """See `bodies.refuse_by_name`; of a long text the blanks around it go first."""
+    text = body.get("message")
+    if isinstance(text, LongText):
+        body["message"] = text.stripped(limits.MESSAGE_CHARACTERS_MAX)
+        if body["message"] is None:
+            raise too_long()
+    refuse_by_name(body)
 
 
 def _cut_files(body: dict[str, Any]) -> int:
@@ -173,45 +164,18 @@ def _detach_contents(body: dict[str, Any]) -> dict[int, LongText]:
 
 
 def _inline_files(shapes: list[InlineFileIn], contents: dict[int, LongText]) -> list[InlineFile]:
-    files = [
+    return [
         InlineFile(f.name, f.url, contents.get(n, f.base64), f.content_type)
         for n, f in enumerate(shapes)
     ]
-    problems = list(without_contents(files))
-    if problems:
-        raise InvalidRequest(*problems)
-    return files
 
 
-def _new_message(request: Request, shape: MessageIn) -> NewMessage:
-    if shape.answer is not None and shape.answer_to is None:
-        raise InvalidRequest(Problem("answer_to", "is needed with an answer"))
-    return NewMessage(
-        text=(shape.message or "").strip(),
-        conversation=shape.conversation or "",
-        idempotency_key=_idempotency_key(request),
-        metadata=shape.metadata,
-        traceparent=tracing.valid(header(request, b"traceparent")),
-        webhook_endpoint_id=shape.webhook_endpoint_id,
-        upload_ids=tuple(dict.fromkeys(shape.upload_ids or [])),
-        busy=WhenBusy(shape.busy or WhenBusy.WAIT),
-        max_credits=_millionths(shape.max_credits),
-        answer_to=shape.answer_to,
-        answer=shape.answer,
-        response_schema=shape.response_schema,
-        wait_seconds=optional_int_param(request, SEND_WAIT),
-    )
-
-
-def _millionths(amount: float | None) -> int | None:
-    return None if amount is None else to_millionths(amount)
-
-
-def _idempotency_key(request: Request) -> str | None:
-    given = headers(request, b"idempotency-key")
-    if len(given) > 1:
+def idempotency_key_of(request: Request) -> str | None:
+    """The `Idempotency-Key` of a request; raises ``invalid_request`` for two of them."""
+    keys = headers(request, b"idempotency-key")
+    if len(keys) > 1:
         raise InvalidRequest(Problem("Idempotency-Key", "the header is given twice"))
-    return idempotency.key_of(given[0] if given else None)
+    return idempotency.key_of(keys[0]) if keys else None
 
 
 OPERATIONS = (
@@ -269,6 +233,7 @@ OPERATIONS = (
         errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
         queries=(WAIT,),
         headers=(IF_NONE_MATCH,),
+        command=Command("messages show"),
     ),
     Operation(
         id="recoverMessage",

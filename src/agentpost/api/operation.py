@@ -100,6 +100,23 @@ CREATED = Success(201, "Created")
 
 
 @dataclass(frozen=True, slots=True)
+class Command:
+    """How the command line offers an operation that lists, shows, ends or deletes something.
+
+    ``words`` name the command and the client's method: ``schedules list`` prints what
+    ``client.schedules.list`` gives. ``columns`` are those of a list, each a path into its records:
+    ``heading=created_at``, with ``|text`` behind it for what stands there instead of nothing. A
+    path that begins with ``@`` is computed by the command. ``extra`` are the columns that a narrow
+    terminal has no room for. ``empty`` is said of a list without records.
+    """
+
+    words: str
+    columns: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    empty: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """The request and responses of one method of a route.
 
@@ -107,7 +124,8 @@ class Operation:
     who calls the API. ``answer`` is the shape of every success that has a body, ``event`` that of
     each event when it is streamed. ``errors`` are the codes besides those of all operations.
     ``action``: what the audit log calls it, as the command of the same effect; each operation of
-    the scope `admin` that changes something has one.
+    the scope `admin` that changes something has one. ``command``: that of the command line, where
+    it is made from here.
     """
 
     id: str
@@ -128,6 +146,7 @@ class Operation:
     labels: tuple[Labels, ...] = ()
     headers: tuple[Header, ...] = ()
     action: str = ""
+    command: Command | None = None
 
     def __post_init__(self) -> None:
         administers = self.scope is Scope.ADMIN and self.method != "GET"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.body import read_json, validated
-from agentpost.api.operation import CREATED, Api, Operation, Query, Text, respond
+from agentpost.api.body import read_json
+from agentpost.api.operation import CREATED, Api, Command, Operation, Query, Text, respond
 from agentpost.api.query import int_param, place_param
 from agentpost.contract.schedules import (
     DeletedScheduleShape,
@@ -15,6 +15,7 @@ from agentpost.contract.schedules import (
     ScheduleListShape,
     ScheduleShape,
 )
+from agentpost.contract.validation import validate
 from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.domain.schedules import Missed
@@ -35,7 +36,7 @@ ONE = "/v1/schedules/{schedule_id}"
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Make a schedule."""
-    given = validated(ScheduleIn, await read_json(api, request))
+    given = validate(ScheduleIn, await read_json(api, request))
     if given.message.response_schema is not None:
         schema = given.message.response_schema
         schema = await answering.check_schema(
@@ -60,7 +61,7 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
 
 async def change(api: Api, request: Request, caller: Caller) -> Response:
     """Pause a schedule, or let it go on."""
-    given = validated(ScheduleChangeIn, await read_json(api, request))
+    given = validate(ScheduleChangeIn, await read_json(api, request))
     if given.paused is None:
         found = await schedules.get(api.ctx, caller, _id(request))
     else:
@@ -134,6 +135,11 @@ OPERATIONS = (
         errors=(ErrorCode.INVALID_REQUEST,),
         queries=(LIMIT,),
         texts=(BEFORE,),
+        command=Command(
+            "schedules list",
+            ("id", "status", "cron=cron|once", "next_run=next_run_at", "message=message.message"),
+            empty="no schedule yet: agentpost schedules create makes one",
+        ),
     ),
     Operation(
         id="getSchedule",
@@ -145,6 +151,7 @@ OPERATIONS = (
         handler=get,
         answer=ScheduleShape,
         errors=MINE,
+        command=Command("schedules show"),
     ),
     Operation(
         id="updateSchedule",
@@ -168,5 +175,6 @@ OPERATIONS = (
         handler=delete,
         answer=DeletedScheduleShape,
         errors=MINE,
+        command=Command("schedules delete"),
     ),
 )

@@ -7,9 +7,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.body import read_json, validated
+from agentpost.api.body import read_json
 from agentpost.api.operation import CREATED, Api, Operation, respond
 from agentpost.contract.uploads import UploadCreatedShape, UploadIn, UploadShape
+from agentpost.contract.validation import validate
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.scopes import Scope
 from agentpost.services import uploads
@@ -19,7 +20,7 @@ from agentpost.services.uploads import NewUpload
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Announce a file; the answer says where and how to post it."""
-    shape = validated(UploadIn, await read_json(api, request, _refuse_size))
+    shape = validate(UploadIn, await read_json(api, request, _refuse_size))
     new = NewUpload(shape.filename, shape.size, shape.content_type or None)
     made, form = await uploads.create(api.ctx, caller.account_id, new)
     return respond(UploadCreatedShape.of(made, form.url, form.fields), 201)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.body import read_json, read_optional_json, validated
-from agentpost.api.operation import CREATED, Api, Operation, Query, Text, respond
+from agentpost.api.body import read_json, read_optional_json
+from agentpost.api.operation import CREATED, Api, Command, Operation, Query, Text, respond
 from agentpost.api.query import choice_param, int_param, place_param
 from agentpost.contract import webhooks as shapes
+from agentpost.contract.validation import validate
 from agentpost.domain import ids, limits
 from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
@@ -41,7 +42,7 @@ async def list_all(api: Api, _: Request, caller: Caller) -> Response:
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Register an endpoint; keep its `secret`, which is shown this once."""
-    given = validated(shapes.EndpointIn, await read_json(api, request))
+    given = validate(shapes.EndpointIn, await read_json(api, request))
     audited.state(request, url=shown_url(given.url), events=given.events)
     made = await endpoints.create(
         api.ctx, caller.account_id, given.url, given.events, given.description
@@ -60,7 +61,7 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
 
 async def change(api: Api, request: Request, caller: Caller) -> Response:
     """Change what is given. Turning an endpoint off drops what is pending for it."""
-    given = validated(shapes.EndpointChangeIn, await read_json(api, request))
+    given = validate(shapes.EndpointChangeIn, await read_json(api, request))
     wanted = EndpointChange(given.url, given.events, given.description, given.enabled)
     url = shown_url(given.url) if given.url is not None else None
     audited.state(request, url=url, events=given.events, enabled=given.enabled)
@@ -76,7 +77,7 @@ async def delete(api: Api, request: Request, caller: Caller) -> Response:
 
 async def rotate(api: Api, request: Request, caller: Caller) -> Response:
     """A new secret, shown this once; with `grace_seconds` the old one signs beside it a while."""
-    given = validated(shapes.RotateIn, await read_optional_json(api, request))
+    given = validate(shapes.RotateIn, await read_optional_json(api, request))
     audited.state(request, grace_seconds=given.grace_seconds)
     rotated = await endpoints.rotate(
         api.ctx, caller.account_id, _id(request), given.grace_seconds or 0
@@ -86,7 +87,7 @@ async def rotate(api: Api, request: Request, caller: Caller) -> Response:
 
 async def test(api: Api, request: Request, caller: Caller) -> Response:
     """Send a `webhook.test` event or a sample to this endpoint, subscribed to it or not."""
-    given = validated(shapes.TestIn, await read_optional_json(api, request))
+    given = validate(shapes.TestIn, await read_optional_json(api, request))
     if given.event is not None and given.event not in set(EventName):
         text = f"There is no event {given.event[:100]!r}. There are: {', '.join(EventName)}."
         raise Refusal(ErrorCode.BAD_EVENTS, text)
@@ -123,7 +124,7 @@ async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
 
 async def replay(api: Api, request: Request, caller: Caller) -> Response:
     """Send everything of a time range again that has ended, dropped events included."""
-    given = validated(shapes.ReplayIn, await read_json(api, request))
+    given = validate(shapes.ReplayIn, await read_json(api, request))
     since = _time("since", given.since)
     until = _time("until", given.until) if given.until is not None else api.ctx.clock.now()
     wanted = tuple(DeliveryStatus(status) for status in given.status or deliveries.REPLAYABLE)
@@ -162,6 +163,11 @@ OPERATIONS = (
         description="All of the account, newest first, without their secrets.",
         handler=list_all,
         answer=shapes.EndpointListShape,
+        command=Command(
+            "webhooks list",
+            ("id", "status=@status", "url", "events=events|*", "created=created_at"),
+            empty="no endpoint yet: `agentpost webhooks create`",
+        ),
     ),
     Operation(
         id="createWebhookEndpoint",
@@ -191,6 +197,7 @@ OPERATIONS = (
         handler=get,
         answer=shapes.EndpointWithDeliveriesShape,
         errors=(ErrorCode.NOT_FOUND,),
+        command=Command("webhooks show"),
     ),
     Operation(
         id="updateWebhookEndpoint",
@@ -219,6 +226,7 @@ OPERATIONS = (
         handler=delete,
         answer=shapes.DeletedEndpointShape,
         errors=(ErrorCode.NOT_FOUND,),
+        command=Command("webhooks delete"),
     ),
     Operation(
         id="rotateWebhookSecret",
@@ -280,6 +288,14 @@ OPERATIONS = (
         texts=(
             BEFORE,
             Text("status", "Only deliveries with this status.", tuple(DeliveryStatus)),
+        ),
+        command=Command(
+            "webhooks deliveries",
+            (
+                *("event_id=id", "event", "status", "tries=attempts"),
+                *("answer=@answer", "created=created_at"),
+            ),
+            empty="no delivery fits",
         ),
     ),
     Operation(

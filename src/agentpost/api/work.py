@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.operation import Api, Operation, Query, Text, respond
+from agentpost.api.operation import Api, Command, Operation, Query, Text, respond
 from agentpost.api.query import INT_PARAM_MAX, int_param, place_param
 from agentpost.contract.work import (
     WorkDeletedShape,
@@ -85,6 +85,11 @@ OPERATIONS = (
         errors=(ErrorCode.INVALID_REQUEST,),
         queries=(LIMIT,),
         texts=(BEFORE,),
+        command=Command(
+            "work list",
+            ("work_id", "status", "updated=updated_at", "title", "result=preview"),
+            empty='no work yet: agentpost send "…" starts some',
+        ),
     ),
     Operation(
         id="getWork",
@@ -100,6 +105,7 @@ OPERATIONS = (
         answer=WorkShape,
         errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
         queries=(FROM_CHAR,),
+        command=Command("work show"),
     ),
     Operation(
         id="stopWork",
@@ -114,6 +120,7 @@ OPERATIONS = (
         handler=stop,
         answer=WorkShape,
         errors=(ErrorCode.NOT_FOUND,),
+        command=Command("work stop"),
     ),
     Operation(
         id="deleteWork",
@@ -126,5 +133,6 @@ OPERATIONS = (
         handler=delete,
         answer=WorkDeletedShape,
         errors=(ErrorCode.NOT_FOUND,),
+        command=Command("work delete"),
     ),
 )

@@ -16,7 +16,7 @@ from agentpost.clock import SystemClock, new_id
 from agentpost.contract.errors import CATALOGUE, in_words
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.domain.limits import WAIT_SECONDS_MAX
-from agentpost.doors.mcp.backend import BackendError, Change, Json, NewSend
+from agentpost.doors.mcp.backend import BackendError, Change, Json
 from agentpost.doors.writing import read
 from agentpost_client.proxies import open_http
 from agentpost_client.sse import MEDIA_TYPE, EventLines
@@ -53,22 +53,11 @@ class HttpBackend:
         await self._api.aclose()
         await self._links.aclose()
 
-    async def send(self, new: NewSend) -> Json:
-        body: Json = {
-            "message": new.text,
-            "conversation": new.conversation,
-            "files": list(new.files) or None,
-            "upload_ids": list(new.upload_ids) or None,
-            "metadata": dict(new.metadata) if new.metadata else None,
-            "answer_to": new.answer_to,
-            "answer": new.answer,
-        }
-        given = {name: value for name, value in body.items() if value is not None}
-        key = new.idempotency_key or new_id(
-            "mcp_", SystemClock().now()
-        )  # kept over the tries: it is sent once
+    async def send(self, fields: Json, idempotency_key: str | None) -> Json:
+        # Kept over the tries: it is sent once.
+        key = idempotency_key or new_id("mcp_", SystemClock().now())
         headers = {"Idempotency-Key": key}
-        return await self._call("POST", "/v1/messages", json=given, headers=headers)
+        return await self._call("POST", "/v1/messages", json=fields, headers=headers)
 
     async def message(self, message_id: str) -> Json:
         return await self._call("GET", f"/v1/messages/{_segment(message_id)}")

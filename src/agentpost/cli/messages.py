@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from agentpost.cli import exits, given
+from agentpost.cli import exits, given, resources
 from agentpost.cli.commands import group
 from agentpost.cli.connection import connected
 from agentpost.cli.errors import say
@@ -23,7 +22,7 @@ from agentpost.cli.options import (
     Until,
     one_of,
 )
-from agentpost.cli.pages import first, show_page
+from agentpost.cli.pages import first
 from agentpost.cli.printing import print_json, screen
 from agentpost.cli.tables import show_table
 from agentpost.cli.watching import Watch, interruptible, within
@@ -56,7 +55,6 @@ EXAMPLES: Final = {
     """,
 }
 STATUSES: Final = tuple(exits.OF_STATUS)
-_PAGE_MAX: Final = 50
 MessageId = Annotated[str, typer.Argument(metavar="MSG_ID")]
 
 
@@ -66,9 +64,9 @@ def attach(app: typer.Typer) -> None:
     app.command()(recover)
     messages = group("Messages that were sent with the key.")
     messages.command("list")(messages_list)
-    messages.command("show")(messages_show)
-    messages.command("cancel")(messages_cancel)
-    messages.command("delete")(messages_delete)
+    resources.attach(messages, "messages show", lambda message: screen().message(message))
+    resources.attach(messages, "messages cancel", lambda message: screen().closing(message))
+    resources.attach(messages, "messages delete")
     app.add_typer(messages, name="messages")
 
 
@@ -143,6 +141,7 @@ def messages_list(
     profile: ProfileName = None,
 ) -> None:
     """List the messages of the key, newest first."""
+    spec = resources.command("messages list")
     with connected(profile) as client:
         pages = client.messages.list(
             status=status,
@@ -150,50 +149,11 @@ def messages_list(
             metadata=given.pairs(metadata, "--metadata"),
             created_after=given.moment(since, "--since"),
             created_before=given.moment(until, "--until"),
-            limit=min(limit + 1, _PAGE_MAX),
+            limit=spec.page_size(limit),
             before=before,
         )
         items, more = first(pages, limit, lambda item: item.id)
-    rows = [(i.id, i.status, i.created_at, i.conversation, i.message) for i in items]
-    columns = ("id", "status", "sent", "conversation", "message")
-    table = partial(show_table, columns, rows, empty="no such message", extra=("conversation",))
-    show_page(items, more, as_json, table)
-
-
-def messages_show(
-    message_id: MessageId, as_json: AsJson = False, profile: ProfileName = None
-) -> None:
-    """Show a message: the agent's reply, its jobs and files, and where it stands."""
-    with connected(profile) as client:
-        message = client.get(message_id)
-    if as_json:
-        print_json(message.raw)
-    else:
-        screen().message(message)
-
-
-def messages_cancel(
-    message_id: MessageId, as_json: AsJson = False, profile: ProfileName = None
-) -> None:
-    """End the agent's turn and every job of a message; files made so far stay."""
-    with connected(profile) as client:
-        message = client.messages.cancel(message_id)
-    if as_json:
-        print_json(message.raw)
-    else:
-        screen().closing(message)
-
-
-def messages_delete(
-    message_id: MessageId, as_json: AsJson = False, profile: ProfileName = None
-) -> None:
-    """Delete a message that is final, with its log; works and their files stay."""
-    with connected(profile) as client:
-        gone = client.messages.delete(message_id)
-    if as_json:
-        print_json(gone.raw)
-    else:
-        screen().line(f"✓ {gone.id} is deleted")
+    resources.show_list(spec, items, more, as_json=as_json)
 
 
 def _print_part(part: Part) -> None:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from agentpost.cli import given
+from agentpost.cli import given, resources
 from agentpost.cli.commands import group
 from agentpost.cli.connection import connected
 from agentpost.cli.options import (
     AsJson,
-    Before,
     Busy,
-    Limit,
     MaxCredits,
     Metadata,
     ProfileName,
     ResponseSchema,
     one_of,
 )
-from agentpost.cli.pages import first, show_page
 from agentpost.cli.printing import print_json, screen
-from agentpost.cli.tables import show_table
 
 if TYPE_CHECKING:
     from agentpost_client.models import Schedule
@@ -50,7 +45,6 @@ EXAMPLES: Final = {
         agentpost schedules delete sch_0660c5
     """,
 }
-_PAGE_MAX: Final = 100
 ScheduleId = Annotated[str, typer.Argument(metavar="SCHEDULE_ID")]
 
 
@@ -58,11 +52,11 @@ def attach(app: typer.Typer) -> None:
     """Register the commands on the program."""
     schedules = group("Messages that are sent at given times.")
     schedules.command("create")(schedules_create)
-    schedules.command("list")(schedules_list)
-    schedules.command("show")(schedules_show)
+    resources.attach(schedules, "schedules list")
+    resources.attach(schedules, "schedules show", _print)
     schedules.command("pause")(schedules_pause)
     schedules.command("resume")(schedules_resume)
-    schedules.command("delete")(schedules_delete)
+    resources.attach(schedules, "schedules delete")
     app.add_typer(schedules, name="schedules")
 
 
@@ -116,31 +110,6 @@ def schedules_create(
     _show(made, as_json)
 
 
-def schedules_list(
-    limit: Limit = 50,
-    before: Before = None,
-    as_json: AsJson = False,
-    profile: ProfileName = None,
-) -> None:
-    """List the schedules of the key, newest first."""
-    with connected(profile) as client:
-        pages = client.schedules.list(limit=min(limit + 1, _PAGE_MAX), before=before)
-        items, more = first(pages, limit, lambda item: item.id)
-    rows = [(s.id, s.status, s.cron or "once", s.next_run_at, _message(s)) for s in items]
-    columns = ("id", "status", "cron", "next_run", "message")
-    empty = "no schedule yet: agentpost schedules create makes one"
-    show_page(items, more, as_json, partial(show_table, columns, rows, empty=empty))
-
-
-def schedules_show(
-    schedule_id: ScheduleId, as_json: AsJson = False, profile: ProfileName = None
-) -> None:
-    """Show a schedule with its next and its last run."""
-    with connected(profile) as client:
-        found = client.schedules.get(schedule_id)
-    _show(found, as_json)
-
-
 def schedules_pause(
     schedule_id: ScheduleId, as_json: AsJson = False, profile: ProfileName = None
 ) -> None:
@@ -159,26 +128,18 @@ def schedules_resume(
     _show(changed, as_json)
 
 
-def schedules_delete(
-    schedule_id: ScheduleId, as_json: AsJson = False, profile: ProfileName = None
-) -> None:
-    """Delete a schedule; the messages it has sent stay."""
-    with connected(profile) as client:
-        gone = client.schedules.delete(schedule_id)
-    if as_json:
-        print_json(gone.raw)
-    else:
-        screen().line(f"✓ {gone.id} is deleted")
-
-
 def _show(schedule: Schedule, as_json: bool) -> None:
     if as_json:
         print_json(schedule.raw)
-        return
+    else:
+        _print(schedule)
+
+
+def _print(schedule: Schedule) -> None:
     shown = screen()
     times = f"{schedule.cron} ({schedule.timezone})" if schedule.cron else "once"
     shown.line(f"{schedule.status} · {schedule.id} · {times}", style="bold")
-    shown.line(f"message: {_message(schedule)}")
+    shown.line(f"message: {schedule.message.get('message', '')}")
     if schedule.next_run_at is not None:
         shown.line(f"next run: {schedule.next_run_at:%Y-%m-%d %H:%M:%S %Z}")
     last = schedule.last_run
@@ -187,7 +148,3 @@ def _show(schedule: Schedule, as_json: bool) -> None:
         shown.line(f"last run: {last.planned_at:%Y-%m-%d %H:%M:%S %Z} {last.outcome} {which}")
     if schedule.missed_runs:
         shown.line(f"missed runs: {schedule.missed_runs}", style="yellow")
-
-
-def _message(schedule: Schedule) -> str:
-    return str(schedule.message.get("message", ""))

@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from agentpost.cli.live_text import LiveText
-from agentpost.cli.tables import STATUS_STYLES, show_table
+from agentpost.cli.tables import STATUS_STYLES
 from agentpost.domain.text import displayable, human_credits, human_size
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         TextReset,
         Upload,
         Work,
-        WorkItem,
     )
 
 REASON_WORDS = {
@@ -244,14 +243,6 @@ class Screen:
         self.files(work.files)
         if work.link:
             self.line(work.link, style="dim")
-
-    def work_list(self, items: Sequence[WorkItem]) -> None:
-        """Works, newest first, as a table."""
-        rows = [
-            (item.work_id, item.status, item.updated_at, item.title, item.preview) for item in items
-        ]
-        columns = ("work_id", "status", "updated", "title", "result")
-        show_table(columns, rows, empty='no work yet: agentpost send "…" starts some')
 
     def account(self, account: Account) -> None:
         who = f"{account.name} <{account.email}>" if account.email else account.name

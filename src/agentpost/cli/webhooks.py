@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from agentpost.cli import exits, given
+from agentpost.cli import exits, given, resources
 from agentpost.cli.commands import group
 from agentpost.cli.connection import connected
 from agentpost.cli.errors import say
@@ -74,23 +75,20 @@ Events = Annotated[
 ]
 Description = Annotated[str | None, typer.Option(help="A note of your own.")]
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Don't wait for the receiver's answer.")]
-_PAGE_MAX: Final = 100
-_COLUMNS: Final = ("id", "status", "url", "events", "created")
-_DELIVERY_COLUMNS: Final = ("event_id", "event", "status", "tries", "answer", "created")
 _ATTEMPT_COLUMNS: Final = ("event_id", "at", "answer", "ms")
 
 
 def attach(app: typer.Typer) -> None:
     """Register the commands on the program."""
     webhooks = group("Webhook endpoints and what was delivered to them.")
+    resources.attach(webhooks, "webhooks list", compute={"status": _status})
+    resources.attach(webhooks, "webhooks show", _print)
+    resources.attach(webhooks, "webhooks delete")
     for name, command in (
-        ("list", list_all),
         ("create", create),
-        ("show", show),
         ("update", update),
         ("enable", enable),
         ("disable", disable),
-        ("delete", delete),
         ("rotate-secret", rotate_secret),
         ("test", send_test),
         ("deliveries", deliveries),
@@ -99,14 +97,6 @@ def attach(app: typer.Typer) -> None:
     ):
         webhooks.command(name)(command)
     app.add_typer(webhooks, name="webhooks")
-
-
-def list_all(as_json: AsJson = False, profile: ProfileName = None) -> None:
-    """List the account's endpoints, newest first."""
-    with connected(profile) as client:
-        found = client.webhooks.list()
-    rows, empty = [_row(each) for each in found], "no endpoint yet: `agentpost webhooks create`"
-    show_page(found, None, as_json, lambda: _table(_COLUMNS, rows, empty))
 
 
 def create(
@@ -126,18 +116,12 @@ def create(
     _show_secret(made.secret)
 
 
-def show(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName = None) -> None:
-    """Show an endpoint with its 20 newest deliveries."""
-    with connected(profile) as client:
-        found = client.webhooks.get(endpoint_id)
-    if as_json:
-        print_json(found.raw)
-        return
-    _show_endpoint(found)
-    rows = [_delivery_row(each) for each in found.recent_deliveries]
-    if rows:
+def _print(endpoint: WebhookEndpointDetails) -> None:
+    """An endpoint with its 20 newest deliveries."""
+    _show_endpoint(endpoint)
+    if endpoint.recent_deliveries:
         print_text()
-    _table(_DELIVERY_COLUMNS, rows, "nothing was sent to it yet")
+    _show_deliveries(endpoint.recent_deliveries, "nothing was sent to it yet")
 
 
 def update(
@@ -166,16 +150,6 @@ def enable(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileNam
 def disable(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName = None) -> None:
     """Turn an endpoint off; what waits to be sent to it is dropped."""
     _change(endpoint_id, {"enabled": False}, as_json=as_json, profile=profile)
-
-
-def delete(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName = None) -> None:
-    """Remove an endpoint; what waits to be sent to it is cancelled."""
-    with connected(profile) as client:
-        gone = client.webhooks.delete(endpoint_id)
-    if as_json:
-        print_json(gone.raw)
-    else:
-        screen().line(f"deleted {gone.id}")
 
 
 def rotate_secret(
@@ -234,18 +208,16 @@ def deliveries(
     profile: ProfileName = None,
 ) -> None:
     """List what was sent to an endpoint, newest first."""
+    spec = resources.command("webhooks deliveries")
     with connected(profile) as client:
-        size = min(limit + 1, _PAGE_MAX)
+        size = spec.page_size(limit)
         pages = client.webhooks.deliveries(endpoint_id, status=status, limit=size, before=before)
         items, more = first(pages, limit, lambda each: each.id)
-    rows = [_delivery_row(each) for each in items]
-    if attempts:
-        rows = [row for each in items for row in _attempt_rows(each)]
-    columns = _ATTEMPT_COLUMNS if attempts else _DELIVERY_COLUMNS
-    show_page(items, more, as_json, lambda: _table(columns, rows, _NOTHING))
-
-
-_NOTHING: Final = "no delivery fits"
+    if not attempts:
+        resources.show_list(spec, items, more, as_json=as_json, compute=_COMPUTED)
+        return
+    rows = [row for each in items for row in _attempt_rows(each)]
+    show_page(items, more, as_json, lambda: _table(_ATTEMPT_COLUMNS, rows, spec.empty))
 
 
 def redeliver(
@@ -315,7 +287,7 @@ def tell(found: Sequence[AnyDelivery], *, as_json: bool) -> None:
     if as_json:
         print_json(found[0].raw if len(found) == 1 else [each.raw for each in found])
     else:
-        _table(_DELIVERY_COLUMNS, [_delivery_row(each) for each in found])
+        _show_deliveries(found)
         for each in found:
             if each.last_response and each.status != "delivered":
                 answer = one_line(each.last_response)[:_ANSWER_CHARACTERS]
@@ -353,15 +325,16 @@ def _status(endpoint: AnyEndpoint) -> str:
     return "failing" if endpoint.failing_since is not None else "enabled"
 
 
-def _row(endpoint: AnyEndpoint) -> tuple[object, ...]:
-    events = ", ".join(endpoint.events) or "*"
-    status = _status(endpoint)
-    return endpoint.id, status, endpoint.url, events, endpoint.created_at
+def _answer(one: AnyDelivery) -> object:
+    return one.last_status_code if one.last_error is None else one.last_error
 
 
-def _delivery_row(one: AnyDelivery) -> tuple[object, ...]:
-    answer = one.last_status_code if one.last_error is None else one.last_error
-    return one.id, one.event, str(one.status), one.attempts, answer, one.created_at
+_COMPUTED: Final = {"answer": _answer}
+
+
+def _show_deliveries(deliveries: Sequence[AnyDelivery], empty: str = "") -> None:
+    spec = replace(resources.command("webhooks deliveries"), empty=empty)
+    resources.show_list(spec, deliveries, None, as_json=False, compute=_COMPUTED)
 
 
 def _attempt_rows(one: LoggedDelivery) -> list[tuple[object, ...]]:

@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+from agentpost.contract import misspelt
 from agentpost.domain import ids, limits
+from agentpost.domain.errors import ErrorCode, Refusal
 
 
 class Request(BaseModel):
@@ -119,6 +121,36 @@ class MessageIn(Request):
         ),
     )
     response_schema: dict[str, Any] | None = Field(default=None, description=RESPONSE_SCHEMA)
+
+
+_CONTENT_FIELDS = ("message", "files", "upload_ids")
+
+
+def refuse_by_name(fields: dict[str, Any]) -> None:
+    """Raise what has a code of its own before anything else is said of a message's fields, whose
+    types nobody has checked yet (design: Input): ``too_long``, ``too_many``, ``empty_message``."""
+    message, uploads = fields.get("message"), fields.get("upload_ids")
+    if isinstance(message, str) and len(message.strip()) > limits.MESSAGE_CHARACTERS_MAX:
+        raise too_long()
+    if isinstance(uploads, list):
+        distinct = {each for each in uploads if isinstance(each, str)}
+        if len(distinct) > limits.UPLOADS_PER_MESSAGE_MAX:
+            most = limits.UPLOADS_PER_MESSAGE_MAX
+            raise Refusal(ErrorCode.TOO_MANY, f"A message may have up to {most} uploads.")
+    is_blank = message is None or (isinstance(message, str) and not message.strip())
+    if is_blank and fields.get("answer") is None and not fields.get("files") and not uploads:
+        if any(fields.get(name) not in (None, []) for name in ("files", "upload_ids")):
+            return  # it has another type than a list, which is said with its name
+        hint = misspelt.hint(fields, _CONTENT_FIELDS, MessageIn.model_fields)
+        raise Refusal(ErrorCode.EMPTY_MESSAGE, f"Give a message, files or upload_ids.{hint}")
+
+
+def too_long() -> Refusal:
+    """The refusal of a text that is longer than a message may be."""
+    most = f"{limits.MESSAGE_CHARACTERS_MAX:,}"
+    return Refusal(
+        ErrorCode.TOO_LONG, f"The message is over {most} characters; attach it as a file."
+    )
 
 
 class RecoverIn(Request):

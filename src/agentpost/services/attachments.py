@@ -13,10 +13,10 @@ import contextlib
 import io
 import json
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
@@ -26,7 +26,7 @@ from agentpost.db import messages as message_rows
 from agentpost.db import pending_deletions
 from agentpost.db.session import Tx
 from agentpost.domain import idempotency, limits
-from agentpost.domain.errors import Fenced, Overloaded, Problem
+from agentpost.domain.errors import Fenced, Overloaded
 from agentpost.domain.executables import (
     HEAD_BYTES,
     SECOND_HEADER_BYTES,
@@ -68,6 +68,22 @@ class InlineFile:
     base64: str | InPieces | None
     content_type: str | None
 
+    @classmethod
+    def of(cls, public: Mapping[str, Any]) -> InlineFile:
+        """From the fields of `InlineFileIn`."""
+        name, url = public.get("name"), public.get("url")
+        return cls(name, url, public.get("base64"), public.get("content_type"))
+
+    def without_contents(self) -> dict[str, str | None]:
+        """The fields of `InlineFileIn`, its bytes left out."""
+        contents = None if self.base64 is None else ""
+        return {
+            "name": self.name,
+            "url": self.url,
+            "base64": contents,
+            "content_type": self.content_type,
+        }
+
     def identity(self) -> dict[str, str | None]:
         """What makes it the same file when it is sent again; takes a while for large contents."""
         contents = self.base64
@@ -81,13 +97,6 @@ class InlineFile:
         }
 
 
-def without_contents(files: Iterable[InlineFile]) -> Iterator[Problem]:
-    """The files that have neither a URL nor bytes."""
-    for n, file in enumerate(files):
-        if file.url is None and file.base64 is None:
-            yield Problem(f"files.{n}", "needs a url or base64")
-
-
 @dataclass(slots=True)
 class AttachmentResult:
     """What became of the files: rows to insert, and problems for the caller."""
@@ -96,7 +105,7 @@ class AttachmentResult:
     notes: list[str] = field(default_factory=list)
 
 
-async def store(ctx: AppContext, files: list[InlineFile]) -> AttachmentResult:
+async def store(ctx: AppContext, files: Sequence[InlineFile]) -> AttachmentResult:
     """Decode and store inline bytes; keep URLs for later. When one cannot be stored, none is."""
     attachments = AttachmentResult()
     try:
@@ -109,7 +118,7 @@ async def store(ctx: AppContext, files: list[InlineFile]) -> AttachmentResult:
 
 
 async def _take_all(
-    ctx: AppContext, attachments: AttachmentResult, files: list[InlineFile]
+    ctx: AppContext, attachments: AttachmentResult, files: Sequence[InlineFile]
 ) -> None:
     total = 0
     for n, inline_file in enumerate(files[: limits.INLINE_FILES_MAX]):

@@ -6,72 +6,34 @@ the same way (`services.sending`). From a work's page it joins the conversation 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 from agentpost.clock import new_id
 from agentpost.db import accounts
 from agentpost.db.session import Tx
-from agentpost.domain import ids, limits
+from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.roles import Right, may
 from agentpost.domain.user_records import UserRecord
 from agentpost.services import chats, sending, works
 from agentpost.services.allowances import rules_of
-from agentpost.services.attachments import InlineFile
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
-from agentpost.services.sending import NewMessage
+from agentpost.services.new_messages import NewMessage
 
 
-@dataclass(frozen=True, slots=True)
-class NewText:
-    """What somebody wrote in the app; ``chat_id``: a work or a conversation, None for a new one;
-    ``user_id``: who writes it."""
+async def say(ctx: AppContext, account_id: str, new: NewMessage, chat_id: str | None = None) -> str:
+    """Send it into a chat; the id of its conversation. Does not wait for the answer.
 
-    text: str
-    upload_ids: tuple[str, ...] = ()
-    files: tuple[InlineFile, ...] = ()
-    chat_id: str | None = None
-    user_id: str = ""
-    answer_to: str | None = None
-    answer: Any = None
-
-
-async def say(ctx: AppContext, account_id: str, new: NewText) -> str:
-    """Send it; the id of its conversation. Does not wait for the answer.
-
-    Raises `RateLimited`, `Overloaded` and `Refusal`: ``empty_message``, ``too_long``, ``too_many``,
-    ``not_found``, ``upload_not_ready``, ``too_large``.
+    ``chat_id``: a work or a conversation, None for a new one. Raises as `sending.post`, and
+    ``not_found``.
     """
-    ctx.intake.check(account_id)
-    text = new.text.strip()
-    if not text and new.answer is None and not new.upload_ids and not new.files:
+    if new.is_empty:
         raise Refusal(ErrorCode.EMPTY_MESSAGE, "Write something, or add a file.")
-    if len(text) > limits.MESSAGE_CHARACTERS_MAX:
-        most = f"{limits.MESSAGE_CHARACTERS_MAX:,}"
-        raise Refusal(
-            ErrorCode.TOO_LONG, f"A message has up to {most} characters; add the text as a file."
-        )
-    if len(new.upload_ids) > limits.UPLOADS_PER_MESSAGE_MAX:
-        most = f"{limits.UPLOADS_PER_MESSAGE_MAX}"
-        raise Refusal(ErrorCode.TOO_MANY, f"A message has up to {most} files.")
-    caller, conversation_id = await _caller(ctx, account_id, new.chat_id)
-    name = ""
-    if not conversation_id:
-        name = _name_of_new(new_id(ids.CONVERSATION, ctx.clock.now()), new.user_id)
-    message = NewMessage(
-        text=text,
-        conversation=name,
-        conversation_id=conversation_id,
-        upload_ids=new.upload_ids,
-        held=False,
-        answer_to=new.answer_to,
-        answer=new.answer,
-        user_id=new.user_id or None,
-    )
-    admitted = await sending.admit(ctx, caller, message, list(new.files))
-    return (await sending.post(ctx, caller, admitted)).conversation_id
+    caller, conversation_id = await _caller(ctx, account_id, chat_id)
+    name = "" if conversation_id else _name_of_new(ctx, new.user_id)
+    new = replace(new, conversation=name, conversation_id=conversation_id, held=False)
+    return (await sending.post(ctx, caller, new)).conversation_id
 
 
 def may_delete(user: UserRecord, begun_by: str) -> bool:
@@ -79,8 +41,9 @@ def may_delete(user: UserRecord, begun_by: str) -> bool:
     return may(user.role, Right.DELETE) or user.id == begun_by
 
 
-def _name_of_new(conversation_id: str, user_id: str) -> str:
+def _name_of_new(ctx: AppContext, user_id: str | None) -> str:
     """Another name each time, and whose it is: see `chats.begun_by`."""
+    conversation_id = new_id(ids.CONVERSATION, ctx.clock.now())
     return f"{user_id}:{conversation_id}" if user_id else conversation_id
 
 

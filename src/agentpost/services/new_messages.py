@@ -1,41 +1,52 @@
-"""A message to be sent, as the doors hand it over, and the rows that are made of it."""
+"""A message that is to be sent, the same for every way in, and the rows that are made of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from agentpost.clock import new_id
-from agentpost.domain import idempotency, ids
+from agentpost.contract import bodies
+from agentpost.contract.validation import check_texts, validate
+from agentpost.domain import idempotency, ids, limits
+from agentpost.domain.credits import to_millionths
+from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.idempotency import Attempt
 from agentpost.domain.message import WhenBusy
 from agentpost.domain.records import ConversationRecord, MessageRecord
 from agentpost.domain.times import seconds
-from agentpost.services.attachments import AttachmentResult
+from agentpost.ratelimit.base import RateDecision
+from agentpost.services.attachments import AttachmentResult, InlineFile
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message as the door understood it; text trimmed, limits checked."""
+    """A message that is to be sent, whichever way it came.
 
-    text: str
+    `from_fields` makes it of the public fields of a body; `check` checks what was made otherwise.
+    `sending.admit` replaces its files by what it has stored of them.
+    """
+
+    text: str = ""
+    """Trimmed."""
     conversation: str = ""
     idempotency_key: str | None = None
     attempt: Attempt | None = None
     """Of a client that repeats calls without a key."""
     follows: str | None = None
-    """The message that has to be the last one of its conversation."""
-    metadata: dict[str, str] | None = None
+    """The message that has to be the last one of its conversation; else `Overtaken` is raised."""
+    metadata: Mapping[str, Any] | None = None
+    """Texts, once it is checked."""
     traceparent: str | None = None
     webhook_endpoint_id: str | None = None
     upload_ids: tuple[str, ...] = ()
     """Different ones, in the order named."""
-    files: tuple[Mapping[str, str | None], ...] = ()
-    """The identities of its inline files; `sending.admit` sets them."""
+    files: tuple[InlineFile, ...] = ()
+    """Those that are not stored yet."""
     conversation_id: str | None = None
     """One of the account, instead of the one that is named."""
     held: bool = True
@@ -58,8 +69,13 @@ class NewMessage:
     """Who wrote it in the app."""
     original_hash: str | None = None
     """Of what was sent, when the door has put the fields together from it and what was there."""
+    file_identities: tuple[Mapping[str, str | None], ...] = ()
+    """What makes its files the same, for a message with an idempotency key."""
+    attached: AttachmentResult | None = None
+    """What has been stored of its files."""
+    counted: RateDecision | None = None
+    """That it counts against its account's limit of messages, until it turns out to be none."""
 
-    @property
     def fingerprint(self) -> str:
         """What makes another message with the same idempotency key the same.
 
@@ -69,7 +85,12 @@ class NewMessage:
         if self.original_hash is not None:
             return self.original_hash
         terms = {f.name: value for f in _TERMS if (value := getattr(self, f.name)) != f.default}
-        return idempotency.fingerprint(self.text, self.files, self.upload_ids, terms)
+        return idempotency.fingerprint(self.text, self.file_identities, self.upload_ids, terms)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.text or self.files or self.upload_ids) and self.answer is None
 
 
 _NOT_COMPARED: Final = frozenset(
@@ -78,14 +99,81 @@ _NOT_COMPARED: Final = frozenset(
         *("conversation", "conversation_id", "metadata", "webhook_endpoint_id"),
         # They are about the call.
         *("idempotency_key", "attempt", "follows", "traceparent", "user_id"),
-        *("held", "scheduled", "wait_seconds"),
+        *("held", "scheduled", "wait_seconds", "attached", "counted"),
     }
+)
+_OTHERWISE_COMPARED: Final = frozenset(
+    {"text", "files", "file_identities", "upload_ids", "original_hash"}
 )
 _TERMS: Final = tuple(
     field
     for field in fields(NewMessage)
-    if field.name not in _NOT_COMPARED | {"text", "files", "upload_ids", "original_hash"}
+    if field.name not in _NOT_COMPARED and field.name not in _OTHERWISE_COMPARED
 )
+
+
+def from_fields(
+    public: Mapping[str, Any], files: Sequence[InlineFile] | None = None, **call: Any
+) -> NewMessage:
+    """The message of the fields of `MessageIn`, whose types were checked.
+
+    Args:
+        files: its files, where they are not to be made of its field ``files``.
+        call: fields of `NewMessage` that are about the call.
+
+    Raises ``invalid_request`` for fields that do not go together.
+    """
+    if files is None:
+        files = [InlineFile.of(each) for each in public.get("files") or ()]
+    max_credits = public.get("max_credits")
+    new = NewMessage(
+        text=(public.get("message") or "").strip(),
+        conversation=public.get("conversation") or "",
+        metadata=public.get("metadata"),
+        webhook_endpoint_id=public.get("webhook_endpoint_id"),
+        upload_ids=tuple(dict.fromkeys(public.get("upload_ids") or ())),
+        files=tuple(files),
+        busy=WhenBusy(public.get("busy") or WhenBusy.WAIT),
+        max_credits=None if max_credits is None else to_millionths(max_credits),
+        answer_to=public.get("answer_to"),
+        answer=public.get("answer"),
+        response_schema=public.get("response_schema"),
+        **call,
+    )
+    problems = list(_contradictions(new))
+    if problems:
+        raise InvalidRequest(*problems)
+    return new
+
+
+def check(new: NewMessage) -> None:
+    """Raise what `POST /v1/messages` answers to a body with the same fields."""
+    public: dict[str, Any] = {
+        "message": new.text or None,
+        "conversation": new.conversation or None,
+        "metadata": None if new.metadata is None else dict(new.metadata),
+        "webhook_endpoint_id": new.webhook_endpoint_id,
+        "upload_ids": list(new.upload_ids) or None,
+        "files": [each.without_contents() for each in new.files] or None,
+        "answer_to": new.answer_to,
+        "answer": new.answer,
+        "response_schema": new.response_schema,
+    }
+    bodies.refuse_by_name(public)
+    problems = list(_contradictions(new))
+    check_texts(public | {"idempotency_key": new.idempotency_key}, problems)
+    if problems:
+        raise InvalidRequest(*problems[: limits.PROBLEMS_MAX])
+    validate(bodies.MessageIn, public)
+
+
+def _contradictions(new: NewMessage) -> Iterator[Problem]:
+    """Problems of fields that are right, each taken alone."""
+    for n, file in enumerate(new.files):
+        if file.url is None and file.base64 is None:
+            yield Problem(f"files.{n}", "needs a url or base64")
+    if new.answer is not None and new.answer_to is None:
+        yield Problem("answer_to", "is needed with an answer")
 
 
 def conversation_of(caller: Caller, new: NewMessage, now: int) -> ConversationRecord:
@@ -112,12 +200,11 @@ def message_of(
     caller: Caller,
     new: NewMessage,
     conversation: ConversationRecord,
-    attached: AttachmentResult,
     message_id: str,
     now: int,
 ) -> MessageRecord:
     """The row of a new message, its turn still to be decided."""
-    settings = ctx.settings
+    settings, attached = ctx.settings, new.attached
     patience = settings.busy_wait_seconds if new.held else settings.turn_limit_seconds
     queued = None
     if new.busy is WhenBusy.QUEUE:
@@ -129,13 +216,13 @@ def message_of(
         conversation_id=conversation.id,
         conversation=_given_name(conversation),
         text=new.text,
-        metadata_json=json.dumps(new.metadata) if new.metadata is not None else None,
+        metadata_json=None if new.metadata is None else json.dumps(dict(new.metadata)),
         traceparent=new.traceparent,
         webhook_endpoint_id=new.webhook_endpoint_id,
         idempotency_key=new.idempotency_key,
-        fingerprint=new.fingerprint if new.idempotency_key is not None else "",
-        attachments=len(attached.files) + len(new.upload_ids),
-        notes_json=json.dumps(attached.notes) if attached.notes else "[]",
+        fingerprint=new.fingerprint() if new.idempotency_key is not None else "",
+        attachments=len(new.upload_ids) + (len(attached.files) if attached else 0),
+        notes_json=json.dumps(attached.notes) if attached and attached.notes else "[]",
         created_at=now,
         turn_wait_deadline=now + seconds(patience),
         reply_deadline=now + window_of(ctx, new),

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentpost.clock import new_id
+from agentpost.contract.bodies import too_long
 from agentpost.db import accounts
 from agentpost.db import messages as message_rows
 from agentpost.db import schedules as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
-from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
 from agentpost.domain.message import WhenBusy
 from agentpost.domain.schedules import (
@@ -36,10 +36,9 @@ from agentpost.domain.times import seconds
 from agentpost.services import recurrence, sending
 from agentpost.services.accounts import is_live
 from agentpost.services.allowances import rules_of
-from agentpost.services.attachments import InlineFile
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
-from agentpost.services.sending import NewMessage
+from agentpost.services.new_messages import from_fields
 from agentpost.services.sweeping import sweep
 from agentpost.services.transactions import read_transaction, write_transaction
 
@@ -87,8 +86,7 @@ def planned(
     if not text:
         raise Refusal(ErrorCode.EMPTY_MESSAGE, "Give the message of the schedule a text.")
     if len(text) > limits.MESSAGE_CHARACTERS_MAX:
-        most = f"{limits.MESSAGE_CHARACTERS_MAX:,}"
-        raise Refusal(ErrorCode.TOO_LONG, f"The message is over {most} characters.")
+        raise too_long()
     return NewSchedule(cron, at, timezone, missed, {**message, "message": text})
 
 
@@ -267,22 +265,10 @@ def _caller(tx: Tx, ctx: AppContext, schedule: ScheduleRecord, now: int) -> Call
 
 async def _send(ctx: AppContext, caller: Caller, schedule: ScheduleRecord, planned: int) -> str:
     """Accept the message of a run, or find it; its id. Raises `Refusal`."""
-    given = json.loads(schedule.message_json)
-    files = [InlineFile(f.get("name"), f["url"], None, None) for f in given.get("files", [])]
-    max_credits = given.get("max_credits")
-    new = NewMessage(
-        text=given.get("message", ""),
-        conversation=given.get("conversation", ""),
-        idempotency_key=run_key(schedule.id, planned),
-        metadata=given.get("metadata"),
-        webhook_endpoint_id=given.get("webhook_endpoint_id"),
-        held=False,
-        scheduled=True,
-        busy=WhenBusy(given.get("busy", WhenBusy.QUEUE)),
-        max_credits=None if max_credits is None else to_millionths(max_credits),
-        response_schema=given.get("response_schema"),
-    )
-    return (await sending.post(ctx, caller, await sending.admit(ctx, caller, new, files))).id
+    fields = {"busy": WhenBusy.QUEUE, **json.loads(schedule.message_json)}
+    key = run_key(schedule.id, planned)
+    new = from_fields(fields, idempotency_key=key, held=False, scheduled=True)
+    return (await sending.post(ctx, caller, new)).id
 
 
 # --- parts ----------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ repeats another by its idempotency key gets that one's message instead.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from agentpost.agents import schemas
 from agentpost.clock import new_id
@@ -25,7 +25,6 @@ from agentpost.domain import signals as s
 from agentpost.domain.errors import (
     ErrorCode,
     InvalidRequest,
-    KeyEnded,
     Problem,
     RateLimited,
     Refusal,
@@ -35,7 +34,6 @@ from agentpost.domain.idempotency import Verdict
 from agentpost.domain.message import OPEN_TURNS, TurnState, WhenBusy
 from agentpost.domain.records import ConversationRecord, MessageRecord, Snapshot
 from agentpost.domain.times import seconds
-from agentpost.ratelimit.base import RateDecision
 from agentpost.services import (
     admission,
     answering,
@@ -48,52 +46,46 @@ from agentpost.services import (
     uploads,
 )
 from agentpost.services.answering import Answering
-from agentpost.services.attachments import AttachmentResult, InlineFile
+from agentpost.services.attachments import InlineFile
 from agentpost.services.context import AppContext
 from agentpost.services.long_poll import HeldCall, HungUp
 from agentpost.services.messages import Caller
-from agentpost.services.new_messages import NewMessage as NewMessage  # noqa: PLC0414 - see `admit`
-from agentpost.services.new_messages import conversation_of, message_of, window_of
+from agentpost.services.new_messages import (
+    NewMessage,
+    check,
+    conversation_of,
+    message_of,
+    window_of,
+)
 from agentpost.services.post_window import until_turn_ends
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
-    """The message that stands for the call.
+class Acceptance:
+    """The message that stands for a call.
 
-    ``fresh`` is False for an idempotent replay; ``rearmed``: the replay gave a busy message another
-    chance. ``snapshot``: a fresh message as it was accepted, for a call that does not wait.
+    ``is_new`` is False for an idempotent replay; ``is_rearmed``: the replay gave a busy message
+    another chance. ``snapshot``: a new message as it was accepted, for a call that does not wait.
     """
 
     message: MessageRecord
-    fresh: bool
-    rearmed: bool = False
+    is_new: bool
+    is_rearmed: bool = False
     snapshot: Snapshot | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """The answer to a POST: ``fresh`` is False for an idempotent replay."""
+class Answer(NamedTuple):
+    """What a held call is answered with: ``is_new`` is False for an idempotent replay."""
 
     snapshot: Snapshot
-    fresh: bool
+    is_new: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """A new message that counts against its account's limits, its inline files stored."""
-
-    new: NewMessage
-    decision: RateDecision
-    attached: AttachmentResult
-
-
-async def admit(
-    ctx: AppContext, caller: Caller, new: NewMessage, files: list[InlineFile]
-) -> Admitted | Accepted:
-    """Count the message and store its files; or find the message this call repeats.
+async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage | Acceptance:
+    """Count the message and store its files, which it holds no longer; or find the message that
+    this call repeats.
 
     A repeated call counts for nothing, so it is answered though the account is at its limit. For a
     message without files that is found out by the transaction that takes it in.
@@ -105,26 +97,29 @@ async def admit(
     if new.idempotency_key is not None or new.attempt is not None:
         # As repeated calls are compared.
         new = await _with_schema(ctx, caller, new, schemas.written)
-    if files and new.idempotency_key is not None:
-        new = replace(new, files=await asyncio.to_thread(_identities, files))
-    is_repeat = new.attempt is not None and new.attempt.count > 0
-    replayed = await find_replay(ctx, caller, new) if files or is_repeat else None
-    if replayed is not None:
-        return replayed
+        if new.files and new.idempotency_key is not None:
+            identities = await asyncio.to_thread(_identities, new.files)
+            new = replace(new, file_identities=identities)
+        is_repeat = new.attempt is not None and new.attempt.count > 0
+        replay = await find_replay(ctx, caller, new) if new.files or is_repeat else None
+        if replay is not None:
+            return replay
     try:
         decision = await admission.message(ctx, caller)
     except RateLimited:
-        replayed = await find_replay(ctx, caller, new)
-        if replayed is None:
+        replay = await find_replay(ctx, caller, new)
+        if replay is None:
             raise
-        return replayed
+        return replay
     new = await _with_schema(ctx, caller, new, schemas.check)  # it counts, also when it is refused
+    if not new.files:
+        return replace(new, counted=decision)
     try:
-        attached = await attachments.store(ctx, files) if files else AttachmentResult()
+        attached = await attachments.store(ctx, new.files)
     except BaseException:
         await admission.unsent(ctx, caller, decision)
         raise
-    return Admitted(new, decision, attached)
+    return replace(new, files=(), attached=attached, counted=decision)
 
 
 async def _with_schema(
@@ -137,108 +132,105 @@ async def _with_schema(
     return replace(new, response_schema=schema)
 
 
-def _identities(files: list[InlineFile]) -> tuple[dict[str, str | None], ...]:
+def _identities(files: Sequence[InlineFile]) -> tuple[dict[str, str | None], ...]:
     return tuple(file.identity() for file in files[: limits.INLINE_FILES_MAX])
 
 
 async def send(
-    ctx: AppContext, caller: Caller, admitted: Admitted | Accepted, hung_up: HungUp
-) -> Sent:
+    ctx: AppContext, caller: Caller, admitted: NewMessage | Acceptance, hung_up: HungUp
+) -> Answer:
     """Take the message in and hold the call until its turn has ended, or its window is over.
 
     A replay answers at once with the message as it is, unless it re-armed a busy message: then it
-    is held like the first call. When no message was made, it does not count, and its stored files
-    are removed. Not after a fault: a commit whose answer was lost may have made it; files that were
-    not recorded are deleted within a day. Nor when the key ended while the call was held: by then
-    the message was there.
+    is held like the first call.
 
     Raises as `accept`, and `KeyEnded` once the message is accepted.
     """
-    if isinstance(admitted, Accepted):
+    if isinstance(admitted, Acceptance):
         return await _answer_replay(ctx, caller, admitted, hung_up)
-    try:
-        sent = await _accept_and_wait(ctx, caller, admitted, hung_up)
-    except KeyEnded:
-        raise
-    except Refusal:
-        await _undo(ctx, caller, admitted)
-        raise
-    if not sent.fresh:
-        await _undo(ctx, caller, admitted)
-    return sent
-
-
-async def post(
-    ctx: AppContext, caller: Caller, admitted: Admitted | Accepted, message_id: str | None = None
-) -> MessageRecord:
-    """Take the message in without waiting for its turn; raises as `accept`.
-
-    ``message_id`` is a fresh one, for who listens to it already. A message that the call repeats
-    has another.
-    """
-    if isinstance(admitted, Accepted):
-        return admitted.message
-    message_id = message_id or new_id(ids.MESSAGE, ctx.clock.now())
-    try:
-        accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
-    except Refusal:
-        await _undo(ctx, caller, admitted)
-        raise
-    if not accepted.fresh:
-        await _undo(ctx, caller, admitted)
-    return accepted.message
-
-
-async def _undo(ctx: AppContext, caller: Caller, admitted: Admitted) -> None:
-    await admission.unsent(ctx, caller, admitted.decision)
-    await attachments.discard(ctx, admitted.attached)
-
-
-async def _accept_and_wait(
-    ctx: AppContext, caller: Caller, admitted: Admitted, hung_up: HungUp
-) -> Sent:
     message_id = new_id(ids.MESSAGE, ctx.clock.now())
     ctx.handover.expect(message_id)
     try:
         with HeldCall(
             ctx, caller, message_id, hung_up, stays=True
         ) as wait:  # before anything is missed
-            accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
-            if accepted.fresh:
-                snapshot = accepted.snapshot or await until_turn_ends(ctx, accepted.message, wait)
-                return Sent(snapshot, fresh=True)
+            acceptance = await _accept_counted(ctx, caller, admitted, message_id)
+            if acceptance.is_new:
+                message, snapshot = acceptance.message, acceptance.snapshot
+                return Answer(snapshot or await until_turn_ends(ctx, message, wait), is_new=True)
     finally:
         ctx.handover.forget(message_id)
-    return await _answer_replay(ctx, caller, accepted, hung_up)
+    return await _answer_replay(ctx, caller, acceptance, hung_up)
+
+
+async def post(
+    ctx: AppContext, caller: Caller, new: NewMessage, message_id: str | None = None
+) -> MessageRecord:
+    """Check the message and take it in without waiting for its turn.
+
+    ``message_id`` is a fresh one, for a caller that listens to it already. A message that the call
+    repeats has another.
+
+    Raises what `POST /v1/messages` refuses, `RateLimited`, `Overloaded` and `Overtaken`.
+    """
+    if not new.scheduled:
+        ctx.intake.check(caller.account_id)
+    check(new)
+    admitted = await admit(ctx, caller, new)
+    if isinstance(admitted, Acceptance):
+        return admitted.message
+    message_id = message_id or new_id(ids.MESSAGE, ctx.clock.now())
+    return (await _accept_counted(ctx, caller, admitted, message_id)).message
+
+
+async def _accept_counted(
+    ctx: AppContext, caller: Caller, new: NewMessage, message_id: str
+) -> Acceptance:
+    """`accept`. When no message was made, it does not count, and its stored files are removed. Not
+    after a fault: a commit whose answer was lost may have made it; files that were not recorded are
+    deleted within a day."""
+    try:
+        acceptance = await accept(ctx, caller, new, message_id)
+    except Refusal:
+        await _undo(ctx, caller, new)
+        raise
+    if not acceptance.is_new:
+        await _undo(ctx, caller, new)
+    return acceptance
+
+
+async def _undo(ctx: AppContext, caller: Caller, new: NewMessage) -> None:
+    if new.counted is not None:
+        await admission.unsent(ctx, caller, new.counted)
+    if new.attached is not None:
+        await attachments.discard(ctx, new.attached)
 
 
 async def _answer_replay(
-    ctx: AppContext, caller: Caller, accepted: Accepted, hung_up: HungUp
-) -> Sent:
+    ctx: AppContext, caller: Caller, replay: Acceptance, hung_up: HungUp
+) -> Answer:
     """The answer to a call whose message was there already: see `send`."""
-    if not accepted.rearmed:
-        return Sent(await messages.settled(ctx, accepted.message.id), fresh=False)
-    with HeldCall(ctx, caller, accepted.message.id, hung_up, stays=True) as wait:
-        snapshot = await messages.settled(ctx, accepted.message.id)
+    if not replay.is_rearmed:
+        return Answer(await messages.settled(ctx, replay.message.id), is_new=False)
+    with HeldCall(ctx, caller, replay.message.id, hung_up, stays=True) as wait:
+        snapshot = await messages.settled(ctx, replay.message.id)
         if snapshot.message.turn_state in OPEN_TURNS:
             snapshot = await until_turn_ends(ctx, snapshot.message, wait)
-    return Sent(snapshot, fresh=False)
+    return Answer(snapshot, is_new=False)
 
 
-async def find_replay(ctx: AppContext, caller: Caller, new: NewMessage) -> Accepted | None:
+async def find_replay(ctx: AppContext, caller: Caller, new: NewMessage) -> Acceptance | None:
     """The message that holds the key, before anything is decoded or stored; may refuse.
 
-    Decides as `accept` does: a busy message gets its other chance here, and ``rearmed`` says so to
-    this one call only. None leaves it to `accept`, in the transaction that takes the key.
+    Decides as `accept` does: a busy message gets its other chance here, and ``is_rearmed`` says so
+    to this one call only. None leaves it to `accept`, in the transaction that takes the key.
     """
     if new.idempotency_key is None and new.attempt is None:
         return None
     return await ctx.db.write(lambda tx: _replay(tx, ctx, caller, new, ctx.clock.now()))
 
 
-async def accept(
-    ctx: AppContext, caller: Caller, new: NewMessage, attached: AttachmentResult, message_id: str
-) -> Accepted:
+async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: str) -> Acceptance:
     """Take the message in; its turn begins with the commit when the conversation is free.
 
     ``message_id`` is fresh, so the caller can listen for it before it exists.
@@ -248,39 +240,47 @@ async def accept(
     and `Overloaded`, see `Intake.check`; `Overtaken`. A refused message attaches nothing.
     """
     request = lifecycle.request_id()  # here: the transaction may run on another thread
-    said: Answering | None = None
+    answer: Answering | None = None
     if new.answer_to is not None:
-        said = await answering.answer_to_named(
+        answer = await answering.answer_to_named(
             ctx, caller, new.answer_to, new.conversation_id, new.text, new.answer
         )
 
-    def fn(tx: Tx) -> Accepted | ConversationRecord:
+    def fn(tx: Tx) -> Acceptance | ConversationRecord:
         now = ctx.clock.now()
-        if said is not None and said.refusal is not None:
-            replayed = _replay(tx, ctx, caller, new, now)
-            if replayed is None:
-                raise said.refusal
-            return replayed
-        begun = None if said else _begun(tx, caller, new, message_id)
-        if begun is None:
+        if answer is not None and answer.refusal is not None:
+            replay = _replay(tx, ctx, caller, new, now)
+            if replay is None:
+                raise answer.refusal
+            return replay
+        started = None if answer else _try_begin_turn(tx, caller, new, message_id)
+        if started is not None:
+            conversation, balance = started
+        else:
             accounts.prefetch(tx, caller.account_id)  # for a turn that begins
-        conversation = begun[0] if begun else _conversation(tx, caller, new, said, now)
-        replayed = _replay(tx, ctx, caller, new, now)
-        if replayed is not None:
-            return replayed
+            conversation = _conversation(tx, caller, new, answer, now)
+            replay = _replay(tx, ctx, caller, new, now)
+            if replay is not None:
+                return replay
         asking = conversation.asking_message_id
-        if asking is not None and not (said and (said.is_named or said.message_id == asking)):
+        if asking is not None and (
+            answer is None or not (answer.is_named or answer.message_id == asking)
+        ):
             return conversation  # nothing was written: compare the text with the question first
-        _check_endpoint(tx, caller, new.webhook_endpoint_id)
-        message = message_of(ctx, caller, new, conversation, attached, message_id, now)
-        if said is not None:
-            message.text = said.text or message.text
-            message.answer_json = answering.take(tx, conversation, said, message.id)
-        for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
-            history_rows.insert_attachment(tx, upload)
-        attachments.attach(tx, ctx, message, attached)
-        if begun:
-            turns.begin_named(tx, ctx, conversation, message, begun[1], now)
+        endpoint_id = new.webhook_endpoint_id
+        if endpoint_id is not None and not endpoints.exists(tx, endpoint_id, caller.account_id):
+            raise not_found("webhook endpoint")
+        message = message_of(ctx, caller, new, conversation, message_id, now)
+        if answer is not None:
+            message.text = answer.text or message.text
+            message.answer_json = answering.take(tx, conversation, answer, message.id)
+        if new.upload_ids:
+            for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
+                history_rows.insert_attachment(tx, upload)
+        if new.attached is not None:
+            attachments.attach(tx, ctx, message, new.attached)
+        if started is not None:
+            turns.begin_named(tx, ctx, conversation, message, balance, now)
         elif turns.is_free(tx, conversation):
             turns.begin(tx, ctx, conversation, message, now)
         else:
@@ -294,17 +294,19 @@ async def accept(
         lifecycle.message_accepted(tx, message, request)
         # What comes after this commit is not in the answer, and the log says so.
         at_once = message_rows.snapshot(tx, message) if window_of(ctx, new) == 0 else None
-        return Accepted(message, fresh=True, snapshot=at_once)
+        return Acceptance(message, is_new=True, snapshot=at_once)
 
     while True:
         try:
-            done = await _write(ctx, caller.account_id, fn, refusing=not new.scheduled)
+            outcome = await _write(ctx, caller.account_id, fn, refusing=not new.scheduled)
         except _KeyTaken:
             continue  # another call with the key committed in between: the next try finds it
-        if isinstance(done, Accepted):
-            return done
-        assert done.asking_message_id is not None
-        said = await answering.answer_to_previous(ctx, done.asking_message_id, done.id, new.text)
+        if isinstance(outcome, Acceptance):
+            return outcome
+        assert outcome.asking_message_id is not None
+        answer = await answering.answer_to_previous(
+            ctx, outcome.asking_message_id, outcome.id, new.text
+        )
 
 
 async def _write(ctx: AppContext, account_id: str, fn: Callable[[Tx], T], *, refusing: bool) -> T:
@@ -320,13 +322,15 @@ class _KeyTaken(Exception):
     """Lost the race for an idempotency key; rolls the transaction back."""
 
 
-def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) -> Accepted | None:
+def _replay(
+    tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int
+) -> Acceptance | None:
     """The message that holds the key (spec: createMessage 2; design: One turn at a time;
     Idempotency).
     """
     if new.attempt is not None:
         earlier = repeats.find(tx, caller.key_id, new.attempt, now)
-        return None if earlier is None else Accepted(earlier, fresh=False)
+        return None if earlier is None else Acceptance(earlier, is_new=False)
     if new.idempotency_key is None:
         return None
     holder = message_rows.by_idempotency_key(tx, caller.key_id, new.idempotency_key)
@@ -336,15 +340,15 @@ def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) 
     if min(kept_until, holder.expires_at) <= now:
         record.free_idempotency_key(tx, holder.id)
         return None
-    if idempotency.compare(holder.fingerprint, new.fingerprint) is Verdict.CONFLICT:
+    if idempotency.compare(holder.fingerprint, new.fingerprint()) is Verdict.CONFLICT:
         raise Refusal(
             ErrorCode.IDEMPOTENCY_CONFLICT,
             "This Idempotency-Key was used with another body within the last seven days.",
         )
-    busy = holder.turn_state is TurnState.BUSY
-    if busy:
+    is_busy = holder.turn_state is TurnState.BUSY
+    if is_busy:
         _rearm(tx, ctx, holder, new, now)
-    return Accepted(holder, fresh=False, rearmed=busy)
+    return Acceptance(holder, is_new=False, is_rearmed=is_busy)
 
 
 def _not_held(message: MessageRecord, now: int) -> None:
@@ -360,23 +364,18 @@ def _rearm(tx: Tx, ctx: AppContext, message: MessageRecord, new: NewMessage, now
     conversation = conversations.lock(tx, message.conversation_id)
     message.turn_wait_deadline = now + seconds(ctx.settings.busy_wait_seconds)
     message.reply_deadline = now + window_of(ctx, new)
-    free = turns.is_free(tx, conversation)
-    if not free:
+    is_free = turns.is_free(tx, conversation)
+    if not is_free:
         _not_held(message, now)
     record.apply_turn(tx, ctx, message, s.Resent(), now)
-    if free:
+    if is_free:
         turns.begin(tx, ctx, conversation, message, now)
         record.apply_turn(tx, ctx, message, s.TurnBegun(), now)
     elif new.busy is WhenBusy.FAIL:
         record.apply_turn(tx, ctx, message, s.BusyRefused(), now)
 
 
-def _check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
-    if endpoint_id is not None and not endpoints.exists(tx, endpoint_id, caller.account_id):
-        raise not_found("webhook endpoint")
-
-
-def _begun(
+def _try_begin_turn(
     tx: Tx, caller: Caller, new: NewMessage, message_id: str
 ) -> tuple[ConversationRecord, int] | None:
     """The message's conversation, its turn begun, and the account's credits: in one statement where
@@ -387,17 +386,17 @@ def _begun(
 
 
 def _conversation(
-    tx: Tx, caller: Caller, new: NewMessage, said: Answering | None, now: int
+    tx: Tx, caller: Caller, new: NewMessage, answer: Answering | None, now: int
 ) -> ConversationRecord:
     """The message's conversation, locked; made when it is named for the first time."""
-    if said is not None and said.is_named and said.conversation_id is not None:
-        found = conversations.lock(tx, said.conversation_id)
-        if new.conversation and new.conversation != found.name:
+    if answer is not None and answer.is_named and answer.conversation_id is not None:
+        conversation = conversations.lock(tx, answer.conversation_id)
+        if new.conversation and new.conversation != conversation.name:
             raise InvalidRequest(Problem("conversation", "the question is of another one"))
-        return found
+        return conversation
     if new.conversation_id is not None:
-        found = conversations.lock(tx, new.conversation_id)
-        repeats.check_last(tx, found.id, new.follows)
-        return found
+        conversation = conversations.lock(tx, new.conversation_id)
+        repeats.check_last(tx, conversation.id, new.follows)
+        return conversation
     make = partial(conversation_of, caller, new, now)
     return conversations.open_(tx, caller.key_id, new.conversation, make)

@@ -29,7 +29,7 @@ from agentpost.services import accounts, credits, sending, turns
 from agentpost.services.attachments import InlineFile
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
-from agentpost.services.sending import NewMessage
+from agentpost.services.new_messages import NewMessage
 from agentpost.settings import Settings, load_settings
 from agentpost.testing.faults import CrashPoint, FaultyDatabase, NotRepeatable
 from agentpost.testing.outcome import Outcome, Read, outcome
@@ -142,12 +142,13 @@ class Conversation:
         self.clock.advance(_BETWEEN_SECONDS)
         new = NewMessage(
             text.strip(),
+            files=_inline(files),
             metadata=metadata,
             answer_to=self._sent[-1] if answer is not None else None,
             answer=answer,
             response_schema=response_schema,
         )
-        self._sent.append(self._do(self._post(new, _inline(files))))
+        self._sent.append(self._do(self._post(new)))
         return self.wait() if wait else self._do(self._wait_until(self._turns_only))
 
     def wait(self) -> Outcome:
@@ -214,9 +215,8 @@ class Conversation:
         lost_turns = [owner for owner in self._db.lost if owner.startswith(ids.MESSAGE)]
         return [run.owner for run in self._turns.runs.open()] + lost_turns
 
-    async def _post(self, new: NewMessage, files: list[InlineFile]) -> str:
-        admission = await sending.admit(self._ctx, self._caller, new, files)
-        return (await sending.post(self._ctx, self._caller, admission)).id
+    async def _post(self, new: NewMessage) -> str:
+        return (await sending.post(self._ctx, self._caller, new)).id
 
     async def _wait_until(self, is_settled: Callable[[], Awaitable[bool]]) -> Outcome:
         until = asyncio.get_running_loop().time() + self._seconds
@@ -279,13 +279,13 @@ def _function(agent: AgentFn | object | str) -> AgentFn:
     return function
 
 
-def _inline(files: Files) -> list[InlineFile]:
+def _inline(files: Files) -> tuple[InlineFile, ...]:
     if isinstance(files, Mapping):
         data_by_name = {k: v.encode() if isinstance(v, str) else v for k, v in files.items()}
     else:
         data_by_name = {Path(path).name: Path(path).read_bytes() for path in files}
     encoded = {name: base64.b64encode(data).decode() for name, data in data_by_name.items()}
-    return [InlineFile(name, None, data, None) for name, data in encoded.items()]
+    return tuple(InlineFile(name, None, data, None) for name, data in encoded.items())
 
 
 def _settings(folder: Path) -> Settings:

@@ -16,21 +16,23 @@ from a2a.utils import errors
 from a2a.utils.proto_utils import validate_proto_required_fields
 
 from agentpost.api.operation import Api
+from agentpost.clock import new_id
 from agentpost.domain import ids, scopes
 from agentpost.domain.errors import Refusal
 from agentpost.domain.scopes import Scope
 from agentpost.domain.times import seconds
-from agentpost.doors import drafts
+from agentpost.doors import sending
 from agentpost.doors.a2a import parts, tasks
 from agentpost.doors.a2a.artifacts import ArtifactStream
 from agentpost.doors.a2a.states import PAUSED, TERMINAL, error_of, state_of
-from agentpost.doors.drafts import Draft
 from agentpost.http.pipeline import report_fault
 from agentpost.services import admission, chains, following, message_lists, places
 from agentpost.services.chains import Chain
+from agentpost.services.context import AppContext
 from agentpost.services.following import Moment
 from agentpost.services.long_poll import HungUp
 from agentpost.services.messages import Caller
+from agentpost.services.new_messages import NewMessage
 from agentpost.wakeups.base import Wait
 
 CALLER: Final = "caller"
@@ -74,7 +76,7 @@ class TaskHandler(RequestHandler):
         caller = _caller(context)
         with _refusals_translated(context, Scope.SEND):
             await admission.held_call(self._api.ctx, caller)
-            message_id = drafts.fresh_id(self._api.ctx)
+            message_id = sending.fresh_id(self._api.ctx)
             with self._api.ctx.wakeups.listen(message_id, texts=True) as wait:
                 chain = await self._send(caller, params, message_id)
                 place = wait if chain.last.message.id == message_id else None
@@ -104,17 +106,18 @@ class TaskHandler(RequestHandler):
         ctx, message = self._api.ctx, params.message
         if params.configuration.HasField("task_push_notification_config"):
             raise errors.PushNotificationNotSupportedError(_NO_PUSH)
-        draft = await ctx.account_threads.run(caller.account_id, partial(_draft, params))
+        new = await ctx.account_threads.run(caller.account_id, partial(_new_message, ctx, params))
         first_id = message.task_id
         if first_id:
             chain = await chains.look(ctx, caller, first_id)
             _ensure_goes_on(chain, message)
-            draft = replace(
-                draft,
+            new = replace(
+                new,
                 conversation_id=chain.last.message.conversation_id,
                 idempotency_key=chains.next_key(chain),
-            ).answering(chain.last)
-        sent = await drafts.send(ctx, caller, draft, message_id)
+            )
+            new = sending.answering(new, chain.last)
+        sent = await sending.send(ctx, caller, new, message_id)
         return await chains.look(ctx, caller, first_id or sent.id)
 
     # --- following --------------------------------------------------------------------------------
@@ -271,17 +274,18 @@ _NO_PUSH: Final = (
 )
 
 
-def _draft(params: a2a.SendMessageRequest) -> Draft:
+def _new_message(ctx: AppContext, params: a2a.SendMessageRequest) -> NewMessage:
     """The message as it is to be sent; takes a while for large files and data. Raises
     `InvalidParamsError` for required fields that are missing."""
     validate_proto_required_fields(params)
     message = params.message
-    return Draft(
-        text=parts.text_of(message),
+    return NewMessage(
+        text=parts.text_of(message).strip(),
         files=parts.files_of(message),
-        conversation=message.context_id or None,
-        metadata=parts.labels_of(message),
+        conversation=message.context_id or new_id(ids.CONVERSATION, ctx.clock.now()),
+        metadata=parts.labels_of(message) or None,
         idempotency_key=parts.key_of(message),
+        held=False,
     )
 
 

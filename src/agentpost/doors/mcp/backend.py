@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -30,26 +30,11 @@ class Change:
     texts: Sequence[Said] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NewSend:
-    """A message to send; ``files`` as the API takes them, with a url or base64."""
-
-    text: str
-    conversation: str
-    files: Sequence[Json] = ()
-    upload_ids: Sequence[str] = ()
-    metadata: Mapping[str, str] | None = None
-    idempotency_key: str | None = None
-    answer_to: str | None = None
-    """The message whose typed question it answers, with ``answer``."""
-    answer: Any = None
-
-
 class Backend(Protocol):
     """A server as one caller uses it. Every method raises `BackendError`."""
 
-    async def send(self, new: NewSend) -> Json:
-        """Send it; the Message as it is then."""
+    async def send(self, fields: Json, idempotency_key: str | None) -> Json:
+        """Send a message with these fields of the API; the Message as it is then."""
         ...
 
     async def message(self, message_id: str) -> Json:

@@ -24,16 +24,15 @@ from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.message_filter import ListFilter
 from agentpost.domain.records import EntryRecord
 from agentpost.domain.scopes import Scope
-from agentpost.doors import drafts
-from agentpost.doors.drafts import Draft
-from agentpost.doors.mcp.backend import BackendError, Change, Json, NewSend
+from agentpost.doors import sending
+from agentpost.doors.mcp.backend import BackendError, Change, Json
 from agentpost.doors.writing import read
 from agentpost.http.pipeline import report_fault
 from agentpost.services import admission, following, message_lists, places, recover, works
-from agentpost.services.attachments import InlineFile
 from agentpost.services.context import AppContext
 from agentpost.services.following import Moment
 from agentpost.services.messages import Caller
+from agentpost.services.new_messages import from_fields
 from agentpost.services.works import WorkView
 from agentpost.storage.base import BlobMissing
 
@@ -50,23 +49,11 @@ class LocalBackend:
         self._caller = caller
         self._request_id = request_id
 
-    async def send(self, new: NewSend) -> Json:
-        files = [
-            InlineFile(f.get("name"), f.get("url"), f.get("base64"), f.get("content_type"))
-            for f in new.files
-        ]
-        draft = Draft(
-            text=new.text,
-            files=tuple(files),
-            upload_ids=tuple(new.upload_ids),
-            conversation=new.conversation,
-            metadata=new.metadata,
-            idempotency_key=idempotency.key_of(new.idempotency_key),
-            answer_to=new.answer_to,
-            answer=new.answer,
-        )
+    async def send(self, fields: Json, idempotency_key: str | None) -> Json:
         with self._refusals_translated(Scope.SEND):
-            sent = await drafts.send(self._ctx, self._caller, draft)
+            key = idempotency.key_of(idempotency_key)
+            new = from_fields(fields, idempotency_key=key, held=False)
+            sent = await sending.send(self._ctx, self._caller, new)
             return self._message(await following.look(self._ctx, self._caller, sent.id))
 
     async def message(self, message_id: str) -> Json:

@@ -27,7 +27,7 @@ from agentpost.doors.mcp.arguments import (
     WorkArguments,
     WorksArguments,
 )
-from agentpost.doors.mcp.backend import Backend, BackendError, Change, Json, NewSend
+from agentpost.doors.mcp.backend import Backend, BackendError, Change, Json
 from agentpost.doors.writing import Texts, piece_end
 
 _LAST_WORDS: Final = 200  # characters
@@ -123,17 +123,16 @@ async def _send(
     tell: Progress,
     answer: Json | None = None,
 ) -> mcp.CallToolResult:
-    sent = await backend.send(
-        NewSend(
-            text=given.text,
-            conversation=conversation,
-            files=[each.model_dump(exclude_none=True) for each in given.files],
-            upload_ids=given.upload_ids,
-            metadata=given.metadata,
-            idempotency_key=given.idempotency_key,
-            **(answer or {}),
-        )
-    )
+    fields = {
+        "message": given.text,
+        "conversation": conversation,
+        "files": [each.model_dump(exclude_none=True) for each in given.files] or None,
+        "upload_ids": given.upload_ids or None,
+        "metadata": given.metadata or None,
+        **(answer or {}),
+    }
+    present = {name: value for name, value in fields.items() if value is not None}
+    sent = await backend.send(present, given.idempotency_key)
     try:
         result = await _until(backend, sent["id"], given.wait_seconds, tell)
     except BackendError as error:

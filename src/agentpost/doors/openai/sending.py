@@ -12,14 +12,15 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from agentpost.api.body import in_turn
+from agentpost.api.messages import idempotency_key_of
 from agentpost.api.operation import Api
-from agentpost.domain import idempotency
-from agentpost.domain.errors import InvalidRequest, Problem, Refusal
+from agentpost.clock import new_id
+from agentpost.domain import ids
+from agentpost.domain.errors import InvalidRequest, Refusal
 from agentpost.domain.idempotency import Attempt
 from agentpost.domain.limits import INLINE_FILES_MAX
 from agentpost.domain.records import MessageRecord, Snapshot
-from agentpost.doors import bodies, drafts
-from agentpost.doors.drafts import Draft
+from agentpost.doors import bodies, sending
 from agentpost.doors.openai.content import Utterance
 from agentpost.doors.openai.items import sources_of
 from agentpost.doors.openai.models import model_names
@@ -31,10 +32,11 @@ from agentpost.doors.openai.transcripts import (
     topic,
 )
 from agentpost.doors.outputs import outputs_of
-from agentpost.http.headers import header, headers
+from agentpost.http.headers import header
 from agentpost.http.request_state import state_of
 from agentpost.services import following, repeats, uploads
 from agentpost.services.messages import Caller
+from agentpost.services.new_messages import NewMessage
 from agentpost.services.repeats import Overtaken
 
 Content = TypeVar("Content")
@@ -84,9 +86,7 @@ async def read_call(
     ``understand`` gets its body and the names that the agent has. Raises as that and `bodies.read`,
     and ``invalid_request``.
     """
-    keys = headers(request, b"idempotency-key")
-    if len(keys) > 1:
-        raise InvalidRequest(Problem("Idempotency-Key", "the header is given twice"))
+    idempotency_key = idempotency_key_of(request)
     count = (header(request, RETRY_COUNT) or "").strip()
     data = await bodies.read(api, request, caller)
 
@@ -94,7 +94,7 @@ async def read_call(
         body = bodies.parsed(data)
         call = Call(
             body_hash=hashed(data),
-            idempotency_key=idempotency.key_of(keys[0] if keys else None),
+            idempotency_key=idempotency_key,
             retry_count=int(count) if count.isascii() and count.isdigit() and len(count) < 4 else 0,
             arrived_at=state_of(request.scope).at,
         )
@@ -108,11 +108,11 @@ class Prepared:
     """A message to be sent: in one of the conversations that it may go on with, in this order, or
     in a new one."""
 
-    going_on: Sequence[Draft]
-    anew: Draft
+    going_on: Sequence[NewMessage]
+    anew: NewMessage
 
     async def send(self, api: Api, caller: Caller, message_id: str | None = None) -> MessageRecord:
-        """See `drafts.send`."""
+        """See `sending.send`."""
         for draft in self.going_on:
             # A call with the same history may be faster, and the conversation is its own then.
             with suppress(Overtaken):
@@ -120,17 +120,18 @@ class Prepared:
         return await _send(api, caller, self.anew, message_id)
 
 
-async def _send(api: Api, caller: Caller, draft: Draft, message_id: str | None) -> MessageRecord:
+async def _send(
+    api: Api, caller: Caller, draft: NewMessage, message_id: str | None
+) -> MessageRecord:
     """Send it; its uploads may have been sent before, as OpenAI's files may. Then the message gets
     copies, which go when it is refused or there already."""
     ctx, account_id = api.ctx, caller.account_id
-    used = dict.fromkeys(draft.upload_ids)
-    fresh = [await uploads.for_another_message(ctx, account_id, each) for each in used]
+    copies = [await uploads.for_another_message(ctx, account_id, n) for n in draft.upload_ids]
     try:
-        return await drafts.send(ctx, caller, replace(draft, upload_ids=tuple(fresh)), message_id)
+        return await sending.send(ctx, caller, replace(draft, upload_ids=tuple(copies)), message_id)
     finally:
-        for copy in fresh:
-            if copy not in used:
+        for copy in copies:
+            if copy not in draft.upload_ids:
                 with suppress(Refusal):  # the message has taken it
                     await uploads.delete(ctx, account_id, copy)
 
@@ -152,21 +153,21 @@ async def prepare(
     history = () if call_input.has_history else utterances[:-1]
     instructions = call_input.transcript.instructions
 
-    def drafts_of() -> tuple[Draft, Draft]:
-        draft = _draft(call, call_input, message, scope)
-        return draft, _written(draft, instructions, history, message)
+    def compose() -> tuple[NewMessage, NewMessage]:
+        draft = _without_text(api, call, call_input, message, scope)
+        return draft, _with_text(draft, instructions, history, message)
 
-    draft, anew = await api.ctx.account_threads.run(caller.account_id, drafts_of)
+    draft, anew = await api.ctx.account_threads.run(caller.account_id, compose)
     if call_input.message_id is not None:
         previous = (await following.look(api.ctx, caller, call_input.message_id)).snapshot
         anew = replace(anew, conversation_id=previous.message.conversation_id)
-        answer = replace(anew, text=message.text).answering(previous)
+        answer = sending.answering(replace(anew, text=message.text.strip()), previous)
         return Prepared((), anew if answer.answer_to is None else answer)
     if call_input.conversation is not None or len(utterances) < 3:
         return Prepared((), anew)
     past = partial(_past, utterances, scope)
     earlier, answer_text = await api.ctx.account_threads.run(caller.account_id, past)
-    goes_on = _written(draft, instructions, (), message)
+    goes_on = _with_text(draft, instructions, (), message)
     going_on = [
         _going_on(goes_on, before, message.text)
         for before in await repeats.last_ones(api.ctx, caller, earlier)
@@ -176,7 +177,9 @@ async def prepare(
     return Prepared(going_on, anew)
 
 
-def _draft(call: Call, call_input: CallInput, message: Utterance, scope: Sequence[object]) -> Draft:
+def _without_text(
+    api: Api, call: Call, call_input: CallInput, message: Utterance, scope: Sequence[object]
+) -> NewMessage:
     """The message without its text."""
     utterances = call_input.transcript.utterances
     sent = [
@@ -186,39 +189,40 @@ def _draft(call: Call, call_input: CallInput, message: Utterance, scope: Sequenc
     ]
     own = topic(utterances, scope)
     attempt = Attempt(own, call.body_hash, call.retry_count, call.arrived_at)
-    return Draft(
-        text="",
+    name = call_input.conversation
+    return NewMessage(
         files=tuple(message.files),
-        upload_ids=tuple(message.upload_ids),
-        conversation=call_input.conversation,
-        metadata=call_input.metadata,
+        upload_ids=tuple(dict.fromkeys(message.upload_ids)),
+        conversation=new_id(ids.CONVERSATION, api.ctx.clock.now()) if name is None else name,
+        metadata=call_input.metadata or None,
         response_schema=call_input.response_schema,
         idempotency_key=call.idempotency_key,
         original_hash=hashed([*sent, topic(utterances, [call_input.message_id])]),
         attempt=attempt if call.idempotency_key is None else None,
+        held=False,
     )
 
 
-def _written(
-    draft: Draft, instructions: Sequence[str], history: Sequence[Utterance], message: Utterance
-) -> Draft:
+def _with_text(
+    draft: NewMessage, instructions: Sequence[str], history: Sequence[Utterance], message: Utterance
+) -> NewMessage:
     """The draft with its text and the files of what was said before, as far as there is room; an
     upload belongs to the message that brought it."""
     text, context = text_with_context(instructions, history, message.text)
     earlier = [file for utterance in history for file in utterance.files]
     room = max(0, INLINE_FILES_MAX - len(draft.files) - len(context))
     newest = earlier[max(0, len(earlier) - room) :]
-    return replace(draft, text=text, files=(*newest, *draft.files, *context))
+    return replace(draft, text=text.strip(), files=(*newest, *draft.files, *context))
 
 
-def _going_on(draft: Draft, before: Snapshot, text: str) -> Draft:
+def _going_on(draft: NewMessage, before: Snapshot, text: str) -> NewMessage:
     """The draft in the conversation of the message before it, whose typed question it answers when
     its bare text can."""
     draft = replace(
         draft, conversation_id=before.message.conversation_id, follows=before.message.id
     )
     try:
-        answer = replace(draft, text=text).answering(before)
+        answer = sending.answering(replace(draft, text=text.strip()), before)
     except InvalidRequest:
         return draft
     return draft if answer.answer_to is None else answer

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from agentpost.api.operation import Api, watch_hang_up
 from agentpost.domain.errors import Refusal
 from agentpost.domain.times import seconds
-from agentpost.doors import drafts
+from agentpost.doors import sending
 from agentpost.doors.openai.sending import Prepared
 from agentpost.doors.openai.states import is_over
 from agentpost.services import following
@@ -58,7 +58,7 @@ async def send(
 ) -> AsyncGenerator[str, None]:
     """Send a message, then all of its frames: it listens before there is anything to miss. What
     refuses the message is raised before the first frame."""
-    message_id = drafts.fresh_id(api.ctx)
+    message_id = sending.fresh_id(api.ctx)
     with api.ctx.wakeups.listen(message_id, texts=True) as wait:
         message = await prepared.send(api, caller, message_id)
         place = wait if message.id == message_id else None

@@ -12,8 +12,8 @@ from agentpost.domain.recovery import RecoveryState
 from agentpost.domain.roles import Right
 from agentpost.services import chats, chatting, message_lists, works
 from agentpost.services import recover as recovering
-from agentpost.services.chatting import NewText
 from agentpost.services.context import AppContext
+from agentpost.services.new_messages import NewMessage
 from agentpost.web import answer_form, forms
 from agentpost.web.forms import Form
 from agentpost.web.page import Page, PageView, Redirect, View, Viewer
@@ -41,8 +41,8 @@ async def say(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         return await _answer(ctx, request, viewer, chat_id, form)
     uploads = tuple(dict.fromkeys(form.all("upload")))
     try:
-        new = NewText(form.text("text"), uploads, (), chat_id, viewer.user.id)
-        await chatting.say(ctx, viewer.account_id, new)
+        new = NewMessage(form.text("text"), upload_ids=uploads, user_id=viewer.user.id)
+        await chatting.say(ctx, viewer.account_id, new, chat_id)
     except (Refusal, RateLimited) as refusal:
         form.wrong("text", refusal.message)
         return await _chat_page(ctx, request, viewer, form)
@@ -59,8 +59,8 @@ async def _answer(
     message_id, answer_format = chat.asking
     try:
         value = answer_form.value_of(answer_format, form)
-        new = NewText("", (), (), chat_id, viewer.user.id, message_id, value)
-        await chatting.say(ctx, viewer.account_id, new)
+        new = NewMessage(answer_to=message_id, answer=value, user_id=viewer.user.id)
+        await chatting.say(ctx, viewer.account_id, new, chat_id)
     except InvalidRequest as refusal:
         problem = refusal.problems[0].problem
         form.wrong("answer", f"{problem[:1].upper()}{problem[1:]}.")

@@ -13,8 +13,8 @@ from agentpost.domain.errors import RateLimited, Refusal, not_found
 from agentpost.domain.roles import Right
 from agentpost.services import chats, chatting
 from agentpost.services.attachments import InlineFile
-from agentpost.services.chatting import NewText
 from agentpost.services.context import AppContext
+from agentpost.services.new_messages import NewMessage
 from agentpost.web import forms
 from agentpost.web.forms import Form
 from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
@@ -51,9 +51,8 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 async def begin(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Send the first message of a new chat."""
     form = await forms.read(ctx, request)
-    new = NewText(
-        form.text("text"), tuple(dict.fromkeys(form.all("upload"))), user_id=viewer.user.id
-    )
+    uploads = tuple(dict.fromkeys(form.all("upload")))
+    new = NewMessage(form.text("text"), upload_ids=uploads, user_id=viewer.user.id)
     try:
         conversation_id = await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:
@@ -70,7 +69,7 @@ async def begin_example(ctx: AppContext, request: Request, viewer: Viewer) -> Vi
         raise not_found("example")
     content = base64.b64encode(_SALES.encode()).decode()
     files = (InlineFile("sales.csv", None, content, "text/csv"),) if _has_table(ctx) else ()
-    new = NewText(examples[int(number)].text, files=files, user_id=viewer.user.id)
+    new = NewMessage(examples[int(number)].text, files=files, user_id=viewer.user.id)
     try:
         conversation_id = await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:

@@ -1,0 +1,91 @@
+"""Whether an object of JSON is a legal body: types, limits and texts, with every problem named."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from agentpost.contract import misspelt
+from agentpost.contract.counts import too_many
+from agentpost.domain.errors import InvalidRequest, Problem
+from agentpost.domain.limits import PROBLEMS_MAX
+from agentpost.domain.text import UNSTORABLE
+
+NESTING_MAX: Final = 64
+NESTED_TOO_DEEPLY: Final = f"the body is nested deeper than {NESTING_MAX} levels"
+NOT_STORABLE: Final = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
+NAME_NOT_STORABLE: Final = "a field name holds U+0000 or half a surrogate pair"
+_FIELD_CHARACTERS_MAX: Final = 200
+"""Of the name of a field in a problem: names may be as long as the body."""
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+def validate(shape: type[Shape], body: dict[str, Any]) -> Shape:
+    """The body as a shape; raises ``invalid_request`` with every problem, up to ten, or with what
+    holds too many items."""
+    overfull = too_many(shape, body)
+    if overfull:
+        raise InvalidRequest(*overfull[:PROBLEMS_MAX])
+    try:
+        return shape.model_validate(body)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+        raise InvalidRequest(
+            *(
+                _problem_of(each["loc"], each["msg"] + _suggestion(shape, body, each))
+                for each in details[:PROBLEMS_MAX]
+            )
+        ) from None
+
+
+def check_texts(body: dict[str, Any], problems: list[Problem], *, escapes: bool = True) -> None:
+    """Add a problem for each text that no database takes; raise ``invalid_request`` for such a name
+    and for what is nested too deeply. Without ``escapes`` only the depth is looked at: then the
+    JSON had no character that only an escape can bring in (U+0000, lone surrogates)."""
+    _check_value(body, "", 0, problems, escapes)
+
+
+def _check_value(
+    value: Any, where: str, depth: int, problems: list[Problem], escapes: bool
+) -> None:
+    if depth > NESTING_MAX:
+        refuse(where, NESTED_TOO_DEEPLY)
+    if isinstance(value, str):
+        if escapes and UNSTORABLE.search(value):
+            problems.append(problem(where, NOT_STORABLE))
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if escapes and UNSTORABLE.search(name):
+                refuse(where, NAME_NOT_STORABLE)
+            _check_value(item, f"{where}.{name}" if where else name, depth + 1, problems, escapes)
+    elif isinstance(value, list):
+        for n, item in enumerate(value):
+            _check_value(item, f"{where}.{n}" if where else str(n), depth + 1, problems, escapes)
+
+
+def refuse(field: str | None, sentence: str) -> NoReturn:
+    """Raise ``invalid_request`` for one field, or for the whole body."""
+    raise InvalidRequest(problem(field, sentence))
+
+
+def problem(field: str | None, sentence: str) -> Problem:
+    """A problem of a field, whose name is cut when it is long."""
+    return Problem((field or "")[:_FIELD_CHARACTERS_MAX] or None, sentence)
+
+
+def _suggestion(shape: type[BaseModel], body: dict[str, Any], error: ErrorDetails) -> str:
+    """What a missing field was probably misspelt as."""
+    if error["type"] != "missing" or len(error["loc"]) != 1:
+        return ""
+    sentence = misspelt.hint(body, [str(error["loc"][0])], shape.model_fields)
+    return f";{sentence.rstrip('?')}" if sentence else ""
+
+
+def _problem_of(path: tuple[int | str, ...], message: str) -> Problem:
+    """pydantic's finding; it marks one about the name of an entry by a last part of its own."""
+    sentence = message[:1].lower() + message[1:]
+    if len(path) > 2 and path[-1] == "[key]":
+        path, sentence = path[:-1], f"the name is wrong: {sentence}"
+    return problem(".".join(str(part) for part in path), sentence)

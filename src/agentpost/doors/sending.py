@@ -1,0 +1,60 @@
+"""What a call in another protocol sends: the answer to a typed question, and how many files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agentpost.clock import new_id
+from agentpost.domain import answers, ids, limits
+from agentpost.domain.answers import AnswerFormat
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
+from agentpost.domain.message import MessageStatus
+from agentpost.domain.records import MessageRecord, Snapshot
+from agentpost.services import sending
+from agentpost.services.context import AppContext
+from agentpost.services.messages import Caller
+from agentpost.services.new_messages import NewMessage
+
+
+def answering(new: NewMessage, asked: Snapshot) -> NewMessage:
+    """The same, as the answer to a message when that asks a typed question.
+
+    An answer that does not fit is refused then, where the API would take it for a message without
+    an answer: a call through a door has said which question is meant. A question that was answered
+    takes any message. Raises ``invalid_request`` for a text that is no JSON.
+    """
+    stored_format = answers.format_of(asked)
+    is_open = asked.message.answered_by is None
+    if asked.message.status is not MessageStatus.NEEDS_INPUT or not (stored_format and is_open):
+        return new
+    try:
+        value = answers.value_in(AnswerFormat.stored(stored_format), new.text)
+    except ValueError as error:
+        raise InvalidRequest(Problem("answer", str(error))) from None
+    return replace(
+        new,
+        conversation="",
+        conversation_id=asked.message.conversation_id,
+        answer_to=asked.message.id,
+        answer=value,
+    )
+
+
+def fresh_id(ctx: AppContext) -> str:
+    """An id for a message, so that its caller can listen for it before it is sent."""
+    return new_id(ids.MESSAGE, ctx.clock.now())
+
+
+async def send(
+    ctx: AppContext, caller: Caller, new: NewMessage, message_id: str | None = None
+) -> MessageRecord:
+    """`sending.post`; more files than a message may have are refused (``too_many``): these
+    protocols have no place for the note that tells of them."""
+    if new.is_empty:  # by the names that other protocols have
+        raise Refusal(ErrorCode.EMPTY_MESSAGE, "Give a text or a file.")
+    if len(new.files) > limits.INLINE_FILES_MAX:
+        most = limits.INLINE_FILES_MAX
+        raise Refusal(
+            ErrorCode.TOO_MANY, f"A message may have up to {most} files besides its uploads."
+        )
+    return await sending.post(ctx, caller, new, message_id)
