@@ -77,7 +77,7 @@ def test_the_examples_are_the_agents_own(own: tuple[str, ...], offered: bool, si
     [
         ({"text": " "}, "Write something, or add a file."),
         ({"text": HOSTILE, "upload": "up_1"}, "is not ready to be attached"),
-        ({"text": "x" * 20_001}, "up to 20,000 characters"),
+        ({"text": "x" * 20_001}, "is over 20,000 characters"),
     ],
 )
 def test_what_was_written_is_not_lost(site: Site, sent: dict[str, str], said: str) -> None:
