@@ -40,15 +40,15 @@ LIMIT = Query("limit", "How many to list.", 1, EVENTS_PAGE_ENTRIES, EVENTS_PAGE_
 async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     """The next page of events, or a stream of them. An empty page is held for at least a second,
     unless the call has no cursor yet."""
-    wanted = _filter(request, caller)
+    event_filter = _filter(request, caller)
     if streams.is_wanted(request):
-        return await _stream(api, request, caller, wanted)
+        return await _stream(api, request, caller, event_filter)
     cursor, wait = text_param(request, "cursor"), int_param(request, WAIT)
     limit = int_param(request, LIMIT)
     await admission.wait(api.ctx, caller)
     begins = await account_events.begin(api.ctx, caller, cursor)
     page = await account_events.page(
-        api.ctx, caller, begins, wanted, limit, wait, watch_hang_up(request)
+        api.ctx, caller, begins, event_filter, limit, wait, watch_hang_up(request)
     )
     shape = AccountEventListShape(
         data=[AccountEventShape.read(event, api.ctx.links) for event in page.events],
@@ -59,11 +59,13 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     return respond(shape)
 
 
-async def _stream(api: Api, request: Request, caller: Caller, wanted: EventFilter) -> Response:
+async def _stream(
+    api: Api, request: Request, caller: Caller, event_filter: EventFilter
+) -> Response:
     cursor = streams.cursor_of(request)
     await streams.admit(api, caller)
     begins = await account_events.begin(api.ctx, caller, cursor)
-    pages = account_events.follow(api.ctx, caller, begins, wanted, watch_hang_up(request))
+    pages = account_events.follow(api.ctx, caller, begins, event_filter, watch_hang_up(request))
     start, pieces = _begins(api, caller, begins), _pieces(api, caller, pages)
     return streams.respond(api, caller, caller.account_id, start, pieces)
 
@@ -90,12 +92,12 @@ async def _pieces(
 
 def _filter(request: Request, caller: Caller) -> EventFilter:
     names = None
-    given = text_param(request, "types")
-    if given is not None:
-        wanted = {name.strip() for name in given.split(",") if name.strip()}
-        if unknown := sorted(wanted - set(EventName)):
+    types = text_param(request, "types")
+    if types is not None:
+        type_names = {name.strip() for name in types.split(",") if name.strip()}
+        if unknown := sorted(type_names - set(EventName)):
             raise InvalidRequest(Problem("types", f"there is no event {unknown[0]}"))
-        names = frozenset(EventName(name) for name in wanted)
+        names = frozenset(EventName(name) for name in type_names)
     key_id = None if caller.reads_all else caller.key_id
     return EventFilter(names, id_param(request, "conversation"), key_id)
 

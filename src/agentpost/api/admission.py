@@ -20,7 +20,7 @@ from agentpost.services.messages import Caller
 
 
 async def by_key(
-    api: Api, handler: KeyHandler, needed: Scope | None, action: str, request: Request
+    api: Api, handler: KeyHandler, scope: Scope | None, action: str, request: Request
 ) -> Response:
     """Call the handler with the caller whose key the request bears; nothing is read or done before.
 
@@ -36,7 +36,7 @@ async def by_key(
             await _show_budget(api, request)
         raise
     await _admit(api, request, caller)
-    scopes.check(caller.scopes, needed)
+    scopes.check(caller.scopes, scope)
     try:
         if action:
             do = partial(handler, api, request, caller)

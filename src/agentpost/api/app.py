@@ -102,15 +102,15 @@ class ApiRoutes:
         open_to_all: Sequence[Middleware] = (with_state, with_errors)
         with_origins = partial(pipeline.with_headers, any_origin.HEADERS)
         to_any_origin: Sequence[Middleware] = (with_state, with_origins, with_errors)
-        keyed: Sequence[Middleware] = (
+        by_key: Sequence[Middleware] = (
             with_state,
             partial(pipeline.with_request_log, ctx.requests),
             admission.with_rate_limit_headers,
             with_errors,
         )
-        counted = (partial(admission.with_count, api),)
+        counting = (partial(admission.with_count, api),)
         self._unknown = surround(_no_such_route, open_to_all)
-        self._unknown_with_key = surround(_no_such_route, (*keyed, *counted))
+        self._unknown_with_key = surround(_no_such_route, (*by_key, *counting))
 
         by_path: dict[str, dict[str, Handler]] = defaultdict(dict)
         for operation in operations:
@@ -125,7 +125,7 @@ class ApiRoutes:
         if receiver is not None:
             signed[TARGET_PATH] = upload_target.handlers(ctx, receiver)
         self.routes = [
-            *(Route(path, handlers, keyed, counted) for path, handlers in by_path.items()),
+            *(Route(path, handlers, by_key, counting) for path, handlers in by_path.items()),
             *(Route(path, handlers, open_to_all) for path, handlers in plain.items()),
             *(Route(path, handlers, to_any_origin) for path, handlers in signed.items()),
         ]

@@ -57,30 +57,30 @@ class Keys:
         return key.caller
 
     def _check_address(self, request: Request, key: KnownKey) -> None:
-        found = client_address(request, self._ctx.settings)
-        if not networks.within(networks.address(found), key.networks):
+        address = client_address(request, self._ctx.settings)
+        if not networks.within(networks.address(address), key.networks):
             state_of(request.scope).caller = key.caller  # its account sees it in the request log
-            raise not_from_here(found)
+            raise not_from_here(address)
 
     def account_of(self, secret: str) -> str | None:
         """The account of a key that was looked up not long ago, whether or not it is live still;
         for what decides nothing but whose requests wait."""
-        found = self._known.get(secret)
-        return found[1].caller.account_id if found else None
+        entry = self._known.get(secret)
+        return entry[1].caller.account_id if entry else None
 
     def forget(self) -> None:
         """Keys may have changed."""
         self._known = {}
 
     async def _look_up(self, secret: str, now: int) -> KnownKey:
-        known = self._known  # another one by the time it is found, if keys may have changed
+        cache = self._known  # another one by the time it is found, if keys may have changed
         key = await accounts.find_key(self._ctx, secret)
         if key is None:
-            known.pop(secret, None)
+            cache.pop(secret, None)
             raise key_not_valid()
-        if len(known) >= _CACHE_KEYS_MAX:
-            known.clear()
-        known[secret] = (now + _CACHE_SECONDS * SECOND, key)
+        if len(cache) >= _CACHE_KEYS_MAX:
+            cache.clear()
+        cache[secret] = (now + _CACHE_SECONDS * SECOND, key)
         return key
 
     def _renew(self, secret: str, now: int) -> None:
@@ -94,11 +94,11 @@ class Keys:
         task.add_done_callback(renewed)
 
 
-def _bearer(given: list[str]) -> str | None:
+def _bearer(headers: list[str]) -> str | None:
     """The one key; two headers count as none, since a proxy might choose either."""
-    if len(given) != 1:
+    if len(headers) != 1:
         return None
-    scheme, _, secret = given[0].partition(" ")
+    scheme, _, secret = headers[0].partition(" ")
     secret = secret.strip()
     if scheme.lower() != "bearer" or not secret or len(secret) > _KEY_CHARACTERS_MAX:
         return None

@@ -78,8 +78,8 @@ async def read_json(
     coding = header(request, b"content-encoding")
     if coding is not None and coding.strip().lower() != "identity":
         refuse(None, "the body must be sent as it is, without a Content-Encoding")
-    declared = declared_length(request)
-    if declared is not None and declared > most:
+    length = declared_length(request)
+    if length is not None and length > most:
         raise _too_large(most)
     peer = state_of(request.scope).peer
     was_here = peer is not None and peer.has_sent_all
@@ -236,11 +236,11 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Two values for one name: whichever we took, somebody would be surprised."""
     read = dict(pairs)
     if len(read) != len(pairs):
-        seen: set[str] = set()
+        names: set[str] = set()
         for name, _ in pairs:
-            if name in seen:
+            if name in names:
                 refuse(UNSTORABLE.sub("?", name), _GIVEN_TWICE)
-            seen.add(name)
+            names.add(name)
     return read
 
 

@@ -57,11 +57,11 @@ def policy() -> str:
     )
 
 
-def _rendered(name: str, **given: Any) -> bytes:
+def _rendered(name: str, **values: Any) -> bytes:
     from markupsafe import Markup
 
     template = _environment().get_template(name)
-    return template.render(style=Markup(_style()), **given).encode()  # noqa: S704 - a file of ours
+    return template.render(style=Markup(_style()), **values).encode()  # noqa: S704 - a file of ours
 
 
 @cache

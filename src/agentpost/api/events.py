@@ -87,9 +87,9 @@ async def _pieces(
 
 def _delta(piece: str) -> bytes:
     """It has no ``id``: nobody can continue from what is not recorded."""
-    said = loads(piece)
-    name = "reset" if said.pop("reset", False) else "delta"
-    return event_stream.event(dumps(said).encode(), name=name)
+    delta = loads(piece)
+    name = "reset" if delta.pop("reset", False) else "delta"
+    return event_stream.event(dumps(delta).encode(), name=name)
 
 
 OPERATIONS = (

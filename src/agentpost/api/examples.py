@@ -151,13 +151,13 @@ ANSWERS: dict[tuple[str, int], dict[str, tuple[str, Body]]] = {
 
 def of_answer(operation: str, status: int) -> dict[str, Any]:
     """The examples of a success answer, empty when it has none."""
-    found = ANSWERS.get((operation, status), {})
-    return {name: {"summary": text, "value": body} for name, (text, body) in found.items()}
+    answers = ANSWERS.get((operation, status), {})
+    return {name: {"summary": text, "value": body} for name, (text, body) in answers.items()}
 
 
 def of_errors(base_url: str) -> dict[str, Any]:
     """An error body for each code: the description's ``components.examples``."""
-    found: dict[str, Any] = {}
+    bodies: dict[str, Any] = {}
     for name, code in CATALOGUE.items():
         refusal = Refusal(name, code.meaning)
         if name is ErrorCode.INVALID_REQUEST:
@@ -165,5 +165,5 @@ def of_errors(base_url: str) -> dict[str, Any]:
         elif name is ErrorCode.POLL_IN_PROGRESS:
             refusal = PollInProgress(_LOG["cursor"])
         shape = ErrorShape.of(refusal, _REQUEST, f"{base_url.rstrip('/')}/docs/errors")
-        found[name.value] = {"summary": code.advice, "value": _body(shape)}
-    return found
+        bodies[name.value] = {"summary": code.advice, "value": _body(shape)}
+    return bodies

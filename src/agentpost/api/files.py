@@ -104,14 +104,14 @@ async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]
 
 
 def _headers(file: FileRecord) -> dict[str, str]:
-    shown: Literal["inline", "attachment"] = (
+    disposition: Literal["inline", "attachment"] = (
         "inline" if is_previewable(file.content_type) else "attachment"
     )
     return {
         "ETag": file.revision,
         "Accept-Ranges": "bytes",
         "Cache-Control": "private, max-age=300",
-        "Content-Disposition": content_disposition(file.name, shown),
+        "Content-Disposition": content_disposition(file.name, disposition),
         "Content-Security-Policy": "sandbox; default-src 'none'",
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Referrer-Policy": "no-referrer",

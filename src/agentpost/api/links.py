@@ -70,8 +70,8 @@ LINKS = (
 
 def links(operation: Operation, operations: Sequence[Operation]) -> dict[str, Any]:
     """The links of an operation's success answer; those whose target is not served are left out."""
-    served = {each.id for each in operations}
-    return {name: link for name, link in _links(operation.id) if link["operationId"] in served}
+    ids = {each.id for each in operations}
+    return {name: link for name, link in _links(operation.id) if link["operationId"] in ids}
 
 
 def _links(origin: str) -> Iterator[tuple[str, dict[str, Any]]]:

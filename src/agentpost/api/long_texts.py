@@ -82,16 +82,16 @@ class LongText:
 
     def stripped(self, most: int) -> str | None:
         """The text without blanks around it; None when that has more than ``most`` characters."""
-        kept = blanks = ""
+        text_so_far = blanks = ""
         for piece in self.pieces():
-            text = blanks + piece if kept else piece.lstrip()
-            kept += text.rstrip()
-            blanks = text[len(text.rstrip()) :] if kept else ""
-            if len(kept) > most:
+            text = blanks + piece if text_so_far else piece.lstrip()
+            text_so_far += text.rstrip()
+            blanks = text[len(text.rstrip()) :] if text_so_far else ""
+            if len(text_so_far) > most:
                 return None
             if len(blanks) > PIECE_BYTES:  # more than any text may have: only blanks can follow
                 blanks = blanks[:PIECE_BYTES]
-        return kept
+        return text_so_far
 
     def _raw_pieces(self) -> Iterator[bytes]:
         at = 0

@@ -58,14 +58,14 @@ SEND_WAIT = Query(
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Accept a message and answer when its turn has ended, or the window is over."""
     api.ctx.intake.check(caller.account_id)
-    counted: list[RateDecision] = []
+    decisions: list[RateDecision] = []
 
     async def count() -> None:  # a large body counts against the account's limit while refused
-        counted.append(await admission.large_body(api.ctx, caller))
+        decisions.append(await admission.large_body(api.ctx, caller))
 
     async with api.body_budget.slot(caller.account_id, count) as slot:
         new = await sending.admit(api.ctx, caller, await _read(api, request, slot))
-    for decision in counted:
+    for decision in decisions:
         await admission.not_refused(api.ctx, caller, decision)
     # The body, what was read from it and its files' bytes are let go by now: the call may be held
     # for long.
@@ -78,11 +78,11 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
 async def _read(api: Api, request: Request, slot: BodySlot) -> NewMessage:
     """The message of the body."""
     body = await read_json(api, request, _refuse_by_name, slot)
-    files, given = None, body.get("files")
-    if given:
+    files, has_files = None, body.get("files")
+    if has_files:
         files_beyond, contents = _cut_files(body), _detach_contents(body)
     fields = dict(validate(MessageIn, body))
-    if given:
+    if has_files:
         files = _inline_files(fields["files"] or [], contents)
         files += files[:1] * files_beyond
     traceparent = header(request, b"traceparent")
@@ -155,12 +155,12 @@ def _cut_files(body: dict[str, Any]) -> int:
 
 def _detach_contents(body: dict[str, Any]) -> dict[int, LongText]:
     """Long contents of files, by the file's place; "" stands for them in the body from then on."""
-    files, taken = body.get("files"), {}
+    files, contents = body.get("files"), {}
     for n, file in enumerate(files if isinstance(files, list) else ()):
         if isinstance(file, dict) and isinstance(file.get("base64"), LongText):
-            taken[n] = file["base64"]
+            contents[n] = file["base64"]
             file["base64"] = ""
-    return taken
+    return contents
 
 
 def _inline_files(shapes: list[InlineFileIn], contents: dict[int, LongText]) -> list[InlineFile]:

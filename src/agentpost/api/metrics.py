@@ -21,9 +21,9 @@ def handler(metrics: Metrics, token: str) -> Handler:
     expected = token.encode()
 
     async def scrape(request: Request) -> Response:
-        scheme, _, given = (header(request, b"authorization") or "").partition(" ")
+        scheme, _, secret = (header(request, b"authorization") or "").partition(" ")
         # As bytes: for text with other letters than ASCII's the comparison would raise.
-        is_same = hmac.compare_digest(given.strip().encode("latin-1"), expected)
+        is_same = hmac.compare_digest(secret.strip().encode("latin-1"), expected)
         if scheme.lower() != "bearer" or not is_same:
             text = "Send the token of the setting metrics_token: Authorization: Bearer <token>."
             raise Refusal(ErrorCode.UNAUTHORIZED, text)

@@ -108,7 +108,7 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
 
 
 def _operation(operation: Operation, operations: Sequence[Operation]) -> dict[str, Any]:
-    described: dict[str, Any] = {
+    document: dict[str, Any] = {
         "operationId": operation.id,
         "tags": [operation.path.split("/")[2]],
         "summary": operation.summary,
@@ -117,15 +117,15 @@ def _operation(operation: Operation, operations: Sequence[Operation]) -> dict[st
         "responses": _responses(operation),
     }
     if operation.scope is not None:
-        described["description"] += f" Needs a key with the scope `{operation.scope}`."
-        described["x-scope"] = operation.scope.value
-    linked = links(operation, operations)
-    if linked:
-        described["responses"][str(operation.successes[0].status)]["links"] = linked
+        document["description"] += f" Needs a key with the scope `{operation.scope}`."
+        document["x-scope"] = operation.scope.value
+    operation_links = links(operation, operations)
+    if operation_links:
+        document["responses"][str(operation.successes[0].status)]["links"] = operation_links
     if operation.body is not None:
         content = {"application/json": {"schema": _ref(operation.body)}}
-        described["requestBody"] = {"required": operation.body_required, "content": content}
-    return described
+        document["requestBody"] = {"required": operation.body_required, "content": content}
+    return document
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
@@ -156,19 +156,19 @@ def _id(name: str) -> dict[str, Any]:
 
 
 def _header(header: Header) -> dict[str, Any]:
-    described = _parameter(header.name, "header", header.schema(), header.description)
-    return {**described, "example": header.example}
+    parameter = _parameter(header.name, "header", header.schema(), header.description)
+    return {**parameter, "example": header.example}
 
 
 def _labels(labels: Labels) -> dict[str, Any]:
     schema = {"type": "array", "items": {"type": "string", "pattern": labels.pattern}}
-    described = _parameter(labels.name, "query", schema, labels.description)
-    return {**described, "style": "form", "explode": True}
+    parameter = _parameter(labels.name, "query", schema, labels.description)
+    return {**parameter, "style": "form", "explode": True}
 
 
 def _whole(query: Query) -> dict[str, Any]:
-    described = {"type": "integer", "minimum": query.least, "maximum": query.most}
-    return described if query.default is None else {**described, "default": query.default}
+    schema = {"type": "integer", "minimum": query.least, "maximum": query.most}
+    return schema if query.default is None else {**schema, "default": query.default}
 
 
 def _text(text: Text) -> dict[str, Any]:
@@ -200,15 +200,15 @@ def _responses(operation: Operation) -> dict[str, Any]:
 
 
 def _success(operation: Operation, success: Success) -> dict[str, Any]:
-    described: dict[str, Any] = {
+    document: dict[str, Any] = {
         "description": success.description,
         "headers": header_docs.of_answer(success.status, success.headers),
     }
     if success.has_body:
-        described["content"] = {
+        document["content"] = {
             media: _content(operation, success, media) for media in success.media
         }
-    return described
+    return document
 
 
 def _content(operation: Operation, success: Success, media: str) -> dict[str, Any]:
@@ -217,8 +217,8 @@ def _content(operation: Operation, success: Success, media: str) -> dict[str, An
         assert operation.event is not None, f"{operation.id} streams no events"
         return {"schema": _stream(operation.event)}
     content: dict[str, Any] = {"schema": _ref(operation.answer)}
-    shown = examples.of_answer(operation.id, success.status)
-    return {**content, "examples": shown} if shown else content
+    body_examples = examples.of_answer(operation.id, success.status)
+    return {**content, "examples": body_examples} if body_examples else content
 
 
 def _stream(event: type[Shape]) -> dict[str, Any]:
@@ -233,11 +233,11 @@ def _stream(event: type[Shape]) -> dict[str, Any]:
 def _failure(codes: Sequence[ErrorCode]) -> dict[str, Any]:
     """An error response; the codes have one status."""
     lines = [f"- `{code}`: {CATALOGUE[code].meaning}" for code in codes]
-    shown = {code.value: {"$ref": f"#/components/examples/{code}"} for code in codes}
+    body_examples = {code.value: {"$ref": f"#/components/examples/{code}"} for code in codes}
     return {
         "description": "\n".join(lines),
         "headers": header_docs.of_answer(CATALOGUE[codes[0]].status),
-        "content": {"application/json": {"schema": _ref(ErrorShape), "examples": shown}},
+        "content": {"application/json": {"schema": _ref(ErrorShape), "examples": body_examples}},
     }
 
 
@@ -247,8 +247,8 @@ def _ref(shape: type[BaseModel | Shape]) -> dict[str, str]:
 
 def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
     bodies: Any = {(op.body, "validation"): None for op in operations if op.body is not None}
-    _, described = models_json_schema(list(bodies), ref_template=_REF)
-    for body in described["$defs"].values():
+    _, definitions = models_json_schema(list(bodies), ref_template=_REF)
+    for body in definitions["$defs"].values():
         for part in body["properties"].values():
             # It says nothing. Generators require a field that has a default, or send null for it.
             if "default" in part and part["default"] is None:
@@ -256,4 +256,4 @@ def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
     answers: dict[type[Shape], None] = dict.fromkeys(
         [*(op.answer for op in operations), ErrorShape, *EVENTS.values()]
     )
-    return {**described["$defs"], **schemas(list(answers))}
+    return {**definitions["$defs"], **schemas(list(answers))}

@@ -24,8 +24,8 @@ INT_PARAM_MAX = 10**15 - 1
 def int_param(request: Request, query: Query) -> int:
     """The parameter's value, or its default; raises ``invalid_request``."""
     assert query.default is not None, "without a default it is `optional_int_param`"
-    given = optional_int_param(request, query)
-    return query.default if given is None else given
+    value = optional_int_param(request, query)
+    return query.default if value is None else value
 
 
 def optional_int_param(request: Request, query: Query) -> int | None:
@@ -34,15 +34,15 @@ def optional_int_param(request: Request, query: Query) -> int | None:
         return None
     # Not `request.query_params`: the request keeps them for as long as the call is held.
     text = request.scope["query_string"].decode("latin-1")
-    given = [v for name, v in parse_qsl(text, keep_blank_values=True) if name == query.name]
-    if not given:
+    values = [v for name, v in parse_qsl(text, keep_blank_values=True) if name == query.name]
+    if not values:
         return None
-    if len(given) > 1:
+    if len(values) > 1:
         raise InvalidRequest(Problem(query.name, "the parameter is given twice"))
     most = "or more" if query.most == INT_PARAM_MAX else f"to {query.most}"
-    if not _INTEGER.fullmatch(given[0]):
+    if not _INTEGER.fullmatch(values[0]):
         raise InvalidRequest(Problem(query.name, f"must be a whole number, {query.least} {most}"))
-    value = int(given[0])
+    value = int(values[0])
     if not query.least <= value <= query.most:
         raise InvalidRequest(Problem(query.name, f"must be {query.least} {most}"))
     return value

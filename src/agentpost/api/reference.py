@@ -147,14 +147,14 @@ class Resource:
 
 def resources(document: Json) -> list[Resource]:
     """Everything the description has, in its order of resources."""
-    found: dict[str, list[Described]] = {tag["name"]: [] for tag in document["tags"]}
+    by_tag: dict[str, list[Described]] = {tag["name"]: [] for tag in document["tags"]}
     reader = _Reader(document)
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            described = reader.operation(method.upper(), path, operation)
-            found[operation["tags"][0]].append(described)
+            entry = reader.operation(method.upper(), path, operation)
+            by_tag[operation["tags"][0]].append(entry)
     about = {tag["name"]: tag["description"] for tag in document["tags"]}
-    return [Resource(name, about[name], tuple(each)) for name, each in found.items() if each]
+    return [Resource(name, about[name], tuple(each)) for name, each in by_tag.items() if each]
 
 
 class _Reader:
@@ -192,8 +192,8 @@ class _Reader:
 
     def _content(self, part: Json) -> Json:
         kinds: Json = part.get("content", {})
-        found: Json = kinds.get("application/json", {})
-        return found
+        content: Json = kinds.get("application/json", {})
+        return content
 
     def _shown(self, content: Json) -> Any:
         for example in content.get("examples", {}).values():
@@ -201,13 +201,13 @@ class _Reader:
         return self._example(content["schema"]) if "schema" in content else None
 
     def _resolved(self, part: Json) -> Json:
-        found = part
-        while "$ref" in found:
-            _, *names = found["$ref"].split("/")
-            found = self._document
+        target = part
+        while "$ref" in target:
+            _, *names = target["$ref"].split("/")
+            target = self._document
             for name in names:
-                found = found[name]
-        return found
+                target = target[name]
+        return target
 
     def _parameter(self, part: Json) -> Field:
         part = self._resolved(part)
@@ -264,9 +264,9 @@ class _Reader:
 
     def _example(self, schema: Json, name: str = "", *, is_request: bool = False) -> Any:
         shape = schema.get("$ref", "").rpartition("/")[2]
-        chosen = (_CHOSEN if is_request else self._known).get(shape)
-        if chosen is not None:
-            return chosen
+        example = (_CHOSEN if is_request else self._known).get(shape)
+        if example is not None:
+            return example
         plain = self._plain(schema)
         for key in ("const", "default" if is_request else "const"):
             if plain.get(key) is not None:
@@ -278,12 +278,12 @@ class _Reader:
         if "enum" in plain:
             return _VALUES.get(name, plain["enum"][0])
         if "properties" in plain:
-            wanted = plain.get("required", ()) if is_request else plain["properties"]
+            names = plain.get("required", ()) if is_request else plain["properties"]
             shape = plain.get("title", "")
             return {
                 each: self._example(part, f"{shape}.{each}", is_request=is_request)
                 for each, part in plain["properties"].items()
-                if each in wanted
+                if each in names
             }
         return self._value(plain, name, is_request=is_request)
 

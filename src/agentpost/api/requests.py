@@ -39,7 +39,7 @@ BEFORE = Text(
 
 async def listed(api: Api, request: Request, caller: Caller) -> Response:
     """The requests that fit, newest first; with a cursor those that ended since."""
-    wanted, limit = _filter(request), int_param(request, LIMIT)
+    request_filter, limit = _filter(request), int_param(request, LIMIT)
     before = await place_param(api, request, caller, BEFORE)
     created_before = time_param(request, "created_before")
     cursor, wait = text_param(request, "cursor"), int_param(request, WAIT)
@@ -48,7 +48,7 @@ async def listed(api: Api, request: Request, caller: Caller) -> Response:
         if created_before is not None:
             ends.append(ids.at(ids.REQUEST, created_before))
         page = await request_lists.listed(
-            api.ctx, caller, wanted, before=min(ends, default=None), limit=limit
+            api.ctx, caller, request_filter, before=min(ends, default=None), limit=limit
         )
     else:
         for name in ("before", "created_after", "created_before"):
@@ -58,7 +58,7 @@ async def listed(api: Api, request: Request, caller: Caller) -> Response:
         page = await request_lists.ended(
             api.ctx,
             caller,
-            wanted,
+            request_filter,
             after=request_lists.read_cursor(api.ctx, caller, cursor),
             limit=limit,
             wait_seconds=wait,
@@ -72,8 +72,8 @@ async def listed(api: Api, request: Request, caller: Caller) -> Response:
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A request with its bodies."""
-    found, key_name = await request_lists.get(api.ctx, caller, request.path_params["request_id"])
-    return respond(LoggedRequestDetailsShape.of(found, key_name))
+    logged, key_name = await request_lists.get(api.ctx, caller, request.path_params["request_id"])
+    return respond(LoggedRequestDetailsShape.of(logged, key_name))
 
 
 def _filter(request: Request) -> RequestFilter:

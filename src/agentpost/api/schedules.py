@@ -36,22 +36,22 @@ ONE = "/v1/schedules/{schedule_id}"
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Make a schedule."""
-    given = validate(ScheduleIn, await read_json(api, request))
-    if given.message.response_schema is not None:
-        schema = given.message.response_schema
+    body = validate(ScheduleIn, await read_json(api, request))
+    if body.message.response_schema is not None:
+        schema = body.message.response_schema
         schema = await answering.check_schema(
             api.ctx, caller.account_id, schema, "message.response_schema"
         )
-        given.message.response_schema = schema
-    made = await schedules.create(api.ctx, caller, _new(given, api.ctx.clock.now()))
-    return respond(ScheduleShape.of(made), 201)
+        body.message.response_schema = schema
+    schedule = await schedules.create(api.ctx, caller, _new(body, api.ctx.clock.now()))
+    return respond(ScheduleShape.of(schedule), 201)
 
 
 async def listed(api: Api, request: Request, caller: Caller) -> Response:
     """The key's schedules, newest first."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
-    found, more = await schedules.page(api.ctx, caller, before, limit)
-    return respond(ScheduleListShape(data=[ScheduleShape.of(s) for s in found], has_more=more))
+    records, more = await schedules.page(api.ctx, caller, before, limit)
+    return respond(ScheduleListShape(data=[ScheduleShape.of(s) for s in records], has_more=more))
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
@@ -61,12 +61,12 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
 
 async def change(api: Api, request: Request, caller: Caller) -> Response:
     """Pause a schedule, or let it go on."""
-    given = validate(ScheduleChangeIn, await read_json(api, request))
-    if given.paused is None:
-        found = await schedules.get(api.ctx, caller, _id(request))
+    body = validate(ScheduleChangeIn, await read_json(api, request))
+    if body.paused is None:
+        schedule = await schedules.get(api.ctx, caller, _id(request))
     else:
-        found = await schedules.pause(api.ctx, caller, _id(request), given.paused)
-    return respond(ScheduleShape.of(found))
+        schedule = await schedules.pause(api.ctx, caller, _id(request), body.paused)
+    return respond(ScheduleShape.of(schedule))
 
 
 async def delete(api: Api, request: Request, caller: Caller) -> Response:
@@ -80,19 +80,19 @@ def _id(request: Request) -> str:
     return schedule_id
 
 
-def _new(given: ScheduleIn, now: int) -> NewSchedule:
+def _new(body: ScheduleIn, now: int) -> NewSchedule:
     """The schedule that a body describes; raises as `schedules.planned`."""
-    message = given.message.model_dump(exclude_none=True)
-    if given.message.response_schema is not None:
-        message["response_schema"] = given.message.response_schema  # whole: null has a meaning
-    at = None if given.at is None else _at(given.at)
-    missed = Missed(given.missed or Missed.SKIP)
-    return schedules.planned(given.cron, at, given.timezone or "UTC", missed, message, now)
+    message = body.message.model_dump(exclude_none=True)
+    if body.message.response_schema is not None:
+        message["response_schema"] = body.message.response_schema  # whole: null has a meaning
+    at = None if body.at is None else _at(body.at)
+    missed = Missed(body.missed or Missed.SKIP)
+    return schedules.planned(body.cron, at, body.timezone or "UTC", missed, message, now)
 
 
-def _at(given: str) -> int:
+def _at(text: str) -> int:
     try:
-        return parse_iso(given)
+        return parse_iso(text)
     except (ValueError, OverflowError):
         problem = "must be an ISO 8601 time with its offset"
         raise InvalidRequest(Problem("at", problem)) from None

@@ -41,10 +41,10 @@ def cursor_of(request: Request) -> str | None:
     A browser that comes back sends the header with the address it was given first, so the header is
     the newer one. Raises ``invalid_request``.
     """
-    given = headers(request, LAST_EVENT_ID.name.lower().encode())
-    if len(given) > 1:
+    values = headers(request, LAST_EVENT_ID.name.lower().encode())
+    if len(values) > 1:
         raise InvalidRequest(Problem(LAST_EVENT_ID.name, "the header is given twice"))
-    return (given[0] if given else "") or text_param(request, "cursor")
+    return (values[0] if values else "") or text_param(request, "cursor")
 
 
 async def admit(api: Api, caller: Caller) -> None:

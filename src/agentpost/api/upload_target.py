@@ -67,11 +67,11 @@ async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Respon
     sink = await receiver.begin(allowed.upload_id)
     try:
         await _store(form, sink, allowed, first, arriving)
-        arrived = await sink.keep()
+        stored_file = await sink.keep()
     finally:
         sink.discard()
     location = f"{ctx.settings.public_upload_url}{TARGET_PATH}/{allowed.upload_id}"
-    headers = {"ETag": f'"{arrived.version}"', "Location": location}
+    headers = {"ETag": f'"{stored_file.version}"', "Location": location}
     return Response(status_code=204, headers=headers)
 
 

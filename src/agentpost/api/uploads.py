@@ -22,8 +22,8 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Announce a file; the answer says where and how to post it."""
     shape = validate(UploadIn, await read_json(api, request, _refuse_size))
     new = NewUpload(shape.filename, shape.size, shape.content_type or None)
-    made, form = await uploads.create(api.ctx, caller.account_id, new)
-    return respond(UploadCreatedShape.of(made, form.url, form.fields), 201)
+    ticket, form = await uploads.create(api.ctx, caller.account_id, new)
+    return respond(UploadCreatedShape.of(ticket, form.url, form.fields), 201)
 
 
 async def complete(api: Api, request: Request, caller: Caller) -> Response:

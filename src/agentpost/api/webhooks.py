@@ -42,13 +42,13 @@ async def list_all(api: Api, _: Request, caller: Caller) -> Response:
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Register an endpoint; keep its `secret`, which is shown this once."""
-    given = validate(shapes.EndpointIn, await read_json(api, request))
-    audited.state(request, url=shown_url(given.url), events=given.events)
-    made = await endpoints.create(
-        api.ctx, caller.account_id, given.url, given.events, given.description
+    body = validate(shapes.EndpointIn, await read_json(api, request))
+    audited.state(request, url=shown_url(body.url), events=body.events)
+    endpoint = await endpoints.create(
+        api.ctx, caller.account_id, body.url, body.events, body.description
     )
-    audited.state(request, made.id)
-    return respond(shapes.NewEndpointShape.of(made), 201)
+    audited.state(request, endpoint.id)
+    return respond(shapes.NewEndpointShape.of(endpoint), 201)
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
@@ -61,12 +61,12 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
 
 async def change(api: Api, request: Request, caller: Caller) -> Response:
     """Change what is given. Turning an endpoint off drops what is pending for it."""
-    given = validate(shapes.EndpointChangeIn, await read_json(api, request))
-    wanted = EndpointChange(given.url, given.events, given.description, given.enabled)
-    url = shown_url(given.url) if given.url is not None else None
-    audited.state(request, url=url, events=given.events, enabled=given.enabled)
-    changed = await endpoints.change(api.ctx, caller.account_id, _id(request), wanted)
-    return respond(shapes.EndpointShape.of(changed))
+    body = validate(shapes.EndpointChangeIn, await read_json(api, request))
+    endpoint_change = EndpointChange(body.url, body.events, body.description, body.enabled)
+    url = shown_url(body.url) if body.url is not None else None
+    audited.state(request, url=url, events=body.events, enabled=body.enabled)
+    endpoint = await endpoints.change(api.ctx, caller.account_id, _id(request), endpoint_change)
+    return respond(shapes.EndpointShape.of(endpoint))
 
 
 async def delete(api: Api, request: Request, caller: Caller) -> Response:
@@ -77,31 +77,31 @@ async def delete(api: Api, request: Request, caller: Caller) -> Response:
 
 async def rotate(api: Api, request: Request, caller: Caller) -> Response:
     """A new secret, shown this once; with `grace_seconds` the old one signs beside it a while."""
-    given = validate(shapes.RotateIn, await read_optional_json(api, request))
-    audited.state(request, grace_seconds=given.grace_seconds)
-    rotated = await endpoints.rotate(
-        api.ctx, caller.account_id, _id(request), given.grace_seconds or 0
+    body = validate(shapes.RotateIn, await read_optional_json(api, request))
+    audited.state(request, grace_seconds=body.grace_seconds)
+    secrets = await endpoints.rotate(
+        api.ctx, caller.account_id, _id(request), body.grace_seconds or 0
     )
-    return respond(shapes.RotatedSecretShape.of(rotated))
+    return respond(shapes.RotatedSecretShape.of(secrets))
 
 
 async def test(api: Api, request: Request, caller: Caller) -> Response:
     """Send a `webhook.test` event or a sample to this endpoint, subscribed to it or not."""
-    given = validate(shapes.TestIn, await read_optional_json(api, request))
-    if given.event is not None and given.event not in set(EventName):
-        text = f"There is no event {given.event[:100]!r}. There are: {', '.join(EventName)}."
+    body = validate(shapes.TestIn, await read_optional_json(api, request))
+    if body.event is not None and body.event not in set(EventName):
+        text = f"There is no event {body.event[:100]!r}. There are: {', '.join(EventName)}."
         raise Refusal(ErrorCode.BAD_EVENTS, text)
-    event = EventName(given.event) if given.event is not None else None
+    event = EventName(body.event) if body.event is not None else None
     audited.state(request, event=event)
-    sent = await deliveries.send_test(api.ctx, caller.account_id, _id(request), event)
-    return respond(shapes.DeliveryShape.of(sent), 201)
+    delivery = await deliveries.send_test(api.ctx, caller.account_id, _id(request), event)
+    return respond(shapes.DeliveryShape.of(delivery), 201)
 
 
 async def list_deliveries(api: Api, request: Request, caller: Caller) -> Response:
     """Deliveries, newest first. Go on with `before`, the `id` of the last one."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     status = choice_param(request, "status", DeliveryStatus)
-    found, more = await deliveries.page(
+    records, more = await deliveries.page(
         api.ctx,
         caller.account_id,
         _id(request),
@@ -109,27 +109,29 @@ async def list_deliveries(api: Api, request: Request, caller: Caller) -> Respons
         before,
         DeliveryStatus(status) if status else None,
     )
-    data = [shapes.LoggedDeliveryShape.of(each) for each in found]
+    data = [shapes.LoggedDeliveryShape.of(each) for each in records]
     return respond(shapes.DeliveryListShape(data=data, has_more=more))
 
 
 async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
     """Send one delivery again now, whether it was delivered or not."""
     audited.state(request, event_id=request.path_params["event_id"])
-    sent = await deliveries.redeliver(
+    delivery = await deliveries.redeliver(
         api.ctx, caller.account_id, _id(request), request.path_params["event_id"]
     )
-    return respond(shapes.DeliveryShape.of(sent))
+    return respond(shapes.DeliveryShape.of(delivery))
 
 
 async def replay(api: Api, request: Request, caller: Caller) -> Response:
     """Send everything of a time range again that has ended, dropped events included."""
-    given = validate(shapes.ReplayIn, await read_json(api, request))
-    since = _time("since", given.since)
-    until = _time("until", given.until) if given.until is not None else api.ctx.clock.now()
-    wanted = tuple(DeliveryStatus(status) for status in given.status or deliveries.REPLAYABLE)
-    audited.state(request, since=given.since, until=given.until, status=given.status)
-    count = await deliveries.replay(api.ctx, caller.account_id, _id(request), since, until, wanted)
+    body = validate(shapes.ReplayIn, await read_json(api, request))
+    since = _time("since", body.since)
+    until = _time("until", body.until) if body.until is not None else api.ctx.clock.now()
+    statuses = tuple(DeliveryStatus(status) for status in body.status or deliveries.REPLAYABLE)
+    audited.state(request, since=body.since, until=body.until, status=body.status)
+    count = await deliveries.replay(
+        api.ctx, caller.account_id, _id(request), since, until, statuses
+    )
     return respond(shapes.ReplayShape(webhook_endpoint_id=_id(request), deliveries=count))
 
 
@@ -138,9 +140,9 @@ def _id(request: Request) -> str:
     return endpoint_id
 
 
-def _time(field: str, given: str) -> int:
+def _time(field: str, text: str) -> int:
     try:
-        return parse_iso(given)
+        return parse_iso(text)
     except ValueError:
         raise InvalidRequest(Problem(field, "must be an ISO 8601 time with its offset")) from None
 

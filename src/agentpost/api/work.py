@@ -30,9 +30,9 @@ FROM_CHAR = Query("from_char", "Where the page of text begins.", 0, INT_PARAM_MA
 async def list_work(api: Api, request: Request, caller: Caller) -> Response:
     """The account's works, newest first."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
-    listed, more = await works.list_works(api.ctx, caller.account_id, limit, before)
+    lines, more = await works.list_works(api.ctx, caller.account_id, limit, before)
     links = api.ctx.links
-    items = [WorkItemShape.of(line.work, links, running=line.running) for line in listed]
+    items = [WorkItemShape.of(line.work, links, running=line.running) for line in lines]
     return respond(WorkListShape(data=items, has_more=more))
 
 

@@ -21,14 +21,14 @@ class AnswerFormatShape(Shape):
 
 def typed(snapshot: Snapshot) -> dict[str, Any]:
     """``answer_format`` and ``output``: only there when they were asked for."""
-    given: dict[str, Any] = {}
-    wanted = answers.format_of(snapshot)
-    if wanted is not None:
-        given["answer_format"] = AnswerFormatShape.stored(loads(wanted))
+    fields: dict[str, Any] = {}
+    answer_format = answers.format_of(snapshot)
+    if answer_format is not None:
+        fields["answer_format"] = AnswerFormatShape.stored(loads(answer_format))
     if snapshot.message.response_schema_json is not None:
         output = answers.output_of(snapshot)
-        given["output"] = None if output is None else loads(output)
-    return given
+        fields["output"] = None if output is None else loads(output)
+    return fields
 
 
 def output_of_job(link: JobLink) -> Any:

@@ -35,15 +35,15 @@ def _schema(shape: type[BaseModel]) -> dict[str, Any]:
 def _too_many(
     root: dict[str, Any], schema: dict[str, Any], body: dict[str, Any], where: str
 ) -> Iterator[Problem]:
-    for name, described in schema.get("properties", {}).items():
+    for name, field_schema in schema.get("properties", {}).items():
         value, path = body.get(name), f"{where}{name}"
         if isinstance(value, list):
             # Other fields take no list, or any value, and then look at none of its items.
-            is_list = any(option.get("type") == "array" for option in _options(described))
+            is_list = any(option.get("type") == "array" for option in _options(field_schema))
             if is_list and len(value) > LIST_ITEMS_MAX:
                 yield Problem(path, f"has over {LIST_ITEMS_MAX} items")
         elif isinstance(value, dict):
-            for option in _options(described):
+            for option in _options(field_schema):
                 most = option.get("maxProperties")
                 if most is not None and len(value) > most:
                     yield Problem(path, f"has over {most} entries")
@@ -52,7 +52,7 @@ def _too_many(
                     yield from _too_many(root, inner, value, f"{path}.")
 
 
-def _options(described: dict[str, Any]) -> Sequence[dict[str, Any]]:
+def _options(field_schema: dict[str, Any]) -> Sequence[dict[str, Any]]:
     """The schemas of which a field's value may fit any."""
-    options: Sequence[dict[str, Any]] = described.get("anyOf", (described,))
+    options: Sequence[dict[str, Any]] = field_schema.get("anyOf", (field_schema,))
     return options

@@ -185,9 +185,9 @@ class MessageShape(Shape):
         record = snapshot.message
         files: list[FileShape] = []
         by_job: dict[str | None, list[FileShape]] = {}
-        for made in _shown_files(snapshot):
-            files.append(FileShape.linked(made, links))
-            by_job.setdefault(made.job_id, []).append(files[-1])
+        for file_record in _shown_files(snapshot):
+            files.append(FileShape.linked(file_record, links))
+            by_job.setdefault(file_record.job_id, []).append(files[-1])
         started = [link.job for link in snapshot.links if link.role is JobRole.EXECUTION]
         busy = record.reason is Reason.AGENT_BUSY
         return cls(
@@ -254,17 +254,17 @@ class MessageDeletedShape(Shape):
 
 def labels(record: MessageRecord) -> dict[str, Any]:
     """What the caller gave to know the message again; only there when it was given."""
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if record.metadata_json is not None:
-        given["metadata"] = loads(record.metadata_json)
+        fields["metadata"] = loads(record.metadata_json)
     if record.traceparent is not None:
-        given["traceparent"] = record.traceparent
-    return given
+        fields["traceparent"] = record.traceparent
+    return fields
 
 
 def _waiting(links: Sequence[JobLink]) -> dict[str, Any]:
     """``resume``, ``resume_by`` and ``running``: only there when they say something."""
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     queued = [
         (link.job.queue_by, link.job.ceiling)
         for link in links
@@ -272,15 +272,15 @@ def _waiting(links: Sequence[JobLink]) -> dict[str, Any]:
     ]
     if queued:
         deadline, ceiling = min(queued, key=lambda each: each[0])
-        given["resume_by"] = iso(deadline)
+        fields["resume_by"] = iso(deadline)
         if ceiling is None:
-            given["resume"] = "add_credits"
+            fields["resume"] = "add_credits"
         else:
-            given["waits_for"] = _WAITS_FOR[ceiling]
-    refused = next((link.job.running_json for link in links if link.job.running_json), None)
-    if refused is not None:
-        given["running"] = [RunningShape.stored(job) for job in loads(refused)]
-    return given
+            fields["waits_for"] = _WAITS_FOR[ceiling]
+    running_json = next((link.job.running_json for link in links if link.job.running_json), None)
+    if running_json is not None:
+        fields["running"] = [RunningShape.stored(job) for job in loads(running_json)]
+    return fields
 
 
 def _watched_until(record: JobRecord) -> int | None:

@@ -24,18 +24,18 @@ _OTHER_NAMES: Final = {
 """What other APIs call it."""
 
 
-def hint(body: Mapping[str, Any], missing: Sequence[str], known: Container[str]) -> str:
+def hint(body: Mapping[str, Any], missing: Sequence[str], fields: Container[str]) -> str:
     """A sentence to put behind what is said of the missing fields; empty when nothing is like them.
 
     Args:
         missing: the fields of which one is needed.
         known: every field that the body may have.
     """
-    names = list(islice((name for name in body if name not in known), _LOOKED_AT))
+    names = list(islice((name for name in body if name not in fields), _LOOKED_AT))
     for name in names:
         close = get_close_matches(name[:_SHOWN_CHARACTERS].casefold(), missing, 1, _SIMILAR)
         other = _OTHER_NAMES.get(name.casefold())
-        wanted = close[0] if close else other if other in missing else None
-        if wanted is not None:
-            return f" {name[:_SHOWN_CHARACTERS]!a} is no field: did you mean `{wanted}`?"
+        field = close[0] if close else other if other in missing else None
+        if field is not None:
+            return f" {name[:_SHOWN_CHARACTERS]!a} is no field: did you mean `{field}`?"
     return ""

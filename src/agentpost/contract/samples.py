@@ -126,6 +126,6 @@ def _file(job: JobRecord) -> FileRecord:
     )
 
 
-def blank(record: type[T], /, **given: Any) -> T:
+def blank(record: type[T], /, **values: Any) -> T:
     """A record in which only what clients see is filled in, so that a new field is shown, too."""
-    return record(**{**{field.name: None for field in fields(record)}, **given})  # type: ignore[arg-type]
+    return record(**{**{field.name: None for field in fields(record)}, **values})  # type: ignore[arg-type]

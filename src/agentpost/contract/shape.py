@@ -89,10 +89,10 @@ loads = msgspec.json.decode
 # --- OpenAPI --------------------------------------------------------------------------------------
 def schemas(shapes: Sequence[type[Shape]]) -> dict[str, Any]:
     """The JSON schemas of these and of what they consist of, by the names of their classes."""
-    _, described = msgspec.json.schema_components(shapes, ref_template=_REF)
-    words = {_REF.format(name=n): s["enum"] for n, s in described.items() if "enum" in s}
-    found = {name: schema for name, schema in described.items() if "enum" not in schema}
-    for schema in found.values():
+    _, definitions = msgspec.json.schema_components(shapes, ref_template=_REF)
+    words = {_REF.format(name=n): s["enum"] for n, s in definitions.items() if "enum" in s}
+    by_name = {name: schema for name, schema in definitions.items() if "enum" not in schema}
+    for schema in by_name.values():
         fields = schema["properties"]
         # A default is the one value of a field that is always there; `UNSET` is none in JSON.
         schema["required"] = [
@@ -101,7 +101,7 @@ def schemas(shapes: Sequence[type[Shape]]) -> dict[str, Any]:
             if part.pop("default", None) is not None or name in schema["required"]
         ]
         schema["properties"] = {name: _titled(name, _plain(fields[name], words)) for name in fields}
-    return found
+    return by_name
 
 
 def _titled(name: str, part: dict[str, Any]) -> dict[str, Any]:

@@ -96,9 +96,11 @@ class JobEventDataShape(JobShape):
         links: Links,
     ) -> Self:
         """The job, and what its message was given to be known again."""
-        shown = [FileShape.linked(made, links) for made in files]
+        shapes = [FileShape.linked(file, links) for file in files]
         own = JobLink(record, JobRole.EXECUTION)
-        return cls.of(own, shown, links, started_by, message_id=started_by.id, **labels(started_by))
+        return cls.of(
+            own, shapes, links, started_by, message_id=started_by.id, **labels(started_by)
+        )
 
 
 class JobEventShape(EventShape):

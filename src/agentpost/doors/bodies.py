@@ -37,10 +37,10 @@ async def read(api: Api, request: Request, caller: Caller) -> bytes:
         raise _wrong("the body must be sent as it is, without a Content-Encoding")
     if (declared_length(request) or 0) > most:
         raise _too_large(most)
-    counted: list[RateDecision] = []
+    decisions: list[RateDecision] = []
 
     async def count() -> None:
-        counted.append(await admission.large_body(api.ctx, caller))
+        decisions.append(await admission.large_body(api.ctx, caller))
 
     body = bytearray()
     async with api.body_budget.slot(caller.account_id, count) as slot:
@@ -57,7 +57,7 @@ async def read(api: Api, request: Request, caller: Caller) -> bytes:
                     await slot.count()
         except TooSlow as problem:
             raise _wrong(str(problem)) from None
-    for decision in counted:
+    for decision in decisions:
         await admission.not_refused(api.ctx, caller, decision)
     state_of(request.scope).body = LargeBody(len(body))
     await api.keys.caller(request)  # a body may take minutes: the key is still live

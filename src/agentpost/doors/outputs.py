@@ -47,19 +47,19 @@ def outputs(snapshot: Snapshot, links: Links) -> list[Output]:
     of_jobs = {file.file_id for job in shape.jobs for file in job.files}
     own = tuple(file for file in shape.files if file.file_id not in of_jobs)
     reply = [Output(message.id, "", message.reply or "", own)] if message.reply or own else []
-    dated: list[tuple[int, Output]] = []
+    by_time: list[tuple[int, Output]] = []
     for link, job in zip(snapshot.links, shape.jobs, strict=True):
-        ended = link.job.state in (JobState.COMPLETED, JobState.FAILED, JobState.STOPPED)
+        is_over = link.job.state in (JobState.COMPLETED, JobState.FAILED, JobState.STOPPED)
         text = (link.job.result or "") if link.job.state is JobState.COMPLETED else ""
-        if ended and (text or job.files):
-            made = Output(job.job_id, job.title, text, tuple(job.files))
-            dated.append((link.job.settled_at or 0, made))
-    of_works = [output for _, output in sorted(dated, key=lambda each: (each[0], each[1].id))]
-    found = reply + of_works
+        if is_over and (text or job.files):
+            output = Output(job.job_id, job.title, text, tuple(job.files))
+            by_time.append((link.job.settled_at or 0, output))
+    of_works = [output for _, output in sorted(by_time, key=lambda each: (each[0], each[1].id))]
+    results = reply + of_works
     question = message.question if message.final else None
-    if question and not any(question in output.text for output in found):
-        found.append(Output(f"{message.id}_question", "", question, ()))
-    return found
+    if question and not any(question in output.text for output in results):
+        results.append(Output(f"{message.id}_question", "", question, ()))
+    return results
 
 
 def outputs_by_schema(snapshot: Snapshot, links: Links) -> list[Output]:
@@ -68,10 +68,10 @@ def outputs_by_schema(snapshot: Snapshot, links: Links) -> list[Output]:
     message = snapshot.message
     if not message.final:
         return []
-    found = answers.output_of(snapshot)
-    if found is not None:
+    value = answers.output_of(snapshot)
+    if value is not None:
         files = tuple(MessageShape.of(snapshot, links).files)
-        return [Output(message.id, "", found, files)]
+        return [Output(message.id, "", value, files)]
     return [Output(message.id, "", message.question, ())] if message.question else []
 
 

@@ -158,14 +158,14 @@ class DoorRoutes:
         self._has_openai = "openai" in ctx.settings.doors
         own = ctx.settings.public_url
         state = partial(pipeline.with_state, ctx.clock)
-        logged = partial(pipeline.with_request_log, ctx.requests, bodies=False)
+        logging = partial(pipeline.with_request_log, ctx.requests, bodies=False)
         routes: list[Route] = []
         for name in dict.fromkeys(ctx.settings.doors):
             door = DOORS[name]
             errors = partial(pipeline.with_errors, partial(door.error, self._docs_url))
             origin = partial(with_own_origin, own)
-            keyed = (state, logged, admission.with_rate_limit_headers, errors, origin)
-            counted = (partial(admission.with_count, api),)
+            by_key = (state, logging, admission.with_rate_limit_headers, errors, origin)
+            counting = (partial(admission.with_count, api),)
             loaded = _Loaded(api, name, door)
             by_path: dict[str, dict[str, pipeline.Handler]] = defaultdict(dict)
             for route in door.routes:
@@ -177,7 +177,9 @@ class DoorRoutes:
                     SCOPES.get(route),
                     "messages delete" if SCOPES.get(route) is Scope.ADMIN else "",
                 )
-            routes += [Route(path, found, keyed, counted) for path, found in by_path.items()]
+            routes += [
+                Route(path, handlers, by_key, counting) for path, handlers in by_path.items()
+            ]
             plain = partial(pipeline.with_errors, partial(_plain_error, self._docs_url))
             for route in door.public:
                 method, path = route
@@ -204,8 +206,8 @@ class DoorRoutes:
 async def with_own_origin(own: str, handler: pipeline.Handler, request: Request) -> Response:
     """Refuse a browser that shows a page of somebody else: only programs call here. A name that
     was made to point at this server (DNS rebinding) gives such a page no way in."""
-    given = header(request, _ORIGIN)
-    if given is not None and given.rstrip("/") != own:
+    origin = header(request, _ORIGIN)
+    if origin is not None and origin.rstrip("/") != own:
         text = "This address is called by programs, not by web pages of another origin."
         raise Refusal(ErrorCode.FORBIDDEN, text)
     return await handler(request)

@@ -16,16 +16,16 @@ from agentpost.services.messages import Caller
 from agentpost.services.new_messages import NewMessage
 
 
-def answering(new: NewMessage, asked: Snapshot) -> NewMessage:
+def answering(new: NewMessage, question: Snapshot) -> NewMessage:
     """The same, as the answer to a message when that asks a typed question.
 
     An answer that does not fit is refused then, where the API would take it for a message without
     an answer: a call through a door has said which question is meant. A question that was answered
     takes any message. Raises ``invalid_request`` for a text that is no JSON.
     """
-    stored_format = answers.format_of(asked)
-    is_open = asked.message.answered_by is None
-    if asked.message.status is not MessageStatus.NEEDS_INPUT or not (stored_format and is_open):
+    stored_format = answers.format_of(question)
+    is_open = question.message.answered_by is None
+    if question.message.status is not MessageStatus.NEEDS_INPUT or not (stored_format and is_open):
         return new
     try:
         value = answers.value_in(AnswerFormat.stored(stored_format), new.text)
@@ -34,8 +34,8 @@ def answering(new: NewMessage, asked: Snapshot) -> NewMessage:
     return replace(
         new,
         conversation="",
-        conversation_id=asked.message.conversation_id,
-        answer_to=asked.message.id,
+        conversation_id=question.message.conversation_id,
+        answer_to=question.message.id,
         answer=value,
     )
 

@@ -35,11 +35,11 @@ class Said:
 
 def read(piece: str) -> Said:
     """A piece as `runtime.deltas` and the event streams of the API write it."""
-    given = json.loads(piece)
-    source = given.get("job_id") or given.get("message_id")
-    if given.get("reset"):
+    fields = json.loads(piece)
+    source = fields.get("job_id") or fields.get("message_id")
+    if fields.get("reset"):
         return Said(source, reset=True)
-    return Said(source, given["offset"], given["text"])
+    return Said(source, fields["offset"], fields["text"])
 
 
 @dataclass(slots=True)
@@ -75,20 +75,20 @@ class Texts:
         """The text of that source; None when it has said nothing."""
         return self._texts.get(source)
 
-    def add(self, said: Said) -> None:
+    def add(self, piece: Said) -> None:
         """Take in a piece, in the order in which they come."""
-        if said.reset:
-            sources = list(self._texts) if said.source is None else [said.source]
+        if piece.reset:
+            sources = list(self._texts) if piece.source is None else [piece.source]
             for source in sources:
                 before = self._texts.get(source)
                 self._texts[source] = Text(attempt=before.attempt + 1 if before else 0)
             return
-        if said.source is None:
+        if piece.source is None:
             return
-        text = self._texts.setdefault(said.source, Text(start=said.offset))
-        text.has_gap = text.has_gap or said.offset != text.end
+        text = self._texts.setdefault(piece.source, Text(start=piece.offset))
+        text.has_gap = text.has_gap or piece.offset != text.end
         if not text.has_gap:
-            text.known += said.text[: SAID_CHARACTERS_MAX - text.end]
+            text.known += piece.text[: SAID_CHARACTERS_MAX - text.end]
 
 
 def piece_end(start: int) -> int:

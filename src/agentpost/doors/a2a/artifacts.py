@@ -55,9 +55,9 @@ class ArtifactStream:
             if output.id in self._shown:
                 continue
             self._shown.add(output.id)
-            sent = self._sent.pop(output.id, None)
-            if sent is not None and output.text.startswith(sent.text):
-                rest = replace(output, text=output.text[len(sent.text) :])
+            earlier = self._sent.pop(output.id, None)
+            if earlier is not None and output.text.startswith(earlier.text):
+                rest = replace(output, text=output.text[len(earlier.text) :])
                 yield tasks.artifact_update(chain, rest, append=True, last=True)
             else:
                 yield tasks.artifact_update(chain, output, append=False, last=True)
@@ -65,9 +65,9 @@ class ArtifactStream:
     def _chunk(
         self, chain: Chain, output: Output, text: Text
     ) -> Iterator[a2a_pb2.TaskArtifactUpdateEvent]:
-        sent = self._sent.get(output.id)
-        goes_on = sent is not None and sent.attempt == text.attempt
-        start = len(sent.text) if sent is not None and goes_on else 0
+        earlier = self._sent.get(output.id)
+        goes_on = earlier is not None and earlier.attempt == text.attempt
+        start = len(earlier.text) if earlier is not None and goes_on else 0
         if text.end > start:
             self._sent[output.id] = _Sent(text.attempt, text.known)
             chunk = replace(output, text=text.between(start, text.end))

@@ -117,8 +117,8 @@ class TaskHandler(RequestHandler):
                 idempotency_key=chains.next_key(chain),
             )
             new = sending.answering(new, chain.last)
-        sent = await sending.send(ctx, caller, new, message_id)
-        return await chains.look(ctx, caller, first_id or sent.id)
+        record = await sending.send(ctx, caller, new, message_id)
+        return await chains.look(ctx, caller, first_id or record.id)
 
     # --- following --------------------------------------------------------------------------------
     async def _ended(self, caller: Caller, chain: Chain, hung_up: HungUp) -> Chain:
@@ -137,8 +137,8 @@ class TaskHandler(RequestHandler):
         artifacts: ArtifactStream | None = None
         state = tasks.state(chain)
         with self._api.ctx.streams.count(caller.account_id):
-            followed = self._moments(caller, chain, texts=True, place=place)
-            async with aclosing(followed) as moments:
+            source = self._moments(caller, chain, texts=True, place=place)
+            async with aclosing(source) as moments:
                 async for moment, now in moments:
                     if artifacts is None:
                         artifacts = ArtifactStream(now, links)
@@ -173,14 +173,14 @@ class TaskHandler(RequestHandler):
         until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
         before = chain.snapshots[:-1]
         last_id = chain.last.message.id
-        followed = following.follow(
+        source = following.follow(
             ctx, caller, last_id, 0, hung_up, texts=texts, place=place, until=until
         )
-        async with aclosing(followed) as moments:
+        async with aclosing(source) as moments:
             async for moment in moments:
                 yield moment, Chain([*before, moment.snapshot], moment.cancelled)
-                ended = state_of(moment.snapshot.message, moment.cancelled) in TERMINAL | PAUSED
-                if ended or moment.waits_for_credits:
+                is_over = state_of(moment.snapshot.message, moment.cancelled) in TERMINAL | PAUSED
+                if is_over or moment.waits_for_credits:
                     return
 
     # --- reading and ending -----------------------------------------------------------------------
@@ -207,11 +207,11 @@ class TaskHandler(RequestHandler):
         caller = _caller(context)
         with _refusals_translated(context, Scope.READ):
             await places.check(self._api.ctx, caller, "pageToken", params.page_token)
-            found = await chains.newest(
+            newest = await chains.newest(
                 self._api.ctx, caller, params.context_id or None, _LISTED_MAX
             )
         fitting = [
-            tasks.task(chain, links, history or 0) for chain in found if _fits(chain, params)
+            tasks.task(chain, links, history or 0) for chain in newest if _fits(chain, params)
         ]
         behind = [task for task in fitting if not params.page_token or task.id < params.page_token]
         page = behind[:size]
@@ -321,11 +321,11 @@ def _history_length(
 
 def _check_status(params: a2a.ListTasksRequest, call: dict[str, Any]) -> None:
     """Raise for a status that there is not: the SDK reads an unknown name as none."""
-    given = (call.get("params") or {}).get("status")
-    is_lost = not params.status and given not in (None, 0, "TASK_STATE_UNSPECIFIED")
+    status = (call.get("params") or {}).get("status")
+    is_lost = not params.status and status not in (None, 0, "TASK_STATE_UNSPECIFIED")
     if is_lost or params.status not in a2a.TaskState.values():
-        known = ", ".join(name for name, value in a2a.TaskState.items() if value)
-        raise errors.InvalidParamsError(f"status must be one of {known}.")
+        names = ", ".join(name for name, value in a2a.TaskState.items() if value)
+        raise errors.InvalidParamsError(f"status must be one of {names}.")
 
 
 def _fits(chain: Chain, params: a2a.ListTasksRequest) -> bool:
@@ -338,11 +338,11 @@ def _fits(chain: Chain, params: a2a.ListTasksRequest) -> bool:
 
 
 @contextmanager
-def _refusals_translated(context: ServerCallContext, needed: Scope) -> Iterator[None]:
+def _refusals_translated(context: ServerCallContext, scope: Scope) -> Iterator[None]:
     """Ask for a scope of the key, and say a refusal as the protocol says it. The SDK would give the
     text of a fault to the client."""
     try:
-        scopes.check(_caller(context).scopes, needed)
+        scopes.check(_caller(context).scopes, scope)
         yield
     except errors.A2AError:
         raise

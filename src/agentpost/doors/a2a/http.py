@@ -82,8 +82,8 @@ def public(api: Api) -> Mapping[tuple[str, str], OpenHandler]:
 
     def made(form: Callable[[a2a_pb2.AgentCard], dict[str, Any]]) -> Published:
         def make() -> bytes:
-            shown = form(card(ctx.settings.public_url, ctx.agent_name))
-            return json.dumps(shown, ensure_ascii=False).encode()
+            fields = form(card(ctx.settings.public_url, ctx.agent_name))
+            return json.dumps(fields, ensure_ascii=False).encode()
 
         return Published(make, "application/json", vary="A2A-Version")
 
@@ -98,5 +98,5 @@ def public(api: Api) -> Mapping[tuple[str, str], OpenHandler]:
 
 
 def _old_form(card_: a2a_pb2.AgentCard) -> dict[str, Any]:
-    shown: dict[str, Any] = to_compat_agent_card(card_).model_dump(mode="json", exclude_none=True)
-    return shown
+    fields: dict[str, Any] = to_compat_agent_card(card_).model_dump(mode="json", exclude_none=True)
+    return fields

@@ -40,7 +40,7 @@ def text_of(message: a2a_pb2.Message) -> str:
 
 def files_of(message: a2a_pb2.Message) -> tuple[InlineFile, ...]:
     """The other parts as files: bytes, addresses, and data as JSON."""
-    found: list[InlineFile] = []
+    files: list[InlineFile] = []
     for part in message.parts:
         name, kind = part.filename or None, part.media_type or None
         match part.WhichOneof("content"):
@@ -48,17 +48,17 @@ def files_of(message: a2a_pb2.Message) -> tuple[InlineFile, ...]:
                 continue
             case "raw":
                 encoded = base64.b64encode(part.raw).decode("ascii")
-                found.append(InlineFile(name, None, encoded, kind))
+                files.append(InlineFile(name, None, encoded, kind))
             case "url":
-                found.append(InlineFile(name, part.url, None, kind))
+                files.append(InlineFile(name, part.url, None, kind))
             case "data":
                 data = json.dumps(MessageToDict(part.data), ensure_ascii=False).encode()
                 encoded = base64.b64encode(data).decode("ascii")
-                name = name or f"data-{len(found) + 1}.json"
-                found.append(InlineFile(name, None, encoded, kind or "application/json"))
+                name = name or f"data-{len(files) + 1}.json"
+                files.append(InlineFile(name, None, encoded, kind or "application/json"))
             case _:
                 raise ContentTypeNotSupportedError("A part has no content of a known kind.")
-    return tuple(found)
+    return tuple(files)
 
 
 def key_of(message: a2a_pb2.Message) -> str:
@@ -70,5 +70,5 @@ def key_of(message: a2a_pb2.Message) -> str:
 
 def labels_of(message: a2a_pb2.Message) -> dict[str, str] | None:
     """The metadata that labels can be: texts. They are given back with the task."""
-    given = MessageToDict(message.metadata) if message.HasField("metadata") else {}
-    return {name: value for name, value in given.items() if isinstance(value, str)} or None
+    metadata = MessageToDict(message.metadata) if message.HasField("metadata") else {}
+    return {name: value for name, value in metadata.items() if isinstance(value, str)} or None

@@ -23,16 +23,17 @@ from agentpost.services.explaining import EXPLANATIONS
 def task(chain: Chain, links: Links, history: int | None = None) -> a2a_pb2.Task:
     """The task with its outputs as artifacts; ``history``: how many of the newest messages it
     tells, None for all. Its metadata has what the protocol has no field for."""
-    made = a2a_pb2.Task(
+    result = a2a_pb2.Task(
         id=chain.id,
         context_id=chain.conversation,
         status=status(chain),
         artifacts=[artifact(each) for each in all_outputs(chain, links)],
         metadata=_metadata(chain, links),
     )
-    said = _history(chain)
-    made.history.extend(said if history is None else said[max(len(said) - history, 0) :])
-    return made
+    messages = _history(chain)
+    first = 0 if history is None else max(len(messages) - history, 0)
+    result.history.extend(messages[first:])
+    return result
 
 
 def state(chain: Chain) -> a2a_pb2.TaskState:
@@ -42,9 +43,9 @@ def state(chain: Chain) -> a2a_pb2.TaskState:
 
 def all_outputs(chain: Chain, links: Links) -> list[Output]:
     """What every message of the chain has brought; questions are reported by the state."""
-    found = [each for snapshot in chain.snapshots for each in outputs(snapshot, links)]
-    asked = {snapshot.message.question for snapshot in chain.snapshots}
-    return [each for each in found if each.files or each.text not in asked]
+    results = [each for snapshot in chain.snapshots for each in outputs(snapshot, links)]
+    questions = {snapshot.message.question for snapshot in chain.snapshots}
+    return [each for each in results if each.files or each.text not in questions]
 
 
 def artifact(output: Output) -> a2a_pb2.Artifact:
@@ -63,10 +64,10 @@ def status(chain: Chain) -> a2a_pb2.TaskStatus:
     """The state, with the question, or what happened and what to do."""
     message = chain.last.message
     text = message.question if message.final and message.question else _explained(chain)
-    made = a2a_pb2.TaskStatus(state=state(chain), timestamp=_time(_changed_at(chain.last)))
+    result = a2a_pb2.TaskStatus(state=state(chain), timestamp=_time(_changed_at(chain.last)))
     if text:
-        made.message.CopyFrom(_agent_message(chain, f"{message.id}_status", text))
-    return made
+        result.message.CopyFrom(_agent_message(chain, f"{message.id}_status", text))
+    return result
 
 
 def status_update(chain: Chain) -> a2a_pb2.TaskStatusUpdateEvent:
@@ -97,18 +98,18 @@ def progress_update(chain: Chain, entry: EntryRecord) -> a2a_pb2.TaskStatusUpdat
     step: str | None = msgspec.json.decode(entry.body_json).get("step")
     if not step:
         return None
-    made = a2a_pb2.TaskStatusUpdateEvent(task_id=chain.id, context_id=chain.conversation)
-    made.status.state = a2a_pb2.TaskState.TASK_STATE_WORKING
-    made.status.timestamp.CopyFrom(_time(entry.at))
-    made.status.message.CopyFrom(_agent_message(chain, f"{entry.message_id}_{entry.seq}", step))
-    return made
+    event = a2a_pb2.TaskStatusUpdateEvent(task_id=chain.id, context_id=chain.conversation)
+    event.status.state = a2a_pb2.TaskState.TASK_STATE_WORKING
+    event.status.timestamp.CopyFrom(_time(entry.at))
+    event.status.message.CopyFrom(_agent_message(chain, f"{entry.message_id}_{entry.seq}", step))
+    return event
 
 
 def _history(chain: Chain) -> list[a2a_pb2.Message]:
-    said: list[a2a_pb2.Message] = []
+    messages: list[a2a_pb2.Message] = []
     for snapshot in chain.snapshots:
         message = snapshot.message
-        said.append(
+        messages.append(
             a2a_pb2.Message(
                 message_id=message.id,
                 task_id=chain.id,
@@ -118,8 +119,8 @@ def _history(chain: Chain) -> list[a2a_pb2.Message]:
             )
         )
         if message.question and snapshot is not chain.last:
-            said.append(_agent_message(chain, f"{message.id}_question", message.question))
-    return said
+            messages.append(_agent_message(chain, f"{message.id}_question", message.question))
+    return messages
 
 
 def _agent_message(chain: Chain, message_id: str, text: str) -> a2a_pb2.Message:
@@ -139,21 +140,21 @@ def _explained(chain: Chain) -> str | None:
     if reason is None:
         return None
     failed = [link.job for link in snapshot.links if link.job.state is JobState.FAILED]
-    said = [job.result for job in failed if job.result][:1]
-    found = EXPLANATIONS[reason]
-    return " ".join([*said, found.what, found.advice])
+    texts = [job.result for job in failed if job.result][:1]
+    explanation = EXPLANATIONS[reason]
+    return " ".join([*texts, explanation.what, explanation.advice])
 
 
 def _changed_at(snapshot: Snapshot) -> int:
-    ended: Iterable[int] = (link.job.settled_at or 0 for link in snapshot.links)
+    end_times: Iterable[int] = (link.job.settled_at or 0 for link in snapshot.links)
     message: MessageRecord = snapshot.message
-    return max([message.updated_at, *ended])
+    return max([message.updated_at, *end_times])
 
 
 def _time(micros: int) -> Timestamp:
-    made = Timestamp()
-    made.FromMicroseconds(micros)
-    return made
+    timestamp = Timestamp()
+    timestamp.FromMicroseconds(micros)
+    return timestamp
 
 
 def _metadata(chain: Chain, links: Links) -> Struct:
@@ -171,6 +172,6 @@ def _metadata(chain: Chain, links: Links) -> Struct:
     }
     if shape.answer_format is not msgspec.UNSET:
         own["answer_format"] = msgspec.to_builtins(shape.answer_format)
-    made = Struct()
-    made.update({**labels(chain.snapshots[0].message).get("metadata", {}), "agentpost": own})
-    return made
+    struct = Struct()
+    struct.update({**labels(chain.snapshots[0].message).get("metadata", {}), "agentpost": own})
+    return struct

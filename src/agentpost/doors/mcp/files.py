@@ -55,12 +55,12 @@ def fact(file: Json) -> Json:
 
 async def listed(backend: Backend, newest: int) -> list[mcp.Resource]:
     """The files of the newest works."""
-    found: dict[str, Any] = {}
+    resources: dict[str, Any] = {}
     for line in (await backend.works(newest))["data"]:
         for file in (await backend.work(line["work_id"], 0))["files"]:
-            shown = link(file).model_dump(exclude={"type"})
-            found[file["file_id"]] = mcp.Resource.model_validate(shown)
-    return list(found.values())
+            fields = link(file).model_dump(exclude={"type"})
+            resources[file["file_id"]] = mcp.Resource.model_validate(fields)
+    return list(resources.values())
 
 
 async def contents(

@@ -53,30 +53,30 @@ class LocalBackend:
         with self._refusals_translated(Scope.SEND):
             key = idempotency.key_of(idempotency_key)
             new = from_fields(fields, idempotency_key=key, held=False)
-            sent = await sending.send(self._ctx, self._caller, new)
-            return self._message(await following.look(self._ctx, self._caller, sent.id))
+            record = await sending.send(self._ctx, self._caller, new)
+            return self._message(await following.look(self._ctx, self._caller, record.id))
 
     async def message(self, message_id: str) -> Json:
         return self._message(await self._look(message_id))
 
     async def entries(self, message_id: str) -> list[Json]:
-        found: list[EntryRecord] = []
+        endings: list[EntryRecord] = []
         after = 0
         for _ in range(_PAGES_MAX):
             moment = await self._look(message_id, after)
-            found += [entry for entry in moment.entries if entry.type in _ENDINGS]
+            endings += [entry for entry in moment.entries if entry.type in _ENDINGS]
             if not moment.entries:
                 break
             after = moment.entries[-1].seq
-        return [_json(EntryShape.of(entry, self._ctx.links)) for entry in found]
+        return [_json(EntryShape.of(entry, self._ctx.links)) for entry in endings]
 
     async def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
         ctx, account_id = self._ctx, self._caller.account_id
         with self._refusals_translated(Scope.READ), ctx.streams.count(account_id):
             ctx.streams.check(account_id, ctx.settings.streams_max + 1)
             await admission.wait(self._ctx, self._caller)
-            followed = following.follow(self._ctx, self._caller, message_id, texts=True)
-            async with aclosing(followed) as moments:
+            source = following.follow(self._ctx, self._caller, message_id, texts=True)
+            async with aclosing(source) as moments:
                 async for moment in moments:
                     entries = [_json(EntryShape.of(e, self._ctx.links)) for e in moment.entries]
                     yield Change(entries, [read(piece) for piece in moment.texts])
@@ -89,16 +89,16 @@ class LocalBackend:
 
     async def recover(self, message_id: str) -> Json:
         with self._refusals_translated(Scope.SEND):
-            found = await recover.recover(self._ctx, self._caller, message_id)
-        listed = [RecoveredWorkShape(work_id=w, state=state) for w, state in found.items()]
-        return _json(RecoveryShape(id=message_id, work=listed))
+            states = await recover.recover(self._ctx, self._caller, message_id)
+        shapes = [RecoveredWorkShape(work_id=w, state=state) for w, state in states.items()]
+        return _json(RecoveryShape(id=message_id, work=shapes))
 
     async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
-        wanted = ListFilter(conversation=conversation)
+        list_filter = ListFilter(conversation=conversation)
         with self._refusals_translated(Scope.READ):
             await places.check(self._ctx, self._caller, "before", before or "")
             page = await message_lists.list_page(
-                self._ctx, self._caller, wanted, before=before, limit=limit
+                self._ctx, self._caller, list_filter, before=before, limit=limit
             )
         data = [MessageItemShape.listed(each, self._ctx.links) for each in page.messages]
         go_on = msgspec.UNSET if page.go_on is None else page.go_on
@@ -106,9 +106,9 @@ class LocalBackend:
 
     async def works(self, limit: int) -> Json:
         with self._refusals_translated(Scope.READ):
-            listed, more = await works.list_works(self._ctx, self._caller.account_id, limit)
+            lines, more = await works.list_works(self._ctx, self._caller.account_id, limit)
         links = self._ctx.links
-        items = [WorkItemShape.of(line.work, links, running=line.running) for line in listed]
+        items = [WorkItemShape.of(line.work, links, running=line.running) for line in lines]
         return _json(WorkListShape(data=items, has_more=more))
 
     async def work(self, work_id: str, from_char: int) -> Json:
@@ -124,23 +124,23 @@ class LocalBackend:
 
     async def file(self, file_id: str) -> Json:
         with self._refusals_translated(Scope.READ):
-            found = await works.get_file(self._ctx, self._caller.account_id, file_id)
-        return _json(FileObject.linked(found, self._ctx.links))
+            record = await works.get_file(self._ctx, self._caller.account_id, file_id)
+        return _json(FileObject.linked(record, self._ctx.links))
 
     async def content(self, file_id: str) -> bytes:
         with self._refusals_translated(Scope.READ):
-            found = await works.get_file(self._ctx, self._caller.account_id, file_id)
+            record = await works.get_file(self._ctx, self._caller.account_id, file_id)
             try:
-                chunks = self._ctx.storage.open(found.blob, 0, found.size)
+                chunks = self._ctx.storage.open(record.blob, 0, record.size)
                 return b"".join([chunk async for chunk in chunks])
             except BlobMissing:
                 raise not_found("file") from None
 
     @contextmanager
-    def _refusals_translated(self, needed: Scope) -> Iterator[None]:
+    def _refusals_translated(self, scope: Scope) -> Iterator[None]:
         """Ask for a scope of the key, and say a refusal as the backend says it."""
         try:
-            scopes.check(self._caller.scopes, needed)
+            scopes.check(self._caller.scopes, scope)
             yield
         except (Refusal, BackendError) as refusal:
             raise _said(refusal) from None
@@ -173,5 +173,5 @@ def _said(refusal: Refusal | BackendError) -> BackendError:
 
 
 def _json(shape: Shape) -> Json:
-    found: dict[str, Any] = msgspec.to_builtins(shape)
-    return found
+    value: dict[str, Any] = msgspec.to_builtins(shape)
+    return value

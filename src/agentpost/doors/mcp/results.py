@@ -73,11 +73,11 @@ def next_step(status: str, reason: str | None, final: bool) -> str:
 
 def of_message(message: Json, entries: Sequence[Json]) -> mcp.CallToolResult:
     """The result of a tool that is about a message; ``entries`` say how its jobs ended."""
-    shown = summary(message, entries)
+    fields = summary(message, entries)
     links = [files.link(file) for file in message["files"]]
     return mcp.CallToolResult(
-        content=[mcp.TextContent(type="text", text=_readable(shown)), *links],
-        structured_content=shown,
+        content=[mcp.TextContent(type="text", text=_readable(fields)), *links],
+        structured_content=fields,
     )
 
 
@@ -131,23 +131,23 @@ def summary(message: Json, entries: Sequence[Json]) -> Json:
     }
 
 
-def _readable(shown: Json) -> str:
-    reason = f" ({shown['reason']})" if shown["reason"] else ""
-    parts = [f"{shown['message_id']}: {shown['status']}{reason}"]
-    if shown["conversation"]:
-        parts.append(f"Conversation: {shown['conversation']}")
-    if shown["reply"]:
-        parts.append(shown["reply"])
-    parts += [f"{each['title']}: {each['text']}" for each in shown["results"]]
-    if shown["question"] and shown["question"] not in (shown["reply"] or ""):
-        parts.append(f"Question: {shown['question']}")
-    wanted = shown.get("answer_format")
-    if wanted and "choices" in wanted:
-        parts.append(f"Choices: {'; '.join(wanted['choices'])}")
-    elif wanted:
-        parts.append(f"The answer is JSON for this schema: {json.dumps(wanted['schema'])}")
-    parts += [f"Note: {note}" for note in shown["notes"]]
-    parts.append(shown["next_step"])
+def _readable(fields: Json) -> str:
+    reason = f" ({fields['reason']})" if fields["reason"] else ""
+    parts = [f"{fields['message_id']}: {fields['status']}{reason}"]
+    if fields["conversation"]:
+        parts.append(f"Conversation: {fields['conversation']}")
+    if fields["reply"]:
+        parts.append(fields["reply"])
+    parts += [f"{each['title']}: {each['text']}" for each in fields["results"]]
+    if fields["question"] and fields["question"] not in (fields["reply"] or ""):
+        parts.append(f"Question: {fields['question']}")
+    answer_format = fields.get("answer_format")
+    if answer_format and "choices" in answer_format:
+        parts.append(f"Choices: {'; '.join(answer_format['choices'])}")
+    elif answer_format:
+        parts.append(f"The answer is JSON for this schema: {json.dumps(answer_format['schema'])}")
+    parts += [f"Note: {note}" for note in fields["notes"]]
+    parts.append(fields["next_step"])
     return "\n\n".join(parts)
 
 

@@ -33,11 +33,11 @@ def build(backend: Backend) -> Server[Any]:
     async def list_tools(_: Context, __: mcp.PaginatedRequestParams | None) -> mcp.ListToolsResult:
         return mcp.ListToolsResult(tools=tools.listed())
 
-    async def call_tool(ctx: Context, asked: mcp.CallToolRequestParams) -> mcp.CallToolResult:
+    async def call_tool(ctx: Context, params: mcp.CallToolRequestParams) -> mcp.CallToolResult:
         async def tell(count: float, what: str) -> None:
             await ctx.session.report_progress(count, None, what)
 
-        return await tools.call(backend, asked.name, asked.arguments or {}, tell)
+        return await tools.call(backend, params.name, params.arguments or {}, tell)
 
     async def list_resources(
         _: Context, __: mcp.PaginatedRequestParams | None
@@ -59,10 +59,10 @@ def build(backend: Backend) -> Server[Any]:
         return mcp.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(
-        _: Context, asked: mcp.ReadResourceRequestParams
+        _: Context, params: mcp.ReadResourceRequestParams
     ) -> mcp.ReadResourceResult:
         try:
-            return mcp.ReadResourceResult(contents=[await files.contents(backend, str(asked.uri))])
+            return mcp.ReadResourceResult(contents=[await files.contents(backend, str(params.uri))])
         except BackendError as error:
             raise _protocol_error(error) from None
 

@@ -38,19 +38,19 @@ Progress = Callable[[float, str], Awaitable[None]]
 
 
 async def send_message(
-    backend: Backend, given: SendArguments, tell: Progress
+    backend: Backend, arguments: SendArguments, tell: Progress
 ) -> mcp.CallToolResult:
     """See `TOOLS`."""
-    conversation = given.conversation or new_id("mcp_", SystemClock().now())
-    return await _send(backend, given, conversation, tell)
+    conversation = arguments.conversation or new_id("mcp_", SystemClock().now())
+    return await _send(backend, arguments, conversation, tell)
 
 
 async def answer_question(
-    backend: Backend, given: AnswerArguments, tell: Progress
+    backend: Backend, arguments: AnswerArguments, tell: Progress
 ) -> mcp.CallToolResult:
     """See `TOOLS`."""
-    conversation = given.conversation
-    message = await _asked(backend, given)
+    conversation = arguments.conversation
+    message = await _asked(backend, arguments)
     if conversation is None and message is not None and "conversation" in message:
         conversation = message["conversation"] or ""  # null: the key's own, which has no name
     if conversation is None:
@@ -60,41 +60,41 @@ async def answer_question(
             "Give the conversation that the result with the question names.",
         )
     try:
-        return await _send(backend, given, conversation, tell, _answer(message, given.text))
+        return await _send(backend, arguments, conversation, tell, _answer(message, arguments.text))
     except BackendError as error:
-        if error.code != "idempotency_conflict" or given.message_id is not None:
+        if error.code != "idempotency_conflict" or arguments.message_id is not None:
             raise
-        return await _repeated(backend, given, conversation, tell, error)
+        return await _repeated(backend, arguments, conversation, tell, error)
 
 
 async def _repeated(
     backend: Backend,
-    given: AnswerArguments,
+    arguments: AnswerArguments,
     conversation: str,
     tell: Progress,
     conflict: BackendError,
 ) -> mcp.CallToolResult:
     """The answer that has this key already, which was given before the newest message was sent: to
     one of the last questions. The key is taken, so that no try can send anything new."""
-    listed = (await backend.messages(conversation, None, _QUESTIONS))["data"]
-    asking = [each["id"] for each in listed if each["status"] == "needs_input"]
-    for terms in [{}, *[_answer(await backend.message(each), given.text) for each in asking]]:
+    newest = (await backend.messages(conversation, None, _QUESTIONS))["data"]
+    asking = [each["id"] for each in newest if each["status"] == "needs_input"]
+    for terms in [{}, *[_answer(await backend.message(each), arguments.text) for each in asking]]:
         try:
-            return await _send(backend, given, conversation, tell, terms)
+            return await _send(backend, arguments, conversation, tell, terms)
         except BackendError as error:
             if error.code not in ("idempotency_conflict", "invalid_request"):
                 raise
     raise conflict
 
 
-async def _asked(backend: Backend, given: AnswerArguments) -> Json | None:
+async def _asked(backend: Backend, arguments: AnswerArguments) -> Json | None:
     """The message that asks: the one named, else the newest of the conversation."""
-    if given.message_id is not None:
-        return await backend.message(given.message_id)
-    if given.conversation is None:
+    if arguments.message_id is not None:
+        return await backend.message(arguments.message_id)
+    if arguments.conversation is None:
         return None
     try:
-        newest = (await backend.messages(given.conversation, None, 1))["data"]
+        newest = (await backend.messages(arguments.conversation, None, 1))["data"]
         return await backend.message(newest[0]["id"]) if newest else None
     except BackendError as error:
         if error.code != "forbidden":
@@ -102,52 +102,53 @@ async def _asked(backend: Backend, given: AnswerArguments) -> Json | None:
         return None  # a key that may send but not read
 
 
-def _answer(asked: Json | None, text: str) -> Json:
+def _answer(question: Json | None, text: str) -> Json:
     """The fields that make a text the answer to a typed question; none for any other. The server
     refuses with them what is not one of the choices or does not fit the schema, unless it repeats
     what was sent before."""
-    if asked is None or asked["status"] != "needs_input" or "answer_format" not in asked:
+    if question is None or question["status"] != "needs_input" or "answer_format" not in question:
         return {}
-    wanted = asked["answer_format"]
+    answer_format = question["answer_format"]
     try:
-        value = answers.value_in(AnswerFormat(wanted.get("choices"), wanted.get("schema")), text)
+        format_ = AnswerFormat(answer_format.get("choices"), answer_format.get("schema"))
+        value = answers.value_in(format_, text)
     except ValueError:
-        return {"answer_to": asked["id"]}
-    return {"answer_to": asked["id"], "answer": value}
+        return {"answer_to": question["id"]}
+    return {"answer_to": question["id"], "answer": value}
 
 
 async def _send(
     backend: Backend,
-    given: SendArguments | AnswerArguments,
+    arguments: SendArguments | AnswerArguments,
     conversation: str,
     tell: Progress,
     answer: Json | None = None,
 ) -> mcp.CallToolResult:
     fields = {
-        "message": given.text,
+        "message": arguments.text,
         "conversation": conversation,
-        "files": [each.model_dump(exclude_none=True) for each in given.files] or None,
-        "upload_ids": given.upload_ids or None,
-        "metadata": given.metadata or None,
+        "files": [each.model_dump(exclude_none=True) for each in arguments.files] or None,
+        "upload_ids": arguments.upload_ids or None,
+        "metadata": arguments.metadata or None,
         **(answer or {}),
     }
     present = {name: value for name, value in fields.items() if value is not None}
-    sent = await backend.send(present, given.idempotency_key)
+    message = await backend.send(present, arguments.idempotency_key)
     try:
-        result = await _until(backend, sent["id"], given.wait_seconds, tell)
+        result = await _until(backend, message["id"], arguments.wait_seconds, tell)
     except BackendError as error:
         if error.code != "forbidden":
             raise
-        result = results.of_message(sent, ())  # a key that may send but not read
+        result = results.of_message(message, ())  # a key that may send but not read
     result.structured_content["conversation"] = conversation
     return result
 
 
 async def follow_message(
-    backend: Backend, given: FollowArguments, tell: Progress
+    backend: Backend, arguments: FollowArguments, tell: Progress
 ) -> mcp.CallToolResult:
     """See `TOOLS`."""
-    return await _until(backend, given.message_id, given.wait_seconds, tell)
+    return await _until(backend, arguments.message_id, arguments.wait_seconds, tell)
 
 
 async def _until(
@@ -165,59 +166,59 @@ async def _until(
 async def _report(changes: AsyncGenerator[Change, None], tell: Progress) -> None:
     """Tell each entry, and of a text that is being written its last words, as often as it has grown
     by a piece."""
-    reported = 0
+    count = 0
     texts = Texts()
-    reached: dict[str, int] = {}
+    ends: dict[str, int] = {}
     async for change in changes:
         lines = [_line(entry) for entry in change.entries]
-        for said in change.texts:
-            texts.add(said)
-            text = texts.of(said.source) if said.source is not None else None
-            if said.source is None or text is None:
+        for piece in change.texts:
+            texts.add(piece)
+            text = texts.of(piece.source) if piece.source is not None else None
+            if piece.source is None or text is None:
                 continue
-            start = min(reached.get(said.source, 0), text.end)
-            if text.end >= piece_end(start) or said.reset:
-                reached[said.source] = text.end
+            start = min(ends.get(piece.source, 0), text.end)
+            if text.end >= piece_end(start) or piece.reset:
+                ends[piece.source] = text.end
                 lines += [f"writing: …{text.known[-_LAST_WORDS:]}"] if text.known else []
         if not change.entries and not change.texts:
             lines = ["still working"]
         for line in lines:
-            reported += 1
-            await tell(reported, line)
+            count += 1
+            await tell(count, line)
 
 
 def _line(entry: Json) -> str:
-    said = entry.get("step") or entry.get("title") or entry.get("text") or ""
-    return f"{entry['type']}: {said[:200]}" if said else str(entry["type"])
+    text = entry.get("step") or entry.get("title") or entry.get("text") or ""
+    return f"{entry['type']}: {text[:200]}" if text else str(entry["type"])
 
 
 async def stop_message(
-    backend: Backend, given: MessageArguments, _: Progress
+    backend: Backend, arguments: MessageArguments, _: Progress
 ) -> mcp.CallToolResult:
     """See `TOOLS`."""
-    await backend.stop(given.message_id)
-    message = await backend.message(given.message_id)
-    return results.of_message(message, await backend.entries(given.message_id))
+    await backend.stop(arguments.message_id)
+    message = await backend.message(arguments.message_id)
+    return results.of_message(message, await backend.entries(arguments.message_id))
 
 
 async def recover_message(
-    backend: Backend, given: MessageArguments, _: Progress
+    backend: Backend, arguments: MessageArguments, _: Progress
 ) -> mcp.CallToolResult:
     """See `TOOLS`."""
-    found = await backend.recover(given.message_id)
-    lines = [f"{work['work_id']}: {work['state']}" for work in found["work"]]
-    return results.of_value(found, "\n".join(lines) or "The message has started no work.")
+    recovery = await backend.recover(arguments.message_id)
+    lines = [f"{work['work_id']}: {work['state']}" for work in recovery["work"]]
+    return results.of_value(recovery, "\n".join(lines) or "The message has started no work.")
 
 
 async def list_messages(
-    backend: Backend, given: MessagesArguments, _: Progress
+    backend: Backend, arguments: MessagesArguments, _: Progress
 ) -> mcp.CallToolResult:
     """See `TOOLS`."""
-    found = await backend.messages(given.conversation, given.before, given.limit)
-    lines = [f"{each['id']}: {each['status']} — {_line_of(each)}" for each in found["data"]]
-    if found["has_more"]:
-        lines.append(f"There are more: before={found['data'][-1]['id']}")
-    return results.of_value(found, "\n".join(lines) or "There is no message.")
+    page = await backend.messages(arguments.conversation, arguments.before, arguments.limit)
+    lines = [f"{each['id']}: {each['status']} — {_line_of(each)}" for each in page["data"]]
+    if page["has_more"]:
+        lines.append(f"There are more: before={page['data'][-1]['id']}")
+    return results.of_value(page, "\n".join(lines) or "There is no message.")
 
 
 def _line_of(message: Json) -> str:
@@ -225,21 +226,23 @@ def _line_of(message: Json) -> str:
     return text[:200]
 
 
-async def list_work(backend: Backend, given: WorksArguments, _: Progress) -> mcp.CallToolResult:
+async def list_work(backend: Backend, arguments: WorksArguments, _: Progress) -> mcp.CallToolResult:
     """See `TOOLS`."""
-    found = await backend.works(given.limit)
-    lines = [f"{work['work_id']}: {work['title']} ({work['status']})" for work in found["data"]]
-    return results.of_value(found, "\n".join(lines) or "There is no work yet.")
+    page = await backend.works(arguments.limit)
+    lines = [f"{work['work_id']}: {work['title']} ({work['status']})" for work in page["data"]]
+    return results.of_value(page, "\n".join(lines) or "There is no work yet.")
 
 
-async def get_work(backend: Backend, given: WorkArguments, _: Progress) -> mcp.CallToolResult:
+async def get_work(backend: Backend, arguments: WorkArguments, _: Progress) -> mcp.CallToolResult:
     """See `TOOLS`."""
-    return _work(await backend.work(given.work_id, given.from_char))
+    return _work(await backend.work(arguments.work_id, arguments.from_char))
 
 
-async def stop_work(backend: Backend, given: StopWorkArguments, _: Progress) -> mcp.CallToolResult:
+async def stop_work(
+    backend: Backend, arguments: StopWorkArguments, _: Progress
+) -> mcp.CallToolResult:
     """See `TOOLS`."""
-    return _work(await backend.stop_work(given.work_id))
+    return _work(await backend.stop_work(arguments.work_id))
 
 
 def _work(work: Json) -> mcp.CallToolResult:
@@ -379,15 +382,19 @@ async def call(
 
 
 def _validated(spec: ToolSpec, arguments: dict[str, Any]) -> Arguments:
-    said = [f"{p.field or 'arguments'}: {p.problem}" for p in too_many(spec.arguments, arguments)]
-    if not said:
+    overfull = too_many(spec.arguments, arguments)
+    sentences = [f"{p.field or 'arguments'}: {p.problem}" for p in overfull]
+    if not sentences:
         try:
             return spec.arguments.model_validate(arguments)
         except ValidationError as error:
-            wrong = error.errors(include_url=False, include_context=False, include_input=False)
-            said = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in wrong]
+            details = error.errors(include_url=False, include_context=False, include_input=False)
+            sentences = [
+                f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}"
+                for each in details
+            ]
     raise BackendError(
         "invalid_request",
-        f"The arguments are not valid: {'; '.join(said[: limits.PROBLEMS_MAX])}.",
+        f"The arguments are not valid: {'; '.join(sentences[: limits.PROBLEMS_MAX])}.",
         "Change them as the tool's schema says.",
     )

@@ -65,13 +65,13 @@ def text_of(content: Any, where: str) -> str:
     return utterance.text
 
 
-def schema_of(wanted: Mapping[str, Any], where: str) -> dict[str, Any] | None:
+def schema_of(format_: Mapping[str, Any], where: str) -> dict[str, Any] | None:
     """The JSON Schema that an answer has to fit; None for text.
 
     ``wanted`` has a ``type``, and for ``json_schema`` the ``schema``. ``where`` is its place in the
     body.
     """
-    kind = wanted.get("type", "text")
+    kind = format_.get("type", "text")
     if kind == "text":
         return None
     if kind == "json_object":
@@ -80,7 +80,7 @@ def schema_of(wanted: Mapping[str, Any], where: str) -> dict[str, Any] | None:
         raise NotInThisApi(
             "unsupported_value", f"{where}.type", "must be text, json_schema or json_object"
         )
-    schema = wanted.get("schema")
+    schema = format_.get("schema")
     if not isinstance(schema, dict):
         raise wrong(f"{where}.schema", "must be a JSON Schema")
     return schema

@@ -81,17 +81,17 @@ async def _list(api: Api, request: Request, caller: Caller) -> Response:
     if query.get("purpose", _UPLOADED) != _UPLOADED:
         raise InvalidRequest(Problem("purpose", f"must be {_UPLOADED}, which all uploads have"))
     await places.check(api.ctx, caller, "after", after)
-    listed, more = await uploads.page(
+    records, more = await uploads.page(
         api.ctx,
         caller.account_id,
         after,
         min(int(limit), LIST_MAX),
         oldest_first=query.get("order") == "asc",
     )
-    data = [_shape(upload) for upload in listed]
+    data = [_shape(upload) for upload in records]
     first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
-    shown = {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": more}
-    return JSONResponse(shown)
+    page = {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": more}
+    return JSONResponse(page)
 
 
 async def _retrieve(api: Api, request: Request, caller: Caller) -> Response:
@@ -121,13 +121,13 @@ async def _content(api: Api, request: Request, caller: Caller) -> Response:
         async for chunk in rest:
             yield chunk
 
-    sent = {
+    headers = {
         "Content-Length": str(file.size),
         "Content-Disposition": content_disposition(name),
         "Content-Security-Policy": "sandbox; default-src 'none'",
         "X-Content-Type-Options": "nosniff",
     }
-    return StreamingResponse(content(), headers=sent, media_type=file.content_type)
+    return StreamingResponse(content(), headers=headers, media_type=file.content_type)
 
 
 async def _file(api: Api, request: Request, caller: Caller) -> UploadRecord | FileRecord:
@@ -138,11 +138,11 @@ async def _file(api: Api, request: Request, caller: Caller) -> UploadRecord | Fi
 
 
 def _shape(file: UploadRecord | FileRecord) -> dict[str, Any]:
-    shown = {"object": "file", "bytes": file.size, "status": "processed"}
-    shown["created_at"] = file.created_at // SECOND
+    common = {"object": "file", "bytes": file.size, "status": "processed"}
+    common["created_at"] = file.created_at // SECOND
     if isinstance(file, FileRecord):
-        return {"id": file.file_id, **shown, "filename": file.name, "purpose": _MADE}
+        return {"id": file.file_id, **common, "filename": file.name, "purpose": _MADE}
     is_kept = file.message_id is not None
     expires_at = None if is_kept else file.keep_by // SECOND
-    named = {"id": file.id, "filename": file.filename, "purpose": _UPLOADED}
-    return {**named, **shown, "expires_at": expires_at}
+    identity = {"id": file.id, "filename": file.filename, "purpose": _UPLOADED}
+    return {**identity, **common, "expires_at": expires_at}

@@ -73,7 +73,7 @@ def check(
     if len(body) > OBJECT_FIELDS_MAX:
         raise NotInThisApi("unknown_parameter", "body", f"has over {OBJECT_FIELDS_MAX} parameters")
     keeps_store = body.get("store") is None or flag(body, "store")
-    ignored = [] if keeps_store else ["store"]
+    ignored_names = [] if keeps_store else ["store"]
     rules = {**_REFUSED, **rules}
     for name, value in body.items():
         takes, instead = rules.get(name, (None, ""))
@@ -82,20 +82,20 @@ def check(
         if takes is not None and not takes(value):
             raise NotInThisApi("unsupported_parameter", name, f"is not supported here: {instead}")
         if name in _IGNORED and not is_empty(value) and value != _USUAL.get(name):
-            ignored.append(name)
+            ignored_names.append(name)
         elif takes is None and name not in taken | _NO_DIFFERENCE | _IGNORED:
             if not unknown_are_ignored:
                 raise NotInThisApi("unknown_parameter", name[:200], "is not known here")
-            ignored.append(name[:200])
-    return ignored
+            ignored_names.append(name[:200])
+    return ignored_names
 
 
 def check_model(body: Mapping[str, Any], models: Sequence[str]) -> None:
     """Raise `NotInThisApi` for another model than one of the names that the agent has."""
     model = body.get("model")
     if model is not None and model not in models:
-        known = ", ".join(models)
-        raise NotInThisApi("model_not_found", "model", f"there is no such model; use {known}")
+        names = ", ".join(models)
+        raise NotInThisApi("model_not_found", "model", f"there is no such model; use {names}")
 
 
 def items_of(items: list[Any], where: str) -> list[Any]:

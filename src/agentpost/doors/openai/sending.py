@@ -137,7 +137,7 @@ async def _send(
 
 
 async def prepare(
-    api: Api, caller: Caller, call: Call, call_input: CallInput, shown: TextsOf | None = None
+    api: Api, caller: Caller, call: Call, call_input: CallInput, texts_of: TextsOf | None = None
 ) -> Prepared:
     """What is to be sent.
 
@@ -172,7 +172,7 @@ async def prepare(
         _going_on(goes_on, before, message.text)
         for before in await repeats.last_ones(api.ctx, caller, earlier)
         if _is_of(before, utterances[-2].item_ids)
-        and _has_shown(before, answer_text, shown or partial(_texts, api))
+        and _has_shown(before, answer_text, texts_of or partial(_texts, api))
     ]
     return Prepared(going_on, anew)
 
@@ -182,7 +182,7 @@ def _without_text(
 ) -> NewMessage:
     """The message without its text."""
     utterances = call_input.transcript.utterances
-    sent = [
+    contents = [
         call_input.transcript.instructions,
         [each.text for each in utterances],
         call_input.response_schema,
@@ -197,7 +197,7 @@ def _without_text(
         metadata=call_input.metadata or None,
         response_schema=call_input.response_schema,
         idempotency_key=call.idempotency_key,
-        original_hash=hashed([*sent, topic(utterances, [call_input.message_id])]),
+        original_hash=hashed([*contents, topic(utterances, [call_input.message_id])]),
         attempt=attempt if call.idempotency_key is None else None,
         held=False,
     )
@@ -240,10 +240,10 @@ def _is_of(before: Snapshot, item_ids: Sequence[str]) -> bool:
     return not any(each and sources.isdisjoint(each) for each in own)
 
 
-def _has_shown(before: Snapshot, answer_text: str, shown: TextsOf) -> bool:
+def _has_shown(before: Snapshot, answer_text: str, texts_of: TextsOf) -> bool:
     """Whether a history's answer is what the message has brought, or had brought when it was
     shown."""
-    texts = [bare_text(text) for text in shown(before)]
+    texts = [bare_text(text) for text in texts_of(before)]
     counts = range(min(1, len(texts)), len(texts) + 1)
     return any("".join(texts[:count]) == answer_text for count in counts)
 

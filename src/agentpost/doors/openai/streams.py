@@ -45,8 +45,8 @@ async def ended(api: Api, request: Request, caller: Caller, message_id: str) -> 
     until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
     hung_up = watch_hang_up(request)
     with ctx.streams.count(caller.account_id):
-        followed = following.follow(ctx, caller, message_id, hung_up=hung_up, until=until)
-        async with aclosing(followed) as moments:
+        source = following.follow(ctx, caller, message_id, hung_up=hung_up, until=until)
+        async with aclosing(source) as moments:
             async for moment in moments:
                 if moment.waits_for_credits:
                     break
@@ -54,13 +54,13 @@ async def ended(api: Api, request: Request, caller: Caller, message_id: str) -> 
 
 
 async def send(
-    api: Api, caller: Caller, prepared: Prepared, frames: Frames
+    api: Api, caller: Caller, outgoing: Prepared, frames: Frames
 ) -> AsyncGenerator[str, None]:
     """Send a message, then all of its frames: it listens before there is anything to miss. What
     refuses the message is raised before the first frame."""
     message_id = sending.fresh_id(api.ctx)
     with api.ctx.wakeups.listen(message_id, texts=True) as wait:
-        message = await prepared.send(api, caller, message_id)
+        message = await outgoing.send(api, caller, message_id)
         place = wait if message.id == message_id else None
         async with aclosing(follow(api, caller, message.id, frames, place)) as events:
             async for event in events:
@@ -74,8 +74,8 @@ async def follow(
     ctx = api.ctx
     until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
     with ctx.streams.count(caller.account_id):
-        followed = following.follow(ctx, caller, message_id, texts=True, place=place, until=until)
-        async with aclosing(followed) as moments:
+        source = following.follow(ctx, caller, message_id, texts=True, place=place, until=until)
+        async with aclosing(source) as moments:
             async for moment in moments:
                 for frame in frames.frames(moment):
                     yield frame
@@ -95,9 +95,9 @@ def response(
     headers: dict[str, str] | None = None,
 ) -> Response:
     """The response that sends ``first``, which was taken from the events, and then the others."""
-    sent = _until_refused(frames, events, first)
+    stream = _until_refused(frames, events, first)
     return StreamingResponse(
-        sent, headers={**_SSE, **(headers or {})}, media_type="text/event-stream"
+        stream, headers={**_SSE, **(headers or {})}, media_type="text/event-stream"
     )
 
 

@@ -35,30 +35,30 @@ def handlers() -> Mapping[tuple[str, str], Handler]:
 
 async def _create(api: Api, request: Request, caller: Caller) -> Response:
     """POST /chat/completions: send the last message, then hold the call or stream."""
-    call, asked = await sending.read_call(api, request, caller, params.completion)
-    call_input = asked.call_input
+    call, completion = await sending.read_call(api, request, caller, params.completion)
+    call_input = completion.call_input
     call_input.conversation = header(request, CONVERSATION.lower().encode()) or (
         call_input.conversation
     )
     await admission.held_call(api.ctx, caller)
     call_input.has_history = await _is_there(api, caller, call_input)
     links = api.ctx.links
-    shown = partial(shapes.texts_of, links=links)
-    prepared = await sending.prepare(api, caller, call, call_input, shown)
-    echo = Echo(call_input.ignored, asked.include_usage)
-    if asked.stream:
+    texts_of = partial(shapes.texts_of, links=links)
+    outgoing = await sending.prepare(api, caller, call, call_input, texts_of)
+    echo = Echo(call_input.ignored, completion.include_usage)
+    if completion.stream:
         stream = CompletionStream(links, echo)
-        events = streams.send(api, caller, prepared, stream)
+        events = streams.send(api, caller, outgoing, stream)
         first = await anext(events)
-        named = _naming(stream.conversation)
-        return streams.response(stream, events, first, named)
-    message = await prepared.send(api, caller)
+        naming_headers = _naming(stream.conversation)
+        return streams.response(stream, events, first, naming_headers)
+    message = await outgoing.send(api, caller)
     moment = await streams.ended(api, request, caller, message.id)
-    named = _naming(moment.conversation)
+    naming_headers = _naming(moment.conversation)
     error = error_of(moment.snapshot, moment.cancelled)
     if error is not None:
-        return JSONResponse({"error": error}, FAILED, {**named, "x-should-retry": "false"})
-    return JSONResponse(shapes.completion(moment, links, echo), headers=named)
+        return JSONResponse({"error": error}, FAILED, {**naming_headers, "x-should-retry": "false"})
+    return JSONResponse(shapes.completion(moment, links, echo), headers=naming_headers)
 
 
 def _naming(conversation: str) -> dict[str, str]:

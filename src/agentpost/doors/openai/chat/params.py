@@ -40,7 +40,7 @@ def completion(body: Mapping[str, Any], models: Sequence[str]) -> Completion:
 
     Raises `NotInThisApi` for a parameter that cannot be kept, and ``invalid_request``.
     """
-    ignored = parameters.check(body, _TAKEN, _RULES, unknown_are_ignored=True)
+    ignored_names = parameters.check(body, _TAKEN, _RULES, unknown_are_ignored=True)
     parameters.check_model(body, models)
     return Completion(
         CallInput(
@@ -50,7 +50,7 @@ def completion(body: Mapping[str, Any], models: Sequence[str]) -> Completion:
             conversation=conversation_of(body),
             metadata=parameters.metadata_of(body),
             response_schema=_schema(_object(body, "response_format")),
-            ignored=sorted(ignored),
+            ignored=sorted(ignored_names),
         ),
         stream=flag(body, "stream"),
         include_usage=flag(_object(body, "stream_options"), "include_usage"),
@@ -61,10 +61,10 @@ def _schema(response_format: Mapping[str, Any]) -> dict[str, Any] | None:
     where = "response_format"
     if response_format.get("type") != "json_schema":
         return schema_of(response_format, where)
-    named = response_format.get("json_schema")
-    if not isinstance(named, dict):
+    json_schema = response_format.get("json_schema")
+    if not isinstance(json_schema, dict):
         raise wrong(f"{where}.json_schema", "must be an object with a schema")
-    return schema_of({"type": "json_schema", **named}, f"{where}.json_schema")
+    return schema_of({"type": "json_schema", **json_schema}, f"{where}.json_schema")
 
 
 def _object(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The completion, and the chunks of its stream, made of what a message has brought."""
+"""The completion, and the chunks of its stream, made of what a message has parts."""
 
 from __future__ import annotations
 
@@ -96,10 +96,10 @@ def _shown(moment: Moment, links: Links, echo: Echo) -> Json:
 def texts_of(snapshot: Snapshot, links: Links) -> list[str]:
     """What the answer consists of: the outputs with links to their files, then what a person has to
     know. When JSON was asked for, nothing but that."""
-    found = outputs_of(snapshot, links)
+    parts = outputs_of(snapshot, links)
     if snapshot.message.response_schema_json is not None:
-        return [output.text for output in found]
-    texts = [f"{led(output.text, n)}{file_links(output, n)}" for n, output in enumerate(found)]
+        return [output.text for output in parts]
+    texts = [f"{led(output.text, n)}{file_links(output, n)}" for n, output in enumerate(parts)]
     return [*texts, *(led(text, len(texts)) for text in notes_of(snapshot, links))]
 
 

@@ -44,14 +44,14 @@ async def _create(api: Api, request: Request, caller: Caller) -> Response:
         await admission.held_call(api.ctx, caller)
     await _resolve(api, caller, created)
     call_input = created.call_input
-    prepared = await sending.prepare(api, caller, call, call_input)
+    outgoing = await sending.prepare(api, caller, call, call_input)
     previous = response_id_of(call_input.message_id) if call_input.message_id else None
     echo = Echo(created.background, previous, tuple(call_input.ignored))
     if created.stream:
         stream = ResponseStream(api.ctx.links, echo, -1)
-        events = streams.send(api, caller, prepared, stream)
+        events = streams.send(api, caller, outgoing, stream)
         return streams.response(stream, events, await anext(events))
-    message = await prepared.send(api, caller)
+    message = await outgoing.send(api, caller)
     if created.background:
         moment = await following.look(api.ctx, caller, message.id)
     else:
@@ -103,8 +103,8 @@ async def _delete(api: Api, request: Request, caller: Caller) -> Response:
     """The message goes; the works that it made, and their files, stay."""
     message_id = _message_id(request)
     await message_lists.delete(api.ctx, caller, message_id)
-    gone = {"id": response_id_of(message_id), "object": "response", "deleted": True}
-    return _respond(gone)
+    answer = {"id": response_id_of(message_id), "object": "response", "deleted": True}
+    return _respond(answer)
 
 
 async def _input_items(api: Api, request: Request, caller: Caller) -> Response:

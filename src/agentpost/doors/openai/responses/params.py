@@ -63,7 +63,7 @@ def creation(body: Mapping[str, Any], models: Sequence[str]) -> Creation:
 
     Raises `NotInThisApi` for a parameter that cannot be kept, and ``invalid_request``.
     """
-    ignored = parameters.check(body, _TAKEN, _RULES)
+    ignored_names = parameters.check(body, _TAKEN, _RULES)
     parameters.check_model(body, models)
     text_format = (body.get("text") or {}).get("format") or {}
     call_input = CallInput(
@@ -72,7 +72,7 @@ def creation(body: Mapping[str, Any], models: Sequence[str]) -> Creation:
         scope=parameters.scope_of(body),
         metadata=parameters.metadata_of(body),
         response_schema=schema_of(text_format, "text.format"),
-        ignored=sorted(ignored),
+        ignored=sorted(ignored_names),
     )
     created = Creation(call_input, flag(body, "background"), flag(body, "stream"), [])
     _continue(call_input, body)

@@ -44,7 +44,7 @@ def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
     message = snapshot.message
     shape = MessageShape.of(snapshot, links)
     status = status_of(snapshot, moment.cancelled)
-    made = [item(each, n) for n, each in enumerate(outputs_of(snapshot, links))]
+    items = [item(each, n) for n, each in enumerate(outputs_of(snapshot, links))]
     is_completed = status == "completed"
     ignored = {"ignored": list(echo.ignored)} if echo.ignored else {}
     return {
@@ -53,7 +53,7 @@ def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
         "error": error_of(snapshot, moment.cancelled),
         "incomplete_details": incomplete_of(snapshot),
         "metadata": shape.metadata if shape.metadata is not msgspec.UNSET else {},
-        "output": made,
+        "output": items,
         "completed_at": _ended_at(snapshot) if is_completed else None,
         "usage": _usage(snapshot) if message.final else None,
         "agentpost": {**msgspec.to_builtins(shape), **ignored},
@@ -173,10 +173,10 @@ def _annotations(output: Output, index: int) -> list[Json]:
 # --- the stream -----------------------------------------------------------------------------------
 def opening(moment: Moment, echo: Echo) -> list[Json]:
     """How each stream begins."""
-    shown = begun(moment, echo)
+    fields = begun(moment, echo)
     return [
-        {"type": "response.created", "response": shown},
-        {"type": "response.in_progress", "response": shown},
+        {"type": "response.created", "response": fields},
+        {"type": "response.in_progress", "response": fields},
     ]
 
 
@@ -206,9 +206,9 @@ def text_delta(source: str, index: int, piece: str) -> Json:
 
 def text_deltas(output: Output, index: int) -> list[Json]:
     """Its whole text in pieces, which are the same whenever they are asked for."""
-    found = list(pieces(output.shown))
-    found[:1] = [led(piece, index) for piece in found[:1]]
-    return [text_delta(output.id, index, piece) for piece in found]
+    texts = list(pieces(output.shown))
+    texts[:1] = [led(piece, index) for piece in texts[:1]]
+    return [text_delta(output.id, index, piece) for piece in texts]
 
 
 def item_ended(output: Output, index: int) -> list[Json]:
@@ -237,8 +237,8 @@ def item_ended(output: Output, index: int) -> list[Json]:
 
 def item_left(source: str, index: int, text: str) -> list[Json]:
     """The events that close an output whose text was begun and never came."""
-    *ended, done = item_ended(Output(source, "", text, ()), index)
-    return [*ended, {**done, "item": {**done["item"], "status": "incomplete"}}]
+    *before, last = item_ended(Output(source, "", text, ()), index)
+    return [*before, {**last, "item": {**last["item"], "status": "incomplete"}}]
 
 
 def _place(source: str, index: int) -> Json:

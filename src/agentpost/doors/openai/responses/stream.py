@@ -77,14 +77,14 @@ class ResponseStream:
     def last(self, moment: Moment) -> Iterator[str]:
         """The end of the stream, with the response as it is. One that has not ended gets no number
         of its own: a later event will have it."""
-        shown = shapes.response(moment, self._links, self._echo)
-        is_ended = shown["status"] in TERMINAL
+        fields = shapes.response(moment, self._links, self._echo)
+        is_ended = fields["status"] in TERMINAL
         if is_ended and self._begun is not None:
-            begun, self._begun = self._begun, None
-            left = shapes.item_left(begun.source, self._shown, begun.text)
+            item, self._begun = self._begun, None
+            left = shapes.item_left(item.source, self._shown, item.text)
             yield from map(_frame, self._numbered(left))
         number = self._number if is_ended else max(self._number - 1, 0)
-        yield _frame({**shapes.closing(shown), "sequence_number": number})
+        yield _frame({**shapes.closing(fields), "sequence_number": number})
 
     def refused(self, refusal: Refusal) -> str:
         """See `doors.openai.streams.Frames`."""
@@ -92,40 +92,40 @@ class ResponseStream:
         return _frame({**error, "param": None, "sequence_number": 0})
 
     def _output(self, output: Output) -> Iterator[Json]:
-        begun, self._begun = self._begun, None
-        if begun is None:
-            opened = shapes.item_begun(output.id, self._shown)
+        item, self._begun = self._begun, None
+        if item is None:
+            events = shapes.item_begun(output.id, self._shown)
             deltas = shapes.text_deltas(output, self._shown)
-            yield from self._numbered([*opened, *deltas])
+            yield from self._numbered([*events, *deltas])
         else:
-            output = replace(output, id=begun.source)  # as the item was opened
+            output = replace(output, id=item.source)  # as the item was opened
             deltas = shapes.text_deltas(output, self._shown)
-            sent = output.shown[: begun.end]
-            is_same = len(sent) == begun.end and sent[begun.known_from :] == begun.text
+            sent_text = output.shown[: item.end]
+            is_same = len(sent_text) == item.end and sent_text[item.known_from :] == item.text
             if is_same:
-                yield from self._numbered(deltas[begun.pieces :])
+                yield from self._numbered(deltas[item.pieces :])
             else:
-                self._number = max(self._number, self._number - begun.pieces + len(deltas))
+                self._number = max(self._number, self._number - item.pieces + len(deltas))
         yield from self._numbered(shapes.item_ended(output, self._shown))
         self._shown += 1
 
     def _written(self, source: str, text: Text) -> Iterator[Json]:
         """The pieces that are complete; the one that the text ends in waits for its rest."""
-        begun = self._begun
-        if begun is None:
+        item = self._begun
+        if item is None:
             if text.end < piece_end(0):
                 return
-            begun = self._begun = _Begun(source, text.attempt, text.start)
+            item = self._begun = _Begun(source, text.attempt, text.start)
             yield from self._numbered(shapes.item_begun(source, self._shown))
-        if (begun.source, begun.attempt) != (source, text.attempt):
+        if (item.source, item.attempt) != (source, text.attempt):
             return
-        while (end := piece_end(begun.end)) <= text.end:
-            if self._number > self._after and begun.end < text.start:
+        while (end := piece_end(item.end)) <= text.end:
+            if self._number > self._after and item.end < text.start:
                 return  # the client lacks what nobody here has seen; it comes with the output
-            piece = text.between(begun.end, end)
-            shown = piece if begun.end else shapes.led(piece, self._shown)
-            yield from self._numbered([shapes.text_delta(source, self._shown, shown)])
-            begun.pieces, begun.end, begun.text = begun.pieces + 1, end, begun.text + piece
+            piece = text.between(item.end, end)
+            text_shown = piece if item.end else shapes.led(piece, self._shown)
+            yield from self._numbered([shapes.text_delta(source, self._shown, text_shown)])
+            item.pieces, item.end, item.text = item.pieces + 1, end, item.text + piece
 
     def _numbered(self, events: Iterable[Json]) -> Iterator[Json]:
         for event in events:
