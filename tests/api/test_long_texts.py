@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agentpost.api import long_texts
 from agentpost.api.long_texts import PIECE_BYTES, LongText, TakenApart, TooMuchElse
+from agentpost.domain.limits import BODY_REST_BYTES_MAX
 
 TOKEN = "text_0"
 CHARACTERS = 'ab"\\\n/é€😀\x01 ,:[]{}'
@@ -66,8 +67,8 @@ def test_a_body_may_end_anywhere(ends: str) -> None:
 
 def test_structure_has_its_limit() -> None:
     with pytest.raises(TooMuchElse):
-        taken_apart(b"[" * (long_texts.REST_BYTES_MAX + 1), 65_536)
-    taken_apart(b'["' + b"x" * 3 * long_texts.REST_BYTES_MAX, 65_536)
+        taken_apart(b"[" * (BODY_REST_BYTES_MAX + 1), 65_536)
+    taken_apart(b'["' + b"x" * 3 * BODY_REST_BYTES_MAX, 65_536)
 
 
 @pytest.mark.parametrize("text", ["plain", "é€😀" * 50_000, "\n\\" * 50_000])

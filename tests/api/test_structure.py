@@ -5,14 +5,15 @@ import time
 
 import pytest
 
-from agentpost.api.body import VALUES_MAX, has_too_many_values
+from agentpost.api.body import has_too_many_values
+from agentpost.domain.limits import BODY_VALUES_MAX
 from tests.e2e.raw import head, raw
 from tests.e2e.server import AgentServer
 from tests.waiting import PROMPT
 
 pytestmark = pytest.mark.databases("sqlite")
 
-MANY, SIZE = VALUES_MAX + 2, 30_000_000
+MANY, SIZE = BODY_VALUES_MAX + 2, 30_000_000
 ODD_TEXT = 'a,b"c\\,"\\\\,\u2003'
 
 
@@ -35,8 +36,8 @@ def test_many_values_are_counted_on_all_levels(value: object) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        [0] * VALUES_MAX,
-        {f"{ODD_TEXT}{n}": ODD_TEXT for n in range(VALUES_MAX)},
+        [0] * BODY_VALUES_MAX,
+        {f"{ODD_TEXT}{n}": ODD_TEXT for n in range(BODY_VALUES_MAX)},
         {"message": "," * SIZE},
         {"message": '",' * (SIZE // 4)},
         {"message": "\\," * (SIZE // 4), "files": [{"name": ",", "base64": "," * MANY}]},

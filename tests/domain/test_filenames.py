@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentpost.domain.filenames import (
-    FILE_NAME_BYTES_MAX,
     check_path,
     content_disposition,
     is_renamed,
     safe_file_name,
     safe_file_path,
 )
+from agentpost.domain.limits import FILE_NAME_BYTES_MAX
 from agentpost.egress.disposition import given_name
 
 NAMES = {

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentpost.domain.idempotency import (
-    REPEAT_SECONDS,
     Attempt,
     Verdict,
     compare,
     fingerprint,
     key_of,
 )
+from agentpost.domain.limits import REPEAT_SECONDS
 from agentpost.domain.times import SECOND
 
 FILE = {"name": "a.csv", "url": None, "base64": "YQ==", "content_type": "text/csv"}

@@ -7,10 +7,11 @@ from mcp.types import TextContent
 
 from agentpost.contract.errors import CATALOGUE
 from agentpost.domain.job import Reason
+from agentpost.domain.limits import MCP_TEXT_CHARACTERS_MAX
 from agentpost.domain.message import MessageStatus
 from agentpost.doors.mcp import files
 from agentpost.doors.mcp.backend import BackendError
-from agentpost.doors.mcp.results import TEXT_CHARACTERS_MAX, next_step, of_message, summary
+from agentpost.doors.mcp.results import next_step, of_message, summary
 from agentpost.doors.mcp.server import code_of
 
 STEPS = [
@@ -45,11 +46,11 @@ def test_every_status_and_reason_leads_somewhere() -> None:
 def test_a_long_text_is_cut() -> None:
     message: dict[str, Any] = {
         "id": "msg_1", "status": "completed", "reason": None, "final": True, "question": None,
-        "reply": "x" * (TEXT_CHARACTERS_MAX + 1), "jobs": [], "files": [], "notes": [],
+        "reply": "x" * (MCP_TEXT_CHARACTERS_MAX + 1), "jobs": [], "files": [], "notes": [],
         "credits_used": 0,
     }  # fmt: skip
     shown = summary(message, [])
-    assert shown["reply"].startswith("x" * TEXT_CHARACTERS_MAX + "…")
+    assert shown["reply"].startswith("x" * MCP_TEXT_CHARACTERS_MAX + "…")
 
 
 @pytest.mark.parametrize(

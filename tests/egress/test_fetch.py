@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentpost.domain.filenames import FILE_NAME_BYTES_MAX
+from agentpost.domain.limits import FILE_NAME_BYTES_MAX
 from agentpost.egress.client import Fetched
 from agentpost.egress.errors import EgressRefused, FetchFailed, FetchTooLarge
 from tests.egress.calls import fetch, leaks

@@ -10,20 +10,25 @@ from typing import Any, NoReturn, TypeVar
 
 from starlette.requests import Request
 
-from agentpost.api.long_texts import REST_BYTES_MAX, LongText, TakenApart, TooMuchElse
+from agentpost.api.long_texts import LongText, TakenApart, TooMuchElse
 from agentpost.api.operation import Api
 from agentpost.clock import new_id
 from agentpost.contract.validation import (
     NAME_NOT_STORABLE,
     NESTED_TOO_DEEPLY,
-    NESTING_MAX,
     NOT_STORABLE,
     check_texts,
     problem,
     refuse,
 )
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
-from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_READ_BYTES_MAX
+from agentpost.domain.limits import (
+    BODY_NESTING_MAX,
+    BODY_REST_BYTES_MAX,
+    BODY_VALUES_MAX,
+    PROBLEMS_MAX,
+    REQUEST_BODY_READ_BYTES_MAX,
+)
 from agentpost.domain.text import UNSTORABLE
 from agentpost.http.bodies import (
     COUNTED_BYTES,
@@ -47,10 +52,6 @@ LONG_AT = re.compile(r"message|files\.[0-9]+\.base64")
 one that holds megabytes."""
 
 _GIVEN_TWICE = "the field is given twice"
-VALUES_MAX = 10_000
-"""Of one body, all its levels together, give or take one for each level. A legal body of many
-megabytes consists of text: the same size in small values would need dozens of times as much memory,
-and the parser would block everything else meanwhile."""
 _REST_OF_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 Result = TypeVar("Result")
 RefuseFirst = Callable[[dict[str, Any]], None]
@@ -159,7 +160,7 @@ def _feed(large: TakenApart, data: bytes | bytearray) -> None:
         large.feed(data)
     except TooMuchElse:
         _refuse_many_values(large)
-        refuse(None, f"the body is over {REST_BYTES_MAX:,} bytes without its long texts")
+        refuse(None, f"the body is over {BODY_REST_BYTES_MAX:,} bytes without its long texts")
 
 
 def _too_large(most: int) -> Refusal:
@@ -176,10 +177,10 @@ def _put_together(large: TakenApart, refuse_first: RefuseFirst | None) -> dict[s
 
 def _refuse_many_values(large: TakenApart) -> None:
     if has_too_many_values(large.rest):
-        refuse(None, f"the body holds more than {VALUES_MAX:,} values")
+        refuse(None, f"the body holds more than {BODY_VALUES_MAX:,} values")
 
 
-def has_too_many_values(data: bytes | bytearray, most: int = VALUES_MAX) -> bool:
+def has_too_many_values(data: bytes | bytearray, most: int = BODY_VALUES_MAX) -> bool:
     """Whether the JSON in ``data`` has more than ``most`` values; for no JSON, either answer.
 
     Values are counted by the commas between them. Those in strings are told apart only when there
@@ -258,7 +259,7 @@ def _put_back(
     """The value with its long texts, each of which is examined; see `read_json`."""
     if isinstance(value, str):
         return _examined(texts[value], where, problems) if value in texts else value
-    if depth > NESTING_MAX:
+    if depth > BODY_NESTING_MAX:
         refuse(where, NESTED_TOO_DEEPLY)
     if isinstance(value, dict):
         for key, item in list(value.items()):

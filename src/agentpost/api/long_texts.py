@@ -15,12 +15,11 @@ from itertools import islice
 
 from pydantic_core import from_json
 
+from agentpost.domain.limits import BODY_REST_BYTES_MAX
 from agentpost.domain.text import UNSTORABLE
 
 _TEXT_BYTES = 4 * 1024
 """A text that is longer may be set aside; one of twice the size always is."""
-REST_BYTES_MAX = 2 * 1024 * 1024
-"""Of a body without the texts that were set aside."""
 PIECE_BYTES = 16 * 1024
 """What is read at once: no thread gets the interpreter meanwhile."""
 START_BYTES = 64 * 1024
@@ -141,7 +140,7 @@ def _unescaped(raw: bytes) -> str:
 
 
 class TooMuchElse(Exception):
-    """The body is over `REST_BYTES_MAX` without its long texts."""
+    """The body is over `BODY_REST_BYTES_MAX` without its long texts."""
 
 
 class TakenApart:
@@ -164,7 +163,7 @@ class TakenApart:
         at = 0
         while at < len(data):
             at = self._outside(data, at) if self._text is None else self._inside(data, at)
-        if len(self.rest) > REST_BYTES_MAX:
+        if len(self.rest) > BODY_REST_BYTES_MAX:
             raise TooMuchElse
 
     def end(self) -> None:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from agentpost.domain.limits import CONTENT_TYPE_CHARACTERS_MAX
+from agentpost.domain.limits import CONTENT_TYPE_CHARACTERS_MAX, POST_FORM_BYTES_MAX
 from agentpost.storage.post_policy import PostRefused
 
-FORM_BYTES_MAX = 20 * 1024
-"""Of all that comes before the file, and again of all that comes after it."""
 _PARTS_MAX = 50
 _BOUNDARY_CHARACTERS_MAX = 70
 _FILE = "file"
@@ -70,7 +68,7 @@ class PostedForm:
         except FormParserError:
             raise malformed("The body is not well-formed multipart/form-data.") from None
         self._fed += size
-        if not self.file_began and self._fed > FORM_BYTES_MAX:
+        if not self.file_began and self._fed > POST_FORM_BYTES_MAX:
             raise _too_long()
         pieces, self._pieces = self._pieces, []
         return pieces
@@ -143,7 +141,7 @@ class PostedForm:
 
     def _count(self, size: int) -> None:
         self._around += size
-        if self._around > FORM_BYTES_MAX:
+        if self._around > POST_FORM_BYTES_MAX:
             raise _too_long()
 
 

@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from agentpost.api.operation import Api, Labels, Query, Text
 from agentpost.domain.errors import InvalidRequest, Problem
+from agentpost.domain.limits import INT_PARAM_MAX
 from agentpost.domain.times import parse_iso
 from agentpost.services import places
 from agentpost.services.messages import Caller
@@ -17,8 +18,6 @@ from agentpost.services.messages import Caller
 _INTEGER = re.compile(r"[0-9]{1,15}", re.ASCII)
 TIME = "date-time"
 """The format of what `time_param` reads: ISO 8601 with its offset."""
-INT_PARAM_MAX = 10**15 - 1
-"""The largest number a parameter can have; every JSON reader has it exactly."""
 
 
 def int_param(request: Request, query: Query) -> int:

@@ -13,9 +13,9 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.post_form import FORM_BYTES_MAX, PostedForm, malformed, one_file
+from agentpost.api.post_form import PostedForm, malformed, one_file
 from agentpost.domain.ids import UPLOAD, is_id
-from agentpost.domain.limits import UPLOAD_BYTES_MAX
+from agentpost.domain.limits import POST_FORM_BYTES_MAX, UPLOAD_BYTES_MAX
 from agentpost.http import any_origin
 from agentpost.http.bodies import TooSlow, chunks, declared_length
 from agentpost.http.pipeline import Handler
@@ -60,7 +60,7 @@ async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Respon
     allowed = receiver.policies.check(form.fields, ctx.clock.now())
     if not is_id(UPLOAD, allowed.upload_id):
         raise PostRefused(403, "AccessDenied", "Access Denied")
-    if length > allowed.most_bytes + 2 * FORM_BYTES_MAX:  # no need to see it all
+    if length > allowed.most_bytes + 2 * POST_FORM_BYTES_MAX:  # no need to see it all
         raise too_large(length, allowed.most_bytes)
     if storage_space.is_short(ctx):
         raise PostRefused(503, "SlowDown", "There is no space for files; try again later.")
@@ -110,7 +110,7 @@ def _length(request: Request) -> int:
         raise PostRefused(
             411, "MissingContentLength", "You must provide the Content-Length HTTP header."
         )
-    if length > UPLOAD_BYTES_MAX + 2 * FORM_BYTES_MAX:
+    if length > UPLOAD_BYTES_MAX + 2 * POST_FORM_BYTES_MAX:
         raise too_large(length, UPLOAD_BYTES_MAX)
     return length
 

@@ -15,9 +15,10 @@ from agentpost.contract.usage import UsageListShape, UsageShape
 from agentpost.domain import limits
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
+from agentpost.domain.limits import USAGE_DAYS_DEFAULT, USAGE_DAYS_MAX
 from agentpost.domain.scopes import Scope
 from agentpost.domain.times import DAY, SECOND, parse_iso
-from agentpost.domain.usage import ID_PATTERNS, USAGE_DAYS_DEFAULT, USAGE_DAYS_MAX, UsageGroup
+from agentpost.domain.usage import ID_PATTERNS, UsageGroup
 from agentpost.services import usage_lists
 from agentpost.services.messages import Caller
 

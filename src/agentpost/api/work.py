@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.operation import Api, Command, Operation, Query, Text, respond
-from agentpost.api.query import INT_PARAM_MAX, int_param, place_param
+from agentpost.api.query import int_param, place_param
 from agentpost.contract.work import (
     WorkDeletedShape,
     WorkItemShape,
@@ -15,6 +15,7 @@ from agentpost.contract.work import (
 )
 from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode
+from agentpost.domain.limits import INT_PARAM_MAX
 from agentpost.domain.scopes import Scope
 from agentpost.services import admission, works
 from agentpost.services.messages import Caller

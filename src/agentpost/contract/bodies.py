@@ -60,7 +60,7 @@ Metadata = Annotated[
     dict[MetadataKey, MetadataValue], Field(max_length=limits.METADATA_ENTRIES_MAX)
 ]
 Conversation = Annotated[str, Field(max_length=limits.CONVERSATION_CHARACTERS_MAX)]
-MaxCredits = Annotated[float, Field(gt=0, le=1_000_000_000, allow_inf_nan=False)]
+MaxCredits = Annotated[float, Field(gt=0, le=limits.MAX_CREDITS_MAX, allow_inf_nan=False)]
 RESPONSE_SCHEMA = (
     "A JSON Schema of up to 16 KiB that the message's `output` has to fit: of draft 2020-12, or of"
     " an earlier one that `$schema` names (06, 07, 2019-09), as far as it means the same. Its"

@@ -18,6 +18,7 @@ from agentpost.contract.bodies import (
 )
 from agentpost.contract.shape import Shape, Time, about, loads
 from agentpost.domain import limits
+from agentpost.domain.limits import CRON_CHARACTERS_MAX
 from agentpost.domain.schedules import Missed, RunOutcome, ScheduleRecord, ScheduleStatus
 from agentpost.domain.times import iso, iso_or_none
 
@@ -48,7 +49,6 @@ class ScheduledMessageIn(Request):
     response_schema: dict[str, Any] | None = Field(default=None, description=RESPONSE_SCHEMA)
 
 
-CRON_CHARACTERS_MAX = 200
 Cron = Annotated[
     str,
     Field(max_length=CRON_CHARACTERS_MAX),

@@ -10,11 +10,10 @@ from pydantic_core import ErrorDetails
 from agentpost.contract import misspelt
 from agentpost.contract.counts import too_many
 from agentpost.domain.errors import InvalidRequest, Problem
-from agentpost.domain.limits import PROBLEMS_MAX
+from agentpost.domain.limits import BODY_NESTING_MAX, PROBLEMS_MAX
 from agentpost.domain.text import UNSTORABLE
 
-NESTING_MAX: Final = 64
-NESTED_TOO_DEEPLY: Final = f"the body is nested deeper than {NESTING_MAX} levels"
+NESTED_TOO_DEEPLY: Final = f"the body is nested deeper than {BODY_NESTING_MAX} levels"
 NOT_STORABLE: Final = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
 NAME_NOT_STORABLE: Final = "a field name holds U+0000 or half a surrogate pair"
 _FIELD_CHARACTERS_MAX: Final = 200
@@ -50,7 +49,7 @@ def check_texts(body: dict[str, Any], problems: list[Problem], *, escapes: bool 
 def _check_value(
     value: Any, where: str, depth: int, problems: list[Problem], escapes: bool
 ) -> None:
-    if depth > NESTING_MAX:
+    if depth > BODY_NESTING_MAX:
         refuse(where, NESTED_TOO_DEEPLY)
     if isinstance(value, str):
         if escapes and UNSTORABLE.search(value):

@@ -7,8 +7,6 @@ from typing import Final
 
 from agentpost.domain.text import agent_text
 
-LINES_MAX: Final = 100
-"""How many are kept of one run of a turn or job: the first ones. The log has all."""
 _CHARACTERS_MAX: Final = 500
 
 

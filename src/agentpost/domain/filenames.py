@@ -12,14 +12,17 @@ import unicodedata
 from typing import Final, Literal
 from urllib.parse import quote
 
-from agentpost.domain.limits import FILE_NAME_CHARACTERS_MAX, FILE_PATH_CHARACTERS_MAX
+from agentpost.domain.limits import (
+    FILE_NAME_BYTES_MAX,
+    FILE_NAME_CHARACTERS_MAX,
+    FILE_PATH_CHARACTERS_MAX,
+)
 
 FileKind = Literal[
     "image", "video", "audio", "document", "deck", "site", "data", "archive", "text", "other"
 ]
 """What a file is for people (`storage.sniff` tells it)."""
 
-FILE_NAME_BYTES_MAX: Final = 200
 RENAMED: Final = "its name was changed to this one, a plain file name"
 """A note about a file that was sent with another name; it follows the name."""
 _READ_CHARACTERS_MAX: Final = 1_000

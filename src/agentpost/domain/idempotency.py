@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from agentpost.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
+from agentpost.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX, REPEAT_SECONDS
 from agentpost.domain.times import SECOND
 
-REPEAT_SECONDS: Final = 15 * 60
-"""A repeat without a key comes within this time after the attempt before it."""
 _DIGITS: Final = 10
 _FIRST, _REPEAT = "first attempt", "repeat"
 

@@ -1,6 +1,8 @@
-"""Every fixed number of the contract, with its unit in its name (spec: Limits).
+"""Every fixed number of the contract, with its unit in its name (spec: Limits), and its reason
+where that is not the specification.
 
-Numbers an operator may change live in the settings; these are promises to clients.
+Clients rely on these numbers, so they are constants. What an operator may change (rates, running
+jobs, how long something is kept) has its default in `defaults.toml` and nowhere else.
 """
 
 from __future__ import annotations
@@ -23,15 +25,39 @@ FILE_UNLISTED_KEEP_SECONDS: Final = 3_600  # for steps and downloads that still 
 FILE_NAME_CHARACTERS_MAX: Final = 255
 CONTENT_TYPE_CHARACTERS_MAX: Final = 255
 FILE_PATH_CHARACTERS_MAX: Final = 512
+FILE_NAME_BYTES_MAX: Final = 200  # file systems take 255, and parts of names are added to it
+FETCH_URL_CHARACTERS_MAX: Final = 8_000  # more than any browser or proxy passes on
 
+# --- bodies, parameters and forms -----------------------------------------------------------------
+BODY_VALUES_MAX: Final = 10_000
+"""Of one body, all its levels together, give or take one for each level. A legal body of many
+megabytes consists of text: the same size in small values would need dozens of times as much memory,
+and the parser would block everything else meanwhile."""
+BODY_NESTING_MAX: Final = 64  # levels; what walks through a body calls itself for each
+BODY_REST_BYTES_MAX: Final = 2 * MEBIBYTE
+"""Of a large body without its long texts."""
+INT_PARAM_MAX: Final = 10**15 - 1
+"""The largest number a parameter can have; every JSON reader has it exactly."""
+REQUEST_FILTER_CHARACTERS_MAX: Final = 200  # each row that is looked at is compared with the text
+MESSAGE_FILTER_CHARACTERS_MAX: Final = 200
+POST_FORM_BYTES_MAX: Final = 20 * 1024
+"""Of all that comes before the file of a posted form, and again of all that comes after it."""
+
+# --- messages -------------------------------------------------------------------------------------
 EMAIL_CHARACTERS_MAX: Final = 254  # RFC 5321: what fits between the brackets of a path
 IDEMPOTENCY_KEY_CHARACTERS_MAX: Final = 128
+REPEAT_SECONDS: Final = 15 * 60
+"""A repeat without a key comes within this time after the attempt before it: clients that repeat by
+themselves wait for ten minutes at most."""
 CONVERSATION_CHARACTERS_MAX: Final = 128
 METADATA_ENTRIES_MAX: Final = 16
 METADATA_KEY_CHARACTERS_MAX: Final = 64
 METADATA_VALUE_CHARACTERS_MAX: Final = 512
 TRACEPARENT_CHARACTERS_MAX: Final = 128
 TITLE_CHARACTERS_MAX: Final = 200
+MAX_CREDITS_MAX: Final = 1_000_000_000  # in millionths every JSON reader has it exactly
+AGENT_LINES_MAX: Final = 100
+"""Lines that are kept of what a run of a turn or job printed: the first ones. The log has all."""
 SAID_CHARACTERS_MAX: Final = 1_000_000  # a reply, a question, a job's result: more is a file
 
 LIST_ITEMS_MAX: Final = 100
@@ -42,6 +68,19 @@ TRANSCRIPT_ITEMS_MAX: Final = 1_000
 """Items or messages of a call of the OpenAI API, which holds all that was said before."""
 A2A_VALUES_MAX: Final = 800
 """Of a call of the Agent2Agent protocol, all its levels together."""
+A2A_TASKS_LOOKED_AT_MAX: Final = 200
+"""Of a key's newest messages, which a list of tasks looks at: tasks are put together from them."""
+A2A_PAGE_DEFAULT: Final = 50  # the protocol's own
+A2A_PAGE_MAX: Final = 100
+DOOR_BODY_BYTES_MAX: Final = 16 * MEBIBYTE
+"""One file of the size that a message takes inline, in base64, and its text. More comes by uploads
+or by URL."""
+MCP_TEXT_CHARACTERS_MAX: Final = 20_000
+"""Of one text in a result; longer ones are cut, for an assistant has to read them."""
+MCP_FILE_BYTES_MAX: Final = 4 * MEBIBYTE
+"""Of a file that is given out as a resource; a larger one is downloaded by its link."""
+MCP_WAIT_SECONDS_MAX: Final = 300  # assistants give a tool up after some minutes
+OPENAI_FILES_LIST_MAX: Final = 1_000  # of one page, which is read at once
 STREAMS_OF_ONE_MAX: Final = 50
 """Event streams of one message, or of all events of an account, at once in a process."""
 
@@ -92,6 +131,10 @@ DELIVERIES_PAGE_DEFAULT: Final = 20
 DELIVERIES_PAGE_MAX: Final = 100
 SCHEDULES_PAGE_DEFAULT: Final = 50
 SCHEDULES_PAGE_MAX: Final = 100
+CRON_CHARACTERS_MAX: Final = 200
+SCHEDULE_YEARS_AHEAD_MAX: Final = 10  # a mistyped year is noticed
+USAGE_DAYS_DEFAULT: Final = 30
+USAGE_DAYS_MAX: Final = 92  # a quarter: each day is summed up for the answer
 USAGE_PAGE_DEFAULT: Final = 50
 USAGE_PAGE_MAX: Final = 100
 REQUESTS_PAGE_DEFAULT: Final = 20
@@ -102,3 +145,8 @@ REQUEST_BODY_KEPT_CHARACTERS_MAX: Final = 32_768
 """Of a body in the request log, without its secrets; what is longer is cut to exactly that."""
 REQUEST_BODY_READ_BYTES_MAX: Final = 65_536  # of a body that is looked at for it
 REQUEST_PATH_KEPT_CHARACTERS_MAX: Final = 500
+
+# --- keys and people ------------------------------------------------------------------------------
+KEY_NETWORKS_MAX: Final = 50  # compared with the address of each call
+PASSWORD_CHARACTERS_MIN: Final = 10
+PASSWORD_BYTES_MAX: Final = 1_024  # hashing takes all of it

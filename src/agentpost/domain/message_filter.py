@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agentpost.domain.limits import MESSAGE_FILTER_CHARACTERS_MAX
 from agentpost.domain.message import MessageStatus
-
-_TEXT_CHARACTERS_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ def message_filter(given: Mapping[str, str]) -> MessageFilter:
     What cannot be meant filters nothing."""
 
     def text(name: str) -> str | None:
-        return given.get(name, "").strip()[:_TEXT_CHARACTERS_MAX] or None
+        return given.get(name, "").strip()[:MESSAGE_FILTER_CHARACTERS_MAX] or None
 
     status = given.get("status", "")
     return MessageFilter(

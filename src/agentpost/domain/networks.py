@@ -14,10 +14,11 @@ from ipaddress import (
 )
 from typing import Final
 
+from agentpost.domain.limits import KEY_NETWORKS_MAX
+
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-NETWORKS_MAX: Final = 50
 _MAPPED: Final = IPv6Network("::ffff:0:0/96")
 _SHOWN_CHARACTERS: Final = 60
 
@@ -68,10 +69,10 @@ def network(text: str) -> Network:
 
 def parse(texts: Iterable[str]) -> tuple[Network, ...]:
     """Networks as people write them, each once; raises `ValueError` for a wrong one and for more
-    than `NETWORKS_MAX`."""
+    than `KEY_NETWORKS_MAX`."""
     found = tuple(dict.fromkeys(network(text) for text in texts))
-    if len(found) > NETWORKS_MAX:
-        raise ValueError(f"a key has at most {NETWORKS_MAX} networks: give larger ones")
+    if len(found) > KEY_NETWORKS_MAX:
+        raise ValueError(f"a key has at most {KEY_NETWORKS_MAX} networks: give larger ones")
     return found
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-PASSWORD_CHARACTERS_MIN: Final = 10
-PASSWORD_BYTES_MAX: Final = 1_024
+from agentpost.domain.limits import PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN
 
 
 def check_password(password: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentpost.domain import ids
+from agentpost.domain.limits import REQUEST_FILTER_CHARACTERS_MAX
 from agentpost.domain.times import DAY, HOUR, MINUTE
 
 PERIODS: Final[Mapping[str, int]] = {
@@ -23,7 +24,6 @@ STATUSES: Final = ("2xx", "3xx", "4xx", "5xx", "failed")
 _STATUS: Final = re.compile(r"([1-5])([0-9]{2}|xx)")
 STATUS_PATTERN: Final = f"^(failed|{_STATUS.pattern})$"
 """What `status_range` takes."""
-_TEXT_CHARACTERS_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def request_filter(given: Mapping[str, str], now: int) -> RequestFilter:
     message's id as ``path`` asks for what was about that message."""
 
     def text(name: str) -> str | None:
-        return given.get(name, "").strip()[:_TEXT_CHARACTERS_MAX] or None
+        return given.get(name, "").strip()[:REQUEST_FILTER_CHARACTERS_MAX] or None
 
     method = (text("method") or "").upper()
     period = PERIODS.get(given.get("since", ""))

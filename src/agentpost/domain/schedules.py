@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
+from agentpost.domain.limits import SCHEDULE_YEARS_AHEAD_MAX
 from agentpost.domain.times import DAY, MINUTE
 
 LATE_MAX: Final = 5 * MINUTE
 """A run that is later than this has been missed: nobody was there to run it."""
-AHEAD_YEARS_MAX: Final = 10
-AHEAD_MAX: Final = AHEAD_YEARS_MAX * 366 * DAY
+AHEAD_MAX: Final = SCHEDULE_YEARS_AHEAD_MAX * 366 * DAY
 """How far off a single time may be. Times of the year 10000 could be stored, but not written."""
 
 

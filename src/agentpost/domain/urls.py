@@ -15,7 +15,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
-FETCH_URL_CHARACTERS_MAX = 8_000
 WEBHOOK_PORTS = frozenset({443, 8443})
 DEFAULT_PORTS = {"http": 80, "https": 443}
 

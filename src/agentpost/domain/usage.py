@@ -7,9 +7,6 @@ from typing import Final
 
 from agentpost.domain import ids
 
-USAGE_DAYS_DEFAULT: Final = 30
-USAGE_DAYS_MAX: Final = 92
-
 
 class UsageGroup(StrEnum):
     """What a line of usage stands for."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any
 
 from starlette.requests import Request
 
-from agentpost.api.body import VALUES_MAX, has_too_many_values
+from agentpost.api.body import has_too_many_values
 from agentpost.api.operation import Api
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
-from agentpost.domain.limits import MEBIBYTE
+from agentpost.domain.limits import BODY_VALUES_MAX, DOOR_BODY_BYTES_MAX
 from agentpost.http.bodies import COUNTED_BYTES, LARGE_BYTES, TooSlow, chunks, declared_length
 from agentpost.http.headers import header
 from agentpost.http.request_state import state_of
@@ -18,10 +18,6 @@ from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission
 from agentpost.services.messages import Caller
 from agentpost.services.redaction import LargeBody
-
-BYTES_MAX: Final = 16 * MEBIBYTE
-"""One file of the size that a message takes inline, in base64, and its text. More comes by uploads
-or by URL."""
 
 
 async def read(api: Api, request: Request, caller: Caller) -> bytes:
@@ -31,7 +27,7 @@ async def read(api: Api, request: Request, caller: Caller) -> bytes:
     refused, as those of the API do. The request log keeps its size only. Raises ``too_large``,
     ``invalid_request``, ``rate_limited`` and ``unavailable``.
     """
-    most = min(BYTES_MAX, api.ctx.settings.body_bytes_max)
+    most = min(DOOR_BODY_BYTES_MAX, api.ctx.settings.body_bytes_max)
     coding = header(request, b"content-encoding")
     if coding is not None and coding.strip().lower() != "identity":
         raise _wrong("the body must be sent as it is, without a Content-Encoding")
@@ -74,7 +70,7 @@ class NotJson(InvalidRequest):
 def parsed(data: bytes) -> dict[str, Any]:
     """The JSON object of a body; raises ``invalid_request``, for one without JSON `NotJson`."""
     if has_too_many_values(data):
-        raise _wrong(f"the body holds more than {VALUES_MAX:,} values")
+        raise _wrong(f"the body holds more than {BODY_VALUES_MAX:,} values")
     try:
         value = json.loads(data)
     except RecursionError:

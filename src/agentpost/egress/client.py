@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urljoin
 
 from agentpost.domain.filenames import safe_file_name
-from agentpost.domain.limits import WEBHOOK_URL_CHARACTERS_MAX
+from agentpost.domain.limits import FETCH_URL_CHARACTERS_MAX, WEBHOOK_URL_CHARACTERS_MAX
 from agentpost.domain.urls import (
-    FETCH_URL_CHARACTERS_MAX,
     WEBHOOK_PORTS,
     BadUrl,
     Url,

@@ -20,7 +20,8 @@ from typing import Any, Final, TextIO, cast
 
 import structlog
 
-from agentpost.domain.agent_lines import LINES_MAX, AgentLine
+from agentpost.domain.agent_lines import AgentLine
+from agentpost.domain.limits import AGENT_LINES_MAX
 from agentpost.processes.log_records import (
     EXCEPTION_BYTES_MAX,
     LINE_BYTES_MAX,
@@ -172,13 +173,13 @@ class _Keeper:
         self._now = now
 
     def add(self, call: int | None, level: str, text: str) -> None:
-        if len(self._lines) < LINES_MAX:
+        if len(self._lines) < AGENT_LINES_MAX:
             self._lines.append(AgentLine.of(self._now(), call, level, text))
 
 
 def keeping(lines: list[AgentLine], now: Callable[[], int]) -> AbstractContextManager[None]:
     """Inside, lines of what is `captured` are added to ``lines`` too, with their time by ``now``:
-    the first `LINES_MAX` of them."""
+    the first `AGENT_LINES_MAX` of them."""
     return _Keeping(_Keeper(lines, now))
 
 

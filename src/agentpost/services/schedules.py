@@ -20,10 +20,10 @@ from agentpost.db import schedules as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
+from agentpost.domain.limits import SCHEDULE_YEARS_AHEAD_MAX
 from agentpost.domain.message import WhenBusy
 from agentpost.domain.schedules import (
     AHEAD_MAX,
-    AHEAD_YEARS_MAX,
     LATE_MAX,
     Missed,
     RunOutcome,
@@ -80,7 +80,7 @@ def planned(
     if at is not None and at <= now:
         raise InvalidRequest(Problem("at", "must be later than now"))
     if at is not None and at - now > AHEAD_MAX:
-        problem = f"must be at most {AHEAD_YEARS_MAX} years from now"
+        problem = f"must be at most {SCHEDULE_YEARS_AHEAD_MAX} years from now"
         raise InvalidRequest(Problem("at", problem))
     text = message["message"].strip()
     if not text:

@@ -8,7 +8,8 @@ from typing import Final
 from agentpost.db import logins
 from agentpost.db import users as rows
 from agentpost.db.session import Tx
-from agentpost.domain.passwords import PASSWORD_BYTES_MAX, check_password
+from agentpost.domain.limits import PASSWORD_BYTES_MAX
+from agentpost.domain.passwords import check_password
 from agentpost.domain.times import SECOND
 from agentpost.domain.user_records import UserRecord
 from agentpost.services import sessions, throttle, users

@@ -19,6 +19,7 @@ from agentpost.api.operation import Api
 from agentpost.clock import new_id
 from agentpost.domain import ids, scopes
 from agentpost.domain.errors import Refusal
+from agentpost.domain.limits import A2A_PAGE_DEFAULT, A2A_PAGE_MAX, A2A_TASKS_LOOKED_AT_MAX
 from agentpost.domain.scopes import Scope
 from agentpost.domain.times import seconds
 from agentpost.doors import sending
@@ -43,10 +44,6 @@ CALL: Final = "agentpost.call"
 """The call as its JSON has it, there as well."""
 HUNG_UP: Final = "agentpost.hung_up"
 """What is to be called when the client of a held call hangs up, there as well."""
-_LISTED_MAX: Final = 200
-"""Of a key's newest messages, which a list of tasks looks at."""
-_PAGE_DEFAULT: Final = 50
-_PAGE_MAX: Final = 100
 
 
 class TaskHandler(RequestHandler):
@@ -197,9 +194,9 @@ class TaskHandler(RequestHandler):
     ) -> a2a.ListTasksResponse:
         """The newest first; a page goes on behind the last task of the one before."""
         links = self._api.ctx.links
-        size = params.page_size if params.HasField("page_size") else _PAGE_DEFAULT
-        if not 1 <= size <= _PAGE_MAX:
-            raise errors.InvalidParamsError(f"pageSize must be from 1 to {_PAGE_MAX}.")
+        size = params.page_size if params.HasField("page_size") else A2A_PAGE_DEFAULT
+        if not 1 <= size <= A2A_PAGE_MAX:
+            raise errors.InvalidParamsError(f"pageSize must be from 1 to {A2A_PAGE_MAX}.")
         if params.page_token and not ids.is_id(ids.MESSAGE, params.page_token):
             raise errors.InvalidParamsError("pageToken must be the nextPageToken of a page.")
         _check_status(params, context.state[CALL])
@@ -208,7 +205,7 @@ class TaskHandler(RequestHandler):
         with _refusals_translated(context, Scope.READ):
             await places.check(self._api.ctx, caller, "pageToken", params.page_token)
             newest = await chains.newest(
-                self._api.ctx, caller, params.context_id or None, _LISTED_MAX
+                self._api.ctx, caller, params.context_id or None, A2A_TASKS_LOOKED_AT_MAX
             )
         fitting = [
             tasks.task(chain, links, history or 0) for chain in newest if _fits(chain, params)

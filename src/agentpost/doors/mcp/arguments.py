@@ -7,9 +7,11 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentpost.domain import ids, limits
+from agentpost.domain.limits import MCP_WAIT_SECONDS_MAX
 
-WAIT_SECONDS_MAX = 300
-_WAIT = Field(ge=0, le=WAIT_SECONDS_MAX, description="How long to wait for the end, in seconds.")
+_WAIT = Field(
+    ge=0, le=MCP_WAIT_SECONDS_MAX, description="How long to wait for the end, in seconds."
+)
 
 Id = Annotated[str, Field(min_length=1, max_length=200)]
 

@@ -8,12 +8,11 @@ from urllib.parse import quote, unquote
 
 import mcp.types as mcp
 
+from agentpost.domain.limits import MCP_FILE_BYTES_MAX
 from agentpost.doors.mcp.backend import Backend, BackendError, Json
 
 PREFIX: Final = "agentpost://files/"
 TEMPLATE: Final = f"{PREFIX}{{+file_id}}"
-BYTES_MAX: Final = 4 * 2**20
-"""Of a file that is given out as a resource; a larger one is downloaded by its link."""
 _TEXT_TYPES: Final = frozenset(
     {"application/json", "application/xml", "application/javascript", "image/svg+xml"}
 )
@@ -71,10 +70,10 @@ async def contents(
     if file_id is None:
         raise BackendError("not_found", "There is no such resource.", f"Addresses are {TEMPLATE}.")
     file = await backend.file(file_id)
-    if file["size"] > BYTES_MAX:
+    if file["size"] > MCP_FILE_BYTES_MAX:
         raise BackendError(
             "too_large",
-            f"The file has {file['size']:,} bytes; up to {BYTES_MAX:,} are given out here.",
+            f"The file has {file['size']:,} bytes; {MCP_FILE_BYTES_MAX:,} are the most here.",
             f"Download it: {file['url']}",
         )
     data = await backend.content(file_id)

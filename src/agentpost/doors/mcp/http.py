@@ -12,7 +12,8 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from agentpost.api.operation import Api, Handler
-from agentpost.doors import bodies, rpc
+from agentpost.domain.limits import DOOR_BODY_BYTES_MAX
+from agentpost.doors import rpc
 from agentpost.doors.mcp.local import LocalBackend
 from agentpost.doors.mcp.server import build
 from agentpost.http.request_state import state_of
@@ -42,7 +43,7 @@ class _Answer(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         manager = StreamableHTTPSessionManager(
-            build(self._backend), stateless=True, max_request_body_size=bodies.BYTES_MAX
+            build(self._backend), stateless=True, max_request_body_size=DOOR_BODY_BYTES_MAX
         )
         read = False
 

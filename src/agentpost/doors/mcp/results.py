@@ -8,11 +8,9 @@ from typing import Any, Final
 
 import mcp.types as mcp
 
+from agentpost.domain.limits import MCP_TEXT_CHARACTERS_MAX
 from agentpost.doors.mcp import files
 from agentpost.doors.mcp.backend import BackendError, Json
-
-TEXT_CHARACTERS_MAX: Final = 20_000
-"""Of one text in a result; longer ones are cut, for an assistant has to read them."""
 
 _NEXT: Final = {
     "processing": "Call follow_message to wait for its end; it continues without you.",
@@ -152,6 +150,6 @@ def _readable(fields: Json) -> str:
 
 
 def _cut(text: str | None) -> str | None:
-    if text is None or len(text) <= TEXT_CHARACTERS_MAX:
+    if text is None or len(text) <= MCP_TEXT_CHARACTERS_MAX:
         return text
-    return f"{text[:TEXT_CHARACTERS_MAX]}… (cut; get_work has all of it)"
+    return f"{text[:MCP_TEXT_CHARACTERS_MAX]}… (cut; get_work has all of it)"

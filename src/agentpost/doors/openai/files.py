@@ -17,6 +17,7 @@ from agentpost.api.post_form import PostedForm
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
 from agentpost.domain.filenames import content_disposition
+from agentpost.domain.limits import OPENAI_FILES_LIST_MAX
 from agentpost.domain.records import FileRecord, UploadRecord
 from agentpost.domain.times import SECOND
 from agentpost.doors import bodies
@@ -27,7 +28,6 @@ from agentpost.services.uploads import NewUpload
 from agentpost.storage.base import BlobMissing
 from agentpost.storage.post_policy import PostRefused
 
-LIST_MAX: Final = 1_000
 _FILES: Final = "/openai/v1/files"
 _FILE: Final = f"{_FILES}/{{file_id:path}}"
 _UPLOADED, _MADE = "user_data", "assistants_output"
@@ -70,7 +70,7 @@ def _parsed(content_type: str, body: bytes) -> tuple[PostedForm, bytes]:
 async def _list(api: Api, request: Request, caller: Caller) -> Response:
     """Uploaded files; those that the agent has made are found with the message or the work."""
     query = request.query_params
-    limit = query.get("limit", str(LIST_MAX))
+    limit = query.get("limit", str(OPENAI_FILES_LIST_MAX))
     if not (limit.isascii() and limit.isdigit() and len(limit) < 6 and int(limit)):
         raise InvalidRequest(Problem("limit", "must be a whole number from 1 on"))
     after = query.get("after", "")
@@ -85,7 +85,7 @@ async def _list(api: Api, request: Request, caller: Caller) -> Response:
         api.ctx,
         caller.account_id,
         after,
-        min(int(limit), LIST_MAX),
+        min(int(limit), OPENAI_FILES_LIST_MAX),
         oldest_first=query.get("order") == "asc",
     )
     data = [_shape(upload) for upload in records]

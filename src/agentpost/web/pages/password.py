@@ -8,7 +8,7 @@ from typing import Final
 from starlette.requests import Request
 
 from agentpost.domain.errors import ErrorCode, Refusal
-from agentpost.domain.passwords import PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN
+from agentpost.domain.limits import PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN
 from agentpost.services import password_links
 from agentpost.services.context import AppContext
 from agentpost.services.password_links import Offer
