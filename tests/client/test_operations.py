@@ -4,7 +4,6 @@ An operation, a parameter, a field of a body or of an answer that is new in docs
 here until the client has it. How to add one is in CONTRIBUTING.md.
 """
 
-import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,6 @@ import pytest
 
 from agentpost_client import Attachment, Client, Message, RemoteFile, models
 from agentpost_client.records import Record
-from agentpost_client.requests import SendOptions
 from agentpost_client.sse import MEDIA_TYPE
 from tests.client.scripted import Talk, answer
 from tests.house.test_client_models import SCRIPT, plain, without_nulls
@@ -210,12 +208,6 @@ def check_result(result: Any, value: Any) -> None:
     else:
         items = value if isinstance(value, list) else value["data"]
         assert [plain(item) for item in result] == without_nulls(items)
-
-
-def test_send_takes_what_send_and_wait_does() -> None:
-    """The one spells its arguments out for those who read it; the others name them together."""
-    spelled = set(inspect.signature(Client.send).parameters) - {"self", "message", "files"}
-    assert spelled == SendOptions.__annotations__.keys()
 
 
 def test_every_word_of_the_api_is_known() -> None:

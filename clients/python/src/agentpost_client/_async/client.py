@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Self, Unpack
 
 import httpx2
 
@@ -117,21 +117,7 @@ class AsyncClient:
         return other
 
     async def send(
-        self,
-        message: str = "",
-        files: Sequence[Sendable] = (),
-        conversation: str | None = None,
-        metadata: Mapping[str, str] | None = None,
-        idempotency_key: str | None = None,
-        webhook_endpoint_id: str | None = None,
-        upload_ids: Sequence[str] = (),
-        busy: str | None = None,
-        max_credits: float | None = None,
-        answer_to: str | None = None,
-        answer: Any = None,
-        response_schema: Mapping[str, Any] | None = None,
-        wait: int | None = None,
-        traceparent: str | None = None,
+        self, message: str = "", files: Sequence[Sendable] = (), **options: Unpack[SendOptions]
     ) -> Message:
         """Create a message and return it as the API answers, final or still processing.
 
@@ -153,22 +139,7 @@ class AsyncClient:
             >>> sent.metadata
             {'order': '7'}
         """
-        return await self.messages.send(
-            message,
-            files,
-            conversation=conversation,
-            metadata=metadata,
-            idempotency_key=idempotency_key,
-            webhook_endpoint_id=webhook_endpoint_id,
-            upload_ids=upload_ids,
-            busy=busy,
-            max_credits=max_credits,
-            answer_to=answer_to,
-            answer=answer,
-            response_schema=response_schema,
-            wait=wait,
-            traceparent=traceparent,
-        )
+        return await self.messages.send(message, files, **options)
 
     async def send_and_wait(
         self,
