@@ -20,9 +20,9 @@ HEAD = '''\
 
 from __future__ import annotations
 
-from agentpost.cli.resources import Command
+from typing import Any, Final
 
-COMMANDS = (
+COMMANDS: Final[tuple[dict[str, Any], ...]] = (
 '''
 
 
@@ -39,7 +39,7 @@ def _lines() -> Iterator[str]:
         limit = next((query for query in operation.queries if query.name == "limit"), None)
         values: dict[str, object] = {
             "words": command.words,
-            "summary": f"{operation.summary}.",
+            "summary": f"{command.help or operation.summary}.",
             "subject": _subject(operation),
             "columns": command.columns,
             "extra": command.extra,
@@ -47,21 +47,21 @@ def _lines() -> Iterator[str]:
             "page_default": limit.default if limit else None,
             "page_max": limit.most if limit else None,
         }
-        yield "    Command("
+        yield "    {"
         for name, value in values.items():
             if value not in ("", (), None):
                 yield from _field(name, value)
-        yield "    ),"
+        yield "    },"
 
 
 def _field(name: str, value: object) -> Iterator[str]:
     if not isinstance(value, tuple):
-        yield f"        {name}={_quoted(value)},"
+        yield f'        "{name}": {_quoted(value)},'
         return
     if len(value) == 1:
-        yield f"        {name}=({_quoted(value[0])},),"
+        yield f'        "{name}": ({_quoted(value[0])},),'
         return
-    yield f"        {name}=("
+    yield f'        "{name}": ('
     yield from (f"            {_quoted(each)}," for each in value)
     yield "        ),"
 

@@ -30,5 +30,5 @@ def test_the_table_of_commands_is_up_to_date() -> None:
 
 def test_each_operation_with_a_command_is_one() -> None:
     words = [each.command.words for each in OPERATIONS if each.command is not None]
-    assert words == [each.words for each in COMMANDS]
+    assert words == [each["words"] for each in COMMANDS]
     assert len(set(words)) == len(words)

@@ -233,7 +233,7 @@ OPERATIONS = (
         errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
         queries=(WAIT,),
         headers=(IF_NONE_MATCH,),
-        command=Command("messages show"),
+        command=Command("messages show", help="Show a message with its reply, jobs and files"),
     ),
     Operation(
         id="recoverMessage",

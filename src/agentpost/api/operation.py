@@ -114,6 +114,8 @@ class Command:
     columns: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     empty: str = ""
+    help: str = ""
+    """Instead of the operation's summary, where the command does less."""
 
 
 @dataclass(frozen=True, slots=True)

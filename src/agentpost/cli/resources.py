@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from agentpost.cli.connection import connected
+from agentpost.cli.operations import COMMANDS
 from agentpost.cli.options import AsJson, Before, Limit, ProfileName
 from agentpost.cli.pages import first, show_page
 from agentpost.cli.printing import print_json, screen
@@ -60,9 +61,7 @@ class Command:
 
 def command(words: str) -> Command:
     """The command of these words."""
-    from agentpost.cli.operations import COMMANDS
-
-    return next(each for each in COMMANDS if each.words == words)
+    return Command(**next(each for each in COMMANDS if each["words"] == words))
 
 
 def attach(
