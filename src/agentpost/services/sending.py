@@ -267,18 +267,12 @@ async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: s
             answer is None or not (answer.is_named or answer.message_id == asking)
         ):
             return conversation  # nothing was written: compare the text with the question first
-        endpoint_id = new.webhook_endpoint_id
-        if endpoint_id is not None and not endpoints.exists(tx, endpoint_id, caller.account_id):
-            raise not_found("webhook endpoint")
+        _check_endpoint(tx, caller, new.webhook_endpoint_id)
         message = message_of(ctx, caller, new, conversation, message_id, now)
         if answer is not None:
             message.text = answer.text or message.text
             message.answer_json = answering.take(tx, conversation, answer, message.id)
-        if new.upload_ids:
-            for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
-                history_rows.insert_attachment(tx, upload)
-        if new.attached is not None:
-            attachments.attach(tx, ctx, message, new.attached)
+        _attach(tx, ctx, new, message)
         if started is not None:
             turns.begin_named(tx, ctx, conversation, message, balance, now)
         elif turns.is_free(tx, conversation):
@@ -307,6 +301,21 @@ async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: s
         answer = await answering.answer_to_previous(
             ctx, outcome.asking_message_id, outcome.id, new.text
         )
+
+
+def _check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
+    if endpoint_id is not None and not endpoints.exists(tx, endpoint_id, caller.account_id):
+        raise not_found("webhook endpoint")
+
+
+def _attach(tx: Tx, ctx: AppContext, new: NewMessage, message: MessageRecord) -> None:
+    """Give the message what comes with it: its uploads, and its files as they were stored."""
+    if new.upload_ids:
+        now = message.created_at
+        for upload in uploads.attach(tx, message.account_id, new.upload_ids, message.id, now):
+            history_rows.insert_attachment(tx, upload)
+    if new.attached is not None:
+        attachments.attach(tx, ctx, message, new.attached)
 
 
 async def _write(ctx: AppContext, account_id: str, fn: Callable[[Tx], T], *, refusing: bool) -> T:
