@@ -263,9 +263,7 @@ async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: s
             if replay is not None:
                 return replay
         asking = conversation.asking_message_id
-        if asking is not None and (
-            answer is None or not (answer.is_named or answer.message_id == asking)
-        ):
+        if asking is not None and not (answer and (answer.is_named or answer.message_id == asking)):
             return conversation  # nothing was written: compare the text with the question first
         _check_endpoint(tx, caller, new.webhook_endpoint_id)
         message = message_of(ctx, caller, new, conversation, message_id, now)
