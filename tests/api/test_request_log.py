@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentpost.db.packed_bodies import unpack
+from agentpost.db.requests import unpack
 from agentpost.domain.records import RequestRecord
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
@@ -154,8 +154,7 @@ def test_bodies_go_with_their_message(caller: Caller, server: AgentServer) -> No
     caller.final(message_id)
     caller.call("POST", "/v1/messages", json=body, headers=key)
     path = f"/v1/messages/{message_id}"
-    logged(server, sent.headers["Request-Id"])
-    assert kept(word) >= {"POST /v1/messages", f"GET {path}"}
+    assert eventually(lambda: kept(word) >= {"POST /v1/messages", f"GET {path}"})
     read = caller.call("GET", f"/v1/requests/{sent.headers['Request-Id']}")
     assert word in read.text
     for address in (path, path.replace("_", "%5F"), f"{path}/events", "/v1/messages", "/v1/events"):

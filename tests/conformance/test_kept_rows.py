@@ -11,7 +11,6 @@ import pytest
 from agentpost.clock import new_id
 from agentpost.db import agent_lines, attempts, pending_deletions, retention, timeline
 from agentpost.db import requests as request_rows
-from agentpost.db.packed_bodies import pack
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
@@ -112,7 +111,7 @@ async def test_long_bodies_are_packed_and_read_as_they_were(db: Database) -> Non
         for n, (sent, answered) in enumerate(bodies)
     ]
     made[0] = replace(made[0], message_id=shown)
-    stored = pack(made)
+    stored = request_rows.pack(made)
     assert [one.bodies is not None for one in stored] == [True, True, True, True, False]
     assert len(stored[1].bodies or b"") < 1_000
     await db.write(lambda tx: request_rows.insert(tx, stored))

@@ -37,7 +37,6 @@ SMALL = {
     "keys": "made by the operator",
     "endpoints": "ten for an account",
     "reader_locks": "one row for each read that is held now",
-    "request_log_days": "one row for an account and day, for a month",
     "login_tokens": "for days at the most, a few for each user",
 }
 """Tables that do not grow with use, so that they may be walked. All others do."""

@@ -408,7 +408,6 @@ PURGED = {
         "login_tokens",
         "sessions",
     ),
-    "request_log_days",
 }
 
 

@@ -48,8 +48,6 @@ _OF_ACCOUNT: Final = (
 _CONVERSATIONS = _some("conversations", "owner = ?")
 _LAST: Final = (
     "DELETE FROM user_mails WHERE email IN (SELECT email FROM users WHERE account_id = ?)",
-    "DELETE FROM request_log_days WHERE account_id = ?",
-    "DELETE FROM request_log_days WHERE account_id IN (SELECT id FROM keys WHERE account_id = ?)",
     "DELETE FROM event_readers WHERE account_id = ?",
     "DELETE FROM account_storage WHERE account_id = ?",
     "DELETE FROM endpoints WHERE account_id = ?",

@@ -16,8 +16,7 @@ from agentpost.db.history import ATTACHMENTS
 from agentpost.db.mails import MAILS
 from agentpost.db.mapper import Mapper
 from agentpost.db.messages import ENTRIES, FILES, JOBS, MESSAGES
-from agentpost.db.packed_bodies import unpack
-from agentpost.db.requests import REQUESTS
+from agentpost.db.requests import REQUESTS, unpack
 from agentpost.db.schedules import SCHEDULES
 from agentpost.db.session import Row, Tx
 from agentpost.db.uploads import UPLOADS

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 from agentpost.db import as_json
 from agentpost.db.filtered import Conditions, counts, newest
 from agentpost.db.mapper import Mapper
-from agentpost.db.packed_bodies import unpack
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.records import RequestRecord
@@ -18,11 +20,6 @@ _LINE_COLUMNS = REQUESTS.columns[: REQUESTS.columns.index("request_body")]
 """What a list shows: the columns before the bodies, which may be long."""
 _BEGINNING = "SUBSTR(response_body, 1, 500)"
 """Where the id of a message stands in the answer that shows it, unless its body is packed."""
-_COUNT = (
-    "INSERT INTO request_log_days (account_id, day, bytes, dropped) VALUES (?, ?, ?, ?)"
-    " ON CONFLICT (account_id, day) DO UPDATE SET bytes = request_log_days.bytes + excluded.bytes,"
-    " dropped = request_log_days.dropped + excluded.dropped"
-)
 _END = "(at + 1000 * ms)"
 """When a request ended, in microseconds."""
 _GONE = (
@@ -34,11 +31,14 @@ _FORGET = (
     " (SELECT id FROM requests WHERE message_id = ? AND (bodies IS NOT NULL"
     " OR request_body IS NOT NULL OR response_body IS NOT NULL) LIMIT ?)"
 )
-_COUNTED = "SELECT bytes FROM request_log_days WHERE account_id = ? AND day = ?"
+_PACKED_CHARACTERS_MIN: Final = 200
+"""Of both bodies: what is shorter stays as it is."""
+_WINDOW_BITS: Final = 12
+"""A window of 4 KiB: one of 32 takes longer to set up than most bodies to pack."""
 
 
 def insert(tx: Tx, records: Sequence[RequestRecord]) -> None:
-    """Keep a handful of requests in one statement; see `packed_bodies.pack`."""
+    """Keep a handful of requests in one statement; see `pack`."""
     REQUESTS.insert_all(tx, records)
 
 
@@ -53,18 +53,26 @@ def forget_bodies(tx: Tx, message_id: str, limit: int) -> int:
     return tx.execute(_FORGET, (message_id, limit))
 
 
-def count(tx: Tx, owner: str, day: int, size: int, drops: int) -> int:
-    """Add to what the log took up of a key on a day, in bytes, and to how many requests it left
-    out; all bytes of that day so far, other nodes' included. ``owner``: the key, in a column that
-    an earlier version named for accounts; "": requests without a known key."""
-    tx.execute(_COUNT, (owner, day, size, drops))
-    return stored_bytes(tx, owner, day)
+def pack(records: Sequence[RequestRecord]) -> list[RequestRecord]:
+    """The records as they are stored: their bodies in one value, since an answer repeats much of
+    what was asked. On any thread."""
+    return [_pack(record) for record in records]
 
 
-def stored_bytes(tx: Tx, owner: str, day: int) -> int:
-    """The bytes that the log stored for a key on a day."""
-    row = tx.one(_COUNTED, (owner, day))
-    return int(row[0]) if row else 0
+def _pack(record: RequestRecord) -> RequestRecord:
+    sent, answered = record.request_body or "", record.response_body or ""
+    if len(sent) + len(answered) < _PACKED_CHARACTERS_MIN:
+        return record
+    bodies = zlib.compress(f"{sent}\0{answered}".encode(), 1, _WINDOW_BITS)
+    return replace(record, request_body=None, response_body=None, bodies=bodies)
+
+
+def unpack(record: RequestRecord) -> RequestRecord:
+    """A stored record with its bodies."""
+    if record.bodies is None:
+        return record
+    sent, _, answered = zlib.decompress(record.bodies).decode().partition("\0")
+    return replace(record, request_body=sent or None, response_body=answered or None, bodies=None)
 
 
 def of_account(

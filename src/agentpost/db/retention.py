@@ -85,10 +85,6 @@ def _expired(table: str) -> str:
 
 
 _REQUESTS = _oldest("requests")
-_REQUEST_DAYS = (
-    "DELETE FROM request_log_days WHERE (account_id, day) IN"
-    " (SELECT account_id, day FROM request_log_days WHERE day < ? ORDER BY day LIMIT ?)"
-)
 _MAILS = _oldest("mails")
 _LOGIN_TOKENS = _expired("login_tokens")
 _SESSIONS = _expired("sessions")
@@ -210,11 +206,6 @@ def delete_work(tx: Tx, work_id: str) -> None:
 def delete_requests(tx: Tx, before: str, limit: int) -> int:
     """The oldest lines of the request log; how many went."""
     return tx.execute(_REQUESTS, (before, limit))
-
-
-def delete_request_days(tx: Tx, before: int, limit: int) -> int:
-    """What the request log took up on the oldest days; as above."""
-    return tx.execute(_REQUEST_DAYS, (before, limit))
 
 
 def delete_mails(tx: Tx, before: str, limit: int) -> int:

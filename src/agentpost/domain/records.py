@@ -329,7 +329,7 @@ class RequestRecord:
     """One request; bodies are there when they were small, without secrets.
 
     ``message_id`` is the message that the bodies are about; they go with it. ``bodies`` are both of
-    them as they are stored, instead of those (`db.packed_bodies`).
+    them as they are stored, instead of those (`db.requests.pack`).
     """
 
     id: str

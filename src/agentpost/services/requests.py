@@ -21,7 +21,6 @@ import structlog
 from agentpost.clock import Clock
 from agentpost.db import accounts as account_rows
 from agentpost.db import requests as rows
-from agentpost.db.packed_bodies import pack
 from agentpost.db.session import Database, Tx
 from agentpost.domain import ids
 from agentpost.domain.records import RequestRecord
@@ -53,7 +52,7 @@ REFUSED_KEPT_PER_MINUTE = 20
 """Of the refused calls of a key."""
 _LINES_ONLY_SHARE = 5
 """This part of a budget, a fifth, is for lines without bodies."""
-_SAY_SECONDS = 60.0
+_LOG_SECONDS = 60.0
 """Between two lines that say how many requests were left out."""
 
 
@@ -95,20 +94,12 @@ class RequestLogEntry:
 
 
 @dataclass(slots=True)
-class _Day:
-    """What the log took up of a key on a day, in bytes; what of it is not written down yet;
-    how many requests were left out, since it was written down and since it was said."""
+class _Use:
+    """What a key used of its budget on a UTC day, in bytes, and how many of its requests were left
+    out since that was last logged."""
 
-    day: int
-    used: int
-    unwritten: int = 0
+    used: int = 0
     dropped: int = 0
-    unsaid: int = 0
-
-    @property
-    def waits(self) -> bool:
-        """Whether there is something to write down."""
-        return bool(self.unwritten or self.dropped)
 
 
 class RequestLog:
@@ -119,8 +110,7 @@ class RequestLog:
         key_prefix: how API keys begin: they are left out of what is kept.
         bytes_per_day: what may be kept of one key and UTC day. Bodies are kept while there is
             more than a fifth of it left, lines without them until it is used up, and then only
-            those of calls that changed something. Nodes that share a database add up what they keep
-            with every write, so together they may keep a little more.
+            those of calls that changed something. Each process counts what it keeps itself.
     """
 
     def __init__(
@@ -135,22 +125,18 @@ class RequestLog:
         self._lost = 0
         self._long = 0
         self._bytes_per_day = bytes_per_day
-        # There may be far more keys than have asked since the last write: none of what is done
-        # with every write walks over all of them.
-        self._days: dict[str, _Day] = {}
-        self._newest_day = 0
-        self._uncounted: set[str] = set()
-        self._unsaid: set[str] = set()
-        self._said_at: float | None = None
+        self._day = 0
+        self._uses: dict[str, _Use] = {}  # on that day; there may be far more keys than ask
+        self._unlogged: set[str] = set()  # whose requests were left out
+        self._logged_at: float | None = None
         self._minute = 0
         self._refused: dict[str, int] = {}  # of keys, within that minute
-        self._left_out: dict[str, int] = {}  # refused calls, since the last write
 
     def append(self, entry: RequestLogEntry) -> None:
         """Remember a request, unless the queue is full or its key was refused often in this minute;
         without its bodies when they are long and too many of those wait."""
         if 400 <= entry.status < 500 and entry.account_id is not None and self._is_often(entry):
-            self._left_out[entry.owner] = self._left_out.get(entry.owner, 0) + 1
+            self._leave_out(entry.owner)
             return
         full = len(self._queue) >= QUEUE_MAX
         sent, answered, long = entry.request_body, entry.response_body, 0
@@ -191,21 +177,19 @@ class RequestLog:
 
     async def flush(self) -> None:
         """Write what has gathered, a batch at a time; losses are logged, never raised."""
-        used: dict[str, int] = {}
+        used_at: dict[str, int] = {}
         for _ in range(-(-len(self._queue) // _BATCH)):
             batch = [self._queue.popleft() for _ in range(min(_BATCH, len(self._queue)))]
             for entry in batch:
                 if entry.key_id is not None:
-                    used[entry.key_id] = max(entry.at, used.get(entry.key_id, 0))
+                    used_at[entry.key_id] = max(entry.at, used_at.get(entry.key_id, 0))
             self._writing = batch[0]
             try:
-                await self._look_up_days(batch)
                 long = sum(entry.long_bytes for entry in batch)
-                made = await self._records(batch, on_thread=long > 0)
-                records = [record for each in made if (record := self._within(each))]
+                rows_ = await self._records(batch, on_thread=long > 0)
+                records = [record for each in rows_ if (record := self._within(each))]
                 if records:
                     await self._insert(records)
-                    self._count(records)
                 self._long -= long
             except asyncio.CancelledError:  # at the end: the last flush writes them, once
                 self._queue.extendleft(reversed(batch))
@@ -216,18 +200,21 @@ class RequestLog:
                 log.warning("request_log_failed", error=str(error))
             finally:
                 self._writing = None
-        for owner in [each for each in self._left_out if each in self._days]:
-            self._leave_out(owner, self._left_out.pop(owner))
         lost, self._lost, self._strangers = self._lost, 0, 0
         if lost:
             log.warning("request_log_lost", requests=lost)
-        await self._write_counts(used)
-        self._say_what_was_dropped()
+        if used_at:
+            try:
+                await self._db.write(partial(_touch, used_at))
+            except Exception as error:
+                log.warning("key_uses_not_noted", keys=len(used_at), error=str(error))
+        self._log_dropped()
 
     async def _insert(self, records: list[RequestRecord]) -> None:
         """Write lines; those about a deleted message without bodies, also when it is deleted
         meanwhile: another node's transaction may not see these lines, nor these what it deletes."""
-        lines = await asyncio.to_thread(lambda: pack([with_subject(each) for each in records]))
+        lines = [with_subject(each) for each in records]
+        lines = await asyncio.to_thread(rows.pack, lines)
         await self._db.write(lambda tx: _insert(tx, lines, self._clock.now()))
         if any(line.message_id for line in lines):
             gone = await self._db.read(
@@ -236,87 +223,45 @@ class RequestLog:
             for message_id in gone:
                 await self._db.write(partial(_forget, message_id))
 
-    # --- the budget -------------------------------------------------------------------------------
-    async def _look_up_days(self, batch: list[RequestLogEntry]) -> None:
-        """What is counted already of the keys and days of a batch, where we do not know."""
-        days = {entry.owner: entry.at // DAY for entry in batch}
-        unknown = {a: d for a, d in days.items() if a not in self._days or self._days[a].day < d}
-        if not unknown:
-            return
-        await self._write_counts({})  # of the day before
-        found = await self._db.read(
-            lambda tx: {a: rows.stored_bytes(tx, a, day) for a, day in unknown.items()}
-        )
-        if max(unknown.values()) > self._newest_day:
-            self._newest_day = max(unknown.values())
-            needed = self._uncounted | self._unsaid | days.keys()
-            self._days = {a: self._days[a] for a in needed if a in self._days}
-        for owner, bytes_ in found.items():
-            before = self._days.get(owner)
-            unsaid = before.unsaid if before else 0
-            self._days[owner] = _Day(unknown[owner], bytes_, unsaid=unsaid)
-
     def _within(self, record: RequestRecord) -> RequestRecord | None:
         """The row of a request; None when its key has used up its budget and it changed nothing."""
+        if record.at // DAY > self._day:
+            self._day = record.at // DAY
+            self._uses = {
+                owner: _Use(dropped=self._uses[owner].dropped) for owner in self._unlogged
+            }
         owner = _owner_of(record.key_id, record.account_id)
-        day = self._days[owner]
-        left = self._bytes_per_day - day.used
+        use = self._uses.setdefault(owner, _Use())
+        left = self._bytes_per_day - use.used
         size = record.size
         if left - size < self._bytes_per_day // _LINES_ONLY_SHARE:
             record.request_body = record.response_body = None
             size = record.size
         if size > left and (record.status >= 400 or record.method in READS):
-            self._leave_out(owner, 1)
+            self._leave_out(owner)
             return None
-        day.used += size
+        use.used += size
         return record
 
-    def _leave_out(self, owner: str, requests: int) -> None:
-        self._days[owner].dropped += requests
-        self._days[owner].unsaid += requests
-        self._uncounted.add(owner)
-        self._unsaid.add(owner)
+    def _leave_out(self, owner: str) -> None:
+        self._uses.setdefault(owner, _Use()).dropped += 1
+        self._unlogged.add(owner)
 
-    def _count(self, records: list[RequestRecord]) -> None:
-        for record in records:
-            owner = _owner_of(record.key_id, record.account_id)
-            self._days[owner].unwritten += record.size
-            self._uncounted.add(owner)
-
-    async def _write_counts(self, used: dict[str, int]) -> None:
-        """Write down what was kept and left out, and when keys were last used."""
-        uncounted = {owner: self._days[owner] for owner in sorted(self._uncounted)}
-        counts = {a: (day.day, day.unwritten, day.dropped) for a, day in uncounted.items()}
-        if not (counts or used):
-            return
-        try:
-            totals = await self._db.write(partial(_touch, used, counts))
-        except Exception as error:
-            log.warning("request_log_not_counted", keys=len(used), error=str(error))
-            return
-        for owner, total in totals.items():
-            day = self._days[owner]
-            _, written, dropped = counts[owner]
-            day.unwritten -= written
-            day.dropped -= dropped
-            day.used = total + day.unwritten
-        self._uncounted.difference_update(a for a in totals if not self._days[a].waits)
-
-    def _say_what_was_dropped(self) -> None:
+    def _log_dropped(self) -> None:
         now = time.monotonic()
-        if self._said_at is not None and now - self._said_at < _SAY_SECONDS:
+        if self._logged_at is not None and now - self._logged_at < _LOG_SECONDS:
             return
-        for owner in sorted(self._unsaid):
-            day = self._days[owner]
-            self._said_at = now
+        for owner in sorted(self._unlogged):
+            use = self._uses[owner]
+            self._logged_at = now
             log.warning(
                 "request_log_full",
                 key_id=owner or None,
-                requests=day.unsaid,
+                requests=use.dropped,
                 setting="request_log_bytes_per_day",
             )
-            day.unsaid = 0
-        self._unsaid.clear()
+            use.dropped = 0
+        self._unlogged.clear()
 
     async def _records(
         self, batch: list[RequestLogEntry], *, on_thread: bool
@@ -378,13 +323,9 @@ def _forget(message_id: str, tx: Tx) -> None:
     rows.forget_bodies(tx, message_id, _BATCH)
 
 
-def _touch(used: dict[str, int], counts: dict[str, tuple[int, int, int]], tx: Tx) -> dict[str, int]:
-    for key_id, at in sorted(used.items()):  # two nodes lock the rows in one order
+def _touch(used_at: dict[str, int], tx: Tx) -> None:
+    for key_id, at in sorted(used_at.items()):  # two nodes lock the rows in one order
         account_rows.touch_key(tx, key_id, at)
-    return {
-        account_id: rows.count(tx, account_id, day, size, dropped)
-        for account_id, (day, size, dropped) in counts.items()
-    }
 
 
 async def recent(

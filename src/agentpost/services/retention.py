@@ -23,7 +23,7 @@ from agentpost.domain import ids, limits
 from agentpost.domain.job import OPEN_JOBS
 from agentpost.domain.message import OPEN_TURNS
 from agentpost.domain.records import MessageRecord
-from agentpost.domain.times import DAY, seconds
+from agentpost.domain.times import seconds
 from agentpost.services import jobs, record
 from agentpost.services.context import AppContext
 from agentpost.services.sweeping import sweep
@@ -254,8 +254,6 @@ async def rest(ctx: AppContext) -> None:
     mailed = _after(ids.MAIL, now - seconds(limits.MAIL_KEPT_SECONDS))
     sent = _after(ids.EVENT, now - seconds(settings.message_retention_seconds))
     await _in_chunks(ctx, lambda tx, limit: rows.delete_requests(tx, logged, limit))
-    first_day = (now - seconds(settings.request_log_seconds)) // DAY
-    await _in_chunks(ctx, lambda tx, limit: rows.delete_request_days(tx, first_day, limit))
     await _in_chunks(ctx, lambda tx, limit: rows.delete_mails(tx, mailed, limit))
     await _in_chunks(ctx, lambda tx, limit: rows.delete_loose_events(tx, sent, limit))
     await _in_chunks(ctx, lambda tx, limit: rows.delete_sessions(tx, now, limit))

@@ -526,16 +526,6 @@ CREATE TABLE requests (
 CREATE INDEX ix_requests_account ON requests (account_id, id);
 CREATE INDEX ix_requests_message ON requests (message_id) WHERE message_id IS NOT NULL;
 
--- Requests without a known key have an empty account_id.
-CREATE TABLE request_log_days (
-  account_id TEXT NOT NULL,
-  day INTEGER NOT NULL,
-  bytes BIGINT NOT NULL,
-  dropped BIGINT NOT NULL,
-  PRIMARY KEY (account_id, day)
-) WITHOUT ROWID;
-CREATE INDEX ix_request_log_days_day ON request_log_days (day);
-
 CREATE TABLE operator_actions (
   id TEXT NOT NULL PRIMARY KEY,
   at BIGINT NOT NULL,
