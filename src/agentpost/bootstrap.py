@@ -15,6 +15,7 @@ from agentpost.agents.adapters.surroundings import ModelSettings, Surroundings
 from agentpost.clock import Clock, SystemClock, new_id
 from agentpost.cluster.heartbeat import Heartbeat
 from agentpost.db import migrate
+from agentpost.db.backup import refuse_unfinished_restore
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
@@ -28,7 +29,7 @@ from agentpost.processes.environment import worker_environment
 from agentpost.processes.scanner import Scanner, parse_command
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.services import health_state, restoring
+from agentpost.services import health_state
 from agentpost.services.context import AppContext, Subscribers, TurnRunner
 from agentpost.services.encryption import SecretCipher
 from agentpost.services.health import Check
@@ -50,7 +51,6 @@ from agentpost.wakeups.memory import MemoryWakeups
 
 if TYPE_CHECKING:
     from agentpost.services.restore import Target
-    from agentpost.storage.backup_place import BackupPlace
 
 
 DATABASE = "agentpost.db"
@@ -64,7 +64,7 @@ def prepare_folder(settings: Settings) -> Path:
     except OSError as error:
         why = error.strerror
         raise OSError(f"AGENTPOST_DATA_DIR: {folder} cannot be made: {why}") from None
-    restoring.check(folder, DATABASE)
+    refuse_unfinished_restore(folder)
     return folder
 
 
@@ -307,27 +307,6 @@ def surroundings(settings: Settings, egress: Egress) -> Surroundings:
     )
 
 
-def backup_place(settings: Settings, target: str, *, writing: bool) -> BackupPlace:
-    """Where backups are: a folder, or a bucket by its ``s3://`` address; ``writing``: for a new
-    backup, so a folder is made if need be.
-
-    Raises `ValueError` for an address that is none, `OSError` for a folder that cannot be used.
-    """
-    from agentpost.storage.backup_place import BLOBS, BucketPlace, FolderPlace
-
-    scratch = settings.data_path / restoring.SCRATCH
-    if "://" not in target:
-        folder = Path(target).expanduser()
-        return FolderPlace(folder, LocalStorage, None if writing else scratch)
-    extras.require("s3", extras.S3_ASKED)
-    from agentpost.storage.s3 import S3Storage
-    from agentpost.storage.s3_bucket import below
-
-    cache = settings.data_path / "cache"
-    documents = S3Storage.from_url(target, cache)
-    return BucketPlace(documents, S3Storage.from_url(below(target, BLOBS), cache), scratch)
-
-
 def restore_target(settings: Settings) -> Target:
     """Where the settings say that a restored installation is to be."""
     from agentpost.services.restore import Target
@@ -337,13 +316,15 @@ def restore_target(settings: Settings) -> Target:
 
         return PostgresDatabase(settings.postgres_url)
 
-    bucket: Storage | None = None
-    if settings.storage_url:
+    def storage() -> Storage:
+        if not settings.storage_url:
+            return LocalStorage(settings.data_path / "blobs")
         extras.require("s3", extras.S3_ASKED)
         from agentpost.storage.s3 import S3Storage
 
-        bucket = S3Storage.from_url(settings.storage_url, settings.data_path / "cache")
-    return Target(settings, bucket, LocalStorage, postgres)
+        return S3Storage.from_url(settings.storage_url, settings.data_path / "cache")
+
+    return Target(settings, storage, postgres)
 
 
 def _limiter(settings: Settings, checks: dict[str, Check]) -> RateLimiter:

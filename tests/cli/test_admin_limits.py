@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -101,27 +102,21 @@ def test_explain_tells_what_happened_in_order(server: AgentServer) -> None:
     assert run(server, "explain", "msg_none").returncode == 1
 
 
-def test_a_backup_is_a_whole_database(server: AgentServer, tmp_path: Path) -> None:
-    target = tmp_path / "copy.db"
-    made = server.command("backup", str(target))
-    assert made["bytes"] == target.stat().st_size
-    with sqlite3.connect(target) as copy:
-        assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        found = copy.execute("SELECT id FROM messages").fetchall()
-    copy.close()
-    assert found == [((server.home / "message").read_text(),)]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["copy.db"]
-
-    again = run(server, "backup", str(target))
-    assert again.returncode == 1
-    assert "exists already" in again.stderr
-
-
-def test_a_backup_of_postgresql_points_to_pg_dump(server: AgentServer, tmp_path: Path) -> None:
-    environment = {**server._environment(), "AGENTPOST_DATABASE_URL": "postgresql://x/y"}
-    done = forked.run(["backup", str(tmp_path / "copy.db")], env=environment, cwd=tmp_path)
-    assert done.returncode == 1
-    assert "pg_dump" in done.stderr
+def test_a_backup_is_a_folder_with_a_whole_database(server: AgentServer, tmp_path: Path) -> None:
+    folder = tmp_path / "backup"
+    made = server.command("backup", str(folder))
+    files = [path for path in folder.glob("blobs/*/*/*") if path.is_file()]
+    [copy] = folder.glob("database-*.db")
+    assert (made["blobs"], made["problems"]) == (len(files), [])
+    assert made["bytes"] == sum(path.stat().st_size for path in (copy, *files))
+    with closing(sqlite3.connect(copy)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        ids = database.execute("SELECT id FROM messages").fetchall()
+    assert ids == [((server.home / "message").read_text(),)]
+    assert server.command("backup", str(folder), "--verify")["problems"] == []
+    for elsewhere in ("s3://bucket/prefix", "copy.db"):
+        refused = run(server, "backup", elsewhere)
+        assert (refused.returncode, "name a folder" in refused.stderr) == (2, True)
 
 
 def test_maintenance_is_reported(server: AgentServer) -> None:

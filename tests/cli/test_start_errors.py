@@ -134,8 +134,9 @@ def test_a_backup_that_cannot_be_written_is_one_line(
 ) -> None:
     monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
     shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
+    (tmp_path / "nowhere").touch()
     with pytest.raises(SystemExit) as ended:
-        app(["backup", str(tmp_path / "nowhere" / "x.db")])
+        app(["backup", str(tmp_path / "nowhere")])
     assert ended.value.code == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("agentpost: ")

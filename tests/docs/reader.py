@@ -29,7 +29,6 @@ KEY = re.compile(r"svc_key_(?:[A-Za-z0-9_-]+|…)")
 ID = re.compile(r"\b(msg|wrk|key|up|exe|acc|evt|sch|whe)_[0-9a-f]{8,}")
 CHANGING = [
     (re.compile(r"\b([a-z]{2,5})_[0-9a-f]{8,}"), r"\1_ID"),
-    (re.compile(r"\b\d{8}T\d{6}Z-[0-9a-f]{6}\b"), "BACKUP"),
     (re.compile(r"svc_key_\S+"), "KEY"),
     (re.compile(r"\bsecret key [0-9a-f]{8}\b"), "secret key ID"),
     (re.compile(r"https?://[^\s/]+"), "URL"),

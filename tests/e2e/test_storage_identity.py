@@ -98,11 +98,12 @@ def test_a_database_restored_beside_other_files(node: Maker) -> None:
     caller = Caller(first)
     caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])
     caller.close()
-    assert run(first, "backup", str(first.home / "copy.db"))[0] == 0
+    assert run(first, "backup", str(first.home / "backup"))[0] == 0
     first.stop()
     second = node("second").start()
     second.stop()
-    (first.home / "copy.db").replace(second.home / "data" / "agentpost.db")
+    [copy] = (first.home / "backup").glob("database-*.db")
+    copy.replace(second.home / "data" / "agentpost.db")
     for companion in ("agentpost.db-wal", "agentpost.db-shm"):
         (second.home / "data" / companion).unlink(missing_ok=True)
     second.start()
@@ -149,7 +150,7 @@ def test_a_wrong_bucket_is_named_and_the_right_one_taken_afterwards(
         patch.setattr(s3_server, "INITIAL_NO_AUTH_ACTION_COUNT", 0)
         credentials = "refuses the credentials (InvalidAccessKeyId): correct AWS_ACCESS_KEY_ID"
         assert credentials in refused(server)
-        code, said = run(server, "backup", s3_url)
+        code, said = run(server, "db", "adopt-storage")
         assert (code, len(said.splitlines()), credentials in said) == (1, 1, True), said
     server.start()
     caller = Caller(server)

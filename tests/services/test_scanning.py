@@ -14,7 +14,7 @@ from agentpost.domain.errors import Overloaded, Refusal
 from agentpost.domain.records import AttachmentRecord
 from agentpost.domain.uploads import UploadStatus
 from agentpost.egress.client import Fetched
-from agentpost.processes.scanner import Scanned, Scanner, Verdict, parse_command
+from agentpost.processes.scanner import Scanner, ScanResult, Verdict, parse_command
 from agentpost.services import attachments, blobs, doctor, scanning, uploads
 from agentpost.services.attachments import AttachmentResult, InlineFile
 from agentpost.services.context import AppContext
@@ -44,14 +44,14 @@ async def store(ctx: AppContext, *texts: bytes) -> AttachmentResult:
 
 async def test_what_the_program_says_decides() -> None:
     one = scanner()
-    assert await one.scan_bytes(b"fine") == Scanned(Verdict.CLEAN, "")
-    assert await one.scan_bytes(b"EVIL") == Scanned(Verdict.INFECTED, "Found")
-    assert (await one.scan_bytes(b"ODD")).said.startswith("exit 2")
+    assert await one.scan_bytes(b"fine") == ScanResult(Verdict.CLEAN, "")
+    assert await one.scan_bytes(b"EVIL") == ScanResult(Verdict.INFECTED, "Found")
+    assert (await one.scan_bytes(b"ODD")).detail.startswith("exit 2")
     late = await scanner(seconds=0.2).scan_bytes(b"SLOW")
-    assert late == Scanned(Verdict.FAILED, "it took over 0.2 seconds")
+    assert late == ScanResult(Verdict.FAILED, "it took over 0.2 seconds")
     gone = await Scanner(["/no/such/program"], 5, 1, {}).scan_bytes(b"")
     assert gone.verdict is Verdict.FAILED
-    assert "could not be started" in gone.said
+    assert "could not be started" in gone.detail
 
 
 async def test_only_so_many_run_at_once(tmp_path: Path) -> None:

@@ -260,9 +260,9 @@ def db_secret_key(as_json: AsJson = False) -> None:
 
     More than one line where an earlier key still encrypts secrets of webhook endpoints.
     """
-    from agentpost.services import backup_keys
+    from agentpost.services import secrets
 
-    keys = with_context(backup_keys.to_keep, "db secret-key", upgrade=False)
+    keys = with_context(secrets.to_keep, "db secret-key", upgrade=False)
     show({"secret_keys": keys}, as_json, "\n".join(keys))
 
 

@@ -2,62 +2,49 @@
 
 from __future__ import annotations
 
+import mmap
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.db.sqlite_group import SqliteTx
 
 T = TypeVar("T")
-_CHUNK_BYTES = 1 << 20
+RESTORE_MARK: Final = "restore-unfinished"
+"""A file that is in a data folder from the beginning of a restore to its end."""
 
 
-def copy_sqlite(source: Path, target: Path, *, without: str) -> int:
-    """A consistent copy at one moment, in which nothing is left of the value ``without`` of `meta`;
-    its size in bytes.
+def refuse_unfinished_restore(data: Path) -> None:
+    """Raises `OSError` for a data folder that a restore which was cut off has left incomplete."""
+    if (data / RESTORE_MARK).exists():
+        raise OSError(
+            f"a restore into {data} was cut off: run `agentpost restore` again, or empty the folder"
+        )
 
-    Written under another name first, so ``target`` is whole or not there. Raises `ValueError` when
-    there is no database, or something is at ``target`` already; `OSError` when it cannot be copied.
-    """
+
+def copy_sqlite(source: Path, target: Path, *, without: str) -> None:
+    """Make a consistent copy of one moment, in which nothing is left of the value ``without`` of
+    `meta`. Raises `ValueError` when there is no database, `OSError` when it cannot be copied."""
     if not source.exists():
         raise ValueError(f"there is no database at {source}")
-    if target.exists():
-        raise ValueError(f"{target} exists already; a backup never overwrites anything")
-    if not target.parent.is_dir():
-        raise ValueError(
-            f"there is no folder {target.parent} to write the backup to; make it first"
-        )
-    draft = target.with_name(f"{target.name}.unfinished")
     try:
-        draft.unlink(missing_ok=True)
-        draft.touch(mode=0o600)
-    except OSError as error:
-        raise OSError(f"the backup cannot be written to {target}: {error.strerror}") from None
-    try:
-        _copy(source, draft)
-        _remove(draft, without)
-        draft.rename(target)
-    except sqlite3.Error as error:
+        target.touch(mode=0o600)
+        with closing(_connect_to_read(source)) as reading, closing(sqlite3.connect(target)) as copy:
+            reading.execute("PRAGMA busy_timeout=30000")
+            # In one step: a read transaction holds up no writer (WAL), while a copy in several
+            # steps begins anew whenever somebody writes in between.
+            reading.backup(copy)
+            copy.execute("PRAGMA journal_mode=DELETE")  # one file, no companions
+        _remove(target, without)
+    except BaseException as error:
+        target.unlink(missing_ok=True)  # it may hold the value still
+        if not isinstance(error, sqlite3.Error):
+            raise
         raise OSError(f"the database could not be copied to {target}: {error}") from None
-    finally:
-        draft.unlink(missing_ok=True)  # of one that failed: it may hold the value still
-    return target.stat().st_size
-
-
-def _copy(source: Path, target: Path) -> None:
-    with (
-        closing(_connect_to_read(source)) as reading,
-        closing(sqlite3.connect(target)) as writing,
-    ):
-        reading.execute("PRAGMA busy_timeout=30000")
-        # In one step: a read transaction holds up no writer (WAL), while a copy in several steps
-        # begins anew whenever somebody writes in between.
-        reading.backup(writing)
-        writing.execute("PRAGMA journal_mode=DELETE")  # one file, no companions
 
 
 def _remove(path: Path, name: str) -> None:
@@ -69,18 +56,15 @@ def _remove(path: Path, name: str) -> None:
             return
         connection.execute("PRAGMA secure_delete=ON")
         meta.delete(tx, name)
-        if _holds(path, value.encode()):
+        if _contains(path, value.encode()):
             connection.execute("VACUUM")
 
 
-def _holds(path: Path, data: bytes) -> bool:
-    before = b""
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            if data in before + chunk:
-                return True
-            before = chunk[-len(data) :]
-    return False
+def _contains(path: Path, data: bytes) -> bool:
+    if not path.stat().st_size:
+        return False
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(data) >= 0
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agentpost.db.session import DatabaseBusy
 
-_NAME = "agentpost.lock"
+LOCK_NAME = "agentpost.lock"
 
 
 class FolderLock:
@@ -21,7 +21,7 @@ class FolderLock:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._path = folder / _NAME
+        self._path = folder / LOCK_NAME
         self._held: list[int] = []
 
     def acquire(self) -> None:
@@ -72,7 +72,7 @@ class FolderLock:
 def is_held(folder: Path) -> bool:
     """Whether a server has the folder."""
     try:
-        file = os.open(folder / _NAME, os.O_RDWR)
+        file = os.open(folder / LOCK_NAME, os.O_RDWR)
     except OSError:
         return False  # no server has ever had it
     try:

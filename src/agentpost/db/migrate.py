@@ -88,6 +88,13 @@ def version(tx: Tx) -> int:
     return int(row[0])
 
 
+def mark_version(tx: Tx, version: int) -> None:
+    """Give a database whose tables came from a dump its version. No server takes it before."""
+    tx.execute(_CREATE_VERSION_TABLE)
+    oldest = min(version, SERVES_FROM)
+    tx.execute("INSERT INTO agentpost_schema VALUES (?, ?)", (version, oldest))
+
+
 def statements(version: int, *, postgres: bool) -> Iterator[str]:
     """The statements of the migration that makes a version, without comments.
 

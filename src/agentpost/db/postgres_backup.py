@@ -12,14 +12,18 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from agentpost.db.migrate import VERSION_TABLE
 from agentpost.db.session import Tx
 
 DUMP: Final = "pg_dump"
 RESTORE: Final = "pg_restore"
+_LEFT_OUT: Final = ("--exclude-table-data=meta", f"--exclude-table={VERSION_TABLE}")
+"""`meta` may hold the secret key. A server takes a database only with the other table, which is
+therefore made last, together with the rows of `meta`."""
 
 
 def require(program: str) -> str:
-    """Where the program is; raises `ValueError` with the command to type elsewhere."""
+    """Where the program is; raises `ValueError` that says how to get it."""
     path = shutil.which(program)
     if path is None:
         raise ValueError(
@@ -30,52 +34,49 @@ def require(program: str) -> str:
     return path
 
 
-def dump(url: str, target: Path, snapshot: str, *, without_rows: str) -> None:
-    """Write the database, as that exported snapshot shows it, to a file in pg_dump's own format; of
-    the table ``without_rows`` the definition alone.
+def dump(tx: Tx, url: str, target: Path) -> None:
+    """Write the database as ``tx`` sees it, without the rows of `meta` and without its version,
+    to a file in pg_dump's own format.
 
     Raises `OSError` with what the program said.
     """
+    row = tx.one("SELECT pg_export_snapshot()")
+    assert row is not None
     target.touch(mode=0o600)
-    options = ["--format=custom", f"--snapshot={snapshot}", f"--exclude-table-data={without_rows}"]
-    _run([require(DUMP), *options, f"--file={target}"], url)
+    options = [*_LEFT_OUT, "--format=custom", f"--snapshot={row[0]}", f"--file={target}"]
+    _run([require(DUMP), *options], url)
 
 
-def restore(url: str, source: Path, *, replace: bool) -> None:
-    """Put a dump into the database in one transaction; ``replace``: over the tables that are there.
+def restore(url: str, source: Path) -> None:
+    """Put a dump into an empty database in one transaction; `migrate.mark_version` comes last.
 
     Raises `OSError` with what the program said; then nothing was changed.
     """
     options = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction"]
-    if replace:
-        options += ["--clean", "--if-exists"]
     name = _environment(url).get("PGDATABASE", "")
     _run([require(RESTORE), *options, f"--dbname={name}", str(source)], url)
 
 
-def export_snapshot(tx: Tx) -> str:
-    """A name by which another connection sees what this transaction sees, until it ends."""
-    row = tx.one("SELECT pg_export_snapshot()")
-    assert row is not None
-    return str(row[0])
-
-
-def is_empty(tx: Tx) -> bool:
-    """Whether the database has none of our tables."""
-    return tx.one("SELECT to_regclass('meta')") == (None,)
+def refuse_tables(tx: Tx) -> None:
+    """Raises `ValueError` unless the database is empty."""
+    if tx.one("SELECT to_regclass('meta')") != (None,):
+        raise ValueError(
+            "the database of AGENTPOST_DATABASE_URL has tables already, perhaps of a restore that"
+            " was cut off. Name an empty one: dropdb and createdb make it so"
+        )
 
 
 def _run(command: list[str], url: str) -> None:
-    process = subprocess.run(  # noqa: S603 - PostgreSQL's own programs
+    done = subprocess.run(  # noqa: S603 - PostgreSQL's own programs
         command,
         env={**os.environ, **_environment(url)},
         capture_output=True,
         text=True,
         check=False,
     )
-    if process.returncode != 0:
-        output = process.stderr.strip() or f"it ended with {process.returncode}"
-        raise OSError(f"{Path(command[0]).name} failed: {output}")
+    if done.returncode != 0:
+        reason = done.stderr.strip() or f"it ended with {done.returncode}"
+        raise OSError(f"{Path(command[0]).name} failed: {reason}")
 
 
 def _environment(url: str) -> dict[str, str]:

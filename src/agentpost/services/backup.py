@@ -1,19 +1,23 @@
-"""Backing up an installation, database and blobs, while its servers run (docs/recipes/backups.md).
+"""Backing up an installation into a folder, and checking it (docs/recipes/backups.md).
 
-The database is copied first, as of one moment, then the blobs that the copy names. No blob is
-deleted meanwhile (`services.blob_hold`). A blob never changes, so one that the place has already is
-not copied again: neither by the next backup, nor after a backup that was cut off.
+The folder gets a copy of the database, as of one moment, and the blobs that the copy names. The
+manifest is replaced last, in one step: until then the folder holds the backup that was there
+before. It has a line for each `Member`, and the `Backup` as its last one.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass, field
+import fcntl
+import hashlib
+import json
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from dataclasses import asdict, astuple, dataclass
+from itertools import islice
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Final
 
 from agentpost import __version__
@@ -22,319 +26,234 @@ from agentpost.db import blobs as rows
 from agentpost.db.blobs import Named
 from agentpost.db.session import Tx
 from agentpost.domain.times import iso
-from agentpost.services import backup_keys, blob_hold, secrets, storage_identity
-from agentpost.services import backup_manifest as manifests
-from agentpost.services.backup_manifest import Backup, Blob, BlobList
+from agentpost.services import blob_hold, secrets, storage_identity
 from agentpost.services.blob_audit import DAMAGED, MISSING
 from agentpost.services.context import AppContext
-from agentpost.settings import Settings
-from agentpost.storage.backup_place import BackupPlace
-from agentpost.storage.base import BlobMissing
+from agentpost.storage.base import BlobMissing, checked_key, fanned_out
+from agentpost.storage.private_folder import make_private, sync_folder
 
-SQLITE: Final = "sqlite"
+MANIFEST: Final = "manifest.jsonl"
 POSTGRESQL: Final = "postgresql"
+_NAMES: Final = "names.unfinished"
 _AT_ONCE = 8
-_IN_MEMORY_BYTES = 1_024 * 1_024
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file of the folder: its path there, size in bytes, SHA-256 in hex, and the key of the blob
+    that it holds, "" for the database."""
+
+    path: str
+    bytes: int
+    sha256: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """``schema``: the version of the schema; ``kind``: ``sqlite`` or ``postgresql``;
+    ``secret_keys``: the ids of the keys that it needs, none of which is in the backup; ``meta``:
+    the rows of that table, which a dump of PostgreSQL leaves out; ``blobs``, ``bytes``: how many
+    there are, and of how many bytes with the database."""
+
+    made_at: str
+    version: str
+    schema: int
+    kind: str
+    storage_id: str
+    secret_keys: list[str]
+    meta: dict[str, str]
+    blobs: int
+    bytes: int
 
 
 @dataclass(slots=True)
-class Made:
-    """A backup just made: how many blobs were copied, of how many bytes; the others were there."""
+class BackupResult:
+    """``copied`` blobs; the others were there. ``problems``: (what has the blob, what is wrong) of
+    those that the server has lost or that are damaged."""
 
     backup: Backup
     copied: int
-    copied_bytes: int
-    removed: int
+    problems: list[tuple[str, str]]
 
 
-@dataclass(slots=True)
-class _Copying:
-    """Where the copying of blobs stands. ``known``: what the place's earlier backups list."""
+async def make(ctx: AppContext, folder: Path) -> BackupResult:
+    """Make a backup in a folder, in the place of the one that is there. No blob is deleted on any
+    node meanwhile.
 
-    known: BlobList
-    listed: BlobList
-    reread: bool
-    copied: int = 0
-    copied_bytes: int = 0
-    problems: list[dict[str, str]] = field(default_factory=list)
-
-
-def backup_database(settings: Settings, path: Path) -> int:
-    """Copy the database alone, without its secret key, to ``path`` beside a running server; its
-    size in bytes.
-
-    Raises `ValueError` when there is nothing to copy, or no place to copy it to.
+    Raises `ValueError` and `OSError` when the database cannot be copied, or the folder not be used.
     """
-    if settings.database_url.get_secret_value():
-        raise ValueError(
-            "this installation keeps its records in PostgreSQL: back up into a folder, or use"
-            " pg_dump for the database alone"
-        )
-    return backup.copy_sqlite(settings.data_path / "agentpost.db", path, without=secrets.NAME)
-
-
-async def make(ctx: AppContext, place: BackupPlace, *, keep: int, reread: bool = False) -> Made:
-    """Make a backup, and remove those that are older than the newest ``keep``. ``reread``: read
-    the blobs that the place has already, and copy those that are damaged again.
-
-    Blobs that are missing or damaged do not end it: they are listed in `Backup.problems`. Raises
-    `ValueError` and `OSError` when the database cannot be copied.
-    """
-    before = await manifests.read(place)
-    made_at = iso(ctx.clock.now())
-    backup_id = f"{made_at[:19].replace(':', '').replace('-', '')}Z-{token_hex(3)}"
-    with closing(BlobList()) as known, closing(BlobList()) as listed, closing(_Wanted()) as wanted:
-        for earlier in before:
-            await known.load(place, earlier.list)
-        async with blob_hold.held(ctx):
-            file, kind, facts = await _copy_database(ctx, place.scratch, wanted)
-            facts |= await asyncio.to_thread(_facts, ctx, file, kind)
-            copying = _Copying(known, listed, reread)
-            await _copy_blobs(ctx, place, wanted, copying)
-        facts |= {"id": backup_id, "made_at": made_at, "kind": kind}
-        made = await _finish(place, before, file, copying, facts)
-    removed = await _remove_old(place, [*before, made], keep)
-    return Made(made, copying.copied, copying.copied_bytes, removed)
-
-
-async def verify(place: BackupPlace, chosen: Backup) -> list[tuple[str, str]]:
-    """Read a backup as a whole; (what, problem) of all that is missing or damaged in it."""
-    found: list[tuple[str, str]] = []
-    copy = place.scratch / "database"
+    await asyncio.to_thread(make_private, folder)
+    lock = os.open(folder, os.O_RDONLY)
     try:
-        await manifests.fetch(place, chosen.database, copy)
-        if chosen.kind == SQLITE:
-            await asyncio.to_thread(backup.check_copy, copy)
-    except ValueError as error:
-        found.append((chosen.database.name, str(error)))
-    copy.unlink(missing_ok=True)
-    with closing(BlobList()) as listed:
+        with suppress(OSError):  # some network file systems lock no folders
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(f"another backup is being made in {folder}") from None
+        async with blob_hold.held(ctx):
+            return await _make(ctx, folder)
+    finally:
+        os.close(lock)
+
+
+async def _make(ctx: AppContext, folder: Path) -> BackupResult:
+    made_at = iso(ctx.clock.now())
+    stem = f"database-{made_at[:19].replace(':', '')}-{os.urandom(2).hex()}"
+    database = folder / f"{stem}.{'dump' if ctx.settings.postgres_url else 'db'}"
+    facts = await _copy_database(ctx, database, folder / _NAMES)
+    result = BackupResult(None, 0, [])  # type: ignore[arg-type]  # made below
+    paths, size = {database.name}, 0
+    unfinished = folder / f"{MANIFEST}.unfinished"
+    with unfinished.open("w", encoding="utf-8") as out, (folder / _NAMES).open() as names:
+        unfinished.chmod(0o600)
+        members: list[Member | None] = [await asyncio.to_thread(_member, folder, database, "")]
+        while members:
+            for member in filter(None, members):
+                paths.add(member.path)
+                size += member.bytes
+                out.write(json.dumps(asdict(member)) + "\n")
+            some = [Named(*json.loads(line)) for line in islice(names, _AT_ONCE)]
+            members = await asyncio.gather(*(_copy_blob(ctx, folder, n, result) for n in some))
+        result.backup = Backup(made_at, __version__, blobs=len(paths) - 1, bytes=size, **facts)
+        out.write(json.dumps(asdict(result.backup)) + "\n")
+        out.flush()
+        os.fsync(out.fileno())
+    await asyncio.to_thread(_commit, folder, unfinished, paths)
+    return result
+
+
+def read(folder: Path) -> Backup:
+    """What the manifest of a folder says; raises `ValueError` when there is none that this version
+    can read."""
+    try:
+        with (folder / MANIFEST).open(encoding="utf-8") as lines:
+            return Backup(**json.loads(deque(lines, maxlen=1).pop()))
+    except (FileNotFoundError, NotADirectoryError):
+        raise ValueError(f"there is no finished backup in {folder}") from None
+    except (IndexError, ValueError, TypeError):
+        raise ValueError(f"this version cannot read the {MANIFEST} in {folder}") from None
+
+
+def members(folder: Path) -> Iterator[Member]:
+    """The database, then the blobs of a backup; raises `ValueError` for a damaged manifest."""
+    with (folder / MANIFEST).open(encoding="utf-8") as lines:
+        for line in lines:
+            if "key" in (shape := json.loads(line)):
+                checked_key(shape["path"])  # a path in the folder, whoever wrote the manifest
+                yield Member(**shape)
+
+
+def verify(folder: Path) -> list[tuple[Member, str]]:
+    """Read the whole backup and compare it with its checksums; what is missing or damaged in it.
+    Raises `ValueError` when there is none that this version can read."""
+    read(folder)
+    problems = []
+    for member in members(folder):
         try:
-            await listed.load(place, chosen.list)
-        except ValueError as error:
-            return [*found, (chosen.list.name, str(error))]
-        for page in listed.pages():
-            for n in range(0, len(page), _AT_ONCE):
-                part = page[n : n + _AT_ONCE]
-                wrong = await asyncio.gather(*(_problem_of(place, blob) for blob in part))
-                found += [(b.key, text) for b, text in zip(part, wrong, strict=True) if text]
-    return found
+            if _member(folder, folder / member.path, member.key) != member:
+                problems.append((member, "it is not as it was written to the backup"))
+        except FileNotFoundError:
+            problems.append((member, "it is missing from the backup"))
+    return problems
 
 
-def choose(backups: list[Backup], backup_id: str | None) -> Backup:
-    """The one with that id, or the newest; raises `ValueError` when there is none."""
-    if not backups:
-        raise ValueError("there is no finished backup here")
-    if backup_id is None:
-        return backups[-1]
-    for each in backups:
-        if each.id == backup_id:
-            return each
-    raise ValueError(f"there is no backup {backup_id} here; there are: {ids_of(backups)}")
+# --- parts ----------------------------------------------------------------------------------------
+async def _copy_database(ctx: AppContext, path: Path, names: Path) -> dict[str, Any]:
+    """A copy of one moment without the secret key; what the manifest is to say about it. The blobs
+    that it names are written to ``names``."""
+    url, current = ctx.settings.postgres_url, ctx.cipher.current
 
-
-def ids_of(backups: list[Backup]) -> str:
-    """Their ids, for a line of text."""
-    return ", ".join(each.id for each in backups)
-
-
-# --- the database ---------------------------------------------------------------------------------
-class _Wanted:
-    """The blobs that the copied database names, in a temporary database."""
-
-    def __init__(self) -> None:
-        self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        self._file.execute("PRAGMA journal_mode=OFF")
-        self._file.execute(
-            "CREATE TABLE wanted (blob TEXT PRIMARY KEY, owner TEXT, path TEXT, n INT, size INT,"
-            " revision TEXT, of_message INT) WITHOUT ROWID"
-        )
-
-    def close(self) -> None:
-        self._file.close()
-
-    def gather(self, tx: Tx) -> None:
-        """Take in every blob that rows of one snapshot name."""
-        self._all(lambda after: rows.files_page(tx, after, manifests.PAGE), lambda last: last.blob)
-        self._all(
-            lambda after: rows.ready_uploads_page(tx, after, manifests.PAGE),
-            lambda last: last.owner,
-        )
-        cursor = ("", 0)
-        while page := rows.attachments_page(tx, cursor, manifests.PAGE):
-            self._add(page)
-            cursor = (page[-1].owner, page[-1].n)
-
-    def page(self, after: str) -> list[Named]:
-        sql = "SELECT * FROM wanted WHERE blob > ? ORDER BY blob LIMIT ?"
-        return [Named(*row) for row in self._file.execute(sql, (after, manifests.PAGE))]
-
-    def _all(self, read: Callable[[str], list[Named]], cursor: Callable[[Named], str]) -> None:
-        after = ""
-        while page := read(after):
-            self._add(page)
-            after = cursor(page[-1])
-
-    def _add(self, page: list[Named]) -> None:
-        named = [(n.blob, n.owner, n.path, n.n, n.size, n.revision, n.of_message) for n in page]
-        self._file.executemany("INSERT OR IGNORE INTO wanted VALUES (?, ?, ?, ?, ?, ?, ?)", named)
-
-
-async def _copy_database(
-    ctx: AppContext, scratch: Path, wanted: _Wanted
-) -> tuple[Path, str, dict[str, Any]]:
-    """A copy of one moment in ``scratch``, with its kind and what the manifest is to have of it;
-    ``wanted`` gets the blobs it names. The copy has no secret key."""
-    url = ctx.settings.postgres_url
-    if not url:
-        target = scratch / "database.db"
-        source = ctx.settings.data_path / "agentpost.db"
-        await asyncio.to_thread(backup.copy_sqlite, source, target, without=secrets.NAME)
-        await asyncio.to_thread(backup.check_copy, target)
-        await asyncio.to_thread(backup.read_copy, target, wanted.gather)
-        return target, SQLITE, {}
-    postgres_backup.require(postgres_backup.DUMP)
-    target = scratch / "database.dump"
-
-    def fn(tx: Tx) -> dict[str, str]:
-        target.unlink(missing_ok=True)
-        wanted.gather(tx)
-        postgres_backup.dump(url, target, postgres_backup.export_snapshot(tx), without_rows="meta")
-        return meta.starting(tx, "")
-
-    kept = await ctx.db.read(fn)
-    kept.pop(secrets.NAME, None)
-    return target, POSTGRESQL, {"meta": kept}
-
-
-def _facts(ctx: AppContext, file: Path, kind: str) -> dict[str, Any]:
-    def fn(tx: Tx) -> dict[str, Any]:
+    def facts(tx: Tx) -> dict[str, Any]:
+        with names.open("w") as out:
+            for named in _named(tx):
+                out.write(json.dumps(astuple(named)) + "\n")
         return {
-            "schema": str(migrate.version(tx)),
+            "schema": migrate.version(tx),
+            "kind": POSTGRESQL if url else "sqlite",
             "storage_id": meta.get(tx, storage_identity.NAME) or "",
-            "secret_keys": backup_keys.needed(tx, ctx.cipher.current),
+            "secret_keys": secrets.needed(tx, current),
+            "meta": {},
         }
 
-    return backup.read_copy(file, fn) if kind == SQLITE else ctx.db.read_now(fn)
+    if not url:
+        source = ctx.settings.data_path / "agentpost.db"
+        await asyncio.to_thread(backup.copy_sqlite, source, path, without=secrets.NAME)
+        await asyncio.to_thread(backup.check_copy, path)
+        return await asyncio.to_thread(backup.read_copy, path, facts)
+    postgres_backup.require(postgres_backup.DUMP)
+
+    def dump(tx: Tx) -> dict[str, Any]:
+        postgres_backup.dump(tx, url, path)
+        values = meta.starting(tx, "")
+        values.pop(secrets.NAME, None)
+        return {**facts(tx), "meta": values}
+
+    return await ctx.db.read(dump)
 
 
-# --- the blobs ------------------------------------------------------------------------------------
-async def _copy_blobs(
-    ctx: AppContext, place: BackupPlace, wanted: _Wanted, copying: _Copying
-) -> None:
-    after = ""
-    while page := wanted.page(after):
-        for n in range(0, len(page), _AT_ONCE):
-            part = page[n : n + _AT_ONCE]
-            await asyncio.gather(*(_copy_blob(ctx, place, named, copying) for named in part))
-        after = page[-1].blob
+def _named(tx: Tx) -> Iterator[Named]:
+    """Every blob that rows of one snapshot name."""
+    blob, upload, attachment = "", "", ("", 0)
+    while page := rows.files_page(tx, blob, _PAGE):
+        yield from page
+        blob = page[-1].blob
+    while page := rows.ready_uploads_page(tx, upload, _PAGE):
+        yield from page
+        upload = page[-1].owner
+    while page := rows.attachments_page(tx, attachment, _PAGE):
+        yield from page
+        attachment = (page[-1].owner, page[-1].n)
 
 
-async def _copy_blob(ctx: AppContext, place: BackupPlace, named: Named, copying: _Copying) -> None:
-    there = await _there(place, named, copying)
-    if there is None:
-        there = await _copied(ctx, place, named)
-        if there is None:
-            copying.problems.append(_problem(named, MISSING))
-            return
-        copying.copied += 1
-        copying.copied_bytes += there.bytes
-    if there.bytes != named.size or not named.fits(there.sha256):
-        copying.problems.append(_problem(named, DAMAGED))
-    copying.listed.add([there])
-
-
-async def _there(place: BackupPlace, named: Named, copying: _Copying) -> Blob | None:
-    """The blob, if the place has it already; one that no backup lists is read and compared."""
+async def _copy_blob(
+    ctx: AppContext, folder: Path, named: Named, result: BackupResult
+) -> Member | None:
+    """Have the blob in the folder; None when the server has lost it. One that is there is read, so
+    that damage which came to it since it was copied is repaired."""
+    path = folder / "blobs" / fanned_out(named.blob)
+    with suppress(FileNotFoundError):
+        member = await asyncio.to_thread(_member, folder, path, named.blob)
+        if member.bytes == named.size and named.fits(member.sha256):
+            return member
     try:
-        size = await place.blobs.size(named.blob)
+        await _write(ctx.storage.open(named.blob), path)
     except BlobMissing:
+        result.problems.append((named.what, MISSING))
         return None
-    listed = copying.known.find(named.blob)
-    if listed is not None and listed.bytes == size and not copying.reread:
-        return listed
-    info = await manifests.digest_of(place.blobs.open(named.blob))
-    there = Blob(named.blob, info.size, info.sha256)
-    if listed is not None:
-        return there if there == listed else None
-    return there if info.size == named.size and named.fits(info.sha256) else None
+    member = await asyncio.to_thread(_member, folder, path, named.blob)
+    result.copied += 1
+    if member.bytes != named.size or not named.fits(member.sha256):
+        result.problems.append((named.what, DAMAGED))
+    return member
 
 
-async def _copied(ctx: AppContext, place: BackupPlace, named: Named) -> Blob | None:
-    """Copy it; None when it is missing."""
-    path = place.scratch / f"blob-{token_hex(8)}"
-    try:
-        if named.size <= _IN_MEMORY_BYTES:
-            data = b"".join([chunk async for chunk in ctx.storage.open(named.blob)])
-            info = await place.blobs.put(named.blob, data)
-        else:
-            await manifests.download(ctx.storage.open(named.blob), path)
-            info = await place.blobs.put(named.blob, path)
-    except BlobMissing:
-        return None
-    finally:
-        path.unlink(missing_ok=True)
-    return Blob(named.blob, info.size, info.sha256)
+async def _write(chunks: AsyncIterator[bytes], path: Path) -> None:
+    """Write a file that is whole and on the disk, or not there."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with unfinished.open("wb") as out:
+        unfinished.chmod(0o600)
+        async for chunk in chunks:
+            await asyncio.to_thread(out.write, chunk)
+        out.flush()
+        await asyncio.to_thread(os.fsync, out.fileno())
+    unfinished.replace(path)
 
 
-def _problem(named: Named, text: str) -> dict[str, str]:
-    return {"id": named.what, "blob": named.blob, "problem": text}
+def _member(folder: Path, path: Path, key: str) -> Member:
+    with path.open("rb") as source:
+        sha256 = hashlib.file_digest(source, "sha256").hexdigest()
+    return Member(path.relative_to(folder).as_posix(), path.stat().st_size, sha256, key)
 
 
-async def _problem_of(place: BackupPlace, blob: Blob) -> str:
-    try:
-        info = await manifests.digest_of(place.blobs.open(blob.key))
-    except BlobMissing:
-        return "it is missing from the backup"
-    same = (info.size, info.sha256) == (blob.bytes, blob.sha256)
-    return "" if same else "it is not as it was written to the backup"
-
-
-# --- the manifest ---------------------------------------------------------------------------------
-async def _finish(
-    place: BackupPlace,
-    before: list[Backup],
-    file: Path,
-    copying: _Copying,
-    facts: dict[str, Any],
-) -> Backup:
-    listed = place.scratch / "blobs.jsonl"
-    await asyncio.to_thread(copying.listed.save, listed)
-    documents = []
-    for path in (file, listed):
-        name = f"{facts['id']}/{path.name}"
-        documents.append(await asyncio.to_thread(manifests.document_of, name, path))
-        await place.put(name, path)
-    count, size = copying.listed.totals()
-    made = Backup(
-        version=__version__,
-        database=documents[0],
-        list=documents[1],
-        blobs=count,
-        blob_bytes=size,
-        problems=copying.problems,
-        **facts,
-    )
-    await manifests.write(place, [*before, made])
-    return made
-
-
-async def _remove_old(place: BackupPlace, backups: list[Backup], keep: int) -> int:
-    """Remove all but the newest ``keep``, with the blobs that only they list; how many backups."""
-    old, kept = backups[:-keep], backups[-keep:]
-    if not old:
-        return 0
-    with closing(BlobList()) as still, closing(BlobList()) as listed:
-        for each in kept:
-            await still.load(place, each.list)
-        for each in old:
-            await listed.load(place, each.list)
-        await manifests.write(place, kept)
-        for page in listed.pages():
-            for blob in page:
-                if still.find(blob.key) is None:
-                    await place.blobs.delete(blob.key)
-    for each in old:
-        await place.delete(each.database.name)
-        await place.delete(each.list.name)
-    return len(old)
+def _commit(folder: Path, manifest: Path, paths: set[str]) -> None:
+    """Put the manifest in its place, and remove what it does not name."""
+    for each in (path for path in folder.rglob("*") if path.is_dir()):
+        sync_folder(each)
+    manifest.replace(folder / MANIFEST)
+    sync_folder(folder)
+    for path in (*folder.glob("database-*"), *folder.glob("blobs/*/*/*"), folder / _NAMES):
+        if path.relative_to(folder).as_posix() not in paths:
+            path.unlink()

@@ -26,9 +26,8 @@ from agentpost.services.context import AppContext
 
 log = structlog.get_logger(__name__)
 
-NAME: Final = "blobs_held_until"
-"""Of the value in the database (microseconds): the newest hold's, for versions that know one only.
-The value of each hold has this name with an id behind it."""
+NAME: Final = "blobs_held_until:"
+"""How the name of each hold's value in the database (microseconds) begins."""
 HOLD_SECONDS: Final = 300
 _RENEW_SECONDS: Final = 60
 
@@ -47,7 +46,7 @@ def forget_all(tx: Tx) -> None:
 @asynccontextmanager
 async def held(ctx: AppContext) -> AsyncIterator[None]:
     """No blob is deleted by any node until the block ends, whoever else holds them."""
-    name = f"{NAME}:{new_id('hold', ctx.clock.now())}"
+    name = f"{NAME}{new_id('hold', ctx.clock.now())}"
     await _renew(ctx, name)
     renewing = asyncio.create_task(_keep_renewing(ctx, name), name="blob-hold")
     try:
@@ -67,12 +66,9 @@ def _lasts(until: str, now: int) -> bool:
 def _release(now: int, name: str, tx: Tx) -> None:
     """End one hold, and forget those whose makers were killed."""
     meta.delete(tx, name)
-    others = meta.starting(tx, f"{NAME}:")
-    for other, until in others.items():
+    for other, until in meta.starting(tx, NAME).items():
         if not _lasts(until, now):
             meta.delete(tx, other)
-    if not any(_lasts(until, now) for until in others.values()):
-        meta.delete(tx, NAME)
 
 
 async def _keep_renewing(ctx: AppContext, name: str) -> None:
@@ -86,9 +82,4 @@ async def _keep_renewing(ctx: AppContext, name: str) -> None:
 
 async def _renew(ctx: AppContext, name: str) -> None:
     until = str(ctx.clock.now() + seconds(HOLD_SECONDS))
-
-    def fn(tx: Tx) -> None:
-        for each in (name, NAME):
-            meta.put(tx, each, until)
-
-    await ctx.db.write(fn)
+    await ctx.db.write(lambda tx: meta.put(tx, name, until))

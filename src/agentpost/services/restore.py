@@ -1,95 +1,72 @@
-"""Restoring a backup (docs/recipes/backups.md).
+"""Restoring a backup into an empty data folder or database (docs/recipes/backups.md).
 
-Everything is fetched and checked in the folder ``restoring`` of the data folder before anything
-else there changes; the database is put in its place last. What a restore that was cut off has
-fetched stays there for the next one. Until that has ended, no server starts on the folder.
+The whole backup is compared with its checksums before anything is written. Until the last step no
+server starts on what a restore that was cut off has left, and the restore can be run again.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import secrets
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shutil import copyfile
 from typing import Final
 
 from agentpost.clock import SystemClock
-from agentpost.db import backup, meta, migrate, postgres_backup
-from agentpost.db.lock import FolderLock
+from agentpost.db import backup as database
+from agentpost.db import meta, migrate, postgres_backup
+from agentpost.db.lock import LOCK_NAME, FolderLock
 from agentpost.db.session import Database, DatabaseBusy, Tx
-from agentpost.domain.times import seconds
-from agentpost.services import backup_keys, blob_hold, operator_log, storage_identity
-from agentpost.services import backup_manifest as manifests
+from agentpost.services import backup, blob_hold, operator_log, storage_identity
 from agentpost.services import secrets as server_secrets
-from agentpost.services.backup import POSTGRESQL, SQLITE
-from agentpost.services.backup_manifest import Backup, Blob, BlobList
+from agentpost.services.backup import POSTGRESQL, Backup
+from agentpost.services.encryption import key_id
 from agentpost.services.operator_log import Actor
-from agentpost.services.restoring import FOLDER, MARK, MOVING_IN, MOVING_OUT, SCRATCH
 from agentpost.settings import Settings
-from agentpost.storage.backup_place import BackupPlace
-from agentpost.storage.base import BlobMissing, Storage
+from agentpost.storage.base import Storage
 from agentpost.storage.private_folder import make_private, sync_folder
 
 DATABASE: Final = "agentpost.db"
-_LOCK: Final = "agentpost.lock"
-_CACHES: Final = frozenset({"cache"})
-_REPLACED: Final = "replaced-"
-_AT_ONCE = 8
-_NODE_ALIVE_SECONDS = 60
+_NO_DATA: Final = frozenset({LOCK_NAME, "cache"})
+_Join = Callable[[str, Tx], None]
+"""What makes database and storage one installation, by the storage's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to: the settings of the installation to be, and its blobs: in a bucket, or, with a
-    folder, where ``folder_of`` opens them."""
+    """The settings of the installation to be, and what opens its file storage and database."""
 
     settings: Settings
-    bucket: Storage | None
-    folder_of: Callable[[Path], Storage]
+    storage: Callable[[], Storage]
     postgres: Callable[[], Database]
-
-
-@dataclass(slots=True)
-class Restored:
-    """``secret_key``: what the database is to keep. ``copied`` blobs; the rest were there.
-    ``lost``: those that could not be restored. ``replaced``: where what was in the data folder
-    before is now."""
-
-    backup: Backup
-    by: Actor
-    secret_key: str | None = None
-    copied: int = 0
-    lost: list[str] = field(default_factory=list)
-    replaced: Path | None = None
 
 
 async def restore(
     target: Target,
-    place: BackupPlace,
-    chosen: Backup,
+    folder: Path,
     by: Actor,
     *,
-    replace: bool,
     allow_missing: bool,
     secret_keys: Sequence[str] = (),
     without_secret_key: bool = False,
-) -> Restored:
-    """Restore a backup into the installation that the settings describe.
+) -> list[str]:
+    """Restore the backup in a folder into the installation that the settings describe; the keys of
+    the blobs that were left out.
 
-    Raises `ValueError`, before it has changed anything, when there is something already and not
-    ``replace``, while a server runs there, and when the backup is damaged; blobs that are missing
-    from it are left out with ``allow_missing``; nor when a secret key that it needs is neither in
-    the settings nor in ``secret_keys``, unless ``without_secret_key``. Raises `OSError` when
-    something cannot be written. ``by``: whom the audit log names.
+    Args:
+        by: whom the audit log names.
+        allow_missing: leave out blobs that are missing from the backup or damaged there.
+        secret_keys: some that the settings may not have.
+        without_secret_key: make do without a key that is in neither place.
+
+    Raises `ValueError`, before anything is changed, when there is something already, a server runs
+    there, the backup is damaged, or lacks a key. Raises `OSError` when something cannot be written.
     """
-    _check_fits(target.settings, chosen)
-    key = backup_keys.to_store(
-        target.settings, chosen.secret_keys, secret_keys, without=without_secret_key
-    )
+    made = backup.read(folder)
+    _check_fits(target.settings, made)
+    key = _key_to_store(target.settings, made.secret_keys, secret_keys, without=without_secret_key)
     data = target.settings.data_path
     make_private(data)
     lock = FolderLock(data)
@@ -98,226 +75,156 @@ async def restore(
     except DatabaseBusy as error:
         raise ValueError(str(error)) from None
     try:
-        done = Restored(chosen, by, key)
-        if chosen.kind == POSTGRESQL:
-            await _to_postgres(target, place, done, replace=replace, allow_missing=allow_missing)
-        else:
-            await _to_folder(target, place, done, replace=replace, allow_missing=allow_missing)
-        return done
+        write = _write_postgres if made.kind == POSTGRESQL else _write_sqlite
+        return await write(target, folder, made, partial(_join, made, key, by), allow_missing)
     finally:
         lock.release()
 
 
-def _check_fits(settings: Settings, chosen: Backup) -> None:
-    wanted = POSTGRESQL if settings.database_url.get_secret_value() else SQLITE
-    if wanted != chosen.kind:
-        advice = (
-            "set AGENTPOST_DATABASE_URL to an empty database"
-            if chosen.kind == POSTGRESQL
-            else "unset AGENTPOST_DATABASE_URL"
-        )
-        raise ValueError(f"this is a backup of a database of the kind {chosen.kind}: {advice}")
-    if chosen.schema not in map(str, migrate.migrations()):
+# --- checks ---------------------------------------------------------------------------------------
+def _check_fits(settings: Settings, made: Backup) -> None:
+    if bool(settings.database_url.get_secret_value()) != (made.kind == POSTGRESQL):
+        verb = "set" if made.kind == POSTGRESQL else "unset"
         raise ValueError(
-            f"this backup was made by version {chosen.version} of agentpost, whose schema this"
+            f"this is a backup of a database of the kind {made.kind}: {verb} AGENTPOST_DATABASE_URL"
+        )
+    if made.schema not in migrate.migrations():
+        raise ValueError(
+            f"this backup was made by version {made.version} of agentpost, whose schema this"
             " version cannot use; install that version"
         )
 
 
-# --- SQLite ---------------------------------------------------------------------------------------
-async def _to_folder(
-    target: Target, place: BackupPlace, done: Restored, *, replace: bool, allow_missing: bool
-) -> None:
-    data = target.settings.data_path
-    staging = data / FOLDER
-    begun = _state(staging)
-    if begun.get("phase") in (MOVING_OUT, MOVING_IN) and begun["backup"] != done.backup.id:
+def missing_keys(settings: Settings, needed: Sequence[str], offered: Sequence[str]) -> list[str]:
+    """The ids of the keys that neither the settings have nor are offered."""
+    have = _ids_in_settings(settings).union(key_id(key.encode()) for key in offered)
+    return [each for each in needed if each not in have]
+
+
+def _key_to_store(
+    settings: Settings, needed: Sequence[str], offered: Sequence[str], *, without: bool
+) -> str | None:
+    """The key that the restored database is to keep, None where the settings have all."""
+    if (absent := missing_keys(settings, needed, offered)) and not without:
+        other = " The key that was given is another one." if offered else ""
         raise ValueError(
-            f"the restore of {begun['backup']} into {data} was cut off in its last step: finish it"
-            f" first, with --backup {begun['backup']}"
+            f"this backup does not hold its secret key {', '.join(absent)}.{other} Give the key"
+            " with --secret-key-file (`agentpost db secret-key` prints it where the server runs),"
+            " or set AGENTPOST_SECRET_KEY. When it is lost: --without-secret-key; then links and"
+            " cursors end, and the secrets of webhook endpoints have to be rotated"
         )
-    if "phase" not in begun or begun["phase"] == "fetching":
-        if _own_files(data) and not replace:
-            raise ValueError(
-                f"{data} is not empty. Name another folder with AGENTPOST_DATA_DIR, or give"
-                " --replace, which keeps what is there in a folder of its own"
-            )
-        make_private(staging)
-        begun = {"backup": done.backup.id, "phase": "fetching"}
-        _write_state(staging, begun)
-        file = staging / DATABASE
-        await manifests.fetch(place, done.backup.database, file)
-        await asyncio.to_thread(backup.check_copy, file)
-        blobs = target.bucket or target.folder_of(staging / "blobs")
-        try:
-            await _check_identity(blobs, done.backup, replace=replace)
-            await _fetch_blobs(place, blobs, done, allow_missing=allow_missing)
-            await _prepare(blobs, done, file)
-        finally:
-            if target.bucket is None:
-                await blobs.aclose()
-        begun = {**begun, "phase": MOVING_OUT, "replaced": f"{_REPLACED}{done.backup.id}"}
-        begun["replaced"] += f"-{secrets.token_hex(2)}"
-        _write_state(staging, begun)
-    done.replaced = await asyncio.to_thread(_move, data, staging, begun)
+    ids = set(needed) - _ids_in_settings(settings)
+    keys = [key for key in offered if key_id(key.encode()) in ids]
+    if len(keys) > 1:
+        raise ValueError(
+            f"this backup needs {len(keys)} secret keys, and a database keeps one: set"
+            f" AGENTPOST_SECRET_KEY to the key {key_id(keys[0].encode())}, the first in the file"
+        )
+    return keys[0] if keys else None
 
 
-async def _prepare(blobs: Storage, done: Restored, file: Path) -> None:
-    name = await _named(blobs, done.backup)
-    await asyncio.to_thread(backup.change_copy, file, partial(_join, name, done))
+def _ids_in_settings(settings: Settings) -> set[str]:
+    before = settings.secret_keys_before.get_secret_value().split(",")
+    keys = [settings.secret_key.get_secret_value(), *(part.strip() for part in before)]
+    return {key_id(key.encode()) for key in keys if key and key != server_secrets.GENERATED}
 
 
-def _join(name: str, done: Restored, tx: Tx) -> None:
-    """Make database and blobs one installation: each knows the other, and nothing is held."""
-    for kept, value in done.backup.meta.items():
-        meta.put(tx, kept, value)
-    if done.secret_key is not None:
-        meta.put(tx, server_secrets.NAME, done.secret_key)
-    blob_hold.forget_all(tx)
-    if name:
-        meta.put(tx, storage_identity.NAME, name)
-    action = operator_log.Action("restore", done.backup.id, {"made_at": done.backup.made_at})
-    now = SystemClock().now()
-    operator_log.add(tx, operator_log.entry(now, done.by, action, operator_log.DONE))
-
-
-async def _named(blobs: Storage, chosen: Backup) -> str:
-    """The name of the storage, which is the backup's if it had none."""
-    found = await blobs.identity()
-    if found is None and chosen.storage_id:
-        await blobs.set_identity(chosen.storage_id)
-    return found or chosen.storage_id
-
-
-def _move(data: Path, staging: Path, begun: dict[str, str]) -> Path | None:
-    """Put what was restored in the place of what there was; every step may be done again."""
-    replaced = data / begun["replaced"]
-    if begun["phase"] == MOVING_OUT:
-        for path in _own_files(data):
-            replaced.mkdir(mode=0o700, exist_ok=True)
-            path.rename(replaced / path.name)
-        begun = {**begun, "phase": MOVING_IN}
-        _write_state(staging, begun)
-    for path in sorted(staging.iterdir(), key=lambda found: found.name == DATABASE):
-        if path.name != MARK:
-            path.rename(data / path.name)
+# --- the steps ------------------------------------------------------------------------------------
+async def _write_sqlite(
+    target: Target, folder: Path, made: Backup, join: _Join, allow_missing: bool
+) -> list[str]:
+    data = target.settings.data_path
+    mark = data / database.RESTORE_MARK
+    if not mark.exists() and any(path.name not in _NO_DATA for path in data.iterdir()):
+        raise ValueError(
+            f"{data} is not empty. Name another folder with AGENTPOST_DATA_DIR, or move what is"
+            " there away"
+        )
+    lost = _check_whole(folder, allow_missing)
+    mark.touch()
     sync_folder(data)
-    (staging / MARK).unlink()
-    staging.rmdir()
-    return replaced if replaced.exists() else None
+    name = await _restore_blobs(target, folder, made, lost)
+    unfinished = data / f"{DATABASE}.unfinished"
+    unfinished.touch(mode=0o600)
+    await asyncio.to_thread(copyfile, _database(folder), unfinished)
+    await asyncio.to_thread(database.change_copy, unfinished, partial(join, name))
+    unfinished.replace(data / DATABASE)
+    sync_folder(data)
+    mark.unlink()
+    return lost
 
 
-def _own_files(data: Path) -> list[Path]:
-    """What is in a data folder besides this restore and what others have replaced."""
-    kept = {FOLDER, SCRATCH, _LOCK, *_CACHES}
-    return [
-        path
-        for path in sorted(data.iterdir())
-        if path.name not in kept and not path.name.startswith(_REPLACED)
-    ]
-
-
-def _state(staging: Path) -> dict[str, str]:
-    with suppress(FileNotFoundError, ValueError):
-        found: dict[str, str] = json.loads((staging / MARK).read_text("utf-8"))
-        return found
-    return {}
-
-
-def _write_state(staging: Path, state: dict[str, str]) -> None:
-    unfinished = staging / f"{MARK}.new"
-    unfinished.write_text(json.dumps(state), "utf-8")
-    unfinished.replace(staging / MARK)
-    sync_folder(staging)
-
-
-# --- PostgreSQL -----------------------------------------------------------------------------------
-async def _to_postgres(
-    target: Target, place: BackupPlace, done: Restored, *, replace: bool, allow_missing: bool
-) -> None:
+async def _write_postgres(
+    target: Target, folder: Path, made: Backup, join: _Join, allow_missing: bool
+) -> list[str]:
     postgres_backup.require(postgres_backup.RESTORE)
     db = target.postgres()
     await asyncio.to_thread(db.open)
     try:
-        if not await db.read(postgres_backup.is_empty):
-            if not replace:
-                raise ValueError(
-                    "the database of AGENTPOST_DATABASE_URL has tables already. Name an empty one,"
-                    " or give --replace, which drops them"
-                )
-            await db.read(_refuse_live_nodes)
+        await db.read(postgres_backup.refuse_tables)
+        lost = _check_whole(folder, allow_missing)
+        name = await _restore_blobs(target, folder, made, lost)
+        url = target.settings.postgres_url
+        await asyncio.to_thread(postgres_backup.restore, url, _database(folder))
+
+        def finish(tx: Tx) -> None:
+            join(name, tx)
+            migrate.mark_version(tx, made.schema)
+
+        await db.write(finish)
     finally:
         await asyncio.to_thread(db.close)
-    data = target.settings.data_path
-    file = place.scratch / "database"
-    await manifests.fetch(place, done.backup.database, file)
-    blobs = target.bucket or target.folder_of(data / "blobs")
-    try:
-        await _check_identity(blobs, done.backup, replace=replace)
-        await _fetch_blobs(place, blobs, done, allow_missing=allow_missing)
-        name = await _named(blobs, done.backup)
-    finally:
-        if target.bucket is None:
-            await blobs.aclose()
-    url = target.settings.postgres_url
-    await asyncio.to_thread(postgres_backup.restore, url, file, replace=replace)
-    db = target.postgres()
-    await asyncio.to_thread(db.open)
-    try:
-        await db.write(partial(_join, name, done))
-    finally:
-        await asyncio.to_thread(db.close)
+    return lost
 
 
-def _refuse_live_nodes(tx: Tx) -> None:
-    row = tx.one("SELECT CAST(EXTRACT(EPOCH FROM now()) * 1000000 AS bigint)")
-    assert row is not None
-    if tx.one("SELECT to_regclass('nodes')") == (None,):
-        return
-    newest = tx.one("SELECT MAX(beat) FROM nodes")
-    if newest and newest[0] is not None and newest[0] > row[0] - seconds(_NODE_ALIVE_SECONDS):
-        raise ValueError("servers run on this database: stop all of them, and wait a minute")
+def _database(folder: Path) -> Path:
+    return folder / next(backup.members(folder)).path
 
 
-# --- blobs ----------------------------------------------------------------------------------------
-async def _check_identity(blobs: Storage, chosen: Backup, *, replace: bool) -> None:
-    found = await blobs.identity()
-    if found is not None and found != chosen.storage_id and not replace:
+def _check_whole(folder: Path, allow_missing: bool) -> list[str]:
+    """The keys of the blobs that the backup lacks."""
+    problems = backup.verify(folder)
+    for member, problem in problems:
+        if not member.key:
+            raise ValueError(f"the backup is damaged: {member.path}: {problem}")
+    lost = [member.key for member, _ in problems]
+    if lost and not allow_missing:
+        names = ", ".join(lost[:5]) + (", …" if len(lost) > 5 else "")
         raise ValueError(
-            "the file storage belongs to another installation. Name an empty one, or give --replace"
-        )
-
-
-async def _fetch_blobs(
-    place: BackupPlace, blobs: Storage, done: Restored, *, allow_missing: bool
-) -> None:
-    with closing(BlobList()) as listed:
-        await listed.load(place, done.backup.list)
-        for page in listed.pages():
-            for n in range(0, len(page), _AT_ONCE):
-                part = page[n : n + _AT_ONCE]
-                await asyncio.gather(*(_fetch(place, blobs, each, done) for each in part))
-    if done.lost and not allow_missing:
-        named = ", ".join(done.lost[:5]) + (", …" if len(done.lost) > 5 else "")
-        raise ValueError(
-            f"{len(done.lost)} files are missing from the backup or damaged there: {named}. Restore"
+            f"{len(lost)} files are missing from the backup or damaged there: {names}. Restore"
             " another backup, or leave them out with --allow-missing"
         )
+    return lost
 
 
-async def _fetch(place: BackupPlace, blobs: Storage, blob: Blob, done: Restored) -> None:
-    with suppress(BlobMissing):
-        if await blobs.size(blob.key) == blob.bytes:
-            return  # written as a whole by a restore that was cut off
-    path = place.scratch / f"blob-{secrets.token_hex(8)}"
+async def _restore_blobs(target: Target, folder: Path, made: Backup, lost: list[str]) -> str:
+    """Put the blobs into the storage; its name, which is the backup's if it had none."""
+    storage = target.storage()
     try:
-        info = await manifests.download(place.blobs.open(blob.key), path)
-        if (info.size, info.sha256) != (blob.bytes, blob.sha256):
-            done.lost.append(blob.key)
-            return
-        await blobs.put(blob.key, path)
-        done.copied += 1
-    except BlobMissing:
-        done.lost.append(blob.key)
+        identity = await storage.identity()
+        if identity not in (None, made.storage_id):
+            raise ValueError(
+                "the file storage belongs to another installation: name an empty one with"
+                " AGENTPOST_STORAGE_URL or AGENTPOST_DATA_DIR"
+            )
+        left_out = frozenset(lost)
+        for member in backup.members(folder):
+            if member.key and member.key not in left_out:
+                await storage.put(member.key, folder / member.path)
+        if identity is None and made.storage_id:
+            await storage.set_identity(made.storage_id)
     finally:
-        path.unlink(missing_ok=True)
+        await storage.aclose()
+    return made.storage_id
+
+
+def _join(made: Backup, key: str | None, by: Actor, storage_id: str, tx: Tx) -> None:
+    """Make database and storage one installation: each knows the other, and nothing is held."""
+    values = {**made.meta, storage_identity.NAME: storage_id}
+    if key is not None:
+        values[server_secrets.NAME] = key
+    for name in filter(values.get, values):
+        meta.put(tx, name, values[name])
+    blob_hold.forget_all(tx)
+    action = operator_log.Action("restore", made.made_at, {"version": made.version})
+    operator_log.add(tx, operator_log.entry(SystemClock().now(), by, action, operator_log.DONE))

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from typing import TYPE_CHECKING
 
-from agentpost.db import meta
-from agentpost.db.session import Database
+from agentpost.db import endpoints, meta
+from agentpost.db.session import Database, Tx
+from agentpost.services.encryption import key_id
+
+if TYPE_CHECKING:
+    from agentpost.services.context import AppContext
 
 NAME = "secret_key"
 GENERATED = "generated"
@@ -39,3 +44,24 @@ async def generated_secret(db: Database) -> list[bytes]:
     database has it anyway, and setting ``secret_key`` must not make stored secrets unreadable."""
     stored = await db.read(lambda tx: meta.get(tx, NAME))
     return [] if stored is None else [stored.encode()]
+
+
+def needed(tx: Tx, current: str) -> list[str]:
+    """The ids of the keys without which a database is not whole: the one in force, then others that
+    encrypt secrets of webhook endpoints. No backup has the keys themselves: who reads one could
+    decrypt and sign with them."""
+    encrypting = {prefix.split(":")[1] for prefix in endpoints.secret_prefixes(tx)}
+    return [current, *sorted(encrypting - {current})]
+
+
+async def to_keep(ctx: AppContext) -> list[str]:
+    """The keys of `needed` that this server has, in its order."""
+    settings = ctx.settings
+    keys = await server_secrets(
+        ctx.db,
+        settings.secret_key.get_secret_value(),
+        settings.secret_keys_before.get_secret_value(),
+    )
+    by_id = {key_id(key): key.decode() for key in keys + await generated_secret(ctx.db)}
+    ids = await ctx.db.read(lambda tx: needed(tx, ctx.cipher.current))
+    return [by_id[each] for each in ids if each in by_id]
