@@ -12,7 +12,7 @@ import shlex
 import tomllib
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
@@ -136,9 +136,7 @@ class Settings(BaseSettings):
     pool_workers: Annotated[int, Field(ge=0)]
     worker_memory_bytes: Annotated[int, Field(ge=0)]
     worker_env: TextList
-    step_user: str
-    step_command: Annotated[list[str], NoDecode, BeforeValidator(_as_words)]
-    step_folder: str
+    worker_command_prefix: Annotated[list[str], NoDecode, BeforeValidator(_as_words)]
     step_seconds: Seconds
     step_cpu_seconds: Seconds
     file_read_seconds: Seconds
@@ -285,6 +283,13 @@ class Settings(BaseSettings):
         return (self.upload_url or self.public_url).rstrip("/")
 
 
+_BY_PREFIX = "worker_command_prefix has taken its place (docs/step-user.md)"
+_REPLACED: Final = {
+    name: f"there is no setting {name} any more: {_BY_PREFIX}"
+    for name in ("step_user", "step_command", "step_folder")
+}
+
+
 def unknown_variables() -> list[str]:
     """Names in the environment that look like settings and are none: mistyped, or of a later
     version."""
@@ -293,15 +298,18 @@ def unknown_variables() -> list[str]:
 
 
 def _check_names(file: Path) -> None:
-    """Raise `ValueError` for an operator's file that is no TOML or names what is no setting."""
+    """Raise `ValueError` for an operator's file that is no TOML or names what is no setting, and
+    for settings that another one has replaced: without it, steps would not be kept apart."""
+    for name in sorted(_REPLACED):
+        if os.environ.get(f"{PREFIX}{name}".upper()):
+            raise ValueError(f"{PREFIX}{name.upper()}: {_REPLACED[name]}")
     if file.exists():
         try:
-            given = tomllib.loads(file.read_text("utf-8"))
+            values = tomllib.loads(file.read_text("utf-8"))
         except ValueError as error:  # both of TOML and of UTF-8
             raise ValueError(f"{file}: {error}") from None
-        unknown = given.keys() - Settings.model_fields.keys()
-        if unknown:
-            raise ValueError(f"{file}: there is no setting {', '.join(sorted(unknown))}")
+        for name in sorted(values.keys() - Settings.model_fields.keys()):
+            raise ValueError(f"{file}: {_REPLACED.get(name, f'there is no setting {name}')}")
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -50,7 +50,6 @@ def look(file: File, data: str, server: int) -> dict[str, Any]:
         "memory": refused(lambda: Path(f"/proc/{server}/mem").open("rb")),
         "descriptors": refused(lambda: list(Path(f"/proc/{server}/fd").iterdir())),
         "signal": refused(lambda: os.kill(server, signal.SIGKILL)),
-        "supervisor": refused(lambda: os.kill(os.getppid(), signal.SIGKILL)),
         "root": refused(lambda: os.setuid(0)),
         "secrets": [name for name in os.environ if name.startswith("AGENTPOST")],
         "written": Path(tempfile.mkstemp()[1]).write_text("mine"),

@@ -10,8 +10,8 @@ from agentpost import extras
 from agentpost.domain.urls import WEBHOOK_PORTS
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.denied import DenyList
+from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.scanner import parse_command
-from agentpost.processes.separation import Separation
 from agentpost.services.mail import SmtpServer
 from agentpost.settings import PREFIX, Settings, unknown_variables
 from agentpost.storage.s3_bucket import S3Location
@@ -106,7 +106,7 @@ def _scan(settings: Settings) -> None:
 
 
 def _steps(settings: Settings) -> None:
-    Separation.parse(settings.step_user, settings.step_command, settings.step_folder)
+    CommandPrefix.parse(settings.worker_command_prefix)
 
 
 def _agent(settings: Settings) -> None:

@@ -48,8 +48,9 @@ async def run(
             output = b""
         finally:
             if process.returncode is None:
-                process.kill()
-                await process.wait()
+                with contextlib.suppress(PermissionError):  # ``sudo``: it has ended its reading
+                    process.kill()
+                    await process.wait()
     return output if process.returncode == 0 else b""
 
 

@@ -45,10 +45,10 @@ def default_memory_bytes(host_bytes: int | None = None) -> int:
 
 def memory_bytes(cgroup_limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:
     """The memory of the host, or of the container when that has less."""
-    found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for limit in cgroup_limits:
         try:
-            found = min(found, int(limit.read_text()))
+            size = min(size, int(limit.read_text()))
         except (OSError, ValueError):  # not there, or "max"
             continue
-    return found
+    return size

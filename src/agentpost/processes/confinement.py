@@ -67,11 +67,11 @@ def _wait_for_end(parent: int) -> None:
     every half second costs an idle worker all the CPU time that it uses."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
-            ended = select.poll()
+            poller = select.poll()
             descriptor = os.pidfd_open(parent)
-            ended.register(descriptor, select.POLLIN)
+            poller.register(descriptor, select.POLLIN)
             if os.getppid() == parent:  # else the descriptor may be of another process
-                ended.poll()
+                poller.poll()
             os.close(descriptor)
 
 

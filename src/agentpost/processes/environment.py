@@ -41,8 +41,8 @@ def worker_environment(
             processor takes more of them than the calls of other accounts get.
     """
     patterns = (*ALWAYS, *listed)
-    kept = {name: value for name, value in environ.items() if _passes(name, patterns)}
-    return {**dict.fromkeys(_THREADS, str(threads)), **kept}
+    variables = {name: value for name, value in environ.items() if _passes(name, patterns)}
+    return {**dict.fromkeys(_THREADS, str(threads)), **variables}
 
 
 def _passes(name: str, patterns: tuple[str, ...]) -> bool:

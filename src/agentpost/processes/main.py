@@ -5,11 +5,10 @@ a supervisor (`agentpost.processes.supervisor`) with 0 for the number. A frame i
 big-endian) and that many bytes of JSON. The first request is ``{"path": sys.path, "imports":
 [module], "memory_bytes": int | None, "folder": temporary folder, "log_level": int}``, with ``"env":
 variables`` for a supervised worker. Every later one is ``{"fn": ref, "args": values text, "kwargs":
-values text, "key": step key, "into": path | None, "cpu": seconds | None}``, for a supervised worker
-with ``"given": [path]`` besides and ``"into": bool``: its files come as descriptors
-(`agentpost.processes.handing`). It is answered by ``{"begun": true}`` before the function is looked
-for. Each gets one reply: ``{"value": values text}``, ``{"error": described error, "kinds": names of
-its classes, "trace": text}`` or, as the last thing the worker says, ``{"died": reason}``.
+values text, "key": step key, "into": path | None, "cpu": seconds | None}``.
+It is answered by ``{"begun": true}`` before the function is looked for. Each gets one reply:
+``{"value": values text}``, ``{"error": described error, "kinds": names of its classes, "trace":
+text}`` or, as the last thing the worker says, ``{"died": reason}``.
 ``"lacked_memory": true`` beside an error: it came of that; ``"full": true`` in a reply: the process
 is to be replaced. No pickle: what comes back is data.
 """
@@ -38,7 +37,7 @@ from typing import Any, BinaryIO, Final
 
 from agentpost.agents import values
 from agentpost.agents.base import StepFailed, current_step_key
-from agentpost.processes import handing, log_records
+from agentpost.processes import log_records
 from agentpost.processes.confinement import (
     die_of_cpu_time,
     die_with,
@@ -78,7 +77,7 @@ def main(parent: int) -> None:
     faulthandler.enable()
     go_first_when_memory_is_short()
     die_of_cpu_time()
-    requests = handing.Requests(channel) if apart else channel.makefile("rb")
+    requests = channel.makefile("rb")
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         hello = _receive(requests)
         if hello is None:
@@ -95,10 +94,7 @@ def main(parent: int) -> None:
                 return
             channel.sendall(frame({"begun": True}))
             with _cpu_limit(request["cpu"]):
-                if isinstance(requests, handing.Requests):
-                    reply = _handle_handed(request, hello, requests.taken())
-                else:
-                    reply = _handle_request(request, hello)
+                reply = _handle_request(request, hello)
             with contextlib.suppress(AttributeError, OSError, ValueError):
                 sys.stdout.flush()  # whatever the function has made of it
                 sys.stderr.flush()
@@ -130,7 +126,7 @@ class Imports:
 
 
 def _settle(hello: dict[str, Any], apart: bool) -> None:
-    """Find the modules that the server finds; apart from it, with what is said of where this is."""
+    """Find the modules that the server finds, and use the environment that it sends."""
     sys.path[:] = hello["path"]
     if apart:
         os.umask(0o077)
@@ -138,44 +134,17 @@ def _settle(hello: dict[str, Any], apart: bool) -> None:
         tempfile.tempdir = hello["folder"]
 
 
-def _handle_handed(
-    request: dict[str, Any], hello: dict[str, Any], descriptors: Iterator[int]
-) -> dict[str, Any]:
-    """`_handle_request` with files that came as descriptors."""
-    own_folder = Path(hello["folder"])
-
-    def deliver(made: object) -> None:
-        into = next(descriptors)
-        try:
-            handing.put(made, into, own_folder)
-        finally:
-            os.close(into)
-
-    with contextlib.closing(descriptors):  # type: ignore[type-var]
-        try:
-            handing.copy_all(descriptors, request["given"])
-        except OSError as error:
-            return _failure(error)
-        reply = _handle_request(request, hello, deliver)
-    handing.forget(own_folder)
-    return reply
-
-
-def _handle_request(
-    request: dict[str, Any],
-    hello: dict[str, Any],
-    deliver: Callable[[object], None] | None = None,
-) -> dict[str, Any]:
+def _handle_request(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:
     token = current_step_key.set(request["key"])
     try:
         kwargs = values.load(request["kwargs"], None)
-        made = values.resolve(request["fn"])(*values.load(request["args"], None), **kwargs)
+        result = values.resolve(request["fn"])(*values.load(request["args"], None), **kwargs)
         if not request["into"]:
-            return {"value": values.dump(made)}
-        if deliver is None:
-            _put(made, Path(request["into"]), Path(hello["folder"]))
-        else:
-            deliver(made)
+            return {"value": values.dump(result)}
+        into = Path(request["into"])
+        _put(result, into, Path(hello["folder"]))
+        if "env" in hello:
+            into.chmod(0o644)  # the server may be another user
         return {"value": "null"}
     except MemoryError as error:
         # Its heap is full or in pieces: a fresh process is the only sound way on.
@@ -201,32 +170,32 @@ def _failure(error: BaseException) -> dict[str, Any]:
 
 def _has_lacked_memory(error: BaseException | None) -> bool:
     """Whether it came of too little memory, which authors and libraries may tell in other words."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
+    visited: set[int] = set()
+    while error is not None and id(error) not in visited:
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             return True
-        seen.add(id(error))
+        visited.add(id(error))
         error = error.__cause__ or error.__context__
     return False
 
 
-def _put(made: object, into: Path, own_folder: Path) -> None:
-    if isinstance(made, bytes | bytearray | memoryview):
-        into.write_bytes(made)
-    elif isinstance(made, str):
-        into.write_text(made, encoding="utf-8", newline="")
-    elif isinstance(made, Path):
-        path = made.resolve(strict=True)
+def _put(result: object, into: Path, own_folder: Path) -> None:
+    if isinstance(result, bytes | bytearray | memoryview):
+        into.write_bytes(result)
+    elif isinstance(result, str):
+        into.write_text(result, encoding="utf-8", newline="")
+    elif isinstance(result, Path):
+        path = result.resolve(strict=True)
         if path.is_relative_to(own_folder.resolve()):
             shutil.move(path, into)  # a temporary file of this worker: nobody else needs it
         else:
             shutil.copyfile(path, into)
     else:
-        kind = type(made).__qualname__
+        kind = type(result).__qualname__
         raise TypeError(f"the function must return bytes, str or Path for a file, not {kind}")
 
 
-def _receive(requests: BinaryIO | handing.Requests) -> dict[str, Any] | None:
+def _receive(requests: BinaryIO) -> dict[str, Any] | None:
     header = requests.read(HEADER.size)
     if len(header) < HEADER.size:
         return None

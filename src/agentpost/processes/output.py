@@ -93,17 +93,17 @@ class Output:
             self._report()
 
     def _line(self, stream: str, raw: bytes, *, newline: int) -> None:
-        before, marked, after = raw.partition(MARK)
-        record = parsed(after) if marked else None
+        before, mark, after = raw.partition(MARK)
+        record = parsed(after) if mark else None
         if record is not None:
             self._record(record)
             raw = before
         raw = raw.rstrip(b"\r")
-        shown = raw[:LINE_BYTES_MAX]
-        if not raw or not self._taken(len(shown) + newline, len(raw) + newline):
+        cut = raw[:LINE_BYTES_MAX]
+        if not raw or not self._taken(len(cut) + newline, len(raw) + newline):
             return
-        self._drop(len(raw) - len(shown), 0)
-        text = shown.decode("utf-8", "replace")
+        self._drop(len(raw) - len(cut), 0)
+        text = cut.decode("utf-8", "replace")
         self._log("info", "agent_output", stream=stream, line=text)
         self._keep("info", text)
 
@@ -144,9 +144,9 @@ class Output:
 
     def _report(self) -> None:
         if self._dropped_bytes:
-            dropped = {"bytes": self._dropped_bytes, "lines": self._dropped_lines}
+            counts = {"bytes": self._dropped_bytes, "lines": self._dropped_lines}
             self._dropped_bytes = self._dropped_lines = 0
-            self._log("warning", "agent_output_dropped", **dropped)
+            self._log("warning", "agent_output_dropped", **counts)
 
     def _log(self, level: str, event: str, **fields: object) -> None:
         # In a context of its own: the call's ids and no others, on whichever thread this is.
@@ -158,9 +158,9 @@ class Output:
 
     @cached_property
     def _ids(self) -> dict[str, object]:
-        given = self._given
+        source = self._given
         bound = structlog.contextvars.get_contextvars
-        ids = given.run(bound) if isinstance(given, Context) else given
+        ids = source.run(bound) if isinstance(source, Context) else source
         # An author may have bound names of their own: these two are the logger's arguments.
         return {name: ids[name] for name in ids if name not in ("self", "event")}
 

@@ -15,7 +15,7 @@ from typing import Final
 from agentpost.processes.output import Output
 
 _CHUNK_BYTES: Final = 64 * 1024
-_SAID_BYTES_MAX: Final = 600
+_STDERR_BYTES_MAX: Final = 600
 _LAST_CHUNKS: Final = 32
 """What is read of each stream when a call is over: more than a pipe holds."""
 
@@ -29,7 +29,7 @@ class OutputPipes:
     def __init__(self) -> None:
         self._output = Output({})
         self._reading: dict[str, int] = {}
-        self._said: bytes | None = b""
+        self._stderr_tail: bytes | None = b""
         self.stdout = self.stderr = -1
         try:
             self._reading["stdout"], self.stdout = _pipe()
@@ -48,14 +48,14 @@ class OutputPipes:
 
     def begin(self, ids: Mapping[str, object]) -> None:
         """A call begins: what is written from here on is its."""
-        self._said = None
+        self._stderr_tail = None
         self._output.end()
         self._output = Output(ids)
 
-    def said(self) -> str:
+    def stderr_tail(self) -> str:
         """The end of what it wrote to standard error before its first call, to say why it could not
         begin; empty when that is nothing."""
-        text = " ".join((self._said or b"").decode("utf-8", "replace").split())
+        text = " ".join((self._stderr_tail or b"").decode("utf-8", "replace").split())
         return f"; it says: {text}" if text else ""
 
     def end(self) -> None:
@@ -82,8 +82,8 @@ class OutputPipes:
         if not data:
             self._close(stream)
             return False
-        if self._said is not None and stream == "stderr":
-            self._said = (self._said + data)[-_SAID_BYTES_MAX:]
+        if self._stderr_tail is not None and stream == "stderr":
+            self._stderr_tail = (self._stderr_tail + data)[-_STDERR_BYTES_MAX:]
         self._output.feed(stream, data)
         return True
 

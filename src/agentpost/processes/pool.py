@@ -10,8 +10,8 @@ The pool is shared fairly by account (`agentpost.domain.fair_queue`), and each c
 on the clock from when a worker has it, CPU time, memory. Else one hostile file would hold them all.
 
 A worker gets a listed part of the server's environment and none of its memory. It runs as the same
-user, which contains accidents and is no sandbox for code nobody trusts, unless a `Separation` gives
-it another user or a container.
+user, which contains accidents and is no sandbox for code nobody trusts, unless a `CommandPrefix`
+gives it another user or a container.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ import structlog
 from agentpost.agents import values
 from agentpost.agents.deaths import NotBegun, NoWorker, OutOfMemory, WorkerDied, WorkerKilled
 from agentpost.processes import capacity
+from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.requests import Request
-from agentpost.processes.separation import Separation
 from agentpost.processes.slots import FairSemaphore
 from agentpost.processes.starting import Starter
 from agentpost.processes.worker import CallLimits, WorkerProcess
@@ -60,8 +60,8 @@ class WorkerPool:
     each call (None for no limit).
     ``env`` names further environment variables of workers; ``bytecode_folder`` is for byte code
     (None: as the server); ``imports``: what idle ones import; ``rebuild`` makes their exceptions.
-    ``separation``: as which user and in which container they run (None: as the server). A process
-    that has had a call of one account gets none of another then.
+    ``prefix``: the command that starts them (None: none). A process that has had a call of one
+    account gets none of another then.
 
     Belongs to one event loop, whose thread must outlive the workers.
     """
@@ -80,7 +80,7 @@ class WorkerPool:
         imports: Iterable[str] = (),
         rebuild: Callable[[Mapping[str, str]], Exception] = values.rebuild_error,
         idle_seconds: float = 300.0,
-        separation: Separation | None = None,
+        prefix: CommandPrefix | None = None,
     ) -> None:
         assert max_tasks > 0
         workers = workers or capacity.default_workers()
@@ -93,7 +93,7 @@ class WorkerPool:
             env=env,
             bytecode_folder=bytecode_folder,
             imports=imports,
-            separation=separation,
+            prefix=prefix,
         )
         self._max_tasks = max_tasks
         self._seconds = seconds
@@ -113,7 +113,7 @@ class WorkerPool:
         something, or to run apart: whether that works is to be known now. Another one takes 19 MB,
         and its first call a tenth of a second to start it."""
         await asyncio.to_thread(self._starter.prepare)
-        if self._starter.imports or self._starter.separation is not None:
+        if self._starter.imports or self._starter.prefix is not None:
             self._rest(await self._spawn())
 
     async def call(
@@ -322,8 +322,8 @@ class WorkerPool:
     def _keep_spare(self) -> None:
         """Start a process for the next call, which would else wait for that while the processors
         are busy, unless one is ready or there are as many as there may be."""
-        served = self._idle or self._spare or self._closed.is_set()
-        if not served and len(self._workers) < self._most:
+        is_served = self._idle or self._spare or self._closed.is_set()
+        if not is_served and len(self._workers) < self._most:
             self._spare = asyncio.create_task(self._start_spare())
 
     async def _start_spare(self) -> None:
@@ -351,7 +351,7 @@ class WorkerPool:
         )
         if best is not None:
             self._idle.pop(best).cancel()
-        if best is None or not self._starter.separation or best.account in (None, account):
+        if best is None or not self._starter.prefix or best.account in (None, account):
             return best
         best.leave()  # what an account's file has done to it must not reach another's
         return None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from agentpost.agents import values
 from agentpost.agents.deaths import WorkerDied
-from agentpost.processes import handing
 from agentpost.processes.main import frame
 from agentpost.processes.worker import CallLimits, WorkerProcess
+
+_RESULT: Final = "result"
+"""The name of what a function makes, in the folder of a worker that a prefix has started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +33,20 @@ class Request:
         if worker.place is None:
             into = None if self.into is None else str(self.into)
             return await worker.ask(frame(self._message(self.args, self.kwargs, into)), limits)
-        given = handing.Given(worker.folder)
-        args, kwargs = given.located(self.args), given.located(self.kwargs)
-        message = self._message(args, kwargs, self.into is not None)
-        opens = given.opens if self.into is None else [*given.opens, handing.writing(self.into)]
-        reply = await worker.ask(frame({**message, "given": given.copies}), limits, opens)
-        if not _understood(reply):
+        place = worker.place
+        name = None if self.into is None else _RESULT
+        args, kwargs = await asyncio.to_thread(place.lend, [self.args, self.kwargs])
+        message = self._message(args, kwargs, name and str(place.own / name))
+        reply = await worker.ask(frame(message), limits)
+        if not _is_reply(reply):
             worker.kill()
-            raise WorkerDied("its process said what cannot be understood")
+            raise WorkerDied("its process sent what cannot be understood")
+        await asyncio.to_thread(place.take_back)
+        if self.into is not None and "value" in reply:
+            await asyncio.to_thread(place.fetch, _RESULT, self.into)
         return reply
 
-    def _message(
-        self, args: list[Any], kwargs: dict[str, Any], into: str | bool | None
-    ) -> dict[str, Any]:
+    def _message(self, args: list[Any], kwargs: dict[str, Any], into: str | None) -> dict[str, Any]:
         return {
             "fn": self.fn,
             "args": values.dump_local(args),
@@ -53,7 +57,7 @@ class Request:
         }
 
 
-def _understood(reply: dict[str, Any]) -> bool:
+def _is_reply(reply: dict[str, Any]) -> bool:
     """Whether it is a reply at all: a worker that is kept apart is not trusted to say one."""
     if "error" in reply:
         error, kinds = reply["error"], reply.get("kinds")

@@ -22,7 +22,7 @@ _CLEAN: Final = 0
 _INFECTED: Final = 1
 _WAITING_MAX: Final = 64
 """Files that wait for a scanner; what comes beyond that has failed at once."""
-_SAID_CHARACTERS: Final = 300
+_DETAIL_CHARACTERS: Final = 300
 
 
 class Verdict(Enum):
@@ -34,11 +34,11 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
-    """``said``: the beginning of what the program printed, or why it failed; for the log."""
+class ScanResult:
+    """``detail``: the beginning of what the program printed, or why it failed; for the log."""
 
     verdict: Verdict
-    said: str
+    detail: str
 
 
 class Scanner:
@@ -60,11 +60,11 @@ class Scanner:
         self._free = threading.Semaphore(at_once)
         self._places = threading.Semaphore(_WAITING_MAX + at_once)
 
-    async def scan(self, path: Path) -> Scanned:
+    async def scan(self, path: Path) -> ScanResult:
         """Scan a file that this process can read. Never raises for what the program does."""
         if not self._places.acquire(blocking=False):
-            return Scanned(Verdict.FAILED, "too many files wait for the scanner")
-        answer: Future[Scanned] = Future()
+            return ScanResult(Verdict.FAILED, "too many files wait for the scanner")
+        answer: Future[ScanResult] = Future()
         answer.set_running_or_notify_cancel()
 
         def run() -> None:
@@ -80,48 +80,52 @@ class Scanner:
             threading.Thread(target=run, name="scanner", daemon=True).start()
         except RuntimeError:  # the system has no more threads
             self._places.release()
-            return Scanned(Verdict.FAILED, "no thread could be started")
+            return ScanResult(Verdict.FAILED, "no thread could be started")
         return await asyncio.wrap_future(answer)
 
-    async def scan_bytes(self, data: bytes) -> Scanned:
+    async def scan_bytes(self, data: bytes) -> ScanResult:
         """`scan` of a file with these bytes."""
         with tempfile.TemporaryDirectory(prefix="agentpost-scan-") as folder:
             path = Path(folder) / "file"
             await asyncio.to_thread(path.write_bytes, data)
             return await self.scan(path)
 
-    def _scan(self, path: Path) -> Scanned:
+    def _scan(self, path: Path) -> ScanResult:
         if not self._free.acquire(timeout=self._seconds):
-            return Scanned(Verdict.FAILED, f"no scanner was free within {self._seconds:g} seconds")
+            return ScanResult(
+                Verdict.FAILED, f"no scanner was free within {self._seconds:g} seconds"
+            )
         try:
-            with tempfile.TemporaryFile() as said:
-                return self._run(path, said.fileno())
+            with tempfile.TemporaryFile() as output:
+                return self._run(path, output.fileno())
         except OSError as error:
-            return Scanned(Verdict.FAILED, f"it could not be started: {error.strerror or error}")
+            return ScanResult(Verdict.FAILED, f"it could not be started: {error.strerror or error}")
         finally:
             self._free.release()
 
-    def _run(self, path: Path, said: int) -> Scanned:
+    def _run(self, path: Path, output: int) -> ScanResult:
         process = subprocess.Popen(  # noqa: S603 - the operator's own program
             [*self._argv, str(path)],
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             env=self._environment,
             start_new_session=True,  # one group to kill
         )
         try:
             code = process.wait(self._seconds)
         except subprocess.TimeoutExpired:
-            return Scanned(Verdict.FAILED, f"it took over {self._seconds:g} seconds")
+            return ScanResult(Verdict.FAILED, f"it took over {self._seconds:g} seconds")
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        text = os.pread(said, 4 * _SAID_CHARACTERS, 0).decode("utf-8", "replace")
-        text = " ".join(text.split())[:_SAID_CHARACTERS]
+        text = os.pread(output, 4 * _DETAIL_CHARACTERS, 0).decode("utf-8", "replace")
+        text = " ".join(text.split())[:_DETAIL_CHARACTERS]
         verdict = {_CLEAN: Verdict.CLEAN, _INFECTED: Verdict.INFECTED}.get(code, Verdict.FAILED)
-        return Scanned(verdict, text if verdict is not Verdict.FAILED else f"exit {code}: {text}")
+        return ScanResult(
+            verdict, text if verdict is not Verdict.FAILED else f"exit {code}: {text}"
+        )
 
 
 def parse_command(command: str) -> list[str]:
@@ -131,6 +135,6 @@ def parse_command(command: str) -> list[str]:
     except ValueError as error:
         raise ValueError(f"AGENTPOST_SCAN_COMMAND cannot be read: {error}") from None
     if not argv or shutil.which(argv[0]) is None:
-        named = argv[0] if argv else command
-        raise ValueError(f"AGENTPOST_SCAN_COMMAND: there is no program {named!r} to run")
+        program = argv[0] if argv else command
+        raise ValueError(f"AGENTPOST_SCAN_COMMAND: there is no program {program!r} to run")
     return argv

@@ -32,10 +32,10 @@ class Session:
         self._niceness = self._wanted = 0
         self._again: asyncio.TimerHandle | None = None
 
-    def yield_processors(self, wanted: bool) -> None:
+    def yield_processors(self, yields: bool) -> None:
         """Take what others leave, or an equal share again. Does nothing where the kernel does not
         share the processors so."""
-        self._wanted = YIELDING if wanted else 0
+        self._wanted = YIELDING if yields else 0
         if self._again is None:
             self._settle()
 

@@ -52,8 +52,8 @@ class FairSemaphore:
             self._admit()
 
     def _admit(self) -> None:
-        while (given := self._queue.grant_next()) is not None:
-            account, waiter = given
+        while (grant := self._queue.grant_next()) is not None:
+            account, waiter = grant
             if waiter.cancelled():  # its task has not run since, so it was still in the queue
                 self._queue.give_back(account)
             else:

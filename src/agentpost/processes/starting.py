@@ -4,6 +4,7 @@ first."""
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
 import shutil
@@ -17,11 +18,13 @@ from agentpost.agents.deaths import NoWorker, WorkerDied
 from agentpost.processes import bytecode, capacity
 from agentpost.processes.environment import worker_environment
 from agentpost.processes.main import frame
-from agentpost.processes.separation import Place, Separation, StepUser
+from agentpost.processes.prefix import CommandPrefix, Place, make_parent
 from agentpost.processes.worker import CallLimits, WorkerProcess
 
 _BOOT_SECONDS_MAX: Final = 60.0
 _FOLDER_PREFIX: Final = "worker-"
+_ELSEWHERE: Final = "elsewhere"
+"""The link to the folder of places, in the folder of the server's process (`storage.scratch`)."""
 _NOT_PASSED: Final = frozenset({"PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV"})
 """A container has its own."""
 
@@ -39,50 +42,41 @@ class Starter:
         env: Iterable[str],
         bytecode_folder: Path | None,
         imports: Iterable[str],
-        separation: Separation | None,
+        prefix: CommandPrefix | None,
     ) -> None:
-        self.separation = separation
+        self.prefix = prefix
         self.imports = tuple(imports)
         self._scratch = scratch
         self._folders = scratch
         self._memory_bytes = capacity.default_memory_bytes() if memory_bytes == 0 else memory_bytes
         self._env = tuple(env)
         # Workers that are kept apart must not find what another one has written there.
-        self._bytecode = {} if separation else bytecode.environment(bytecode_folder)
+        self._bytecode = {} if prefix else bytecode.environment(bytecode_folder)
         self._threads = max(1, capacity.processors() // workers)
-        self._users: asyncio.Queue[StepUser] = asyncio.Queue()
-        if separation is not None and separation.exclusive:
-            if len(separation.workers) < workers:
-                raise ValueError(
-                    f"AGENTPOST_STEP_USER: {len(separation.users)} users are too few for {workers}"
-                    " worker processes and one for previews: name more, or lower"
-                    " AGENTPOST_POOL_WORKERS"
-                )
-            for user in separation.workers:
-                self._users.put_nowait(user)
+        self._numbers: set[int] = set()  # of the processes that a prefix has started
 
     def prepare(self) -> None:
         """Remove what a killed server left, and make the folder of workers. Raises `OSError`."""
         for left in self._scratch.glob(f"{_FOLDER_PREFIX}*"):
             shutil.rmtree(left, ignore_errors=True)
         self._scratch.mkdir(parents=True, exist_ok=True)
-        if self.separation is not None and self._folders == self._scratch:
-            self._folders = self.separation.make_folder()
-            mark = self._scratch / self.separation.mark
+        if self.prefix is not None and self._folders == self._scratch:
+            self._folders = make_parent()
+            mark = self._scratch / _ELSEWHERE
             mark.unlink(missing_ok=True)
             mark.symlink_to(self._folders)
 
     def tidy(self) -> None:
         """Remove the folder of workers, when all have ended."""
-        if self.separation is not None and self._folders != self._scratch:
+        if self.prefix is not None and self._folders != self._scratch:
             shutil.rmtree(self._folders, ignore_errors=True)
-            (self._scratch / self.separation.mark).unlink(missing_ok=True)
+            (self._scratch / _ELSEWHERE).unlink(missing_ok=True)
 
     async def start(self) -> WorkerProcess:
         """Start a process; it has not been given anything yet. Raises `OSError`."""
         self._scratch.mkdir(parents=True, exist_ok=True)
-        if self.separation is not None:
-            return await self._start_apart(self.separation)
+        if self.prefix is not None:
+            return await self._start_by(self.prefix)
         folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._folders))
         environ = {**self._environment(), "TMPDIR": str(folder)}
         return await WorkerProcess.spawn(folder, environ)
@@ -107,29 +101,22 @@ class Starter:
         except BaseException as error:
             worker.kill()
             if isinstance(error, TimeoutError | WorkerDied):
-                said = worker.output.said()
-                raise NoWorker(f"a worker process could not be started: {error}{said}") from error
+                tail = worker.output.stderr_tail()
+                raise NoWorker(f"a worker process could not be started: {error}{tail}") from error
             raise
 
-    async def _start_apart(self, separation: Separation) -> WorkerProcess:
-        user = next(iter(separation.workers), None)
-        if separation.exclusive:
-            user = await self._users.get()  # that of a process that has not quite ended
+    async def _start_by(self, prefix: CommandPrefix) -> WorkerProcess:
+        number = next(each for each in itertools.count(1) if each not in self._numbers)
+        self._numbers.add(number)
         try:
-            folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._folders))
-            place = Place(folder, user, separation.command)
-            worker = await WorkerProcess.spawn(
-                folder, place.environment(self._environment()), place
-            )
+            place = await asyncio.to_thread(Place.make, self._folders, prefix, number)
+            environ = place.environment(self._environment())
+            worker = await WorkerProcess.spawn(place.own, environ, place)
         except BaseException:
-            self._free(user)
+            self._numbers.discard(number)
             raise
-        worker.when_ended(lambda _: self._free(user))
+        worker.when_ended(lambda _: self._numbers.discard(number))
         return worker
-
-    def _free(self, user: StepUser | None) -> None:
-        if user is not None and self.separation is not None and self.separation.exclusive:
-            self._users.put_nowait(user)
 
     def _environment(self) -> dict[str, str]:
         return {

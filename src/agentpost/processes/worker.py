@@ -10,16 +10,15 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
 from agentpost.agents.deaths import LimitExceeded, NotBegun, OutOfMemory, died
-from agentpost.processes import handing
 from agentpost.processes.main import HEADER
 from agentpost.processes.pipes import OutputPipes
-from agentpost.processes.separation import Place
+from agentpost.processes.prefix import Place
 from agentpost.processes.sessions import Session
 
 _LEAVE_SECONDS_MAX: Final = 2.0
@@ -33,7 +32,7 @@ _WRAPPED_SIGNAL: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """Of one call: seconds on the clock, what is said when they are over, and CPU time."""
+    """Of one call: seconds on the clock, the text of the error when they are over, and CPU time."""
 
     late: str
     seconds: float
@@ -56,13 +55,10 @@ class WorkerProcess:
         folder: Path,
         output: OutputPipes,
         place: Place | None = None,
-        leash: socket.socket | None = None,
     ) -> None:
-        """``place``: when it is not in this one's own; ``leash``: what its supervisor holds besides
-        the channel."""
+        """``place``: of one that a command prefix has started."""
         self.calls = 0
         self.place = place
-        self._leash = leash
         self.account: str | None = None
         """Whose call it had last."""
         self.session = Session(process.pid, lambda: self.alive)
@@ -76,8 +72,8 @@ class WorkerProcess:
 
     @classmethod
     async def spawn(cls, folder: Path, environ: dict[str, str], place: Place | None = None) -> Self:
-        """Start one in ``folder``, which goes with it; in another ``place`` than this process, if
-        one is given. Raises `OSError`."""
+        """Start one with the temporary ``folder``, which goes with it; by the command prefix of a
+        ``place``, if one is given. Raises `OSError`."""
         worker = [sys.executable, "-P", "-m", cls.MODULE]
         argv = place.argv([*worker, "0"]) if place is not None else [*worker, str(os.getpid())]
         with contextlib.ExitStack() as undo:
@@ -86,20 +82,16 @@ class WorkerProcess:
             # starting a process hands over, and no other process gets.
             ours, theirs = socket.socketpair()
             undo.callback(ours.close)
-            leash, listener, name = None, None, ""
+            listener = None
             with theirs:
                 ours.setblocking(False)
-                if place is not None and place.channel is not None:
-                    listener = undo.enter_context(_listening(place.channel))
-                    place.give(place.channel)
-                    leash, name = ours, place.command[0]
                 if place is not None:
-                    place.give(folder)  # last: from here on its names are the user's
+                    listener = undo.enter_context(_listening(place.channel))
                 output = OutputPipes()
                 undo.callback(output.close)
                 process = await asyncio.create_subprocess_exec(
                     *argv,
-                    stdin=theirs.fileno(),
+                    stdin=theirs.fileno() if place is None else asyncio.subprocess.DEVNULL,
                     stdout=output.stdout,
                     stderr=output.stderr,
                     env=environ,
@@ -108,26 +100,24 @@ class WorkerProcess:
                 undo.callback(_kill_group, process.pid)
                 output.start()
             if listener is not None:
-                ours = await _connected(listener, process, name, output)
+                ours.close()
+                ours = await _connected(listener, process, argv[0], output)
                 listener.close()
             reader, writer = await asyncio.open_unix_connection(sock=ours)
             undo.pop_all()
-        return cls(process, reader, writer, folder, output, place, leash)
+        return cls(process, reader, writer, folder, output, place)
 
     @property
     def alive(self) -> bool:
         ended = self._killed or self._process.returncode is not None
         return not ended and not self._reader.at_eof()
 
-    async def ask(
-        self, request: bytes, limits: CallLimits, files: Sequence[handing.Open] = ()
-    ) -> dict[str, Any]:
-        """Send one frame, and descriptors with it, wait for its reply. Raises `OSError` for a file
-        that cannot be opened, and `WorkerDied`, after which there is no other
+    async def ask(self, request: bytes, limits: CallLimits) -> dict[str, Any]:
+        """Send one frame, wait for its reply. Raises `WorkerDied`, after which there is no other
         request; a caller that is cancelled, or gets a `TimeoutError`, must `kill`."""
         try:
             async with asyncio.timeout(limits.seconds):
-                reply = await self._reply_to(self._with_files(request, files), limits)
+                reply = await self._reply_to(request, limits)
         except TimeoutError:
             raise TimeoutError(limits.late) from None
         if "died" in reply:
@@ -135,25 +125,13 @@ class WorkerProcess:
             raise OutOfMemory(reply["died"])
         return reply
 
-    def _with_files(self, request: bytes, files: Sequence[handing.Open]) -> bytes:
-        """Send the files before what is left of the request: nothing waits to be sent by now."""
-        if not files:
-            return request
-        try:
-            line = socket.socket(fileno=os.dup(self._writer.get_extra_info("socket").fileno()))
-        except OSError:
-            return b""  # it has ended, as is found when its reply is read
-        with line, contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            return handing.send(line, request, files)
-        return b""
-
     async def _reply_to(self, request: bytes, limits: CallLimits) -> dict[str, Any]:
-        begun = False
+        has_begun = False
         try:
             self._writer.write(request)
             reply = await self._receive()
             if "begun" in reply:
-                begun = True
+                has_begun = True
                 reply = await self._receive()
         except (asyncio.IncompleteReadError, OSError, ValueError):
             self.leave()
@@ -163,7 +141,7 @@ class WorkerProcess:
                 used = f"it used more than {limits.cpu_seconds:g} s of CPU time"
                 raise LimitExceeded(f"{used} (the setting step_cpu_seconds)") from None
             death = died(code, by_us=self._killed)
-            raise (death if begun else NotBegun(death)) from None
+            raise (death if has_begun else NotBegun(death)) from None
         return reply
 
     async def _receive(self) -> dict[str, Any]:
@@ -181,8 +159,7 @@ class WorkerProcess:
     def _code(self) -> int | None:
         """The exit code, negative for a signal."""
         code = self._process.returncode
-        wrapped = self.place is not None and self.place.command
-        if code is not None and wrapped and code > _WRAPPED_SIGNAL:
+        if code is not None and self.place is not None and code > _WRAPPED_SIGNAL:
             return _WRAPPED_SIGNAL - code
         return code
 
@@ -203,8 +180,6 @@ class WorkerProcess:
 
     def _hang_up(self) -> None:
         self._writer.transport.abort()
-        if self._leash is not None:
-            self._leash.close()
 
     def leave(self) -> None:
         """Let an idle process end by itself; killed when it takes long."""
@@ -225,7 +200,8 @@ class WorkerProcess:
         self.output.close()
         # A reply sent just before the end is still read; nobody waits for ever for another.
         asyncio.get_running_loop().call_later(_DRAIN_SECONDS, self._hang_up)
-        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+        folder = self.folder if self.place is None else self.place.folder
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _listening(path: Path) -> socket.socket:
@@ -234,6 +210,7 @@ def _listening(path: Path) -> socket.socket:
     try:
         listener.setblocking(False)
         listener.bind(str(path))
+        path.chmod(0o666)  # in a folder whose name only this process and the new one know
         listener.listen(1)
     except BaseException:
         listener.close()
@@ -244,8 +221,8 @@ def _listening(path: Path) -> socket.socket:
 async def _connected(
     listener: socket.socket, process: asyncio.subprocess.Process, name: str, output: OutputPipes
 ) -> socket.socket:
-    """The connection of a worker in a container. Raises `OSError` when it ends, or does not connect
-    in time."""
+    """The connection of a worker that a prefix starts. Raises `OSError` when it ends, or does not
+    connect in time."""
     loop = asyncio.get_running_loop()
     accepting = loop.create_task(loop.sock_accept(listener))
     ending = loop.create_task(process.wait())
@@ -259,9 +236,9 @@ async def _connected(
             return connection
         if ending.done():
             output.end()
-            raise OSError(f"{name} ended with code {ending.result()}{output.said()}")
+            raise OSError(f"{name} ended with code {ending.result()}{output.stderr_tail()}")
         late = f"{name} runs, but no worker has connected within {_CONNECT_SECONDS:g} s"
-        raise OSError(f"{late}{output.said()}")
+        raise OSError(f"{late}{output.stderr_tail()}")
     finally:
         accepting.cancel()
         ending.cancel()

@@ -20,9 +20,9 @@ from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.processes import bytecode
 from agentpost.processes.output import captured
 from agentpost.processes.pool import WorkerPool
+from agentpost.processes.prefix import CommandPrefix
 from agentpost.runtime.bodies import Body, name_of
 from agentpost.runtime.retrying import Retry
-from agentpost.services import step_places
 from agentpost.settings import Settings
 from agentpost.storage.base import BlobMissing, Storage
 
@@ -295,8 +295,8 @@ def make_steps(
     """The worker pool, its limits from the settings, and what calls it. ``scratch`` is a folder of
     the pool alone; ``imports`` names what idle workers import; ``rebuild`` makes the exception of
     an error that was recorded, or that came from a worker."""
-    separation = step_places.separation(settings)
-    if separation is not None and rebuild is values.rebuild_error:
+    prefix = CommandPrefix.parse(settings.worker_command_prefix)
+    if prefix is not None and rebuild is values.rebuild_error:
         rebuild = values.known_error
     pool = WorkerPool(
         settings.pool_workers,
@@ -308,7 +308,7 @@ def make_steps(
         imports=imports,
         bytecode_folder=bytecode.folder(settings.data_path),
         rebuild=rebuild,
-        separation=separation,
+        prefix=prefix,
     )
     blobs = Blobs(storage, pool, read_seconds=settings.file_read_seconds)
     return Steps(pool, blobs, rebuild=rebuild)

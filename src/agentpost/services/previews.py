@@ -126,9 +126,10 @@ async def contents_of(ctx: AppContext, file: FileRecord) -> dict[str, Any] | Non
     if look not in APART or is_too_large(file):
         return None
     async with _turn(file.account_id):
-        return await contents.look(
-            look.value, file.name, _content(ctx, file, file.size), step_places.launch(ctx.settings)
-        )
+        with step_places.launch(ctx.settings) as launch:
+            return await contents.look(
+                look.value, file.name, _content(ctx, file, file.size), launch
+            )
 
 
 def is_drawn(file: FileRecord) -> bool:
@@ -142,9 +143,8 @@ async def word_page(ctx: AppContext, file: FileRecord) -> bytes | None:
     if not is_drawn(file):
         return None
     async with _turn(file.account_id):
-        return await contents.word_page(
-            file.name, _content(ctx, file, file.size), step_places.launch(ctx.settings)
-        )
+        with step_places.launch(ctx.settings) as launch:
+            return await contents.word_page(file.name, _content(ctx, file, file.size), launch)
 
 
 async def picture_of_pages(ctx: AppContext, file: FileRecord) -> bytes | None:
@@ -155,9 +155,8 @@ async def picture_of_pages(ctx: AppContext, file: FileRecord) -> bytes | None:
     if look_of(file) is not Look.PAGES or is_too_large(file):
         return None
     async with _turn(file.account_id):
-        return await page_pictures.draw(
-            _content(ctx, file, file.size), step_places.launch(ctx.settings)
-        )
+        with step_places.launch(ctx.settings) as launch:
+            return await page_pictures.draw(_content(ctx, file, file.size), launch)
 
 
 async def page_of_site(ctx: AppContext, file: FileRecord, member: str) -> bytes | None:
@@ -166,9 +165,8 @@ async def page_of_site(ctx: AppContext, file: FileRecord, member: str) -> bytes 
     if look_of(file) is not Look.ARCHIVE or is_too_large(file) or not member:
         return None
     async with _turn(file.account_id):
-        return await contents.page(
-            file.name, member, _content(ctx, file, file.size), step_places.launch(ctx.settings)
-        )
+        with step_places.launch(ctx.settings) as launch:
+            return await contents.page(file.name, member, _content(ctx, file, file.size), launch)
 
 
 _waiting: Counter[str] = Counter()

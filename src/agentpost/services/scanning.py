@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 
 from agentpost.domain.errors import Overloaded
-from agentpost.processes.scanner import Scanned, Verdict
+from agentpost.processes.scanner import ScanResult, Verdict
 from agentpost.services import health_state
 from agentpost.services.context import AppContext
 
@@ -38,10 +38,10 @@ async def is_infected(ctx: AppContext, contents: bytes | Path, **named: str | No
     if ctx.scanner is None:
         return False
     if isinstance(contents, Path):
-        found = await ctx.scanner.scan(contents)
+        result = await ctx.scanner.scan(contents)
     else:
-        found = await ctx.scanner.scan_bytes(contents)
-    return _judge(ctx, found, named)
+        result = await ctx.scanner.scan_bytes(contents)
+    return _judge(ctx, result, named)
 
 
 async def is_blob_infected(ctx: AppContext, blob: str, **named: str | None) -> bool:
@@ -55,33 +55,33 @@ async def problem(ctx: AppContext) -> str | None:
     """Scan a harmless file: why the scanner does not work, None when it does or there is none."""
     if ctx.scanner is None:
         return None
-    found = await ctx.scanner.scan_bytes(_HARMLESS)
-    if found.verdict is Verdict.INFECTED:
-        return f"it finds something in a harmless file: {found.said}"
-    return found.said if found.verdict is Verdict.FAILED else None
+    result = await ctx.scanner.scan_bytes(_HARMLESS)
+    if result.verdict is Verdict.INFECTED:
+        return f"it finds something in a harmless file: {result.detail}"
+    return result.detail if result.verdict is Verdict.FAILED else None
 
 
 async def check(ctx: AppContext) -> None:
     """Keep `AppContext.health` up to date, unless a file was scanned a short while ago."""
     if ctx.health.worked_within(health_state.SCANNER, CHECKED_SECONDS):
         return
-    found = await problem(ctx)
-    if found is None:
+    text = await problem(ctx)
+    if text is None:
         ctx.health.works(health_state.SCANNER)
     else:
-        ctx.health.failed(health_state.SCANNER, found)
+        ctx.health.failed(health_state.SCANNER, text)
 
 
-def _judge(ctx: AppContext, found: Scanned, named: dict[str, str | None]) -> bool:
-    if found.verdict is Verdict.FAILED:
-        ctx.health.failed(health_state.SCANNER, found.said)
+def _judge(ctx: AppContext, result: ScanResult, subject: dict[str, str | None]) -> bool:
+    if result.verdict is Verdict.FAILED:
+        ctx.health.failed(health_state.SCANNER, result.detail)
         accepted = ctx.settings.scan_failure == "accept"
-        log.error("scan_failed", reason=found.said, accepted=accepted, **named)
+        log.error("scan_failed", reason=result.detail, accepted=accepted, **subject)
         if not accepted:
             text = "The file could not be scanned for malware; send it again later."
             raise Overloaded(text, _RETRY_SECONDS)
     else:
         ctx.health.works(health_state.SCANNER)
-    if found.verdict is Verdict.INFECTED:
-        log.warning("malware_refused", found=found.said, **named)
-    return found.verdict is Verdict.INFECTED
+    if result.verdict is Verdict.INFECTED:
+        log.warning("malware_refused", found=result.detail, **subject)
+    return result.verdict is Verdict.INFECTED

@@ -87,8 +87,8 @@ class FileCache:
         files = []
         for path in self._folder.glob("*/*/*"):
             with suppress(FileNotFoundError):
-                found = path.stat()
-                files.append((found.st_mtime, found.st_size, path))
+                status = path.stat()
+                files.append((status.st_mtime, status.st_size, path))
         surplus = sum(size for _, size, _ in files) - self._bytes_max
         for _, size, path in sorted(files):
             if surplus <= 0:

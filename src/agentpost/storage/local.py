@@ -71,9 +71,9 @@ class LocalStorage:
         descriptor = await self._in_thread(_open, self._path(key), key)
         try:
             while end is None or start < end:
-                wanted = CHUNK_BYTES if end is None else min(CHUNK_BYTES, end - start)
+                size = CHUNK_BYTES if end is None else min(CHUNK_BYTES, end - start)
                 # Positioned reads: one that outlives a cancelled reader disturbs nobody.
-                chunk = await self._in_thread(os.pread, descriptor, wanted, start)
+                chunk = await self._in_thread(os.pread, descriptor, size, start)
                 if not chunk:
                     break
                 start += len(chunk)
@@ -225,12 +225,12 @@ def _fan_folders(folder: Path) -> list[Path]:
 
 
 def _listed(root: Path, folder: Path, now: float) -> list[Listed]:
-    found = []
+    blobs = []
     for path in folder.iterdir():
         with suppress(FileNotFoundError):
             age = now - path.stat().st_mtime
-            found.append(Listed(str(path.relative_to(root)), age))
-    return found
+            blobs.append(Listed(str(path.relative_to(root)), age))
+    return blobs
 
 
 def _remove_abandoned(folder: Path) -> None:

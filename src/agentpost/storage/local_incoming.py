@@ -70,10 +70,10 @@ class LocalIncoming:
         """See `Incoming.snapshot`. The bytes get a second name: what is posted later is another
         file under the first one."""
         try:
-            kept = await self._storage.adopt(key, self._upload_path(upload_id))
+            status = await self._storage.adopt(key, self._upload_path(upload_id))
         except FileNotFoundError:
             raise Replaced from None
-        if _arrived(kept) != arrived:
+        if _arrived(status) != arrived:
             await self._storage.delete(key)
             raise Replaced
 
@@ -131,15 +131,15 @@ class LocalSink:
     def _keep(self) -> Arrived:
         with self._busy:
             os.fsync(self._file.fileno())
-            arrived = _arrived(os.fstat(self._file.fileno()))
+            arrival = _arrived(os.fstat(self._file.fileno()))
             self._path.replace(self._target)
         sync_folder(self._target.parent)
-        return arrived
+        return arrival
 
 
-def _arrived(found: os.stat_result) -> Arrived:
-    identity = f"{found.st_dev} {found.st_ino} {found.st_mtime_ns} {found.st_size}"
-    return Arrived(found.st_size, hashlib.sha256(identity.encode()).hexdigest()[:32])
+def _arrived(status: os.stat_result) -> Arrived:
+    identity = f"{status.st_dev} {status.st_ino} {status.st_mtime_ns} {status.st_size}"
+    return Arrived(status.st_size, hashlib.sha256(identity.encode()).hexdigest()[:32])
 
 
 def _locked_file(folder: Path) -> tuple[int, Path]:

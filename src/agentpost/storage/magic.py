@@ -166,8 +166,8 @@ def _media_type(head: bytes) -> str | None:
 
 
 def _markup_type(head: bytes) -> str | None:
-    if found := _MARKUP.match(head):
-        word = (found["doctype"] or found["tag"]).lower()
+    if markup := _MARKUP.match(head):
+        word = (markup["doctype"] or markup["tag"]).lower()
         if word in (b"html", b"head", b"body"):
             return "text/html"
         if word == b"svg":

@@ -104,14 +104,14 @@ class PolicySigner:
             )
         if "policy" not in fields:
             raise PostRefused(403, "AccessDenied", "Access Denied")
-        given = fields.get("signature")
-        if given is None:
+        signature = fields.get("signature")
+        if signature is None:
             raise PostRefused(
                 400, "InvalidArgument", "Bucket POST must contain a field named 'signature'."
             )
-        found = given.encode(errors="replace")
+        encoded = signature.encode(errors="replace")
         expected = (_signature(key, fields["policy"]).encode() for key in self._keys)
-        if not any(hmac.compare_digest(each, found) for each in expected):
+        if not any(hmac.compare_digest(each, encoded) for each in expected):
             raise PostRefused(
                 403,
                 "SignatureDoesNotMatch",
@@ -141,7 +141,7 @@ def _checked(fields: Mapping[str, str], now: int) -> tuple[int, int]:
     expires_at, conditions = _read(fields["policy"])
     if expires_at <= now:
         raise _failed("Policy expired.")
-    named = set(_UNNAMED)
+    names = set(_UNNAMED)
     size_range: tuple[int, int] | None = None
     for condition in conditions:
         match condition:
@@ -149,13 +149,13 @@ def _checked(fields: Mapping[str, str], now: int) -> tuple[int, int]:
                 size_range = least, most
             case dict() if len(condition) == 1:
                 ((name, value),) = condition.items()
-                named.add(name.lower())
+                names.add(name.lower())
                 if fields.get(name.lower()) != value:
-                    shown = json.dumps(["eq", f"${name}", value])
-                    raise _failed(f"Policy Condition failed: {shown}")
+                    text = json.dumps(["eq", f"${name}", value])
+                    raise _failed(f"Policy Condition failed: {text}")
             case _:
                 raise _unreadable("Invalid Policy: Invalid condition.")
-    extra = sorted(f for f in fields if f not in named and not f.startswith(_IGNORED))
+    extra = sorted(f for f in fields if f not in names and not f.startswith(_IGNORED))
     if extra:
         raise _failed(f"Extra input fields: {', '.join(extra)}")
     if size_range is None:

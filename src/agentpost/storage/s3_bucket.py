@@ -41,8 +41,8 @@ class S3Location:
         options = parse_qs(parts.query, strict_parsing=bool(parts.query))
         if parts.scheme != "s3" or not parts.hostname:
             raise ValueError("the storage URL is not of the form s3://bucket/prefix?endpoint=…")
-        if unknown := options.keys() - _OPTIONS:
-            raise ValueError(f"unknown option in the storage URL: {', '.join(sorted(unknown))}")
+        if others := options.keys() - _OPTIONS:
+            raise ValueError(f"unknown option in the storage URL: {', '.join(sorted(others))}")
         style = options.get("virtual_hosted_style")
         return cls(
             bucket=parts.netloc,
@@ -84,26 +84,26 @@ async def answering(bucket: str, size: int = 0) -> AsyncIterator[None]:
 def _refusal(bucket: str, error: Exception) -> str:
     """What to correct, or "" for an error of another kind; the store's answer is in its text."""
     text = str(error)
-    found = re.search(r"<Code>(\w+)</Code>", text)
-    code = found[1] if found else ""
-    said = f" ({code})" if code else ""
+    match = re.search(r"<Code>(\w+)</Code>", text)
+    code = match[1] if match else ""
+    detail = f" ({code})" if code else ""
     if code == "NoSuchBucket":
         return (
-            f"the object store has no bucket {bucket!r}{said}: create it, or correct the name or"
+            f"the object store has no bucket {bucket!r}{detail}: create it, or correct the name or"
             " the endpoint in its address (AGENTPOST_STORAGE_URL for the files of the server)"
         )
     if code in _REGIONS:
         return (
-            f"the bucket {bucket!r} is in another region{said}: correct region= in its"
+            f"the bucket {bucket!r} is in another region{detail}: correct region= in its"
             " address (AGENTPOST_STORAGE_URL for the files of the server)"
         )
     if code == "AccessDenied":
         return (
-            f"the credentials may not use the bucket {bucket!r}{said}: give their owner the right"
+            f"the credentials may not use the bucket {bucket!r}{detail}: give their owner the right"
             f" to, or correct {_CREDENTIALS}"
         )
     if type(error).__name__ in _REFUSALS:
-        return f"the object store refuses the credentials{said}: correct {_CREDENTIALS}"
+        return f"the object store refuses the credentials{detail}: correct {_CREDENTIALS}"
     if _METADATA_SERVICE in text:
         return f"there are no credentials for the bucket {bucket!r}: set {_CREDENTIALS}"
     return ""

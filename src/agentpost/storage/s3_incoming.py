@@ -38,7 +38,7 @@ class S3Incoming:
 
     async def form(self, ticket: PostTicket) -> PostForm:
         """See `Incoming.form`. Signed here, without asking the store."""
-        made: dict[str, Any] = await self._call(
+        post: dict[str, Any] = await self._call(
             self._client.generate_presigned_post,
             self._location.bucket,
             self._key(ticket.upload_id),
@@ -50,21 +50,21 @@ class S3Incoming:
             ],
             ExpiresIn=max(round(ticket.seconds), 1),
         )
-        return PostForm(self._post_url or made["url"], made["fields"])
+        return PostForm(self._post_url or post["url"], post["fields"])
 
     async def find(self, upload_id: str) -> Arrived | None:
         """See `Incoming.find`; a version is the store's entity tag."""
         from botocore.exceptions import ClientError
 
         try:
-            found = await self._call(
+            head = await self._call(
                 self._client.head_object, Bucket=self._location.bucket, Key=self._key(upload_id)
             )
         except ClientError as error:
             if _code(error) in _MISSING:
                 return None
             raise
-        return Arrived(found["ContentLength"], found["ETag"])
+        return Arrived(head["ContentLength"], head["ETag"])
 
     async def snapshot(self, upload_id: str, arrived: Arrived, key: str) -> None:
         """See `Incoming.snapshot`. The store compares the tag itself and copies on its side."""
@@ -95,20 +95,20 @@ class S3Incoming:
         sent in parts (`s3`), and the parts of one that broke off are kept, hidden and paid for."""
         await self._threads.run(self._abort_abandoned)  # many calls, and nobody waits for them
 
-    async def _call(self, fn: Any, *args: Any, size: int = 0, **given: Any) -> Any:
+    async def _call(self, fn: Any, *args: Any, size: int = 0, **options: Any) -> Any:
         """Raises `TimeoutError` when the store does not answer in time."""
         async with response_timeout(size):
-            return await self._threads.run(fn, *args, **given)
+            return await self._threads.run(fn, *args, **options)
 
     def _abort_abandoned(self) -> None:
         bucket = self._location.bucket
         pages = self._client.get_paginator("list_multipart_uploads")
         for page in pages.paginate(Bucket=bucket, Prefix=self._location.key("")):
             now = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"])
-            for begun in page.get("Uploads", ()):
-                if now - begun["Initiated"] > _ABANDONED:  # both by the store's clock
+            for upload in page.get("Uploads", ()):
+                if now - upload["Initiated"] > _ABANDONED:  # both by the store's clock
                     self._client.abort_multipart_upload(
-                        Bucket=bucket, Key=begun["Key"], UploadId=begun["UploadId"]
+                        Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"]
                     )
 
     def _key(self, upload_id: str) -> str:

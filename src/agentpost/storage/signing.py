@@ -54,9 +54,9 @@ class LinkSigner:
 
         Whether ``rev`` is still the file's revision is for the caller to see (`compact_revision`).
         """
-        given = sig.encode(errors="replace")
+        encoded = sig.encode(errors="replace")
         genuine = any(
-            hmac.compare_digest(_text(_link_signature(key, file_id, exp, rev)).encode(), given)
+            hmac.compare_digest(_text(_link_signature(key, file_id, exp, rev)).encode(), encoded)
             for key in self._keys
         )
         if not genuine or not _UNIX_SECONDS.fullmatch(exp):

@@ -160,8 +160,8 @@ def _clean(declared: str | None) -> str:
 def type_of_name(name: str) -> str:
     """The content type a file name suggests, without a look at the bytes."""
     suffix = PurePosixPath(name).suffix.lower()
-    known = _BY_SUFFIX.get(suffix) or _LIBRARY.types_map[True].get(suffix)
-    return known or _OCTETS
+    content_type = _BY_SUFFIX.get(suffix) or _LIBRARY.types_map[True].get(suffix)
+    return content_type or _OCTETS
 
 
 def _is_textual(content_type: str) -> bool:

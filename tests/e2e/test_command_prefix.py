@@ -1,14 +1,17 @@
-"""Steps under another user: what they may do to the server and to what it stores (design: Steps
-apart)."""
+"""Steps that a command prefix starts: what they may do to the server and to what it stores (design:
+Steps apart)."""
 
 import base64
+import json
 import os
+import shutil
 import subprocess
 import sys
 from ast import literal_eval
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import httpx2
 import pytest
@@ -46,14 +49,35 @@ def wrapping() -> tuple[str, ...]:
     pytest.skip(f"user {NOBODY} cannot run this interpreter: {tried.stderr.decode()[-300:]}")
 
 
+PREFIXES = {
+    "setpriv": [*AS_NOBODY, "--no-new-privs"],
+    "sudo": ["sudo", "-n", "-u", "#65534", "-g", "#65534"],
+    "unshare": ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *AS_NOBODY],
+    "bwrap": [
+        *["bwrap", "--unshare-all", "--uid", "65534", "--gid", "65534", "--die-with-parent"],
+        *["--cap-drop", "ALL", "--ro-bind", "/", "/", "--tmpfs", "/tmp", "--dev", "/dev"],
+        *["--proc", "/proc", "--bind", "{folder}", "{folder}"],
+    ],
+}
+
+
+def serving(home: Path, prefix: str) -> AgentServer:
+    server = AgentServer(
+        home,
+        agent="tests.e2e.apart:agent",
+        worker_command_prefix=json.dumps(PREFIXES[prefix]),
+        pool_workers=2,
+    )
+    server.wrapped_by = wrapping()
+    return server
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
-    home = tmp_path_factory.mktemp("server")
-    made = AgentServer(home, agent="tests.e2e.apart:agent", step_user=NOBODY, pool_workers=2)
-    made.wrapped_by = wrapping()
-    yield made.start()
-    if made.process is not None:
-        made.stop()
+    server = serving(tmp_path_factory.mktemp("server"), "setpriv")
+    yield server.start()
+    if server.process is not None:
+        server.stop()
 
 
 @pytest.fixture
@@ -64,16 +88,38 @@ def open_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_a_step_reads_its_file_and_nothing_of_the_server(caller: Caller) -> None:
+def look(caller: Caller) -> dict[str, Any]:
+    """What a step finds that tries everything; see `apart.look`."""
     done = caller.final(caller.send("look", files=GIVEN)["id"])
-    found = literal_eval(done["jobs"][0]["text"])
-    assert found["user"] == [NOBODY, NOBODY, []]
-    assert found["text"] == "for one step"
-    assert found["written"] == len("mine")
-    assert found["secrets"] == []
-    files = ["database", "blobs", "environment", "memory", "descriptors"]
-    refused = [*files, "signal", "supervisor", "root"]
-    assert {name: found[name] for name in refused} == dict.fromkeys(refused, "PermissionError")
+    findings: dict[str, Any] = literal_eval(done["jobs"][0]["text"])
+    assert findings["text"] == "for one step"
+    assert findings["written"] == len("mine")
+    assert findings["secrets"] == []
+    return findings
+
+
+OUT_OF_REACH = ("database", "blobs", "environment", "memory", "descriptors", "signal", "root")
+
+
+def test_a_step_reads_its_file_and_nothing_of_the_server(caller: Caller) -> None:
+    findings = look(caller)
+    assert findings["user"] == [NOBODY, NOBODY, []]
+    reached = {name: findings[name] for name in OUT_OF_REACH}
+    assert reached == dict.fromkeys(OUT_OF_REACH, "PermissionError")
+
+
+@pytest.mark.parametrize("prefix", ["sudo", "unshare", "bwrap"])
+def test_so_it_is_with_other_commands(prefix: str, tmp_path: Path) -> None:
+    if shutil.which(PREFIXES[prefix][0]) is None:
+        pytest.skip(f"{prefix} is not installed: apt-get install sudo bubblewrap")
+    server = serving(tmp_path, prefix).start()
+    try:
+        caller = Caller(server)
+        findings = look(caller)
+        caller.close()
+    finally:
+        server.stop()
+    assert [name for name in OUT_OF_REACH if findings[name] == "done"] == []
 
 
 def test_files_are_read_by_that_user_too(caller: Caller) -> None:
