@@ -74,8 +74,8 @@ def copy_of(folder: Path, key: str) -> Path:
 
 async def test_what_is_restored_is_what_was_there(ctx: AppContext, tmp_path: Path) -> None:
     folder = tmp_path / "backup"
-    first = await backup.make(ctx, folder)
-    assert (first.copied, first.backup.blobs, first.problems) == (3, 3, [])
+    first, copying = await backup.make(ctx, folder)
+    assert (copying.copied, first.blobs, copying.problems) == (3, 3, [])
     gone = copy_of(folder, await key_of(ctx, "b.txt"))
 
     def remove(tx: Tx) -> None:
@@ -86,8 +86,8 @@ async def test_what_is_restored_is_what_was_there(ctx: AppContext, tmp_path: Pat
     await ctx.db.write(remove)
     (folder / "blobs" / "ab" / "cd").mkdir(parents=True, exist_ok=True)
     (folder / "blobs" / "ab" / "cd" / "half.unfinished").touch()  # of one that was killed
-    second = await backup.make(ctx, folder)
-    assert (second.copied, second.backup.blobs, gone.exists()) == (0, 2, False)
+    second, copying = await backup.make(ctx, folder)
+    assert (copying.copied, second.blobs, gone.exists()) == (0, 2, False)
     assert backup.verify(folder) == []
     listed = {folder / each.path for each in backup.members(folder)} | {folder / "manifest.jsonl"}
     assert {path for path in folder.rglob("*") if path.is_file()} == listed
@@ -117,7 +117,7 @@ async def test_a_failure_in_the_middle_leaves_the_backup_before(
         with pytest.raises(ZeroDivisionError):
             await backup.make(ctx, folder)
     assert (backup.read(folder), backup.verify(folder)) == (before, [])
-    assert (await backup.make(ctx, folder)).copied == 1
+    assert (await backup.make(ctx, folder))[1].copied == 1
 
 
 async def test_what_is_damaged_in_a_backup_is_found_and_copied_again(
@@ -132,7 +132,7 @@ async def test_what_is_damaged_in_a_backup_is_found_and_copied_again(
         await restored(ctx, folder, target)
     assert [path.name for path in target.iterdir()] == ["agentpost.lock"]
     assert await restored(ctx, folder, tmp_path / "without", allow_missing=True) == [key]
-    assert (await backup.make(ctx, folder)).copied == 1
+    assert (await backup.make(ctx, folder))[1].copied == 1
     database = next(backup.members(folder))
     (folder / database.path).write_bytes(b"no database")
     assert [member for member, _ in backup.verify(folder)] == [database]
@@ -168,10 +168,10 @@ async def test_a_manifest_that_is_cut_off_or_leads_out_of_the_folder_is_refused(
 
 async def test_lost_bytes_are_reported_and_end_no_backup(ctx: AppContext, tmp_path: Path) -> None:
     await ctx.storage.delete(await key_of(ctx, "a.txt"))
-    result = await backup.make(ctx, tmp_path / "backup")
-    [(name, problem)] = result.problems
+    made, copying = await backup.make(ctx, tmp_path / "backup")
+    [(name, problem)] = copying.problems
     assert (name.endswith("/a.txt"), problem) == (True, "its bytes are not in the file storage")
-    assert result.backup.blobs == 2
+    assert made.blobs == 2
 
 
 async def test_no_blob_is_deleted_while_a_backup_is_made(ctx: AppContext) -> None:
@@ -201,8 +201,8 @@ async def test_postgresql_by_its_own_programs(
     async with opened(tmp_path / "data", ManualClock(), url, database_url=url) as ctx:
         await put_file(ctx, await new_account(ctx), "a.txt", b"aaa")
         await ctx.db.write(lambda tx: meta.put(tx, secrets.NAME, KEY))
-        made = await backup.make(ctx, folder)
-        assert (made.copied, secrets.NAME in made.backup.meta) == (1, False)
+        made, copying = await backup.make(ctx, folder)
+        assert (copying.copied, secrets.NAME in made.meta) == (1, False)
         with pytest.raises(ValueError, match="has tables already"):
             await restored(ctx, folder, target)
         to = with_database(ctx, other)

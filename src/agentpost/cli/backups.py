@@ -55,12 +55,12 @@ def backup(
         state = f"has {len(problems)} problems" if problems else "is whole"
         shape, line = asdict(made), f"the backup of {made.made_at} {state}"
     else:
-        result = with_context(lambda ctx: backups.make(ctx, path), upgrade=False)
-        made, problems = result.backup, result.problems
-        shape = {**asdict(made), "blobs_copied": result.copied}
+        made, copying = with_context(lambda ctx: backups.make(ctx, path), upgrade=False)
+        problems = copying.problems
+        shape = {**asdict(made), "blobs_copied": copying.copied}
         line = (
             f"{made.blobs:,} files and the database, {made.bytes:,} bytes"
-            f" ({result.copied:,} files copied)\n"
+            f" ({copying.copied:,} files copied)\n"
             f"Not in it: the secret key {', '.join(made.secret_keys)}. Keep it apart from the"
             " backup, it is needed to restore: agentpost db secret-key"
         )

@@ -15,7 +15,7 @@ import os
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -69,16 +69,15 @@ class Backup:
 
 
 @dataclass(slots=True)
-class BackupResult:
+class Copying:
     """``copied`` blobs; the others were there. ``problems``: (what has the blob, what is wrong) of
     those that the server has lost or that are damaged."""
 
-    backup: Backup
-    copied: int
-    problems: list[tuple[str, str]]
+    copied: int = 0
+    problems: list[tuple[str, str]] = field(default_factory=list)
 
 
-async def make(ctx: AppContext, folder: Path) -> BackupResult:
+async def make(ctx: AppContext, folder: Path) -> tuple[Backup, Copying]:
     """Make a backup in a folder, in the place of the one that is there. No blob is deleted on any
     node meanwhile.
 
@@ -98,13 +97,12 @@ async def make(ctx: AppContext, folder: Path) -> BackupResult:
         os.close(lock)
 
 
-async def _make(ctx: AppContext, folder: Path) -> BackupResult:
+async def _make(ctx: AppContext, folder: Path) -> tuple[Backup, Copying]:
     made_at = iso(ctx.clock.now())
     stem = f"database-{made_at[:19].replace(':', '')}-{os.urandom(2).hex()}"
     database = folder / f"{stem}.{'dump' if ctx.settings.postgres_url else 'db'}"
     facts = await _copy_database(ctx, database, folder / _NAMES)
-    result = BackupResult(None, 0, [])  # type: ignore[arg-type]  # made below
-    paths, size = {database.name}, 0
+    copying, paths, size = Copying(), {database.name}, 0
     unfinished = folder / f"{MANIFEST}.unfinished"
     with unfinished.open("w", encoding="utf-8") as out, (folder / _NAMES).open() as names:
         unfinished.chmod(0o600)
@@ -115,13 +113,13 @@ async def _make(ctx: AppContext, folder: Path) -> BackupResult:
                 size += member.bytes
                 out.write(json.dumps(asdict(member)) + "\n")
             some = [Named(*json.loads(line)) for line in islice(names, _AT_ONCE)]
-            members = await asyncio.gather(*(_copy_blob(ctx, folder, n, result) for n in some))
-        result.backup = Backup(made_at, __version__, blobs=len(paths) - 1, bytes=size, **facts)
-        out.write(json.dumps(asdict(result.backup)) + "\n")
+            members = await asyncio.gather(*(_copy_blob(ctx, folder, n, copying) for n in some))
+        manifest = Backup(made_at, __version__, blobs=len(paths) - 1, bytes=size, **facts)
+        out.write(json.dumps(asdict(manifest)) + "\n")
         out.flush()
         os.fsync(out.fileno())
     await asyncio.to_thread(_commit, folder, unfinished, paths)
-    return result
+    return manifest, copying
 
 
 def read(folder: Path) -> Backup:
@@ -208,7 +206,7 @@ def _named(tx: Tx) -> Iterator[Named]:
 
 
 async def _copy_blob(
-    ctx: AppContext, folder: Path, named: Named, result: BackupResult
+    ctx: AppContext, folder: Path, named: Named, copying: Copying
 ) -> Member | None:
     """Have the blob in the folder; None when the server has lost it. One that is there is read, so
     that damage which came to it since it was copied is repaired."""
@@ -220,12 +218,12 @@ async def _copy_blob(
     try:
         await _write(ctx.storage.open(named.blob), path)
     except BlobMissing:
-        result.problems.append((named.what, MISSING))
+        copying.problems.append((named.what, MISSING))
         return None
     member = await asyncio.to_thread(_member, folder, path, named.blob)
-    result.copied += 1
+    copying.copied += 1
     if member.bytes != named.size or not named.fits(member.sha256):
-        result.problems.append((named.what, DAMAGED))
+        copying.problems.append((named.what, DAMAGED))
     return member
 
 

@@ -57,12 +57,6 @@ class S3Location:
         return f"{self.prefix}/{key}" if self.prefix else key
 
 
-def below(url: str, name: str) -> str:
-    """The address of a prefix below that one."""
-    parts = urlsplit(url)
-    return parts._replace(path=f"{parts.path.rstrip('/')}/{name}").geturl()
-
-
 def response_timeout(size: int = 0) -> asyncio.Timeout:
     """Raises `TimeoutError` when the store does not take or give so many bytes in a fair time."""
     return asyncio.timeout(ANSWER_SECONDS + size / BYTES_PER_SECOND_MIN)
