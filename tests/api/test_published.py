@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from starlette.requests import Request
 
-from agentpost.http.published import Published
+from agentpost.http.published import PublishedDocument
 from tests.e2e.server import AgentServer
 
 pytestmark = pytest.mark.databases("sqlite")
@@ -62,7 +62,7 @@ async def test_it_is_made_once() -> None:
         made.append(b"document")
         return made[-1]
 
-    published = Published(make, "text/plain")
+    published = PublishedDocument(make, "text/plain")
     assert not made, "not before somebody asks"
     for _ in range(3):
         request = Request({"type": "http", "method": "GET", "headers": []})

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentpost.egress.client import Egress, Fetched, PostResult
+from agentpost.egress.client import Download, Egress, PostResult
 
 NOT_FOUND_OR_PRIVATE = "its host was not found or is not public"
 
@@ -29,7 +29,7 @@ async def post(client: Egress, url: str, seconds: float = 30) -> PostResult:
     return await client.post(url, b'{"a": 1}', {"webhook-id": "evt_1"}, seconds=seconds)
 
 
-async def fetch(client: Egress, url: str, into: Path, max_bytes: int = 1_000) -> Fetched:
+async def fetch(client: Egress, url: str, into: Path, max_bytes: int = 1_000) -> Download:
     return await client.fetch(url, max_bytes=max_bytes, seconds=30, into=into)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentpost.domain.limits import FILE_NAME_BYTES_MAX
-from agentpost.egress.client import Fetched
+from agentpost.egress.client import Download
 from agentpost.egress.errors import EgressRefused, FetchFailed, FetchTooLarge
 from tests.egress.calls import fetch, leaks
 from tests.egress.conftest import MakeEgress, Serve
@@ -23,7 +23,7 @@ async def test_fetch(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
     headers = {"Content-Type": "Text/CSV; charset=utf-8"}
     server = await serve(replies(b"a,b\n", headers=headers))
     fetched = await fetch(egress(server.entry), server.url("/x/my%20table.csv?y"), tmp_path / "f")
-    assert fetched == Fetched("my table.csv", "text/csv", 4)
+    assert fetched == Download("my table.csv", "text/csv", 4)
     assert (tmp_path / "f").read_bytes() == b"a,b\n"
 
 

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from agentpost.domain.errors import Overloaded, Refusal
 from agentpost.domain.records import AttachmentRecord
 from agentpost.domain.uploads import UploadStatus
-from agentpost.egress.client import Fetched
+from agentpost.egress.client import Download
 from agentpost.processes.scanner import Scanner, ScanResult, Verdict, parse_command
 from agentpost.services import attachments, blobs, doctor, scanning, uploads
 from agentpost.services.attachments import AttachmentResult, InlineFile
@@ -165,9 +165,9 @@ async def test_inline_files_are_scanned(scanned: AppContext, tmp_path: Path) -> 
 async def test_fetched_files_are_scanned(
     scanned: AppContext, monkeypatch: pytest.MonkeyPatch, text: bytes, note: str | None
 ) -> None:
-    async def fetch(_url: str, *, into: Path, **_: Any) -> Fetched:
+    async def fetch(_url: str, *, into: Path, **_: Any) -> Download:
         into.write_bytes(text)
-        return Fetched("a.txt", "text/plain", len(text))
+        return Download("a.txt", "text/plain", len(text))
 
     monkeypatch.setattr(scanned.egress, "fetch", fetch)
     attachment = AttachmentRecord("msg_1", 0, "", "https://files.example.com/a.txt")

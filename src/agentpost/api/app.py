@@ -43,7 +43,7 @@ from agentpost.domain.errors import ErrorCode, Overloaded, Refusal
 from agentpost.http import any_origin, pipeline
 from agentpost.http.application import Route
 from agentpost.http.pipeline import Handler, Middleware, surround
-from agentpost.http.published import Published
+from agentpost.http.published import PublishedDocument
 from agentpost.http.request_state import state_of
 from agentpost.services.health_state import Health
 from agentpost.storage.incoming import TARGET_PATH, Receiver
@@ -168,16 +168,16 @@ def _public(url: str, readiness: Handler) -> dict[str, Mapping[str, Handler]]:
     async def live(_: Request) -> Response:
         return JSONResponse({"status": "live"})
 
-    def page(make: Callable[[], bytes]) -> Published:
-        return Published(make, "text/html", docs_pages.policy)
+    def page(make: Callable[[], bytes]) -> PublishedDocument:
+        return PublishedDocument(make, "text/html", docs_pages.policy)
 
     pages: dict[str, Handler] = {
-        "/openapi.json": Published(
+        "/openapi.json": PublishedDocument(
             lambda: msgspec.json.encode(openapi.document(OPERATIONS, url)), JSON
         ),
         "/docs": page(lambda: docs_pages.reference(openapi.document(OPERATIONS, url), url)),
         "/docs/errors": page(lambda: docs_pages.errors(url)),
-        "/favicon.ico": Published(ICON.read_bytes, "image/svg+xml"),
+        "/favicon.ico": PublishedDocument(ICON.read_bytes, "image/svg+xml"),
         "/healthz": live,
         "/readyz": readiness,
     }

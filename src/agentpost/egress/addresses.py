@@ -68,13 +68,13 @@ def is_public(address: Address) -> bool:
 
     An IPv4-mapped IPv6 address is judged by the address inside.
     """
-    address = unmapped(address)
+    address = unmap(address)
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _V4_REFUSED)
     return address in _V6_PUBLIC and not any(address in network for network in _V6_REFUSED)
 
 
-def unmapped(address: Address) -> Address:
+def unmap(address: Address) -> Address:
     """The IPv4 address inside an IPv4-mapped IPv6 address; any other address itself."""
     inner = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return address if inner is None else inner
@@ -117,7 +117,7 @@ class AllowList:
 
     def has_address(self, address: Address, port: int) -> bool:
         """Is this address listed, for any port or for this one?"""
-        address = unmapped(address)
+        address = unmap(address)
         return any(
             address in network and listed_port in (None, port)
             for network, listed_port in self.networks

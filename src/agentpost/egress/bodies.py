@@ -29,7 +29,7 @@ async def save_body(response: aiohttp.ClientResponse, into: Path, bytes_max: int
     size = 0
     try:
         with out:
-            async for piece in _unpacked(response):
+            async for piece in _unpack(response):
                 size += len(piece)
                 if size > bytes_max:
                     raise FetchTooLarge(_too_large(bytes_max))
@@ -43,14 +43,14 @@ async def save_body(response: aiohttp.ClientResponse, into: Path, bytes_max: int
 async def read_body(response: aiohttp.ClientResponse, bytes_max: int) -> bytes:
     """The unpacked body; raises as `save_body`."""
     read = bytearray()
-    async for piece in _unpacked(response):
+    async for piece in _unpack(response):
         read += piece
         if len(read) > bytes_max:
             raise FetchTooLarge(_too_large(bytes_max))
     return bytes(read)
 
 
-class Streamed:
+class StreamingAnswer:
     """An answer that is read while it comes."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
@@ -61,7 +61,7 @@ class Streamed:
         """The lines of the unpacked body without their ends; raises `FetchFailed`, and
         `FetchTooLarge` when all have more bytes."""
         read, part = 0, b""
-        async for piece in _unpacked(self._response):
+        async for piece in _unpack(self._response):
             read += len(piece)
             if read > bytes_max:
                 raise FetchTooLarge(_too_large(bytes_max))
@@ -93,7 +93,7 @@ async def _raw(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         raise explain(error) from error
 
 
-async def _unpacked(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+async def _unpack(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     """The body in bounded pieces. We ask for a plain body, but some stores serve what they hold."""
     encoding = _encoding(response)
     if encoding == "identity":
@@ -104,10 +104,10 @@ async def _unpacked(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         raise FetchFailed("it came packed in an unknown way")
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
     try:
-        async for packed in _raw(response):
-            while piece := unpacker.decompress(packed, _PIECE_BYTES):
+        async for chunk in _raw(response):
+            while piece := unpacker.decompress(chunk, _PIECE_BYTES):
                 yield piece
-                packed = unpacker.unconsumed_tail
+                chunk = unpacker.unconsumed_tail
             if unpacker.eof:
                 return  # what follows would pile up unread
     except zlib.error as error:

@@ -47,7 +47,7 @@ from agentpost.egress.posting import PostAnswer, Poster
 if TYPE_CHECKING:
     import aiohttp
 
-    from agentpost.egress.bodies import Streamed
+    from agentpost.egress.bodies import StreamingAnswer
     from agentpost.egress.connections import Connections
 
 _REDIRECTS_MAX = 3
@@ -76,7 +76,7 @@ class PostResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class Download:
     """A downloaded file: a safe name for it, the type its server claims, its size in bytes."""
 
     name: str
@@ -118,7 +118,7 @@ class Egress:
         self._poster: Poster | None = None
         self._connections: Connections | None = None
         # What a URL says does not change, nor do the lists; what is refused is judged anew.
-        self._admitted = lru_cache(_URLS_KEPT)(self._judged)
+        self._admitted = lru_cache(_URLS_KEPT)(self._check_url)
 
     def check_url(self, url: str) -> None:
         """Raise `BadUrl` unless webhooks may be sent there, as far as can be told without DNS:
@@ -147,7 +147,7 @@ class Egress:
         ms = round((time.monotonic() - started) * 1_000)
         return PostResult(answer.status, ms, answer.snippet, error, answer.headers)
 
-    async def fetch(self, url: str, *, max_bytes: int, seconds: float, into: Path) -> Fetched:
+    async def fetch(self, url: str, *, max_bytes: int, seconds: float, into: Path) -> Download:
         """Download an https URL of any port to the new file ``into``.
 
         At most `_REDIRECTS_MAX` redirects are followed, each checked like the first URL. Raises
@@ -189,7 +189,7 @@ class Egress:
     @asynccontextmanager
     async def stream(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
-    ) -> AsyncIterator[Streamed]:
+    ) -> AsyncIterator[StreamingAnswer]:
         """One request to an https URL of any port; its answer is read inside the context, which has
         no deadline of its own. No redirect is followed. Raises `EgressRefused`, `FetchFailed`, and
         `FetchTooLarge` while it is read."""
@@ -198,9 +198,9 @@ class Egress:
         except BadUrl as error:
             raise EgressRefused(str(error)) from error
         async with self._read_response(method, target, headers, body) as response:
-            from agentpost.egress.bodies import Streamed
+            from agentpost.egress.bodies import StreamingAnswer
 
-            yield Streamed(response)
+            yield StreamingAnswer(response)
 
     async def aclose(self) -> None:
         """Close idle connections and stop looking up names."""
@@ -210,7 +210,7 @@ class Egress:
             await self._connections.aclose()
         self._system_lookup.close()
 
-    def _judged(self, text: str, characters_max: int, ports: frozenset[int] | None) -> Url:
+    def _check_url(self, text: str, characters_max: int, ports: frozenset[int] | None) -> Url:
         """The URL, if it is admitted as far as can be told without DNS; raises `BadUrl`."""
         url = parse_url(text, characters_max=characters_max)
         if url.ip is None:
@@ -230,7 +230,7 @@ class Egress:
                 raise BadUrl("its address is not public")
         return url
 
-    async def _follow(self, text: str, max_bytes: int, into: Path) -> Fetched:
+    async def _follow(self, text: str, max_bytes: int, into: Path) -> Download:
         for _ in range(_REDIRECTS_MAX + 1):
             try:
                 url = self._admitted(text, FETCH_URL_CHARACTERS_MAX, None)
@@ -241,11 +241,11 @@ class Egress:
                     from agentpost.egress.bodies import save_body
 
                     size = await save_body(response, into, max_bytes)
-                    return Fetched(_file_name(response, url), _content_type(response), size)
+                    return Download(_file_name(response, url), _content_type(response), size)
                 location = response.headers.get("Location")
                 if response.status not in _REDIRECTS or location is None:
                     raise FetchFailed(f"it answered with HTTP status {response.status}")
-                text = _redirected(text, location)
+                text = _redirect_url(text, location)
         raise FetchFailed(f"it redirects more than {_REDIRECTS_MAX} times")
 
     @asynccontextmanager
@@ -278,7 +278,7 @@ class Egress:
         if self._connections is None:
             async with self._connecting:
                 if self._connections is None:
-                    make = await asyncio.to_thread(_imported)
+                    make = await asyncio.to_thread(_import_aiohttp)
                     self._connections = make(self._names, await self._trusted())
         return self._connections
 
@@ -293,13 +293,13 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
-def _imported() -> type[Connections]:
+def _import_aiohttp() -> type[Connections]:
     from agentpost.egress.connections import Connections
 
     return Connections
 
 
-def _redirected(base: str, location: str) -> str:
+def _redirect_url(base: str, location: str) -> str:
     """The next URL as text; whatever it says is read by the strict grammar again."""
     visible = quote(location.encode(errors="surrogateescape"), safe=_VISIBLE_ASCII)
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_network
 
 from agentpost.domain.urls import BadUrl, parse_url
-from agentpost.egress.addresses import Address, Network, unmapped
+from agentpost.egress.addresses import Address, Network, unmap
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class DenyList:
 
     def has_address(self, address: Address) -> bool:
         """Is this address denied? An IPv4-mapped IPv6 address is the one inside."""
-        address = unmapped(address)
+        address = unmap(address)
         return any(address in network for network in self.networks)
 
 

@@ -62,7 +62,9 @@ async def dial(
             sock.close()
             raise TimeoutError
         host = url.host if tls else None
-        _, made = await loop.create_connection(protocol, sock=sock, ssl=tls, server_hostname=host)
+        _, connection = await loop.create_connection(
+            protocol, sock=sock, ssl=tls, server_hostname=host
+        )
     except ssl.SSLCertVerificationError as error:
         raise FetchFailed(BAD_CERTIFICATE) from error
     except ssl.SSLError as error:
@@ -73,7 +75,7 @@ async def dial(
         raise FetchFailed(NO_CONNECTION) from None  # the system's own patience
     except (OSError, RuntimeError) as error:  # uvloop may raise the latter for the former
         raise FetchFailed(NO_CONNECTION) from error
-    return made
+    return connection
 
 
 async def _looked_up(url: Url, names: CheckedNames) -> Sequence[object]:

@@ -20,11 +20,11 @@ _ESCAPED = re.compile(r"\\(.)")
 def given_name(header: str) -> str | None:
     """The name it gives, unsafe as it is; the extended form wins. None when it gives none."""
     plain: str | None = None
-    for found in _PARAMETER.finditer(header):
-        quoted = found["quoted"]
-        text = found["plain"] if quoted is None else _ESCAPED.sub(r"\1", quoted)
-        if not found["extended"]:
+    for parameter in _PARAMETER.finditer(header):
+        quoted = parameter["quoted"]
+        text = parameter["plain"] if quoted is None else _ESCAPED.sub(r"\1", quoted)
+        if not parameter["extended"]:
             plain = plain or text
-        elif extended := _EXTENDED.fullmatch(text):
-            return unquote(extended["text"], extended["charset"], "replace")
+        elif value := _EXTENDED.fullmatch(text):
+            return unquote(value["text"], value["charset"], "replace")
     return plain

@@ -50,8 +50,8 @@ def explain(error: BaseException) -> EgressError:
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         if isinstance(error.os_error, AddressDenied):
             return EgressRefused(DENIED)
-        refused = isinstance(error.os_error, AddressRefused)
-        return EgressRefused(NOT_PUBLIC) if refused else FetchFailed(NOT_PUBLIC)
+        is_refused = isinstance(error.os_error, AddressRefused)
+        return EgressRefused(NOT_PUBLIC) if is_refused else FetchFailed(NOT_PUBLIC)
     return FetchFailed(_text(error))
 
 

@@ -41,8 +41,8 @@ class SystemLookup:
                 self._threads.run(_getaddrinfo, host)
             )
             running.add_done_callback(lambda task: self._looked_up(host, task))
-        found = await asyncio.shield(running)  # who gives up does not give up for the others
-        return list(dict.fromkeys(found))
+        texts = await asyncio.shield(running)  # who gives up does not give up for the others
+        return list(dict.fromkeys(texts))
 
     def _looked_up(self, host: str, task: asyncio.Task[list[str]]) -> None:
         self._running.pop(host)
@@ -56,8 +56,8 @@ class SystemLookup:
 
 
 def _getaddrinfo(host: str) -> list[str]:
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-    return [str(sockaddr[0]) for *_, sockaddr in found]
+    infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    return [str(sockaddr[0]) for *_, sockaddr in infos]
 
 
 class CheckedNames:
@@ -73,15 +73,15 @@ class CheckedNames:
 
     async def addresses(self, host: str, port: int) -> list[IPv4Address | IPv6Address]:
         """What to dial; raises `AddressRefused`, or `OSError` for an unknown name."""
-        found = [ip_address(text) for text in await self._lookup(host)]
-        if not found:
+        addresses = [ip_address(text) for text in await self._lookup(host)]
+        if not addresses:
             raise OSError("the name has no address")
         if not self._allow.has_host(host, port):
-            for address in found:
+            for address in addresses:
                 if not is_public(address) and not self._allow.has_address(address, port):
                     raise AddressRefused
-        for address in found:
+        for address in addresses:
             if self._deny.has_address(address):
                 # Of an address inside nothing is said, not even that it is denied.
                 raise AddressDenied if is_public(address) else AddressRefused
-        return found
+        return addresses

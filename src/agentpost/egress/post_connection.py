@@ -68,7 +68,7 @@ class PostConnection(asyncio.Protocol):
         self.answered = self.reusable = self._is_over = self._is_invalid = False
         self._interim = self._read_bytes = 0
         self._request_bytes = len(request)
-        ended = self._ended = self._loop.create_future()
+        end = self._ended = self._loop.create_future()
         if self._transport is not None:
             self._until = self._loop.time() + seconds
             self._timer = self._loop.call_later(seconds, self._end)
@@ -78,7 +78,7 @@ class PostConnection(asyncio.Protocol):
             self.data_received(early)
         if self._transport is None:  # it was closed before
             self.connection_lost(None)
-        return ended
+        return end
 
     def abort(self) -> None:
         """Close at once; what was not sent yet is dropped."""
@@ -110,7 +110,7 @@ class PostConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
         if self._ended is None or self._parser is None:
-            self._unasked(data)
+            self._unexpected_data(data)
             return
         self.answered = True
         self._read_bytes += len(data)
@@ -134,7 +134,7 @@ class PostConnection(asyncio.Protocol):
         elif self._ended is not None:
             self._await_body()
 
-    def _unasked(self, data: bytes) -> None:
+    def _unexpected_data(self, data: bytes) -> None:
         """Before the first request, who refuses everybody may answer; later nothing may come."""
         if self._early is not None and len(self._early) <= _ANSWER_BYTES_MAX:
             self._early += data
@@ -195,13 +195,13 @@ class PostConnection(asyncio.Protocol):
 
     def _end(self, failure: str = "") -> None:
         """Tell whoever waits, once. A failure counts only for an answer that has no status."""
-        ended, self._ended = self._ended, None
-        if ended is None:
+        end, self._ended = self._ended, None
+        if end is None:
             return
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self.status is None:
             self.failure = failure
-        if not ended.done():  # cancelled
-            ended.set_result(None)
+        if not end.done():  # cancelled
+            end.set_result(None)

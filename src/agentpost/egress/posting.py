@@ -69,11 +69,11 @@ class Poster:
         was_kept = False
         while True:
             # Only one: its receiver may have closed it after it had read the request.
-            connection = None if was_kept else self._kept(place)
+            connection = None if was_kept else self._reuse(place)
             was_kept = connection is not None
             if connection is None:
                 async with asyncio.timeout_at(until):
-                    connection = await self._dialed(url, until)
+                    connection = await self._dial(url, until)
             try:
                 await connection.exchange(request, until - self._loop.time())
             finally:
@@ -99,20 +99,20 @@ class Poster:
         if self._closing is not None:
             self._closing.cancel()
             self._closing = None
-        for kept in self._idle.values():
-            for connection in kept:
+        for idle_connections in self._idle.values():
+            for connection in idle_connections:
                 connection.abort()
         self._idle.clear()
 
-    async def _dialed(self, url: Url, until: float) -> PostConnection:
+    async def _dial(self, url: Url, until: float) -> PostConnection:
         tls = await self._trust() if url.scheme == "https" else None
         return await dial(url, self._names, tls, lambda: PostConnection(self._loop), until)
 
-    def _kept(self, place: _Place) -> PostConnection | None:
+    def _reuse(self, place: _Place) -> PostConnection | None:
         """A connection that may still be open: the one used last, which is the likeliest."""
-        kept = self._idle.get(place)
-        while kept:
-            connection = kept.pop()
+        idle_connections = self._idle.get(place)
+        while idle_connections:
+            connection = idle_connections.pop()
             if connection.is_open:
                 return connection
         return None
@@ -126,28 +126,28 @@ class Poster:
     def _close_old(self) -> None:
         """Close what was idle for `KEEPALIVE_SECONDS`; look again when the next one will be."""
         now, oldest = self._loop.time(), None
-        for place, kept in list(self._idle.items()):
-            while kept and now - kept[0].idle_since >= KEEPALIVE_SECONDS:
-                kept.pop(0).abort()
-            if not kept:
+        for place, idle_connections in list(self._idle.items()):
+            while idle_connections and now - idle_connections[0].idle_since >= KEEPALIVE_SECONDS:
+                idle_connections.pop(0).abort()
+            if not idle_connections:
                 del self._idle[place]
-            elif oldest is None or kept[0].idle_since < oldest:
-                oldest = kept[0].idle_since
+            elif oldest is None or idle_connections[0].idle_since < oldest:
+                oldest = idle_connections[0].idle_since
         self._closing = None
         if oldest is not None:
             self._closing = self._loop.call_at(oldest + KEEPALIVE_SECONDS, self._close_old)
 
 
 def _answer(connection: PostConnection) -> PostAnswer:
-    lines, packed = [], False
+    lines, is_packed = [], False
     for name, value in connection.headers:
-        known = name.lower()
-        if known == b"content-encoding":
-            packed = value.strip().lower() not in (b"identity", b"")
-        if known != b"set-cookie":
+        lower_name = name.lower()
+        if lower_name == b"content-encoding":
+            is_packed = value.strip().lower() not in (b"identity", b"")
+        if lower_name != b"set-cookie":
             lines.append(b"%s: %s" % (name, value))
     text = b"\n".join(lines)[: 4 * WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX].decode(errors="replace")
-    snippet = "" if packed else connection.body.decode(errors="replace")
+    snippet = "" if is_packed else connection.body.decode(errors="replace")
     return PostAnswer(
         connection.status,
         UNSTORABLE.sub(_REPLACEMENT, text[:WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX]),

@@ -29,10 +29,10 @@ def preflight(*methods: str) -> Handler:
     watches how far a form was sent."""
 
     async def handle(request: Request) -> Response:
-        asked = request.headers.get("access-control-request-headers")
+        wanted_headers = request.headers.get("access-control-request-headers")
         allowed = {
             "Access-Control-Allow-Methods": ", ".join(methods),
-            "Access-Control-Allow-Headers": asked or "*",
+            "Access-Control-Allow-Headers": wanted_headers or "*",
             "Access-Control-Max-Age": str(_PREFLIGHT_SECONDS),
         }
         return Response(status_code=204, headers=allowed)

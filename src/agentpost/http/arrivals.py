@@ -220,9 +220,9 @@ class Arrivals:
             connection.close()
             return
         connection.setblocking(False)
-        made = partial(TurnedAway, self, admit, data, in_crowd=in_crowd, let_in=let_in)
+        protocol = partial(TurnedAway, self, admit, data, in_crowd=in_crowd, let_in=let_in)
         loop = asyncio.get_running_loop()
-        task = loop.create_task(loop.connect_accepted_socket(made, connection))
+        task = loop.create_task(loop.connect_accepted_socket(protocol, connection))
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)
 
@@ -308,10 +308,10 @@ class TurnedAway(asyncio.Protocol):
         self._ending.cancel()
         if let_in:
             self._arrivals.closed(self)
-            admitted = self._admit()
-            self._transport.set_protocol(admitted)
-            admitted.connection_made(self._transport)
-            admitted.data_received(data)
+            protocol = self._admit()
+            self._transport.set_protocol(protocol)
+            protocol.connection_made(self._transport)
+            protocol.data_received(data)
             return
         self._answered = True
         self._transport.write(self._arrivals.turn_away())
@@ -337,11 +337,11 @@ def _key(data: bytes) -> str:
 
 def _is_whole(data: bytes) -> bool:
     """Whether it is one request of which nothing is to come; when in doubt, it is not."""
-    head, found, body = data.partition(b"\r\n\r\n")
-    if not found:
+    head, separator, body = data.partition(b"\r\n\r\n")
+    if not separator:
         return False
     if not body:
         return data.startswith(b"GET ")
-    _, found, value = head.lower().partition(b"\r\ncontent-length:")
+    _, separator, value = head.lower().partition(b"\r\ncontent-length:")
     length = value.partition(b"\r\n")[0].strip()
-    return bool(found) and length.isdigit() and len(length) < 9 and len(body) == int(length)
+    return bool(separator) and length.isdigit() and len(length) < 9 and len(body) == int(length)

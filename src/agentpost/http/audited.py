@@ -1,6 +1,6 @@
 """Requests that administer stand in the audit log; handlers state to what and what says more.
 
-A door calls `audited` around the handler, for commands of the web app and of the API alike. The
+A door calls `audit` around the handler, for commands of the web app and of the API alike. The
 handler calls `state` before it does the thing, with what the command of that name would record.
 """
 
@@ -22,7 +22,7 @@ from agentpost.services.operator_log import Action, Actor
 T = TypeVar("T")
 
 
-async def audited(
+async def audit(
     ctx: AppContext,
     request: Request,
     actor: Actor,
@@ -43,11 +43,11 @@ async def audited_call(
     name: str,
     do: Callable[[], Awaitable[Response]],
 ) -> Response:
-    """`audited` for a call with a key, which is the actor."""
+    """`audit` for a call with a key, which is the actor."""
     detail = {"account_id": caller.account_id, "key": caller.key_name}
     actor = Actor(caller.key_id, "api", client_address(request, ctx.settings))
     action = Action(name, _in_path(request), detail)
-    return await audited(ctx, request, actor, action, do, lambda _: True)
+    return await audit(ctx, request, actor, action, do, lambda _: True)
 
 
 def web_action(request: Request, name: str, account_id: str) -> Action:

@@ -53,9 +53,9 @@ async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
     Only time spent waiting for the client counts. Raises `TooSlow`, and `ClientDisconnect`.
     """
     now, state = asyncio.get_running_loop().time, state_of(request.scope)
-    size, waited, more = 0, 0.0, True
+    size, waiting_seconds, more = 0, 0.0, True
     while more:
-        left = START_SECONDS + size / BYTES_PER_SECOND_MIN - waited
+        left = START_SECONDS + size / BYTES_PER_SECOND_MIN - waiting_seconds
         if state.peer is not None and state.peer.has_sent_all:  # so nothing has to be timed
             message = await request.receive()
         else:
@@ -67,7 +67,7 @@ async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
                 if left < idle_seconds:
                     raise TooSlow("the body arrived too slowly") from None
                 raise TooSlow(f"no part of the body arrived for {idle_seconds:g} seconds") from None
-            waited += now() - began
+            waiting_seconds += now() - began
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         more = message.get("more_body", False)

@@ -18,15 +18,15 @@ def client_address(request: Request, settings: Settings) -> str:
     is written as IPv6 is returned as IPv4; a word that is no address is returned as it is.
     """
     peer = request.client.host if request.client else ""
-    found = networks.address(peer)
-    trusted = networks.of_setting(tuple(settings.trusted_proxies))
+    address = networks.address(peer)
+    proxies = networks.of_setting(tuple(settings.trusted_proxies))
     hops = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
     for hop in reversed(hops[-_HOPS_MAX:]):
-        if not hop.strip() or not networks.within(found, trusted):
+        if not hop.strip() or not networks.within(address, proxies):
             break
         peer = hop.strip()
-        found = networks.address(peer)
-    return peer if found is None else str(found)
+        address = networks.address(peer)
+    return peer if address is None else str(address)
 
 
 def untrusted_proxy(request: Request, settings: Settings) -> str:
@@ -34,5 +34,5 @@ def untrusted_proxy(request: Request, settings: Settings) -> str:
     if not request.client or "x-forwarded-for" not in request.headers:
         return ""
     peer = request.client.host
-    trusted = networks.of_setting(tuple(settings.trusted_proxies))
-    return "" if networks.within(networks.address(peer), trusted) else peer
+    proxies = networks.of_setting(tuple(settings.trusted_proxies))
+    return "" if networks.within(networks.address(peer), proxies) else peer

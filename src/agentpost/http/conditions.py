@@ -55,7 +55,7 @@ def _names(headers: Headers, header: str, tag: str, *, weakly: bool) -> bool:
     text = ", ".join(headers.getlist(header))[:_TAGS_CHARACTERS_MAX]
     if text.strip() == "*":
         return True
-    return any(found[2] == tag and (weakly or not found[1]) for found in _TAG.finditer(text))
+    return any(match[2] == tag and (weakly or not match[1]) for match in _TAG.finditer(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,18 @@ class KnownVersions:
         return self.any or version in self.versions
 
 
-def if_none_match(given: Sequence[str]) -> KnownVersions | None:
+def if_none_match(header_values: Sequence[str]) -> KnownVersions | None:
     """The versions of a message that the `If-None-Match` headers name; None when there is none, or
     they cannot be read."""
-    if not given:
+    if not header_values:
         return None
-    header = ",".join(given).strip()[:_TAGS_CHARACTERS_MAX]
+    header = ",".join(header_values).strip()[:_TAGS_CHARACTERS_MAX]
     if header == "*":
         return KnownVersions(frozenset(), any=True)
-    tags = [found[2] for found in _TAG.finditer(header)]
+    tags = [match[2] for match in _TAG.finditer(header)]
     versions = (_VERSION.fullmatch(tag) for tag in tags)
-    return KnownVersions(frozenset(int(found[1]) for found in versions if found)) if tags else None
+    return (
+        KnownVersions(frozenset(int(version[1]) for version in versions if version))
+        if tags
+        else None
+    )

@@ -291,7 +291,7 @@ class Connection(HttpToolsProtocol):
         scope["path"] = unquote(path.decode("ascii")) if b"%" in path else path.decode("ascii")
         scope["raw_path"] = path
         scope["query_string"] = target.query or b""
-        made = Exchange(
+        exchange = Exchange(
             scope=scope,
             transport=self.transport,
             flow=self.flow,
@@ -304,8 +304,8 @@ class Connection(HttpToolsProtocol):
             keep_alive=self._keeps_alive(),
             on_response=self.on_response_complete,
         )
-        scope[PEER] = _Peer(self, made)  # type: ignore[literal-required]
-        return made
+        scope[PEER] = _Peer(self, exchange)  # type: ignore[literal-required]
+        return exchange
 
     def _keeps_alive(self) -> bool:
         """HTTP/1.0 has no chunks: who sends some may mean another end of the body than we do."""

@@ -12,12 +12,16 @@ from starlette.requests import Request
 
 def header(request: Request, name: bytes) -> str | None:
     """The first header of that name, which is in lower case; None without one."""
-    for given, value in request.scope["headers"]:
-        if given == name:
+    for header_name, value in request.scope["headers"]:
+        if header_name == name:
             return str(value, "latin-1")
     return None
 
 
 def headers(request: Request, name: bytes) -> list[str]:
     """Every header of that name, which is in lower case, as they came."""
-    return [str(value, "latin-1") for given, value in request.scope["headers"] if given == name]
+    return [
+        str(value, "latin-1")
+        for header_name, value in request.scope["headers"]
+        if header_name == name
+    ]

@@ -72,11 +72,11 @@ async def with_errors(render: Render, handler: Handler, request: Request) -> Res
     except ClientDisconnect:
         raise
     except Refusal as refusal:
-        shown = refusal
+        answer = refusal
     except Exception as fault:
-        shown = report_fault(fault, state.id, request.method)
-    state.error = shown.code
-    return render(request, shown)
+        answer = report_fault(fault, state.id, request.method)
+    state.error = answer.code
+    return render(request, answer)
 
 
 def report_fault(fault: Exception, request_id: str, method: str) -> Refusal:
@@ -120,7 +120,7 @@ async def with_request_log(
         raise
     body = getattr(response, "body", None)
     if body is None:
-        return _Streamed(response, append)
+        return _StreamingResponse(response, append)
     append(
         response.status_code,
         body if len(body) <= REQUEST_BODY_READ_BYTES_MAX else LargeBody(len(body)),
@@ -128,7 +128,7 @@ async def with_request_log(
     return response
 
 
-class _Streamed(Response):
+class _StreamingResponse(Response):
     """A response that is made while it is sent. Its body is not kept: ``log_sent`` gets its
     status and size once it is over, however it ends."""
 

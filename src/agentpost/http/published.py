@@ -15,7 +15,7 @@ _SECONDS = 300
 """How long a client or cache may keep it without asking."""
 
 
-class Published:
+class PublishedDocument:
     """A document that stays the same while the server runs; the answer of its route.
 
     Args:

@@ -34,7 +34,7 @@ class MemoryLimiter:
 
     async def acquire(self, subject: str, rules: Sequence[Rule], now: int) -> RateDecision:
         now = self._moving_on(now)
-        known = len(self._logs)
+        log_count = len(self._logs)
         logs = []
         for rule in rules:
             log = self._log(subject, rule)
@@ -53,17 +53,17 @@ class MemoryLimiter:
         if allowed:
             for log in logs:
                 log.append(now)
-        if len(self._logs) > known:
+        if len(self._logs) > log_count:
             self._drop_idle(now)
-        first, shown = rules[0], logs[0]
-        reset_at = (shown[0] if shown else now) + first.span
-        return RateDecision(allowed, now, max(first.limit - len(shown), 0), reset_at, free_at)
+        first, first_log = rules[0], logs[0]
+        reset_at = (first_log[0] if first_log else now) + first.span
+        return RateDecision(allowed, now, max(first.limit - len(first_log), 0), reset_at, free_at)
 
     async def give_back(self, subject: str, rules: Sequence[Rule], decision: RateDecision) -> None:
         for rule in rules:
-            kept = self._logs.get((subject, rule.name))
-            if kept is not None and decision.at in kept[0]:
-                kept[0].remove(decision.at)
+            entry = self._logs.get((subject, rule.name))
+            if entry is not None and decision.at in entry[0]:
+                entry[0].remove(decision.at)
 
     async def start(self) -> None:
         """There is nothing to connect to."""
@@ -82,10 +82,10 @@ class MemoryLimiter:
         return now
 
     def _log(self, subject: str, rule: Rule) -> _Log:
-        kept = self._logs.get((subject, rule.name))
-        if kept is None:
-            kept = self._logs[subject, rule.name] = (deque(), rule.span)
-        return kept[0]
+        entry = self._logs.get((subject, rule.name))
+        if entry is None:
+            entry = self._logs[subject, rule.name] = (deque(), rule.span)
+        return entry[0]
 
     def _drop_idle(self, now: int) -> None:
         for _ in range(min(_LOOKED_AT_PER_NEW, len(self._logs))):

@@ -148,6 +148,6 @@ def _decision(rules: Sequence[Rule], answer: list[Any]) -> RateDecision:
             free_at = max(free_at, int(blocking) + rule.span)
     allowed = free_at == now
     count, oldest, _ = answer[1]
-    counted = count + 1 if allowed else count
+    new_count = count + 1 if allowed else count
     reset_at = (int(oldest) if oldest else now) + rules[0].span
-    return RateDecision(allowed, now, max(rules[0].limit - counted, 0), reset_at, free_at)
+    return RateDecision(allowed, now, max(rules[0].limit - new_count, 0), reset_at, free_at)

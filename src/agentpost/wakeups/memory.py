@@ -61,8 +61,8 @@ class MemoryWait:
     def texts(self) -> list[str]:
         if not self._texts:
             return []
-        taken, self._texts = self._texts, []
-        return taken
+        texts, self._texts = self._texts, []
+        return texts
 
     @property
     def over(self) -> bool:
@@ -98,9 +98,9 @@ class MemoryWait:
             self._texts.append(text)
             self._end(False)
 
-    def _end(self, hinted: bool) -> None:
+    def _end(self, is_hinted: bool) -> None:
         if self._future is not None and not self._future.done():
-            self._future.set_result(hinted)
+            self._future.set_result(is_hinted)
 
 
 @dataclass(slots=True)

@@ -159,5 +159,5 @@ class PostgresNotices:
 def _is_read_only(connection: AsyncConnection) -> bool:
     """Whether the session's server takes no writes, as it said last: it says so by itself when that
     changes. There LISTEN may work, but nobody gives notice."""
-    said = connection.pgconn.parameter_status
-    return b"on" in (said(b"default_transaction_read_only"), said(b"in_hot_standby"))
+    parameter = connection.pgconn.parameter_status
+    return b"on" in (parameter(b"default_transaction_read_only"), parameter(b"in_hot_standby"))

@@ -122,8 +122,8 @@ class PostgresWakeups(MemoryWakeups):
     def _hear_joining(self, _: str) -> None:
         self._joined_until = time.monotonic() + _JOINING_SECONDS
 
-    def _hear_text(self, heard: str) -> None:
-        subject, _, text = heard.partition(" ")
+    def _hear_text(self, payload: str) -> None:
+        subject, _, text = payload.partition(" ")
         super().tell(subject, text)
 
     def _hint_everybody(self) -> None:

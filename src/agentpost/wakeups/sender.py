@@ -87,10 +87,10 @@ class NoticeSender:
             if self._is_stale:
                 self._is_stale = False
                 self._disconnect()
-            taken = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
+            batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
             if self._waiting:
                 self._posted.set()
-            if taken and not self._send(payloads(self._origin, taken)) and not self._stopping:
+            if batch and not self._send(payloads(self._origin, batch)) and not self._stopping:
                 time.sleep(backoff.pause(self._failures, *_RETRY_SECONDS))
                 self._failures += 1
             time.sleep(0 if self._stopping else _PAUSE_SECONDS)
@@ -157,26 +157,26 @@ def _array(texts: list[str]) -> str:
 def payloads(origin: str, notices: list[tuple[str, str]]) -> list[str]:
     """The notices as they are sent, in their order. Subjects of a topic that allows it, one after
     the other, share a payload: `JOINED`."""
-    made: list[str] = []
-    joined: dict[str, None] = {}
+    result: list[str] = []
+    words: dict[str, None] = {}
     size = 0
 
     def close() -> None:
         nonlocal size
-        if joined:
-            made.append(f"{origin} {JOINED} {' '.join(joined)}")
-        joined.clear()
+        if words:
+            result.append(f"{origin} {JOINED} {' '.join(words)}")
+        words.clear()
         size = 0
 
     for topic, subject in notices:
         if topic != JOINED:
-            made.append(f"{origin} {topic} {subject}")
+            result.append(f"{origin} {topic} {subject}")
             continue
         for word in subject.split():
             if size + len(word) > PAYLOAD_BYTES_MAX - 100:
                 close()
-            if word not in joined:
-                joined[word] = None
+            if word not in words:
+                words[word] = None
                 size += len(word) + 1
     close()
-    return made
+    return result

@@ -14,7 +14,7 @@ from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.roles import Right, may
 from agentpost.http import pipeline
 from agentpost.http.application import Route
-from agentpost.http.audited import audited, web_action
+from agentpost.http.audited import audit, web_action
 from agentpost.http.client_address import client_address, untrusted_proxy
 from agentpost.http.pipeline import Handler, surround
 from agentpost.services import devices, forwarding, sessions
@@ -162,7 +162,7 @@ class PageRoutes:
         """What the handler returns; the audit log tells of forms that administer."""
         if not each.action or request.method != "POST":
             return await handler(self._ctx, request, viewer)
-        return await audited(
+        return await audit(
             self._ctx,
             request,
             Actor(viewer.email, "web", client_address(request, self._ctx.settings)),

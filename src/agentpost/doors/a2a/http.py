@@ -25,7 +25,7 @@ from agentpost.doors.a2a.card import PATH, card
 from agentpost.doors.a2a.handler import CALL, CALLER, HUNG_UP, REQUEST_ID, TaskHandler
 from agentpost.http.headers import header
 from agentpost.http.pipeline import Handler as OpenHandler
-from agentpost.http.published import Published
+from agentpost.http.published import PublishedDocument
 from agentpost.http.request_state import state_of
 from agentpost.services.messages import Caller
 
@@ -80,12 +80,12 @@ def public(api: Api) -> Mapping[tuple[str, str], OpenHandler]:
     both versions ask for none, so without one it has the members of both."""
     ctx = api.ctx
 
-    def made(form: Callable[[a2a_pb2.AgentCard], dict[str, Any]]) -> Published:
+    def made(form: Callable[[a2a_pb2.AgentCard], dict[str, Any]]) -> PublishedDocument:
         def make() -> bytes:
             fields = form(card(ctx.settings.public_url, ctx.agent_name))
             return json.dumps(fields, ensure_ascii=False).encode()
 
-        return Published(make, "application/json", vary="A2A-Version")
+        return PublishedDocument(make, "application/json", vary="A2A-Version")
 
     cards = {b"1": made(MessageToDict), b"0": made(_old_form)}
     either = made(agent_card_to_dict)
