@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.clock import new_id
-from agentpost.db import agent_lines, deliveries, pending_deletions, retention, timeline
+from agentpost.db import agent_lines, attempts, pending_deletions, retention, timeline
 from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
@@ -58,7 +58,7 @@ def record(n: int, account_id: str | None = "acc_1") -> RequestRecord:
 
 
 def insert(batch: list[RequestRecord], tx: Tx) -> None:
-    request_rows.REQUESTS.insert_all(tx, batch)
+    request_rows.insert(tx, batch)
 
 
 async def test_the_lines_of_an_agent(db: Database) -> None:
@@ -84,7 +84,7 @@ async def test_the_request_log(db: Database) -> None:
     made = [record(n) for n in range(70)]
     for batch in (made[:64], made[64:], made[60:]):  # a batch written twice is kept once
         await db.write(partial(insert, batch))
-    await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, [record(1_000, None)]))
+    await db.write(lambda tx: request_rows.insert(tx, [record(1_000, None)]))
 
     wanted = request_filter({"status": "failed"}, 0)
     lines, more = await requests.recent(db, "acc_1", wanted, before=made[50].id, limit=3)
@@ -114,7 +114,7 @@ async def test_long_bodies_are_packed_and_read_as_they_were(db: Database) -> Non
     stored = request_rows.pack(made)
     assert [one.bodies is not None for one in stored] == [True, True, True, True, False]
     assert len(stored[1].bodies or b"") < 1_000
-    await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, stored))
+    await db.write(lambda tx: request_rows.insert(tx, stored))
     for one in made:
         get = partial(request_rows.get, account_id="acc_1", request_id=one.id)
         assert await db.read(get) == one
@@ -125,7 +125,7 @@ async def test_long_bodies_are_packed_and_read_as_they_were(db: Database) -> Non
 async def test_the_first_page_of_the_request_log_leaves_out_nothing(db: Database) -> None:
     """Whatever order the database sorts text in."""
     made = RequestRecord(**{**asdict(record(1)), "id": new_id(ids.REQUEST, 2**56 - 1)})
-    await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, [made]))
+    await db.write(lambda tx: request_rows.insert(tx, [made]))
     lines, end = await requests.recent(db, "acc_1")
     assert ([line.id for line in lines], end) == ([made.id], None)
 
@@ -136,7 +136,7 @@ async def test_requests_are_filtered_by_all_conditions_at_once(db: Database) -> 
         RequestRecord(**{**asdict(record(n)), "path": f"/v1/Files?n={n}_%!", "key_id": "key_1"})
         for n in range(4)
     ]
-    await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, made))
+    await db.write(lambda tx: request_rows.insert(tx, made))
     given = {"path": "files?n=2_%!", "error": "not_found", "status": "404"}
     wanted = request_filter({**given, "method": "get", "key": "key_1", "since": "7d"}, made[0].at)
     lines, _ = await requests.recent(db, "acc_1", wanted)
@@ -227,7 +227,7 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
             timeline.events(tx, "msg_a"),
             timeline.deliveries(tx, "evt_a"),
             timeline.attempts(tx, "evt_a"),
-            deliveries.attempts_of(tx, "whe_a", []),
+            attempts.of_deliveries(tx, "whe_a", []),
         ]
 
     assert await db.write(everything) == [[], 0, 0, [], [], [], 0, [], [], [], [], [], {}]
@@ -291,11 +291,11 @@ async def test_attempts_count_as_rows_of_their_event(db: Database) -> None:
             for endpoint in ("whe_1", "whe_2")
             for try_ in range(1, 5)
         ]
-        deliveries.add_attempts(tx, made, keep=4)
-        deliveries.add_attempts(tx, [replace(each, response="again") for each in made], keep=4)
+        attempts.add(tx, made, keep=4)
+        attempts.add(tx, [replace(each, response="again") for each in made], keep=4)
 
     await db.write(fill)
-    logs = await db.read(lambda tx: deliveries.attempts_of(tx, "whe_2", ["evt_2", "evt_0"]))
+    logs = await db.read(lambda tx: attempts.of_deliveries(tx, "whe_2", ["evt_2", "evt_0"]))
     assert {event: [each.n for each in log] for event, log in logs.items()} == {
         "evt_0": [1, 2, 3, 4],
         "evt_2": [1, 2, 3, 4],

@@ -138,7 +138,7 @@ SVG = (
     b'<image href="file:///etc/passwd"/><text onclick="x()">A shop</text></svg>'
 )
 _CHART, _SUM = "Chart revenue by month", "What is the total revenue?"
-_CROP, _READ, _SITE = "Crop it square", "Summarise this", "Build a website from this"
+_CROP, _READ, _SITE = "Crop it square", "Where does it say 3 March?", "Build a website from this"
 
 
 def _archives() -> dict[str, Input]:

@@ -182,7 +182,7 @@ FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "sales_xlsx": (SUM, xlsx, f"{TOTAL:,}"),
     "sales_json": (SUM, json, f"{TOTAL:,}"),
     "sales_zip": (SUM, lambda: zipped("data/sales.csv", csv()), f"{TOTAL:,}"),
-    "plan_zip": ("Summarise this", lambda: zipped("plan.md", TEXT.encode()), BUDGET),
+    "plan_zip": (WHEN, lambda: zipped("plan.md", TEXT.encode()), BUDGET),
     "plan_md": (WHEN, f"# Plan\n\n{TEXT}\n".encode, BUDGET),
     "plan_txt": (WHEN, TEXT.encode, BUDGET),
     "plan_html": (WHEN, f"<html><body><p>{TEXT}</p></body></html>".encode, BUDGET),

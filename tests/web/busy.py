@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from agentpost.clock import new_id
-from agentpost.db import deliveries as delivery_rows
-from agentpost.db import history, mails, nodes
+from agentpost.db import attempts, history, mails, nodes, outbox
 from agentpost.db import requests as request_rows
 from agentpost.db.accounts import LEDGER
 from agentpost.db.session import Tx
@@ -88,7 +87,7 @@ def fill(site: Site) -> Busy:
     _timeline(site, newest, works[0])
     _files(site, newest, works[0])
     _events(site, newest, owner, endpoint)
-    site.write(lambda tx: mails.MAILS.insert(tx, _mail(site, owner)))
+    site.write(lambda tx: mails.insert(tx, _mail(site, owner)))
     site.write(lambda tx: nodes.beat(tx, "node_a", site.clock.now() - HOUR))
     schedule = _schedules(site, owner, used, newest)
     return Busy(owner, key.record.id, newest, works[0], request, endpoint, delivery, schedule)
@@ -176,7 +175,7 @@ def _requests(site: Site, owner: str, key_id: str, message_id: str) -> str:
     made = [_request(site, owner, key_id, message_id, n) for n in range(100)]
     for first in range(0, len(made), 10):
         some = made[first : first + 10]
-        site.write(lambda tx, some=some: request_rows.REQUESTS.insert_all(tx, some))  # type: ignore[misc]
+        site.write(lambda tx, some=some: request_rows.insert(tx, some))  # type: ignore[misc]
     return next(each.id for each in made if each.error)
 
 
@@ -294,7 +293,7 @@ def _files(site: Site, message_id: str, work: WorkRecord) -> None:
     )
 
     def fn(tx: Tx) -> None:
-        history.ATTACHMENTS.insert(tx, sent)
+        history.insert_attachment(tx, sent)
         tx.execute(
             "UPDATE messages SET attachments = 1, reply_files = 1 WHERE id = ?", (message_id,)
         )
@@ -317,7 +316,7 @@ def _event(tx: Tx, site: Site, message_id: str, owner: str, endpoint: str, name:
     assert row is not None
     ended = row[0] + 9 * SECOND
     event_id = new_id(ids.EVENT, ended)
-    delivery_rows.add_event(
+    outbox.add_event(
         tx,
         event_id,
         account_id=owner,
@@ -327,7 +326,7 @@ def _event(tx: Tx, site: Site, message_id: str, owner: str, endpoint: str, name:
         data="{}",
         at=ended,
     )
-    delivery_rows.add_delivery(tx, event_id, endpoint, "pending", ended)
+    outbox.add_delivery(tx, event_id, endpoint, "pending", ended)
     if name is EventName.MESSAGE_COMPLETED:
         made: list[tuple[int, int, str | None, int]] = [(0, 200, None, 90)]
         change = "attempts = 1, status = 'delivered', delivered_at = created_at"
@@ -338,7 +337,7 @@ def _event(tx: Tx, site: Site, message_id: str, owner: str, endpoint: str, name:
         values = (site.clock.now() + HOUR, event_id)
     for n, (later, code, error, ms) in enumerate(made, 1):
         log = AttemptRecord(event_id, endpoint, n, ended + later + ms * 1_000, code, error, "", ms)
-        delivery_rows.add_attempts(tx, [log], 25)
+        attempts.add(tx, [log], 25)
     tx.execute(f"UPDATE deliveries SET {change} WHERE event_id = ?", values)
 
 
@@ -361,7 +360,7 @@ def refuse(site: Site, account_id: str) -> None:
     made = _request(site, account_id, "key_gone", "msg_none", 0)
     made = replace(made, error="teapot", status=418)
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(site.write, lambda tx: request_rows.REQUESTS.insert_all(tx, [made])).result()
+        thread.submit(site.write, lambda tx: request_rows.insert(tx, [made])).result()
 
 
 def add_messages(site: Site, account_id: str, count: int) -> None:

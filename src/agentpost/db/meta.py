@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentpost.db.session import Tx, scalar
+from agentpost.db.session import Tx
 
 
 def get_or_put(tx: Tx, name: str, value: str) -> str:
@@ -10,7 +10,9 @@ def get_or_put(tx: Tx, name: str, value: str) -> str:
     tx.execute(
         "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (name, value)
     )
-    return str(scalar(tx, "SELECT value FROM meta WHERE name = ?", (name,)))
+    row = tx.one("SELECT value FROM meta WHERE name = ?", (name,))
+    assert row is not None
+    return str(row[0])
 
 
 def get(tx: Tx, name: str) -> str | None:

@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import structlog
 
-from agentpost.db.session import scalar
-
 if TYPE_CHECKING:
     from agentpost.db.session import Tx
 
@@ -85,7 +83,9 @@ def newest_version() -> int:
 
 def version(tx: Tx) -> int:
     """The version of the schema of an open database."""
-    return int(scalar(tx, _READ_VERSION))
+    row = tx.one(_READ_VERSION)
+    assert row is not None
+    return int(row[0])
 
 
 def mark_version(tx: Tx, version: int) -> None:

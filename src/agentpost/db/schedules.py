@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentpost.db.mapper import Mapper
-from agentpost.db.session import Tx, scalar
+from agentpost.db.session import Tx
 from agentpost.domain.schedules import ScheduleRecord, ScheduleStatus
 
 SCHEDULES = Mapper(ScheduleRecord, "schedules")
@@ -22,6 +22,11 @@ _DUE = (
 )
 _CHANGES = SCHEDULES.columns[SCHEDULES.columns.index("status") :]
 _UPDATE = SCHEDULES.update_sql(_CHANGES, "id = ?")
+
+
+def insert(tx: Tx, schedule: ScheduleRecord) -> None:
+    """A schedule is made."""
+    SCHEDULES.insert(tx, schedule)
 
 
 def get(tx: Tx, schedule_id: str) -> ScheduleRecord | None:
@@ -46,7 +51,9 @@ def of_account(tx: Tx, account_id: str, before: str, limit: int) -> list[Schedul
 
 def count(tx: Tx, account_id: str) -> int:
     """How many of the account have not ended."""
-    return int(scalar(tx, _COUNT, (account_id, ScheduleStatus.ENDED)))
+    row = tx.one(_COUNT, (account_id, ScheduleStatus.ENDED))
+    assert row is not None
+    return int(row[0])
 
 
 def clear(tx: Tx, account_id: str, now: int, ended_before: int) -> None:

@@ -65,7 +65,7 @@ async def record_call(
 ) -> T:
     """What ``do`` returns; raises what it raises. ``is_done``: whether that is no failure."""
     record = entry(ctx.clock.now(), actor, action, BEGUN)
-    await ctx.db.write(lambda tx: rows.OPERATOR_ACTIONS.insert(tx, record))
+    await ctx.db.write(lambda tx: rows.insert(tx, record))
     outcome = FAILED
     try:
         result = await do()
@@ -106,7 +106,7 @@ def _cut(value: Any) -> Any:
 
 def add(tx: Tx, record: OperatorActionRecord) -> None:
     """Keep a row that was made by `entry`."""
-    rows.OPERATOR_ACTIONS.insert(tx, record)
+    rows.insert(tx, record)
 
 
 async def page(

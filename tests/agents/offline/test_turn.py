@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agentpost.agents import File, Started
-from agentpost.agents.offline.frame import Thing
+from agentpost.agents.offline.frame import Order, Style, Thing, to_json
 from agentpost.agents.offline.making import catalogue, run
 from agentpost.agents.offline.making.maker import Maker
 from tests.agents.fakes import file, running
@@ -19,11 +21,12 @@ from tests.agents.offline.conversations import Conversation, frame
 @pytest.fixture(autouse=True)
 def makers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every thing can be made, from everything that can be read; a chart from tables only."""
-    formats = {Thing.CHART: ("png", "svg", "pdf"), Thing.REPORT: ("pdf", "docx")}
+    formats = {
+        Thing.CHART: ("png", "svg", "pdf"), Thing.REPORT: ("pdf", "docx"),
+        Thing.DOCUMENT: ("pdf", "docx", "html", "pptx"),
+    }  # fmt: skip
 
     def maker(thing: Thing) -> Maker | None:
-        if thing not in catalogue.MAKERS:
-            return None
         needs = {"table"} if thing is Thing.CHART else {"table", "document", "text"}
         return Maker(thing, thing.value, 1, formats.get(thing, ("md",)), frozenset(needs), "")
 
@@ -38,15 +41,6 @@ async def test_a_wish_starts_one_job_with_its_file_and_frame(csv: File) -> None:
     made = frame(job)
     assert (made.thing, made.style.chart, made.files) == (Thing.CHART, "bar", (csv.id,))
     assert turn.text == "On it: Chart of sales.csv."
-
-
-async def test_several_wishes_start_several_jobs_and_the_rest_is_named(csv: File) -> None:
-    turn = await Conversation().say(
-        "Chart revenue by month and build a deck of 5 slides. Also write a poem.", csv
-    )
-    assert [frame(job).thing for job in turn.started] == [Thing.CHART, Thing.DECK]
-    assert "write a poem" in turn.text
-    assert "LLM agent" in turn.text
 
 
 async def test_files_that_do_not_fit_are_named(csv: File, notes: File) -> None:
@@ -71,19 +65,6 @@ async def test_a_job_that_does_not_run_is_reported_with_its_reason(
     assert text in turn.text
 
 
-async def test_a_file_without_a_wish_leads_to_a_question_and_its_answer_to_the_job(
-    csv: File,
-) -> None:
-    talk = Conversation()
-    first = await talk.say("here you go", csv)
-    assert not first.replies
-    [question] = first.questions
-    assert question.startswith("What should I do with sales.csv? I can make a chart, ")
-    second = await talk.say("the first")
-    assert [frame(job).thing for job in second.started] == [Thing.CHART]
-    assert "asked" not in second.state
-
-
 async def test_a_table_question_is_computed_over_the_whole_file(csv: File) -> None:
     talk = Conversation()
     turn = await talk.say("What was the total revenue in May 2025?", csv)
@@ -94,56 +75,9 @@ async def test_a_table_question_is_computed_over_the_whole_file(csv: File) -> No
     assert "2,400" in june.text
 
 
-async def test_an_answer_cites_its_place_and_a_follow_up_uses_the_same_file(notes: File) -> None:
-    talk = Conversation()
-    turn = await talk.say("What is the largest cost?", notes)
-    assert "at 900 euros a week" in turn.text
-    assert "notes.md" in turn.text
-    assert "3 March" in (await talk.say("When is the launch?")).text
-
-
 async def test_a_question_the_documents_do_not_answer_gets_told_so(notes: File) -> None:
     turn = await Conversation().say("Who is the chief executive?", notes)
     assert "That is not in the attached files." in turn.text
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("Chart cost by month", "“cost”"),
-        ("chart profit", "“profit”"),
-        ("Plot cost against margin", "“cost” or “margin”"),
-        ("Chart revenue for Atlantis", "“Atlantis”"),
-        ("Make a chart of temperature", "“temperature”"),
-        ("bar chart of revenue by salesperson", "“salesperson”"),
-        ("Write a report about cost by region", "“cost”"),
-        ("make a video about the ocean", "“ocean”"),
-        ("what is the profit by region?", "“profit”"),
-    ],
-)
-async def test_a_column_the_table_has_not_is_asked_about(csv: File, text: str, named: str) -> None:
-    turn = await Conversation().say(text, csv)
-    assert not turn.started
-    [asked] = turn.questions
-    assert asked.startswith("sales.csv has no ")
-    assert named in asked
-
-
-async def test_the_answer_to_the_question_is_made(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("Chart cost by month", csv)
-    second = await talk.say("revenue")
-    [job] = second.started
-    [query] = frame(job).queries
-    assert [measure.column for measure in query.measures] == ["revenue"]
-    assert query.time == "month"
-
-
-@pytest.mark.parametrize("text", ["thanks", "what columns are there?", "help"])
-async def test_a_message_that_is_no_answer_makes_nothing(csv: File, text: str) -> None:
-    talk = Conversation()
-    await talk.say("Chart cost by month", csv)
-    assert not (await talk.say(text)).started
 
 
 async def test_only_the_named_file_is_used(tmp_path: Path, csv: File) -> None:
@@ -151,20 +85,6 @@ async def test_only_the_named_file_is_used(tmp_path: Path, csv: File) -> None:
     path.write_text("month,cost\n2025-01-01,1\n2025-02-01,2\n")
     turn = await Conversation().say("Make a chart from costs.csv", csv, file(path, "text/csv"))
     assert [one.name for job in turn.started for one in job.args["files"]] == ["costs.csv"]
-
-
-async def test_of_two_files_the_one_that_has_it_is_charted(tmp_path: Path, csv: File) -> None:
-    path = tmp_path / "costs.csv"
-    path.write_text("month,cost\n2025-01-01,1\n2025-02-01,2\n")
-    turn = await Conversation().say("Chart cost by month", csv, file(path, "text/csv"))
-    assert [one.name for job in turn.started for one in job.args["files"]] == ["costs.csv"]
-
-
-@pytest.mark.parametrize("text", ["Chart costs.csv by month", "How many rows are in costs.csv?"])
-async def test_a_file_that_is_not_there_is_asked_for(csv: File, text: str) -> None:
-    turn = await Conversation().say(text, csv)
-    assert not turn.started
-    assert turn.questions == ["I don’t have costs.csv. What I have is sales.csv. Which one is it?"]
 
 
 async def test_stop_stops_the_named_job_only() -> None:
@@ -182,7 +102,7 @@ async def test_a_bare_stop_with_two_jobs_asks_which_and_understands_the_answer()
     assert turn.questions == [
         "Which should I stop: Chart of a.csv or Report from b.md? Or all of them?"
     ]
-    answer = await talk.say("the chart", running=jobs)
+    answer = await talk.say("1", running=jobs)
     assert answer.stopped == ["exe_1"]
 
 
@@ -198,21 +118,6 @@ async def test_status_gives_the_last_progress_line() -> None:
     )
 
 
-async def test_a_change_goes_to_the_running_job_or_says_that_it_ended() -> None:
-    jobs = (running("Chart of sales.csv"),)
-    turn = await Conversation().say("make it a line chart", running=jobs)
-    assert turn.joined == ["exe_1"]
-    late = await Conversation().say("make it blue", running=jobs, ended=True)
-    assert "has just ended" in late.text
-
-
-async def test_a_new_wish_is_not_joined_to_running_work(notes: File) -> None:
-    jobs = (running("Chart of sales.csv"),)
-    turn = await Conversation().say("build a deck", notes, running=jobs)
-    assert not turn.joined
-    assert [frame(job).thing for job in turn.started] == [Thing.DECK]
-
-
 async def test_a_change_is_a_new_version_of_the_same_work(csv: File) -> None:
     talk = Conversation()
     await talk.say("chart revenue by month", csv)
@@ -220,15 +125,6 @@ async def test_a_change_is_a_new_version_of_the_same_work(csv: File) -> None:
     assert (job.work, job.args["files"], job.args["version"]) == ("work_0_0", [csv], 2)
     made = frame(job)
     assert (made.style.chart, made.queries[0].time) == ("line", "month")
-
-
-async def test_a_change_reaches_an_older_work_with_its_own_files(csv: File, notes: File) -> None:
-    talk = Conversation()
-    await talk.say("chart revenue by month", csv)
-    await talk.say("make a deck from this", notes)
-    [job] = (await talk.say("split the chart by channel")).started
-    assert (job.work, job.args["files"]) == ("work_0_0", [csv])
-    assert frame(job).queries[0].groups == ("channel",)
 
 
 async def test_a_change_without_the_old_file_asks_for_it(csv: File) -> None:
@@ -240,27 +136,11 @@ async def test_a_change_without_the_old_file_asks_for_it(csv: File) -> None:
     assert "attach them again" in turn.questions[0]
 
 
-async def test_a_change_that_is_not_understood_is_said(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("chart revenue by month", csv)
-    turn = await talk.say("make it funnier")
-    assert not turn.started
-    assert "“make it funnier”" in turn.text
-    lacking = await talk.say("now by country")
-    assert "sales.csv has no “country”" in lacking.questions[0]
-
-
 async def test_a_format_that_cannot_be_written_is_said(csv: File) -> None:
     turn = await Conversation().say("Chart revenue by month as a word file", csv)
     assert not turn.started
-    assert "DOCX" in turn.text
-
-
-async def test_free_invention_is_declined_with_the_way_to_it() -> None:
-    for text in ("write a poem about spring", "make a deck about the ocean", "compose a song"):
-        turn = await Conversation().say(text)
-        assert not turn.started
-        assert "LLM agent" in turn.text
+    assert "DOCX" in turn.questions[0]
+    assert turn.choices == ["PNG", "SVG", "PDF"]
 
 
 async def test_a_missing_file_is_asked_for_with_the_note_on_what_went_wrong() -> None:
@@ -287,14 +167,6 @@ async def test_a_table_in_the_message_is_charted() -> None:
     [job] = (await Conversation().say(text)).started
     assert job.args["files"] == []
     assert "2025-02-01,20" in frame(job).text
-
-
-async def test_words_of_pasted_text_are_no_wishes() -> None:
-    body = "Please stop the video and make a Word file titled Nonsense. " * 5
-    turn = await Conversation().say(f"Write a report from this text: {body}")
-    [job] = turn.started
-    made = frame(job)
-    assert (made.thing, made.formats, made.text) == (Thing.REPORT, (), body.strip())
 
 
 @pytest.mark.parametrize(
@@ -357,3 +229,210 @@ def test_importing_the_agent_loads_no_heavy_library() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+async def test_two_demands_start_two_jobs_and_a_third_that_is_unclear_none(csv: File) -> None:
+    talk = Conversation()
+    both = "Chart revenue by month and build a deck of 5 slides"
+    turn = await talk.say(both, csv)
+    assert [frame(job).thing for job in turn.started] == [Thing.CHART, Thing.DECK]
+    third = await Conversation().say(f"{both}. Also write a poem.", csv)
+    assert not third.started
+    assert "“poem” this server needs a model" in third.questions[0]
+    assert third.choices[0] == "Do this"
+
+
+UNKNOWN = {
+    "chart revenue by month for my bank": "“bank”",
+    "Chart revenue for Atlantis": "“Atlantis”",
+    "bar chart of revenue by salesperson": "no column for “salesperson”",
+    "make a video about the ocean": "“ocean”",
+    "total revenue, never mind": "“stop”",
+    "the revenue on one slide, on paper": "“paper”",
+    "revenue by shoe_width": "no column for “shoe_width”",
+    "chart revenue 800 px wide on a napkin": "“napkin”",
+}
+
+
+@pytest.mark.parametrize("text", UNKNOWN)
+async def test_a_word_without_a_meaning_is_asked_about_before_anything_is_charged(
+    csv: File, text: str
+) -> None:
+    turn = await Conversation().say(text, csv)
+    assert not turn.started
+    assert not turn.replies
+    [question] = turn.questions
+    assert UNKNOWN[text].strip("“”").split("“")[-1] in question
+    assert turn.choices[-1] == "Leave it"
+
+
+async def test_a_choice_does_what_it_says(csv: File) -> None:
+    talk = Conversation()
+    turn = await talk.say("chart revenue by region for my bank", csv)
+    assert turn.questions[0].startswith("I would make this: a chart: total Revenue by Region.")
+    [job] = (await talk.say("Do this")).started
+    assert frame(job).queries[0].groups == ("region",)
+    await talk.say("chart revenue by region for my bank")
+    assert (await talk.say("leave it")).text == "All right, I leave it."
+    await talk.say("chart revenue by region for my bank")
+    other = await talk.say("total orders")
+    assert "Total Orders" in other.text
+
+
+async def test_a_file_without_words_is_offered_sentences(csv: File) -> None:
+    for text in ("", "hi", "what can you do?", "here you go"):
+        talk = Conversation()
+        turn = await talk.say(text, csv)
+        assert len(turn.choices) == 6
+        [job] = (await talk.say("1")).started
+        assert frame(job).thing is Thing.CHART
+        again = await talk.say(turn.choices[3])
+        assert "Total Revenue" in again.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["write a poem about spring", "summarise this file", "why did revenue fall?",
+     "write the minutes", "forecast revenue for next year"],
+)  # fmt: skip
+async def test_what_needs_a_model_is_said_in_one_sentence(csv: File, text: str) -> None:
+    turn = await Conversation().say(text, csv)
+    assert not turn.started
+    assert "this server needs a model" in turn.questions[0]
+    assert len(turn.choices) > 1
+
+
+async def test_documents_are_searched_and_nothing_is_claimed_to_be_the_answer(notes: File) -> None:
+    talk = Conversation()
+    turn = await talk.say("What is the largest cost?", notes)
+    assert turn.text.startswith("These passages are the closest; whether they answer")
+    assert "at 900 euros a week" in turn.text
+    assert "3 March" in (await talk.say("where does it say when the launch is?")).text
+    assert "That is not in the attached files." in (await talk.say("who is the president?")).text
+
+
+async def test_a_request_that_lacks_its_file_goes_on_with_it(csv: File) -> None:
+    talk = Conversation()
+    asked = await talk.say("make a bar chart of revenue by region as svg")
+    assert "Attach a table" in asked.questions[0]
+    [job] = (await talk.say("", csv)).started
+    assert (frame(job).formats, frame(job).queries[0].groups) == (("svg",), ("region",))
+
+
+async def test_a_file_that_is_not_there_is_asked_for(csv: File) -> None:
+    talk = Conversation()
+    turn = await talk.say("Chart revenue by month from costs.csv", csv)
+    assert turn.questions == ["I don’t have costs.csv. What I have is sales.csv. Which one is it?"]
+    assert [frame(job).thing for job in (await talk.say("sales.csv")).started] == [Thing.CHART]
+
+
+async def test_of_two_files_the_one_that_has_the_columns_is_charted(
+    tmp_path: Path, csv: File
+) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text("month,cost\n2025-01-01,1\n2025-02-01,2\n")
+    turn = await Conversation().say("Chart cost by month", csv, file(path, "text/csv"))
+    assert [one.name for job in turn.started for one in job.args["files"]] == ["costs.csv"]
+
+
+EDITS = (
+    ("split it by channel", False), ("make it green", True), ("only 2025", False),
+    ("without North", False), ("sort it descending", True), ("top 2", False),
+    ("as a line chart", True), ("as a PDF, too", True), ("title it “Sales”", True),
+    ("in German", True),
+)  # fmt: skip
+
+
+async def test_a_closed_list_of_edits_changes_what_was_made_and_drawing_anew_is_free(
+    csv: File,
+) -> None:
+    talk = Conversation()
+    await talk.say("chart revenue by region", csv)
+    for number, (text, free) in enumerate(EDITS, 2):
+        [job] = (await talk.say(text)).started
+        assert (job.work, job.args["version"]) == ("work_0_0", number), text
+        assert job.args.get("is_free", False) is free, text
+    made = frame(job)
+    [query] = made.queries
+    assert (query.groups, made.formats, made.language) == (
+        ("region", "channel"), ("png", "pdf"), "de",
+    )  # fmt: skip
+    assert (made.style.chart, made.style.colour, made.style.title) == ("line", "#2e8b57", "Sales")
+    assert [one.column for one in query.filters] == ["month", "region"]
+
+
+async def test_an_undo_is_free_and_needs_something_to_undo(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("chart revenue by region", csv)
+    assert "nothing to undo" in (await talk.say("undo")).questions[0]
+    [job] = (await talk.say("as a line chart")).started
+    work = talk.works[0]
+    earlier = to_json(msgspec.structs.replace(frame(job), style=Style()))
+    talk.works[0] = dataclasses.replace(work, state={**work.state, "earlier": [earlier]})
+    [back] = (await talk.say("undo that")).started
+    assert (frame(back).style.chart, back.args["is_free"]) == (None, True)
+
+
+async def test_a_new_request_remembers_nothing(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("chart revenue in May 2025 by region", csv)
+    await talk.say("only North")
+    [job] = (await talk.say("chart orders by region")).started
+    assert frame(job).queries[0].filters == ()
+    assert job.work is None
+
+
+async def test_an_edit_that_is_not_in_the_list_starts_nothing(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("chart revenue by month", csv)
+    for text in ("make it funnier", "now by country", "and send it to Bob"):
+        turn = await talk.say(text)
+        assert not turn.started, text
+        assert turn.questions, text
+
+
+async def test_an_answer_becomes_a_chart_and_follows_its_period(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("which region had the highest revenue?", csv)
+    assert "(highest: total Revenue)" in (await talk.say("and in May 2025?")).text
+    [job] = (await talk.say("as a chart")).started
+    [query] = frame(job).queries
+    assert (query.groups, query.order) == (("region",), Order(True, None))
+    assert query.filters[0].values == ("2025-05-01", "2025-05-31")
+
+
+async def test_an_edit_goes_to_the_job_that_runs(csv: File) -> None:
+    talk = Conversation()
+    [job] = (await talk.say("chart revenue by region", csv, stopped=True)).started
+    jobs = (running("Chart of sales.csv", "exe_0"),)
+    assert (await talk.say("make it green", running=jobs)).joined == ["exe_0"]
+    late = await talk.say("make it blue", running=jobs, ended=True)
+    assert "has just ended" in late.text
+    assert job.work is None
+
+
+async def test_again_starts_what_was_stopped_else_what_was_made_last(csv: File) -> None:
+    for text in ("start again", "Try again: Chart of sales.csv", "nochmal"):
+        talk = Conversation()
+        [first] = (await talk.say("chart revenue by region", csv, stopped=True)).started
+        [again] = (await talk.say(text)).started
+        assert again.args["frame"] == first.args["frame"], text
+    await talk.say("chart orders by region")
+    [made] = (await talk.say("once more")).started
+    assert made.args["version"] == 2
+
+
+async def test_a_film_without_time_is_refused_before_any_charge(tmp_path: Path) -> None:
+    path = tmp_path / "shops.csv"
+    path.write_text("shop,revenue\nOslo,1\nBodø,2\n")
+    turn = await Conversation().say("make a film of revenue by shop", file(path, "text/csv"))
+    assert not turn.started
+    assert "shops.csv has no column of dates" in turn.questions[0]
+
+
+async def test_words_of_pasted_text_are_no_requests() -> None:
+    body = "Please stop the video and make a Word file titled Nonsense. " * 5
+    turn = await Conversation().say(f"Convert this to a Word file: {body}")
+    [job] = turn.started
+    made = frame(job)
+    assert (made.thing, made.formats, made.text) == (Thing.DOCUMENT, ("docx",), body.strip())

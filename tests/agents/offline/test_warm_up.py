@@ -2,11 +2,14 @@
 
 import asyncio
 
+from agentpost.agents.offline.grammar import vocabulary
+from agentpost.agents.offline.grammar.requests import Surrounding, read
 from agentpost.agents.offline.offering import help_text
-from agentpost.agents.offline.understanding import messages, words
 from agentpost.agents.offline.warm_up import load
 
-CACHES = (words.word_list, words.lexicon, words._evidence, words.concepts)
+CACHES = (
+    vocabulary.word_list, vocabulary.lexicon, vocabulary._evidence, vocabulary.concepts,
+)  # fmt: skip
 
 
 def test_the_first_message_finds_everything_loaded() -> None:
@@ -16,7 +19,7 @@ def test_the_first_message_finds_everything_loaded() -> None:
     loaded = [cache.cache_info().misses for cache in CACHES]
     assert all(loaded)
     for text in ("Chart revenue by month", "Erstelle einen Bericht über die Umsätze", "做一个图表"):
-        messages.read(text)
-    words.concepts()
+        read(text, Surrounding(language=vocabulary.language_of(text)))
+    vocabulary.concepts()
     help_text("en")
     assert [cache.cache_info().misses for cache in CACHES] == loaded

@@ -1,83 +1,78 @@
-"""Stopping, and telling how far things are."""
+"""Stopping, telling how far things are, and starting again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from agentpost.agents.base import Turn
-from agentpost.agents.offline import answering
+import msgspec
+
+from agentpost.agents.offline import asking, doing, offering, questions, requested
 from agentpost.agents.offline.frame import Thing
-from agentpost.agents.offline.replying import listed, say
-from agentpost.agents.offline.scope import Surroundings, running_things
-from agentpost.agents.offline.understanding.reading import Reading, wish
+from agentpost.agents.offline.grammar.reading import Choice, Reading
+from agentpost.agents.offline.grammar.text import wish_and_material
+from agentpost.agents.offline.replying import listed, say, shortened
+from agentpost.agents.offline.requested import Request
+from agentpost.agents.offline.scope import Surroundings, files_by_id, running_things
 
 _WORD = re.compile(r"[\w.-]{3,}")
 
 
-async def control(
-    here: Surroundings, what: str, chosen: Sequence[int] | None, reading: Reading | None = None
-) -> None:
-    """Stop or report what runs. ``chosen``: which running jobs, when that is known already."""
-    turn, language = here.turn, here.language
+async def control(here: Surroundings, reading: Reading) -> None:
+    """Stop, report, or start again what is meant."""
+    what = reading.draft.control
     if what == "status":
-        turn.reply(_status(here))
-        return
+        here.turn.reply(_status(here))
+    elif what == "again":
+        await _again(here, reading)
+    else:
+        await _stop(here, reading)
+
+
+async def _stop(here: Surroundings, reading: Reading) -> None:
+    turn, language = here.turn, here.language
     if not turn.running:
         turn.reply(say(language, "nothing_runs"))
         return
-    if chosen is None and reading is not None:
-        chosen = _meant(turn, reading)
-    if not chosen:
-        answering.keep(here, answering.About.STOP)
+    places = _meant(here, reading)
+    if not places:
         titles = [job.title for job in turn.running]
         text = say(language, "which_stop", titles=listed(language, titles, "or"))
-        answering.one_of(turn, text, titles)
+        stop = say(language, "stop_it")
+        choices = [Choice(title, text=f"{stop} {title}") for title in titles]
+        questions.ask(here, text, [*choices, Choice(say(language, "all_of_them"),
+                                                    text=say(language, "stop_all"))])  # fmt: skip
         return
     stopped: list[str] = []
-    said: list[str] = []
-    for index in chosen:
-        job = turn.running[index]
+    texts: list[str] = []
+    for at in places:
+        job = turn.running[at]
         if await turn.stop(job.job_id):
             stopped.append(job.title)
         else:
-            said.append(say(language, "had_ended", title=job.title))
+            texts.append(say(language, "had_ended", title=job.title))
     if stopped:
-        said.insert(0, say(language, "stopped", titles=listed(language, stopped)))
-    turn.reply(" ".join(said))
+        texts.insert(0, say(language, "stopped", titles=listed(language, stopped)))
+    turn.reply(" ".join(texts))
 
 
-def which_answered(turn: Turn, text: str, language: str) -> list[int]:
-    """Which running jobs the answer to "which should I stop?" names."""
-    if len(text.split()) > 8:
-        return []
-    return _meant(turn, wish(text, language, works=True), alone=False)
-
-
-def _meant(turn: Turn, reading: Reading, *, alone: bool = True) -> list[int]:
-    """Which running jobs are meant: all, by place, by thing or by a word of their title; the only
-    one when ``alone``."""
-    intent = reading.intent
-    if intent.all:
+def _meant(here: Surroundings, reading: Reading) -> list[int]:
+    """Which running jobs are meant: all, by place, by thing, by a word of their title, or the only
+    one."""
+    turn, draft = here.turn, reading.draft
+    if "all" in draft.marks:
         return list(range(len(turn.running)))
-    ordinal = intent.ordinal
-    if ordinal is not None and 0 < ordinal <= len(turn.running):
-        return [ordinal - 1]
+    if draft.ordinal is not None and 0 < draft.ordinal <= len(turn.running):
+        return [draft.ordinal - 1]
+    words = {word.casefold() for word in _WORD.findall(draft.text)}
+    titles = [{word.casefold() for word in _WORD.findall(job.title)} for job in turn.running]
+    common = set.intersection(*titles) if len(titles) > 1 else set()
+    places = [at for at, title in enumerate(titles) if words & (title - common)]
     things = running_things(turn)
-    named = intent.thing if intent.thing is not Thing.ANSWER else None
-    found = [
-        at for at, job in enumerate(turn.running)
-        if named is not None and things.get(job.job_id) is named
-    ]  # fmt: skip
-    if not found:
-        said = {word.casefold() for word in _WORD.findall(reading.frame.said)}
-        found = [
-            at for at, job in enumerate(turn.running)
-            if said & ({word.casefold() for word in _WORD.findall(job.title)} - {"the", "from"})
-        ]  # fmt: skip
-    if not found and alone and len(turn.running) == 1:
-        found = [0]
-    return found
+    if not places:
+        places = [
+            at for at, job in enumerate(turn.running) if things.get(job.job_id) in draft.things
+        ]
+    return places or ([0] if len(turn.running) == 1 else [])
 
 
 def _status(here: Surroundings) -> str:
@@ -92,3 +87,58 @@ def _status(here: Surroundings) -> str:
         return say(language, "idle")
     files = f" ({listed(language, [file.name for file in last.files])})" if last.files else ""
     return say(language, "last_finished", title=f"{last.title}{files}")
+
+
+async def _again(here: Surroundings, reading: Reading) -> None:
+    """Start once more what was stopped or has failed, else what was finished last."""
+    turn, language = here.turn, here.language
+    things = reading.draft.things
+    unfinished = _of_things(requested.unfinished(turn), things)
+    done = _of_things(requested.finished(turn), things)
+    if unfinished:
+        for request in requested.latest(unfinished):
+            await restart(here, request)
+    elif turn.running:
+        turn.reply(_status(here))
+    elif (answer := requested.answered(here.works)) is not None:
+        reading.frame = answer
+        here.files = files_by_id(turn, answer.files) or here.files
+        here.material = answer.text
+        await asking.from_tables(here, reading)
+    elif done:
+        for request in requested.latest(done):
+            await restart(
+                here, msgspec.structs.replace(request, version=request.version + 1, waits=False)
+            )
+    else:
+        turn.reply(say(language, "nothing_again", help=offering.help_text(language)))
+
+
+def _of_things(requests: list[Request], things: list[Thing]) -> list[Request]:
+    return [one for one in requests if not things or one.wanted.thing in things]
+
+
+async def restart(here: Surroundings, request: Request) -> None:
+    """Start a request once more."""
+    turn, language = here.turn, here.language
+    frame = request.wanted
+    maker = doing.maker_of(here, frame.thing)
+    if maker is None:
+        return
+    if request.waits and not requested.has_ended(turn, request):
+        clause = shortened(frame.said)
+        turn.reply(say(language, "still_waits", title=request.title, clause=clause))
+        return
+    if request.long:
+        frame = msgspec.structs.replace(frame, text=_material(here, request))
+    frame, files = doing.with_files(here, frame)
+    if len(files) < len(frame.files) or not (files or frame.text):
+        questions.ask(here, say(language, "lost_files", title=request.title))
+        return
+    requested.forget_refused(turn, request)
+    await doing.start(here, maker, frame, files, request.work or None, request.version)
+
+
+def _material(here: Surroundings, request: Request) -> str:
+    said = (one.text for one in here.turn.history if one.message_id == request.message)
+    return next((found for text in said if (found := wish_and_material(text)[1])), "")

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from agentpost.agents.base import Json, Started, Turn
-from agentpost.agents.offline.answering import Completed
+from agentpost.agents.base import Json, Started, Turn, WorkRef
 from agentpost.agents.offline.frame import Frame
-from agentpost.agents.offline.scope import ANSWERED, files_of, frame_of
-from agentpost.agents.offline.understanding.clauses import wish_and_material
-from agentpost.agents.offline.understanding.conversation import Work
+from agentpost.agents.offline.grammar.edits import ANSWERED, Work
+from agentpost.agents.offline.making import catalogue
+from agentpost.agents.offline.scope import frame_of
 
 _KEPT = "requests"
+_AGAIN = "Try again"
 _MOST = 8
 _TEXT_CHARACTERS = 20_000
 """A longer text that came with a request is found again in its message."""
@@ -102,17 +102,6 @@ def finished(turn: Turn) -> list[Request]:
     return [one for one in _known(turn) if ended_well(one)]
 
 
-def failed_last(turn: Turn) -> list[Request]:
-    """What the last message that started anything asked for, of which nothing runs or waits; []
-    unless some of it was stopped or has failed."""
-    known = _known(turn)
-    if not known:
-        return []
-    last = {one.id for one in latest(known)}
-    found = [one for one in unfinished(turn) if one.id in last]
-    return [] if any(one.waits and not has_ended(turn, one) for one in found) else found
-
-
 def has_ended(turn: Turn, request: Request) -> bool:
     """Whether a job of the request's message has ended: a stopped one leaves nothing behind."""
     return any(one.role == "job" and one.message_id == request.message for one in turn.history)
@@ -123,21 +112,40 @@ def latest(requests: Sequence[Request]) -> list[Request]:
     return [one for one in requests if one.message == requests[-1].message]
 
 
-def as_works(requests: Sequence[Request]) -> list[Work]:
-    """Unfinished requests as works, newest first: "start again as a line chart" changes one."""
-    return [Work(one.id, one.wanted) for one in reversed(requests)]
-
-
-def failed_message(turn: Turn) -> Completed | None:
-    """The last message, when the turn about it ended without a reply."""
-    last = turn.history[-1] if turn.history else None
-    if last is None or last.role != "user":
+def named(turn: Turn) -> Request | None:
+    """The unfinished request whose title stands behind "Try again:", which the web app's button
+    sends; the latest of that title."""
+    begin, colon, title = turn.message.text.strip().partition(":")
+    if not colon or begin.casefold() != _AGAIN.casefold():
         return None
-    said, material = wish_and_material(last.text)
-    files = list(last.files) or files_of(turn, said)
-    return Completed(last.text, files, material, last.message_id, change=not last.files)
+    same = [one for one in unfinished(turn) if one.title == title.strip()]
+    return same[-1] if same else None
 
 
 def answered(works: Sequence[Work]) -> Frame | None:
     """The last question, when it was answered last."""
     return works[0].frame if works and works[0].id == ANSWERED else None
+
+
+def works_of(turn: Turn) -> list[Work]:
+    """What may be changed, newest first: what runs, the last answer when it came last, and the
+    works."""
+    made = [work for one in turn.works if (work := _work(one)) is not None]
+    last = frame_of(turn.state.get("answered"))
+    if last is not None:
+        made.insert(0, Work(ANSWERED, last))
+    running = {job.job_id for job in turn.running}
+    return [Work(one.job, one.wanted) for one in _known(turn) if one.job in running][::-1] + made
+
+
+def _work(work: WorkRef) -> Work | None:
+    frame = frame_of(work.state.get("frame"))
+    if frame is None:
+        return None
+    kept = work.state.get("earlier")
+    earlier = [frame_of(one) for one in kept] if isinstance(kept, list) else []
+    maker = catalogue.maker(frame.thing) if frame.thing is not None else None
+    return Work(
+        work.work_id, frame, tuple(one for one in earlier if one is not None),
+        maker.usual if maker is not None else (),
+    )  # fmt: skip

@@ -9,14 +9,15 @@ from typing import Any
 
 import msgspec
 
-from agentpost.agents.base import File, Turn, WorkRef
+from agentpost.agents.base import File, Turn
 from agentpost.agents.offline.data.model import Table
 from agentpost.agents.offline.frame import Frame, Thing, from_json
-from agentpost.agents.offline.understanding.conversation import Work
+from agentpost.agents.offline.grammar.edits import Work
 
 _TABLES = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|json|jsonl|parquet)$", re.IGNORECASE)
 _SHEETS = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|parquet)$", re.IGNORECASE)
 _IMAGES = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?|avif)$", re.IGNORECASE)
+_WEB = re.compile(r"\.html?$", re.IGNORECASE)
 _UNUSABLE = ("video", "audio")
 _NAMED = re.compile(
     r"(?<![\w.-])[\w-][\w.-]{0,100}\.(?:csv|tsv|tab|xlsx?|xlsm|md|txt|pdf|docx?|html?|json|pptx|png"
@@ -26,8 +27,6 @@ _NAMED = re.compile(
 _NAMING = re.compile(
     r"(?:\bas|called|named|\bto|\binto|titled?|als|como|comme)\s+[\"“„'«]?$", re.IGNORECASE
 )
-ANSWERED = ""
-"""The id of the work that stands for the last question that was answered."""
 
 
 @dataclass
@@ -47,6 +46,11 @@ class Surroundings:
     """The kinds of files in each archive, by its id."""
     too_much: bool = False
     """Whether looking at the files took more memory or time than it may."""
+
+    @property
+    def brings_material(self) -> bool:
+        """Whether the message itself has a pasted text or table."""
+        return bool(self.material) and self.material_of == self.turn.message.message_id
 
     def of_table(self, table: str) -> list[File]:
         """The file that a table is in; none for one pasted into the message."""
@@ -71,12 +75,12 @@ class Surroundings:
         ]
 
     @property
-    def only_tables(self) -> bool:
-        """Whether everything that is not a picture is a table."""
-        with_tables = {table.file for table in self.tables}
-        if any("document" in found for found in self.inside.values()):
-            return False
-        return bool(self.tables) and all(file.id in with_tables for file in self.documents)
+    def prose(self) -> list[File]:
+        """Documents that are no data: in these passages are looked for without being asked."""
+        return [
+            file for file in self.documents
+            if not (is_table(file) or (_WEB.search(file.name) and file in self.table_files))
+        ]  # fmt: skip
 
     @property
     def images(self) -> list[File]:
@@ -91,13 +95,15 @@ class Surroundings:
     @property
     def kinds(self) -> set[str]:
         """Kinds of input that are there, as `Maker.needs` names them."""
+        pasted = any(not table.file for table in self.tables)
+        web = any(_WEB.search(file.name) for file in self.table_files)
+        data = web or any(is_table(file) for file in self.files)
+        packed = {kind for listed in self.inside.values() for kind in listed}
         found = {
-            "table": bool(self.tables), "document": bool(self.documents),
-            "image": bool(self.images) or any("image" in found for found in self.inside.values()),
-            "text": bool(self.material),
+            "table": pasted or data or "data" in packed, "document": bool(self.prose),
+            "image": bool(self.images) or "image" in packed,
+            "text": bool(self.material) and not pasted,
         }  # fmt: skip
-        if any(is_table(file) for file in self.files):
-            found["table"] = True
         return {kind for kind, there in found.items() if there}
 
 
@@ -145,24 +151,6 @@ def files_by_id(turn: Turn, ids: Iterable[str]) -> list[File]:
     known = {f.id: f for one in (turn.message, *turn.history) for f in one.files}
     known |= {f.id: f for work in turn.works for f in work.files}
     return [known[key] for key in ids if key in known]
-
-
-def works_of(turn: Turn) -> list[Work]:
-    """The works with frames, newest first; the last answer before them when it came last."""
-    found = [made for work in turn.works if (made := _work(work)) is not None]
-    answered = frame_of(turn.state.get("answered"))
-    if answered is not None:
-        found.insert(0, Work(ANSWERED, answered))
-    return found
-
-
-def _work(work: WorkRef) -> Work | None:
-    frame = frame_of(work.state.get("frame"))
-    if frame is None:
-        return None
-    kept = work.state.get("earlier")
-    earlier = [frame_of(one) for one in kept] if isinstance(kept, list) else []
-    return Work(work.work_id, frame, tuple(one for one in earlier if one is not None))
 
 
 def frame_of(data: Any) -> Frame | None:

@@ -1,38 +1,41 @@
-"""The turn: read the message, then do each of its clauses, and name those that are not done."""
+"""The turn: read the message, and do what it surely asks for; else ask, with choices."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import logging
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
 
-from agentpost.agents.base import Turn
+from agentpost.agents.base import File, Turn
 from agentpost.agents.caller_context import BareTurn
 from agentpost.agents.deaths import WorkerDied
-from agentpost.agents.offline import answering, asking, doing, requested, restarting, steps
-from agentpost.agents.offline.answering import About, Completed
-from agentpost.agents.offline.controlling import control, which_answered
-from agentpost.agents.offline.frame import Act
-from agentpost.agents.offline.making import catalogue
-from agentpost.agents.offline.offering import help_text, price_list
-from agentpost.agents.offline.replying import listed, quoted, say
+from agentpost.agents.offline import (
+    asking,
+    controlling,
+    doing,
+    offering,
+    questions,
+    requested,
+    steps,
+)
+from agentpost.agents.offline.grammar import requests
+from agentpost.agents.offline.grammar.draft import Draft
+from agentpost.agents.offline.grammar.reading import Choice, Reading
+from agentpost.agents.offline.grammar.requests import Surrounding
+from agentpost.agents.offline.grammar.text import wish_and_material
+from agentpost.agents.offline.grammar.vocabulary import language_of
+from agentpost.agents.offline.questions import Pending
+from agentpost.agents.offline.replying import listed, say
 from agentpost.agents.offline.scope import (
     Surroundings,
     absent_files,
     files_by_id,
     files_of,
-    is_usable,
     tables_from,
-    works_of,
 )
-from agentpost.agents.offline.understanding import messages
-from agentpost.agents.offline.understanding.clauses import wish_and_material
-from agentpost.agents.offline.understanding.conversation import target
-from agentpost.agents.offline.understanding.messages import Message
-from agentpost.agents.offline.understanding.reading import Reading
 from agentpost.extraction import Unreadable
 
 logger = logging.getLogger(__name__)
@@ -44,181 +47,136 @@ async def agent(turn: Turn) -> None:
     """Answer one message (the entry point, ``agentpost.agents.offline:agent``)."""
     # Instructions are for agents with a model; here each word would belong to the request.
     turn = cast("Turn", BareTurn(turn))
-    asked = answering.taken(turn)
+    pending = questions.taken(turn)
     before = turn.state.get("language")
-    language = before if isinstance(before, str) else "en"
-    answered = answering.completed(turn, asked, language) if asked is not None else None
-    here = _surroundings(turn, language, answered)
-    named = restarting.named(turn)
-    if named is not None:
-        await restarting.restart(here, named)
-        return
-    text = answered.text if answered is not None else turn.message.text
-    message = _read(here, text)
-    failed = requested.failed_message(turn)
-    if failed is not None and answered is None:
-        if _only_again(here, message):
-            answered = failed
-        elif not turn.message.files and await _adds(here, text, failed):
-            answered = dataclasses.replace(failed, added=text)
-    if failed is not None and answered is not None:
-        here, text = _surroundings(turn, language, answered), answered.text
-        message = _read(here, text)
-    here.language = message.language
-    turn.state["language"] = message.language
-    if asked is not None and asked.kind is About.STOP and turn.running:
-        chosen = which_answered(turn, text, here.language)
-        if chosen:
-            await control(here, "stop", chosen)
-            return
-    if asked is not None and not turn.running and _declines(message):
-        turn.reply(say(here.language, "dropped"))
-        return
-    await _do(here, message, text, answered)
-    if asked is not None and answered is None and _only_talks(message):
-        answering.put_back(turn, asked)
-
-
-def _surroundings(turn: Turn, language: str, answered: Completed | None) -> Surroundings:
-    if answered is not None:
-        works = works_of(turn) if answered.change else []
-        return Surroundings(
-            turn, language, answered.files, material=answered.material,
-            material_of=answered.message, works=works,
-        )  # fmt: skip
     said, material = wish_and_material(turn.message.text)
+    language = language_of(said, before if isinstance(before, str) else None)
+    turn.state["language"] = language
+    named = requested.named(turn)
+    if named is not None:
+        await controlling.restart(_surroundings(turn, language, said, material), named)
+        return
+    choice = pending.chosen(said) if pending is not None and not turn.message.files else None
+    if pending is not None and choice is not None:
+        await _choose(turn, pending, choice, before if isinstance(before, str) else language)
+        return
+    brings = bool(turn.message.files or material)
+    if pending is not None and pending.text and brings and _only_hands_over(said, language):
+        said = pending.text
+    await _answer(_surroundings(turn, language, said, material), said, pending)
+
+
+def _only_hands_over(said: str, language: str) -> bool:
+    """As in "here it is": nothing beside the file that was missing."""
+    return all(
+        one.draft.talk in ("help", "hello", "thanks", "yes") and one.draft.is_talk
+        for one in requests.read(said, Surrounding(language=language))
+    )
+
+
+def _surroundings(turn: Turn, language: str, said: str, material: str) -> Surroundings:
+    files = files_of(turn, said)
+    works = [] if turn.message.files or material else requested.works_of(turn)
+    material_of = turn.message.message_id
+    if works and not files and not material:  # what was made of a pasted table
+        material, material_of = works[0].frame.text, ""
     return Surroundings(
-        turn, language, files_of(turn, said), material=material,
-        material_of=turn.message.message_id,
-        works=[] if turn.message.files else works_of(turn),
+        turn, language, files, material=material, material_of=material_of, works=works
+    )
+
+
+async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -> None:
+    """Go on with the request that a choice stands for."""
+    turn.state["language"] = language
+    material = ""
+    if pending.message:
+        said = [one.text for one in turn.history if one.message_id == pending.message]
+        material = next((found for text in said if (found := wish_and_material(text)[1])), "")
+    here = Surroundings(
+        turn, language, files_by_id(turn, pending.files), material=material,
+        material_of=pending.message, works=requested.works_of(turn),
+    )  # fmt: skip
+    if choice.text:
+        await _answer(here, choice.text)
+        return
+    if not choice.frames:
+        turn.reply(say(language, "dropped"))
+        return
+    await survey(here)
+    for frame in choice.frames:
+        await doing.carry_out(here, Reading(Draft(frame.said), frame))
+
+
+async def _answer(here: Surroundings, text: str, pending: Pending | None = None) -> None:
+    absent = absent_files(here.turn, text)
+    if absent and here.files:
+        _ask_for(here, text, absent)
+        return
+    await survey(here)
+    if here.too_much:
+        here.turn.reply(say(here.language, "too_much"))
+        return
+    readings = requests.read(text, around(here))
+    if pending is not None and pending.text and not here.turn.message.files:
+        readings = _completed(here, pending.text, text, readings)
+    if not readings:
+        offering.offer(here)
+        return
+    if len(readings) > 1 and not all(map(_is_clear, readings)):
+        asking.unclear_parts(here, readings)
+        return
+    for reading in readings:
+        await _one(here, reading)
+
+
+def _completed(here: Surroundings, asked: str, text: str, readings: list[Reading]) -> list[Reading]:
+    """A short message as the answer to the question before it: "revenue", "the average"."""
+    bare = all(one.draft.is_fragment and not one.is_edit for one in readings)
+    if not readings or not bare:
+        return readings
+    together = requests.read(f"{asked.rstrip(' .!?。！？؟')} · {text}", around(here))
+    return together if together and all(one.is_sure for one in together) else readings
+
+
+def around(here: Surroundings) -> Surrounding:
+    """What a message is read over."""
+    return Surrounding(
+        here.tables, frozenset(here.kinds), here.works, here.turn.message.at[:10], here.language,
+        bool(here.turn.message.files or here.brings_material), [file.name for file in here.files],
     )  # fmt: skip
 
 
-async def _do(here: Surroundings, message: Message, text: str, answered: Completed | None) -> None:
-    """Do each clause of a message, over the tables of the files that it is about."""
-    turn = here.turn
-    lost = False
-    _reach_back(here, message)
-    if _concerns_files(message):
-        said, _ = wish_and_material(text)
-        absent = absent_files(turn, said) if here.files else []
-        if absent:
-            _ask_for(here, message, said, absent)
-            return
-        await _survey(here)
-        message = _read(here, text)
-        if answered is not None:
-            _choose(here, answered.table)
-            message, lost = answering.read_with(
-                answered, _read(here, text),
-                *(_read(here, f"{text}{joint} {answered.added}") for joint in (".", "")),
-            )  # fmt: skip
-    for reading in message.readings:
-        await _one(here, reading)
-    if message.unread:
-        clauses = quoted(here.language, message.unread, "and")
-        turn.reply(say(here.language, "unread", clauses=clauses))
-    if lost and answered is not None:
-        words = quoted(here.language, [answered.added], "and")
-        turn.reply(say(here.language, "words_left", words=words))
-    if not message.readings:
-        _nothing(here)
+def _is_clear(reading: Reading) -> bool:
+    draft = reading.draft
+    return reading.is_sure or bool(draft.talk or draft.control) or "passage" in draft.asks
 
 
-def _ask_for(here: Surroundings, message: Message, said: str, absent: list[str]) -> None:
+def _ask_for(here: Surroundings, text: str, absent: Sequence[str]) -> None:
     """Ask which file is meant by a name that no file has."""
     names = [file.name for file in here.files]
-    changes = any(one.intent.act is Act.CHANGE for one in message.readings)
-    answering.keep(here, About.FILE, text=said, words=absent, options=names, change=changes)
+    choices = [Choice(name, text=text.replace(absent[0], name)) for name in names]
     there, missing = listed(here.language, names), listed(here.language, absent)
-    text = say(here.language, "absent_file", missing=missing, there=there)
-    answering.one_of(here.turn, text, names)
+    question = say(here.language, "absent_file", missing=missing, there=there)
+    questions.ask(here, question, choices, text=text)
 
 
-def _choose(here: Surroundings, name: str) -> None:
-    """Keep only the table that was chosen."""
-    chosen = [table for table in here.tables if table.name == name]
-    if chosen:
-        here.tables = chosen
-        here.files = here.of_table(chosen[0].id) or here.files
+async def _one(here: Surroundings, reading: Reading) -> None:
+    draft = reading.draft
+    if here.files and not here.usable and draft.control is None:
+        asking.unusable(here)
+    elif draft.control is not None and reading.frame is None and not draft.has_query:
+        await controlling.control(here, reading)
+    elif draft.talk is not None and reading.frame is None:
+        offering.talk(here, draft.talk)
+    elif draft.model:
+        offering.needs_model(here, reading)
+    else:
+        await doing.carry_out(here, reading)
 
 
-def _declines(message: Message) -> bool:
-    """As in "never mind" to a question."""
-    return bool(message.readings) and all(
-        one.frame.act is Act.CONTROL and one.intent.control == "stop" for one in message.readings
-    )
-
-
-def _only_talks(message: Message) -> bool:
-    return all(one.frame.act is Act.TALK for one in message.readings)
-
-
-def _only_again(here: Surroundings, message: Message) -> bool:
-    """Whether "again" is all that was said, and nothing that was started is open."""
-    acts = [one.frame.act is Act.CONTROL and one.intent.again for one in message.readings]
-    return bool(acts) and all(acts) and not requested.unfinished(here.turn)
-
-
-async def _adds(here: Surroundings, text: str, failed: Completed) -> bool:
-    """Whether a message only changes what the one before wanted, the turn about which failed."""
-    wanted = messages.read(failed.text, language=here.language).readings
-    if not any(one.frame.act is Act.MAKE for one in wanted):
-        return False
-    await _survey(here)
-    said = messages.read(text, here.tables, works=True, language=here.language).readings
-    return bool(said) and all(one.frame.act is Act.CHANGE for one in said)
-
-
-def _read(here: Surroundings, text: str) -> Message:
-    found = _read_over(here, text)
-    requests = requested.unfinished(here.turn)
-    if not any(one.intent.again for one in found.readings):
-        # "as a bar chart, please" after a failure is about what failed.
-        requests = [] if here.turn.message.files else requested.failed_last(here.turn)
-    if requests:
-        opened = requested.as_works(requests)
-        here.works = [*opened, *(work for work in here.works if work not in opened)]
-        found = _read_over(here, text)
-    for reading in found.readings:
-        intent = reading.intent
-        anew = reading.frame.act is Act.CONTROL and intent.again and intent.named and intent.verb
-        if anew and not (restarting.meant(here, reading) or restarting.done(here, reading)):
-            reading.frame = msgspec.structs.replace(
-                reading.frame, act=Act.MAKE, thing=intent.thing, unused=()
-            )
-    return found
-
-
-def _read_over(here: Surroundings, text: str) -> Message:
-    return messages.read(
-        text,
-        here.tables,
-        works=bool(here.works) or bool(here.turn.running and not here.turn.message.files),
-        running=bool(here.turn.running),
-        today=here.turn.message.at[:10],
-        language=here.language,
-        base=here.works[0].frame if here.works else None,
-    )
-
-
-def _reach_back(here: Surroundings, message: Message) -> None:
-    """A change to a work is about the files that the work was made from."""
-    for reading in message.readings:
-        work = target(here.works, reading)
-        if work is not None:
-            files = files_by_id(here.turn, work.frame.files)
-            here.files = files or here.files
-            return
-
-
-def _concerns_files(message: Message) -> bool:
-    return any(reading.frame.act in (Act.MAKE, Act.CHANGE, Act.ASK) for reading in message.readings)
-
-
-async def _survey(here: Surroundings) -> None:
+async def survey(here: Surroundings) -> None:
     """Look at the tables of the files, once for the same files."""
-    files = here.usable
+    files: list[File] = here.usable
     if not files and not here.material:
         return
     names = [f"{file.id} {file.revision}" for file in files]
@@ -241,61 +199,3 @@ async def _survey(here: Surroundings) -> None:
     here.tables = tables_from(found["tables"])
     here.skipped = [str(one) for one in found["skipped"]]
     here.inside = dict(found["inside"])
-
-
-async def _one(here: Surroundings, reading: Reading) -> None:
-    frame, intent = reading.frame, reading.intent
-    if (intent.again and frame.act is Act.CONTROL) or restarting.changes(here, reading):
-        await restarting.again(here, reading)
-    elif frame.act is Act.CONTROL:
-        await control(here, intent.control or "status", None, reading)
-    elif frame.act is Act.TALK:
-        _talk(here, reading)
-    elif here.too_much:
-        here.turn.reply(say(here.language, "too_much"))
-    elif here.files and not any(map(is_usable, here.files)):
-        names = listed(here.language, [file.name for file in here.files])
-        answering.keep(here, About.FILE, reading, offered=True)
-        here.turn.reply(say(here.language, "unusable", files=names))
-    elif frame.act is Act.CHANGE:
-        await doing.change(here, reading)
-    elif frame.act is Act.MAKE:
-        await doing.make(here, reading)
-    else:
-        await asking.ask(here, reading)
-
-
-def _talk(here: Surroundings, reading: Reading) -> None:
-    language, talk = here.language, reading.intent.talk
-    if talk == "nothing":
-        _nothing(here)
-    elif talk == "unable":
-        here.turn.reply(say(language, "unable", clause=reading.frame.said))
-    elif talk == "thanks":
-        here.turn.reply(say(language, "thanks"))
-    elif talk == "price":
-        here.turn.reply(say(language, "prices", things=price_list(language)))
-    elif talk == "hello":
-        here.turn.reply(say(language, "hello", help=help_text(language)))
-    else:
-        here.turn.reply(help_text(language))
-
-
-def _nothing(here: Surroundings) -> None:
-    """Files without a wish, or words without any meaning for us."""
-    language = here.language
-    if not here.files:
-        here.turn.reply(help_text(language))
-        return
-    names = listed(language, [file.name for file in here.files])
-    if not here.usable:
-        here.turn.reply(say(language, "unusable", files=names))
-        return
-    offers = [
-        found.thing for found in catalogue.makers()
-        if found.needs & (here.kinds or {"document"}) and catalogue.missing_extra(found) is None
-    ]  # fmt: skip
-    texts = [say(language, f"things.{thing.value}") for thing in offers]
-    answering.keep(here, About.THING, options=texts)
-    offered = listed(language, texts, "or")
-    answering.one_of(here.turn, say(language, "ask_what", files=names, offers=offered), texts)

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from agentpost.agents.offline.grammar import vocabulary
 from agentpost.agents.offline.making import catalogue
-from agentpost.agents.offline.understanding import words
 
 
 async def load() -> None:
@@ -18,7 +18,9 @@ async def load() -> None:
 
 
 def _parts() -> Iterator[Callable[[], object]]:
-    yield partial(words.language_of, "a message")  # has letters: compares it with the word lists
-    yield from (partial(words.lexicon, language) for language in words.LANGUAGES)
-    yield words.concepts
+    yield partial(
+        vocabulary.language_of, "a message"
+    )  # has letters: compares it with the word lists
+    yield from (partial(vocabulary.lexicon, language) for language in vocabulary.LANGUAGES)
+    yield vocabulary.concepts
     yield from (maker.load for maker in catalogue.makers())

@@ -38,7 +38,7 @@ class Example:
 
 WITH_TABLE: Final = (
     Example("Chart revenue by month", "A picture, drawn from a table", "activity"),
-    Example("Which region grew most?", "An answer, computed from the rows", "search"),
+    Example("Which region has the highest revenue?", "An answer, computed from the rows", "search"),
     Example("Write a report", "A document in PDF and Word", "file-text"),
 )
 

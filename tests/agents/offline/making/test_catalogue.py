@@ -1,4 +1,4 @@
-"""The makers, against what understanding assumes of them and what the README says they cost."""
+"""The makers, against what the README says they cost."""
 
 from __future__ import annotations
 
@@ -12,16 +12,10 @@ from agentpost.agents.offline.frame import Act, Frame, Style, Thing, to_json
 from agentpost.agents.offline.making import catalogue, run
 from agentpost.agents.offline.making.video import encoding
 from agentpost.agents.offline.replying import say
-from agentpost.agents.offline.understanding.followups import DEFAULT_FORMATS
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 
 README = Path(__file__).parents[4] / "README.md"
-
-
-def test_understanding_assumes_the_formats_that_makers_write() -> None:
-    """It may not import the makers, which import it."""
-    assert {maker.thing: maker.usual for maker in catalogue.makers()} == DEFAULT_FORMATS
 
 
 def test_the_readme_says_what_each_thing_costs() -> None:

@@ -301,6 +301,12 @@ class _Answer:
         """The share of the best ones together; how many groups a condition keeps."""
         if query.having and query.order is None:
             return [str(self._words["in_all"]).format(f"{len(result.rows):,}")]
+        plain = len(query.measures) == 1 and query.measures[0].derived is None
+        named = [f for f in query.filters if f.op is Op.IS and len(f.values) > 1]
+        if plain and keys == 1 and named and query.order is None and len(result.rows) > 1:
+            total = msgspec.structs.replace(query, groups=(), time=None, grain=None)
+            value = self._value(self._data.run(total).rows[0][0], query.measures[0])
+            return [str(self._words["in_all"]).format(value)]
         shares = [row[keys] for row in result.rows if isinstance(row[keys], float)]
         if (
             query.measures[0].derived is not Derived.SHARE

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentpost.agents.offline.data import words
-from agentpost.agents.offline.data.model import Kind, Role
+from agentpost.agents.offline.data.model import Column, Kind, Role
 
 _ACRONYMS = frozenset(
     {
@@ -119,6 +119,14 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
     if not facts.whole and facts.lowest >= 0 and facts.highest <= 1 and facts.rows > 3:
         return Role.RATE
     return Role.AMOUNT
+
+
+def is_additive(column: Column) -> bool:
+    """Whether the values of a column surely add up: by its name, or since they are money or a
+    physical quantity. Stocks and counts of people do not, over time."""
+    if column.role is not Role.AMOUNT or words.names(column.name, "level"):
+        return False
+    return column.unit is not None or words.names(column.name, "amount")
 
 
 def _ends_as_number(name: str) -> bool:

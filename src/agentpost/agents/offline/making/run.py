@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -17,12 +17,12 @@ from agentpost.agents.caller_context import bare
 from agentpost.agents.deaths import WorkerDied
 from agentpost.agents.offline import steps
 from agentpost.agents.offline.data.model import Table
-from agentpost.agents.offline.frame import Act, Frame, from_json, to_json
+from agentpost.agents.offline.frame import Frame, from_json, to_json
+from agentpost.agents.offline.grammar import requests
+from agentpost.agents.offline.grammar.edits import Work
 from agentpost.agents.offline.making import catalogue
 from agentpost.agents.offline.making.maker import Inputs, Made, Maker
 from agentpost.agents.offline.replying import details, listed, say, shortened, sources
-from agentpost.agents.offline.understanding import messages
-from agentpost.agents.offline.understanding.conversation import Work, changed
 from agentpost.extraction import Unreadable
 
 logger = logging.getLogger(__name__)
@@ -33,14 +33,18 @@ _EARLIER = 10
 """How many earlier frames of a work are kept, for "back to the first one"."""
 
 
-async def make(job: Job, frame: dict[str, Any], files: list[File], version: int) -> str:
-    """Make the thing of a frame from files. ``version`` counts the results of this work."""
+async def make(
+    job: Job, frame: dict[str, Any], files: list[File], version: int, is_free: bool = False
+) -> str:
+    """Make the thing of a frame from files. ``version`` counts the results of this work;
+    ``is_free``: it only draws anew what was paid for."""
     wanted = from_json(frame)
     assert wanted.thing is not None, "only things are made in jobs"
     maker = catalogue.maker(wanted.thing)
     if maker is None:
         name = say(wanted.language, f"things.{wanted.thing.value}")
         raise JobFailed(say(wanted.language, "not_made", thing=name))
+    paid = cast("Job", _Free(job)) if is_free else job
     ignored: list[str] = []
     earlier = _earlier(job, version)
     before = wanted
@@ -48,7 +52,7 @@ async def make(job: Job, frame: dict[str, Any], files: list[File], version: int)
     for left in range(ROUNDS - 1, -1, -1):
         await job.progress(_plan(wanted, maker, files))
         try:
-            made = await maker.make(job, Inputs(wanted, tuple(files), version))
+            made = await maker.make(paid, Inputs(wanted, tuple(files), version))
         except Unreadable as error:
             raise JobFailed(f"{str(error).rstrip('.')}.") from error
         except (WorkerDied, TimeoutError, MemoryError) as error:
@@ -114,21 +118,30 @@ async def _followed(
     surveyed = await job.step(steps.survey, list(files), frame.text, timeout=steps.SECONDS)
     tables = msgspec.convert(surveyed["tables"], list[Table])
     for one in said:
-        read = messages.read(
-            one.text, tables, works=True, today=one.at[:10], language=frame.language, base=frame
+        work = Work(job.work_id, frame, formats=maker.usual)
+        around = requests.Surrounding(
+            tables, works=(work,), today=one.at[:10], language=frame.language
         )
-        done = bool(read.readings)
-        for reading in read.readings:
-            after = None
-            if reading.frame.act is Act.CHANGE and not reading.ambiguous:
-                after = changed(Work(job.work_id, frame), reading, formats=maker.usual)
-            if after is None or reading.frame.unused:
-                done = False
-            else:
-                frame = msgspec.structs.replace(after, unused=())
-        if not done:
+        readings = requests.read(one.text, around)
+        if readings and all(read.is_edit and read.is_sure and read.target for read in readings):
+            frame = readings[-1].frame or frame
+        else:
             ignored.append(say(frame.language, "not_followed", text=shortened(one.text)))
     return frame
+
+
+class _Free:
+    """A job whose files cost nothing: what it makes was paid for, and is only drawn anew."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._job, name)
+
+    def write(self, *args: Any, cost: float = 0, **options: Any) -> Any:
+        """As `Job.write`, without the cost."""
+        return self._job.write(*args, **options)
 
 
 def _text(made: Made, language: str, ignored: Sequence[str]) -> str:

@@ -1,1 +1,0 @@
-"""Understanding a message: clauses, frames, and the columns and files that its words mean."""
