@@ -1,5 +1,6 @@
 """Schedules over HTTP (design: Schedules)."""
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -60,6 +61,13 @@ def test_a_schedule_is_made_read_paused_and_deleted(caller: Caller) -> None:
     caller.refused(404, "not_found", "DELETE", one)
 
 
+def test_the_webhook_endpoint_of_a_schedule_is_the_accounts(caller: Caller) -> None:
+    message = {"message": "hello", "webhook_endpoint_id": f"whe_{'0' * 32}"}
+    body = {"message": message, "cron": "0 0 1 1 *"}
+    caller.refused(404, "not_found", "POST", PATH, json=body)
+    assert message not in [each["message"] for each in caller.call("GET", PATH).json()["data"]]
+
+
 @pytest.mark.rule("Additions createSchedule", "Additions createSchedule-once")
 def test_the_message_is_sent_at_its_time_and_the_run_names_it(
     caller: Caller, clock: SetClock
@@ -81,6 +89,23 @@ def test_the_message_is_sent_at_its_time_and_the_run_names_it(
     message = caller.final(ended["last_run"]["message_id"])
     assert (message["status"], message["metadata"]) == ("completed", {"a": "b"})
     assert (message["max_credits"], message["output"]) == (2.5, {"rows": 3})
+
+
+def test_a_schedule_of_an_earlier_version_runs_with_its_heavier_pattern(
+    server: AgentServer, caller: Caller, clock: SetClock
+) -> None:
+    soon = datetime.now(UTC) + timedelta(seconds=clock.seconds + 3_600)
+    message = {"message": '[["output", "b"]]', "response_schema": {"maxLength": 9}}
+    made = make(caller, at=soon.isoformat(), message=message)
+    heavy = json.dumps({"pattern": "(b|" + r"\\w" * 50 + ")"})[1:-1]
+    server.execute(
+        f"UPDATE schedules SET message_json = replace(message_json, '\"maxLength\": 9', '{heavy}')"
+        f" WHERE id = '{made['id']}'"
+    )
+    clock.set(clock.seconds + 3_600)
+    run = eventually(lambda: caller.call("GET", f"{PATH}/{made['id']}").json()["last_run"])
+    assert (run["outcome"], run["error"]) == ("sent", None)
+    assert caller.final(run["message_id"])["output"] == "b"
 
 
 @pytest.mark.rule("Additions listSchedules", "Additions getSchedule")

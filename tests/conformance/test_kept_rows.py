@@ -322,7 +322,7 @@ async def test_sessions_and_login_links_that_are_over_go(db: Database) -> None:
             )
 
     await db.write(fill)
-    gone = [await db.write(lambda tx: retention.delete_sessions(tx, 20, 4)) for _ in range(3)]
-    assert gone == [4, 2, 0]
-    for table in ("login_tokens", "sessions"):
-        assert await column(db, table, "digest") == ["d3"]
+    gone = [await db.write(lambda tx: retention.delete_sessions(tx, 20, 10, 4)) for _ in range(3)]
+    assert gone == [4, 1, 0]
+    assert await column(db, "login_tokens", "digest") == ["d3"]
+    assert await column(db, "sessions", "digest") == ["d2", "d3"]

@@ -8,9 +8,12 @@ import pytest
 from agentpost.cli import app
 from agentpost.clock import ManualClock
 from agentpost.db import accounts as account_rows
+from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.times import SECOND
 from agentpost.services import accounts, operator_log, retention
 from agentpost.services.context import AppContext
 from agentpost.services.operator_log import Action, Actor
+from agentpost.services.refused_actions import KEPT_PER_MINUTE, MORE
 from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
@@ -23,6 +26,38 @@ async def do(ctx: AppContext, name: str, target: str = "", *, fails: bool = Fals
             raise ValueError("no")
 
     await operator_log.record_call(ctx, ADA, Action(name, target, {"n": 1, "m": None}), work)
+
+
+async def test_of_a_flood_of_refusals_the_first_are_kept_and_the_rest_counted(
+    ctx: AppContext, clock: ManualClock
+) -> None:
+    async def refuse() -> None:
+        raise not_found("message")
+
+    async def succeed() -> None:
+        pass
+
+    key, other = Actor("key_1", "api", "::1"), Actor("key_2", "api", "::1")
+    clock.advance(60 - clock.now() // SECOND % 60)  # a minute begins
+    for n in range(KEPT_PER_MINUTE + 5):
+        clock.advance(1)
+        with pytest.raises(Refusal):
+            await operator_log.record_call(ctx, key, Action("messages delete", f"m{n}"), refuse)
+    clock.advance(1)
+    await operator_log.record_call(ctx, key, Action("messages delete", "done"), succeed)
+    with pytest.raises(Refusal):
+        await operator_log.record_call(ctx, other, Action("work delete", "w"), refuse)
+    kept = (await operator_log.page(ctx, who="key_1")).actions
+    assert [(each.target, each.outcome) for each in kept] == [
+        ("done", "done"),
+        *((f"m{n}", "failed") for n in reversed(range(KEPT_PER_MINUTE))),
+    ]
+    assert [json.loads(each.detail_json).get(MORE) for each in kept[:3]] == [None, 5, None]
+    assert await names(ctx, who="key_2") == ["work delete"]
+    clock.advance(60)
+    with pytest.raises(Refusal):
+        await operator_log.record_call(ctx, key, Action("messages delete", "later"), refuse)
+    assert await names(ctx, target="later") == ["messages delete"]
 
 
 async def names(ctx: AppContext, who: str = "", action: str = "", target: str = "") -> list[str]:

@@ -1,6 +1,7 @@
 """Signing in with a password: sessions, throttling, no oracle, links for a password, CSRF."""
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -9,12 +10,20 @@ import httpx2
 import pytest
 
 from agentpost.db import users as user_rows
+from agentpost.db.session import Tx
 from agentpost.domain.errors import RateLimited
 from agentpost.domain.roles import Role
 from agentpost.domain.user_records import UserRecord
 from agentpost.ratelimit.base import Rule
 from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.services import doctor, password_links, throttle
+from agentpost.services import (
+    doctor,
+    operator_log,
+    password_links,
+    retention,
+    sessions,
+    throttle,
+)
 from agentpost.web.page import Page
 from agentpost.web.routes import PAGES
 from tests.web.site import Site, open_site
@@ -147,6 +156,26 @@ def test_the_answer_never_repeats_the_password(site: Site, mia: UserRecord) -> N
         assert mia.email in page.text
 
 
+def test_the_audit_log_has_the_sign_ins_that_failed(site: Site, mia: UserRecord) -> None:
+    link = f"/login/{'x' * 43}"
+    tries = [
+        ("/login", mia.email, "wrong password", "failed"),
+        ("/login", "nobody@example.com", PASSWORD, "failed"),
+        (link, "", "", "failed"),
+        ("/login", mia.email, PASSWORD, "done"),
+    ]
+    with site.stranger() as browser:
+        for path, email, password, _ in tries:
+            browser.post(path, data={"email": email, "password": password})
+            site.clock.advance(1)
+    log = asyncio.run(operator_log.page(site.ctx, action="sign-in", limit=len(tries))).actions
+    lines = [(each.target, each.outcome) for each in log]
+    assert lines == [(email, outcome) for _, email, _, outcome in reversed(tries)]
+    means = [json.loads(each.detail_json).get("with") for each in log]
+    assert means == [None, "link", "password", "password"]
+    assert "wrong password" not in str(log)
+
+
 def test_passwords_are_exact(site: Site, mia: UserRecord) -> None:
     """Spaces count; what looks the same on another keyboard is the same."""
     spaced = site.user("spaced@example.com", Role.MEMBER, "  café au lait ")
@@ -219,12 +248,13 @@ def test_strangers_shut_nobody_out(
         known.get("/dashboard")
         known.post("/logout")
         codes = []
-        for n in range(throttle.TRIES_PER_ADDRESS + 2):
-            email = mia.email if n < throttle.TRIES_PER_EMAIL else f"{n}@example.com"
+        own, shared = throttle.TRIES_PER_EMAIL, throttle.TRIES_PER_ADDRESS
+        for n in range(own + shared + 2):
+            email = mia.email if n < own else f"{n}@example.com"
             forwarded = {"X-Forwarded-For": f"203.0.113.{n}"}
             form = {"email": email, "password": "wrong password"}
             codes.append(stranger.post("/login", data=form, headers=forwarded).status_code)
-        assert codes == [422] * (throttle.TRIES_PER_ADDRESS + 1) + [429]
+        assert codes == [422] * (own + shared + 1) + [429]
         refused = log_in(stranger, new.email, PASSWORD)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "10")
         assert log_in(stranger, mia.email, PASSWORD).status_code == 429
@@ -241,6 +271,44 @@ def test_strangers_shut_nobody_out(
         each for each in asyncio.run(doctor.examine(site.ctx)) if each.id == "trusted_proxies"
     ]
     assert finding.problem.startswith("127.0.0.1 sends X-Forwarded-For")
+
+
+async def test_an_address_is_known_after_the_session_has_ended(
+    site: Site, mia: UserRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For 180 days, unless the session was ended by somebody else or with a new password."""
+    ctx, address = site.ctx, "192.0.2.7"
+    one = (Rule("tries", 1, throttle._SPAN),)
+    monkeypatch.setattr(throttle, "_TRY", (one, *throttle._TRY[1:]))
+
+    async def sign_in() -> str:
+        secret = sessions.new_secret()
+
+        def begin(tx: Tx) -> None:
+            sessions.begin(tx, ctx, mia, secret, "", None, address)
+
+        await ctx.db.write(begin)
+        return secret
+
+    async def is_known(place: str) -> bool:
+        with suppress(RateLimited):  # others use up what is shared
+            await throttle.count_try(ctx, "203.0.113.1", "other@example.com")
+        try:
+            await throttle.count_try(ctx, place, mia.email)
+        except RateLimited:
+            return False
+        return True
+
+    await sessions.log_out(ctx, await sign_in())
+    assert (await is_known(address), await is_known("192.0.2.8")) == (True, False)
+    for days, expected in ((179, True), (2, False)):
+        site.clock.advance(days * 86_400)
+        await retention.rest(ctx)
+        assert await is_known(address) is expected
+    await sign_in()
+    assert await is_known(address)
+    assert await sessions.end_all(ctx, mia.email) == 1
+    assert not await is_known(address)
 
 
 async def test_what_is_remembered_of_tries_is_bounded(

@@ -60,6 +60,14 @@ def check(schema: object) -> dict[str, Any]:
     return usable
 
 
+def check_stored(schema: object) -> dict[str, Any]:
+    """`check` for a schema that it has let pass before, maybe of an earlier version that took more
+    patterns: what was planned with it goes on."""
+    usable = written(schema)
+    _compiled(_as_text(usable))
+    return usable
+
+
 def is_recursive(schema: dict[str, Any]) -> bool:
     """Whether a schema that `check` gave contains itself by a reference."""
     return _compiled(_as_text(schema))[1].loops > 0

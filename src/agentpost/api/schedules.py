@@ -120,6 +120,7 @@ OPERATIONS = (
             ErrorCode.BAD_REQUEST,
             ErrorCode.EMPTY_MESSAGE,
             ErrorCode.TOO_LONG,
+            ErrorCode.NOT_FOUND,
             ErrorCode.TOO_LARGE,
         ),
     ),

@@ -28,8 +28,9 @@ _LIVE_OF_ACCOUNT = (
     " ORDER BY created_at DESC"
 )
 _USED_FROM = "SELECT 1 FROM sessions WHERE user_id = ? AND address = ? LIMIT 1"
-_END_BY_BEGINNING = "DELETE FROM sessions WHERE SUBSTR(digest, 1, ?) = ?"
+_END_BY_BEGINNING = "DELETE FROM sessions WHERE SUBSTR(digest, 1, ?) = ? AND expires_at > ?"
 _TOUCH = "UPDATE sessions SET last_used_at = ?, address = ? WHERE digest = ?"
+_END = "UPDATE sessions SET expires_at = ? WHERE digest = ? AND expires_at > ?"
 _END_OTHERS = "DELETE FROM sessions WHERE user_id = ? AND digest <> ?"
 _END_UNNAMED = "DELETE FROM sessions WHERE account_id = ? AND user_id IS NULL"
 _END_LINKS = "DELETE FROM login_tokens WHERE user_id = ?"
@@ -82,23 +83,24 @@ def all_live(
 
 
 def was_used_from(tx: Tx, user_id: str, address: str) -> bool:
-    """Whether a session of the user that is kept was used last from that address."""
+    """Whether a session of the user that is kept was used last from that address. Those that the
+    user has ended or left are kept for a while."""
     return tx.one(_USED_FROM, (user_id, address)) is not None
 
 
-def delete_by_beginning(tx: Tx, beginning: str, characters: int) -> int:
+def delete_by_beginning(tx: Tx, beginning: str, characters: int, now: int) -> int:
     """End the session whose digest begins so, with that many characters; how many ended."""
-    return tx.execute(_END_BY_BEGINNING, (characters, beginning))
+    return tx.execute(_END_BY_BEGINNING, (characters, beginning, now))
 
 
-def delete_all(tx: Tx, user_id: str | None, account_id: str | None) -> int:
+def delete_all(tx: Tx, user_id: str | None, account_id: str | None, now: int) -> int:
     """End all sessions and links, or those of a user or an account; how many sessions."""
     column, value = ("user_id", user_id) if user_id is not None else ("account_id", account_id)
-    if value is None:
-        tx.execute("DELETE FROM login_tokens")
-        return tx.execute("DELETE FROM sessions")
-    tx.execute(f"DELETE FROM login_tokens WHERE {column} = ?", (value,))
-    return tx.execute(f"DELETE FROM sessions WHERE {column} = ?", (value,))
+    whose, values = ("", ()) if value is None else (f" AND {column} = ?", (value,))
+    tx.execute(f"DELETE FROM login_tokens WHERE 1 = 1{whose}", values)
+    live = tx.execute(f"DELETE FROM sessions WHERE expires_at > ?{whose}", (now, *values))
+    tx.execute(f"DELETE FROM sessions WHERE 1 = 1{whose}", values)
+    return live
 
 
 def touch_session(tx: Tx, digest: str, now: int, address: str | None) -> None:
@@ -107,8 +109,13 @@ def touch_session(tx: Tx, digest: str, now: int, address: str | None) -> None:
 
 
 def delete_session(tx: Tx, digest: str) -> None:
-    """End the session."""
+    """End the session, and forget from where it was used."""
     tx.execute("DELETE FROM sessions WHERE digest = ?", (digest,))
+
+
+def end_session(tx: Tx, digest: str, now: int) -> None:
+    """End the session; from where it was used is kept (`was_used_from`)."""
+    tx.execute(_END, (now, digest, now))
 
 
 def delete_sessions(tx: Tx, user_id: str, keep: str = "") -> None:

@@ -30,6 +30,11 @@ def set_outcome(tx: Tx, action: OperatorActionRecord) -> None:
     )
 
 
+def delete(tx: Tx, action_id: str) -> None:
+    """Another row counts the action."""
+    tx.execute("DELETE FROM operator_actions WHERE id = ?", (action_id,))
+
+
 def page(
     tx: Tx, before: str, who: str, action: str, target: str, limit: int
 ) -> list[OperatorActionRecord]:

@@ -218,10 +218,10 @@ def delete_loose_events(tx: Tx, before: str, limit: int) -> int:
     return delete_events(tx, _LOOSE_EVENTS, before, limit)
 
 
-def delete_sessions(tx: Tx, now: int, limit: int) -> int:
-    """Expired login links and sessions; as above."""
+def delete_sessions(tx: Tx, now: int, ended_before: int, limit: int) -> int:
+    """Expired login links, and sessions that had ended by then; as above."""
     count = tx.execute(_LOGIN_TOKENS, (now, limit))
-    return count + tx.execute(_SESSIONS, (now, limit - count))
+    return count + tx.execute(_SESSIONS, (ended_before, limit - count))
 
 
 def delete_events(tx: Tx, query: str, owner: str, limit: int) -> int:

@@ -140,6 +140,8 @@ USAGE_PAGE_MAX: Final = 100
 REQUESTS_PAGE_DEFAULT: Final = 20
 REQUESTS_PAGE_MAX: Final = 100
 
+SIGNED_IN_KNOWN_SECONDS: Final = 180 * 86_400
+"""How long it is known that a user has signed in from an address, or in a browser."""
 MAIL_KEPT_SECONDS: Final = 90 * 86_400
 REQUEST_BODY_KEPT_CHARACTERS_MAX: Final = 32_768
 """Of a body in the request log, without its secrets; what is longer is cut to exactly that."""

@@ -5,17 +5,15 @@ That is how often a validator may have to look at its parts, whatever the size o
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote
 
 from agentpost.domain.limits import SCHEMA_DEPTH_MAX, SCHEMA_PARTS_MAX
+from agentpost.domain.pattern_cost import pattern_cost
 
 _PATTERN_PARTS: Final = 100
 """As how many parts a pattern counts at the least: making it ready takes as long."""
-_CLASS: Final = re.compile(r"\\[A-Za-z]")
-"""A class of characters, such as ``\\w``. Making ready takes as long as their number squared."""
 _REFUSED: Final = ("$dynamicRef", "$recursiveRef", "$dynamicAnchor", "$anchor", "$vocabulary")
 _UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
 _DATA: Final = ("const", "enum", "default", "examples", "required", "type", "dependentRequired")
@@ -138,8 +136,7 @@ class _Counting:
     def _pattern_size(self, pattern: object) -> Size:
         if self._is_stored or not isinstance(pattern, str):
             return Size(_PATTERN_PARTS)
-        classes = len(_CLASS.findall(pattern))
-        return _bounded(Size(_PATTERN_PARTS + len(pattern) + 2 * classes**2))
+        return _bounded(Size(_PATTERN_PARTS + pattern_cost(pattern)))
 
     def _target(self, ref: object) -> object:
         """What a reference such as ``#/$defs/item`` names."""

@@ -63,9 +63,9 @@ async def begin(ctx: AppContext, id_or_email: str) -> AccountRecord:
     that wait are not sent. From here on it goes, whoever continues. Raises as `look`."""
 
     def fn(tx: Tx) -> AccountRecord:
-        account = accounts.lock(tx, _deletable(tx, id_or_email).id)
-        rows.mark(tx, account.id, ctx.clock.now())
-        logins.delete_all(tx, None, account.id)
+        account, now = accounts.lock(tx, _deletable(tx, id_or_email).id), ctx.clock.now()
+        rows.mark(tx, account.id, now)
+        logins.delete_all(tx, None, account.id, now)
         return account
 
     account = await ctx.db.write(fn)

@@ -24,6 +24,7 @@ from agentpost.services.lease import Lease
 from agentpost.services.open_streams import OpenStreams
 from agentpost.services.passwords import Passwords
 from agentpost.services.provider_cache import ProviderCache
+from agentpost.services.refused_actions import RefusedActions
 from agentpost.services.requests import RequestLog
 from agentpost.services.resting import Resting
 from agentpost.services.tickets import TurnTicket
@@ -83,6 +84,7 @@ class AppContext:
     calls that wait. ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it
     failed on (`services.sweeping`). ``resting``: the looks that need not be
     repeated. ``streams``: the open event streams. ``account_threads``: dear work of callers.
+    ``refused_actions``: what the audit log counts instead of keeping it.
     ``intake``: the messages that wait to be stored. ``counters``: totals for `/metrics`.
     ``scanner``: of files that clients bring; None: they are not scanned.
     """
@@ -119,6 +121,7 @@ class AppContext:
     handover: Handover = field(default_factory=Handover)
     streams: OpenStreams = field(default_factory=OpenStreams)
     account_threads: AccountThreads = field(default_factory=AccountThreads)
+    refused_actions: RefusedActions = field(default_factory=RefusedActions)
     put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     passwords: Passwords = field(default_factory=Passwords)
     provider: ProviderCache = field(default_factory=ProviderCache)

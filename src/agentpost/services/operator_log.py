@@ -3,6 +3,9 @@
 An action is recorded before it is done, and its outcome after it. So one that was cut off stands
 there as ``begun``, and none is missing; what its handler states comes with the outcome. Secrets are
 never part of it: callers name what was done to what, not what came of it.
+
+Of what is refused to a key or a user, and of sign-ins that fail, so many rows are kept in a minute
+(`services.refused_actions`); the last of them counts the rest.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from agentpost.clock import new_id
 from agentpost.db import operator_actions as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.errors import Refusal
 from agentpost.domain.records import OperatorActionRecord
 from agentpost.services.context import AppContext
 
@@ -66,15 +70,35 @@ async def record_call(
     """What ``do`` returns; raises what it raises. ``is_done``: whether that is no failure."""
     record = entry(ctx.clock.now(), actor, action, BEGUN)
     await ctx.db.write(lambda tx: rows.insert(tx, record))
-    outcome = FAILED
+    outcome, is_refused = FAILED, False
     try:
         result = await do()
-        outcome = DONE if is_done(result) else FAILED
+        is_refused = not is_done(result)
+        outcome = FAILED if is_refused else DONE
         return result
+    except Refusal:
+        is_refused = True
+        raise
     finally:
-        final_entry = entry(record.at, actor, action, outcome)
-        final_entry.id = record.id
-        await ctx.db.write(lambda tx: rows.set_outcome(tx, final_entry))
+        ended = entry(record.at, actor, action, outcome)
+        ended.id = record.id
+        is_bounded = is_refused and actor.via != "command"
+        counting = ctx.refused_actions.count(ended, actor.who) if is_bounded else ended
+
+        def end(tx: Tx) -> None:
+            rows.set_outcome(tx, counting)
+            if counting is not ended:
+                rows.delete(tx, ended.id)
+
+        await ctx.db.write(end)
+
+
+async def record_refused(ctx: AppContext, actor: Actor, action: Action, of: str) -> None:
+    """Keep an action that failed before anything was done, or count it; ``of``: with whose."""
+    refused = entry(ctx.clock.now(), actor, action, FAILED)
+    counting = ctx.refused_actions.count(refused, of)
+    keep = rows.OPERATOR_ACTIONS.insert if counting is refused else rows.set_outcome
+    await ctx.db.write(lambda tx: keep(tx, counting))
 
 
 def entry(now: int, actor: Actor, action: Action, outcome: str) -> OperatorActionRecord:

@@ -256,7 +256,8 @@ async def rest(ctx: AppContext) -> None:
     await _in_chunks(ctx, lambda tx, limit: rows.delete_requests(tx, logged, limit))
     await _in_chunks(ctx, lambda tx, limit: rows.delete_mails(tx, mailed, limit))
     await _in_chunks(ctx, lambda tx, limit: rows.delete_loose_events(tx, sent, limit))
-    await _in_chunks(ctx, lambda tx, limit: rows.delete_sessions(tx, now, limit))
+    ended = now - seconds(limits.SIGNED_IN_KNOWN_SECONDS)
+    await _in_chunks(ctx, lambda tx, limit: rows.delete_sessions(tx, now, ended, limit))
     acted = _after(ids.ACTION, now - seconds(settings.operator_log_seconds))
     await _in_chunks(ctx, lambda tx, limit: operator_actions.delete_old(tx, acted, limit))
 

@@ -92,7 +92,8 @@ def planned(
 
 @write_transaction
 def create(tx: Tx, ctx: AppContext, caller: Caller, new: NewSchedule) -> ScheduleRecord:
-    """A new schedule of the key. Raises ``bad_request`` when the account has too many.
+    """A new schedule of the key. Raises ``bad_request`` when the account has too many, and
+    ``not_found`` for a webhook endpoint of its message that is not the account's.
 
     Those that nobody needs go now: ended long ago, or of an ended key, which nobody could delete.
     """
@@ -102,6 +103,7 @@ def create(tx: Tx, ctx: AppContext, caller: Caller, new: NewSchedule) -> Schedul
     if rows.count(tx, caller.account_id) >= most:
         text = f"An account has at most {most} schedules; delete one that is not needed."
         raise Refusal(ErrorCode.BAD_REQUEST, text)
+    sending.check_endpoint(tx, caller, new.message.get("webhook_endpoint_id"))
     schedule = ScheduleRecord(
         id=new_id(ids.SCHEDULE, now),
         account_id=caller.account_id,

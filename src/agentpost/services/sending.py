@@ -111,7 +111,8 @@ async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage 
         if replay is None:
             raise
         return replay
-    new = await _with_schema(ctx, caller, new, schemas.check)  # it counts, also when it is refused
+    check_schema = schemas.check_stored if new.scheduled else schemas.check
+    new = await _with_schema(ctx, caller, new, check_schema)  # it counts, also when it is refused
     if not new.files:
         return replace(new, counted=decision)
     try:
@@ -265,7 +266,7 @@ async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: s
         asking = conversation.asking_message_id
         if asking is not None and not (answer and (answer.is_named or answer.message_id == asking)):
             return conversation  # nothing was written: compare the text with the question first
-        _check_endpoint(tx, caller, new.webhook_endpoint_id)
+        check_endpoint(tx, caller, new.webhook_endpoint_id)
         message = message_of(ctx, caller, new, conversation, message_id, now)
         if answer is not None:
             message.text = answer.text or message.text
@@ -301,7 +302,8 @@ async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: s
         )
 
 
-def _check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
+def check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
+    """Raise ``not_found`` for a webhook endpoint that is not one of the caller's account."""
     if endpoint_id is not None and not endpoints.exists(tx, endpoint_id, caller.account_id):
         raise not_found("webhook endpoint")
 

@@ -163,7 +163,7 @@ def begin(
     """
     now = ctx.clock.now()
     if before:
-        rows.delete_session(tx, digest(before))
+        rows.end_session(tx, digest(before), now)
     session = SessionRecord(
         digest=digest(secret),
         account_id=user.account_id,
@@ -232,7 +232,8 @@ async def end_by_operator(ctx: AppContext, session_id: str) -> None:
     """End a session by the id that `of_everybody` says, at once; raises ``not_found``."""
 
     def fn(tx: Tx) -> None:
-        if not session_id or rows.delete_by_beginning(tx, session_id, _ID_CHARACTERS) == 0:
+        now = ctx.clock.now()
+        if not (session_id and rows.delete_by_beginning(tx, session_id, _ID_CHARACTERS, now)):
             raise not_found("session")
 
     await ctx.db.write(fn)
@@ -244,7 +245,7 @@ async def end_all(ctx: AppContext, id_or_email: str | None = None) -> int:
 
     def fn(tx: Tx) -> int:
         user_id, account_id = _named(tx, id_or_email)
-        return rows.delete_all(tx, user_id, account_id)
+        return rows.delete_all(tx, user_id, account_id, ctx.clock.now())
 
     return await ctx.db.write(fn)
 
@@ -265,7 +266,7 @@ async def end(ctx: AppContext, user_id: str, session_id: str) -> str:
 async def log_out(ctx: AppContext, secret: str) -> None:
     """End a session; ending an unknown one changes nothing."""
     ended = digest(secret)
-    await ctx.db.write(lambda tx: rows.delete_session(tx, ended))
+    await ctx.db.write(lambda tx: rows.end_session(tx, ended, ctx.clock.now()))
 
 
 async def log_out_everywhere(ctx: AppContext, user_id: str) -> None:

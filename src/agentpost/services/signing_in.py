@@ -12,9 +12,10 @@ from agentpost.domain.limits import PASSWORD_BYTES_MAX
 from agentpost.domain.passwords import check_password
 from agentpost.domain.times import SECOND
 from agentpost.domain.user_records import UserRecord
-from agentpost.services import sessions, throttle, users
+from agentpost.services import operator_log, sessions, throttle, users
 from agentpost.services.accounts import digest
 from agentpost.services.context import AppContext
+from agentpost.services.operator_log import Action, Actor
 
 FRESH_SECONDS: Final = 15 * 60
 """Who has no password yet may choose one for so long after signing in: a browser that was left open
@@ -45,29 +46,51 @@ class WrongPassword(ValueError):
 async def with_password(ctx: AppContext, email: str, password: str, visitor: Visitor) -> str | None:
     """The secret of a new session; None when there is no such user or it is not their password,
     which takes the same time. Raises ``rate_limited`` after too many tries, `Overloaded`."""
-    wanted = users.normal_email(email)
-    counted = await throttle.count_try(ctx, visitor.address, wanted, visitor.device)
-    user = await ctx.db.read(lambda tx: rows.by_email(tx, wanted))
-    kept = user.password if user else None
+    address = users.normal_email(email)
+    counted = await throttle.count_try(ctx, visitor.address, address, visitor.device)
+    user = await ctx.db.read(lambda tx: rows.by_email(tx, address))
+    secret = await _begin(ctx, user, password, visitor)
+    if secret is None:
+        await record_failure(ctx, address, visitor, "password")
+    else:
+        await throttle.give_back(ctx, counted)
+    return secret
+
+
+async def _begin(
+    ctx: AppContext, user: UserRecord | None, password: str, visitor: Visitor
+) -> str | None:
+    """The secret of a new session of the user, when that is the password."""
+    stored = user.password if user else None
     too_long = len(password.encode("utf-8", "surrogatepass")) > PASSWORD_BYTES_MAX
-    checked = await ctx.passwords.check(kept, "" if too_long else password)
-    if user is None or kept is None or not checked.right:
+    check = await ctx.passwords.check(stored, "" if too_long else password)
+    if user is None or stored is None or not check.right:
         return None
-    secret, found = sessions.new_secret(), user
+    secret, user_id = sessions.new_secret(), user.id
 
     def fn(tx: Tx) -> str | None:
-        now = rows.lock(tx, found.id)
-        if now is None or now.password != kept:
+        now = rows.lock(tx, user_id)
+        if now is None or now.password != stored:
             return None  # changed or removed while we hashed
-        if checked.better is not None:
-            rows.replace_password(tx, now.id, kept, checked.better)
+        if check.better is not None:
+            rows.replace_password(tx, now.id, stored, check.better)
         sessions.begin(tx, ctx, now, secret, visitor.browser, visitor.before, visitor.address)
         return secret
 
-    made = await ctx.db.write(fn)
-    if made is not None:
-        await throttle.give_back(ctx, counted)
-    return made
+    return await ctx.db.write(fn)
+
+
+async def record_failure(ctx: AppContext, email: str, visitor: Visitor, means: str) -> None:
+    """Tell the audit log that somebody could not sign in; ``email``: as whom, "" when nobody was
+    named. ``means``: ``password``, ``link`` or ``single sign-on``.
+
+    Those of one network are bounded together; tries that were refused since there were too many
+    are not told: anybody could make the server write.
+    """
+    actor = Actor(email, "web", visitor.address)
+    action = Action("sign-in", email, {"with": means})
+    network = f"sign-in {throttle.network_of(visitor.address)}"
+    await operator_log.record_refused(ctx, actor, action, network)
 
 
 async def change_password(
@@ -84,10 +107,10 @@ async def change_password(
     """
     check_password(password)
     signed_in = await sessions.signed_in(ctx, secret)
-    kept = signed_in.user.password if signed_in and signed_in.user.id == user.id else None
-    if kept is not None:
+    stored = signed_in.user.password if signed_in and signed_in.user.id == user.id else None
+    if stored is not None:
         counted = await throttle.count_try(ctx, visitor.address, user.email, visitor.device)
-        if not (await ctx.passwords.check(kept, present[:PASSWORD_BYTES_MAX])).right:
+        if not (await ctx.passwords.check(stored, present[:PASSWORD_BYTES_MAX])).right:
             raise WrongPassword("this is not your present password")
         await throttle.give_back(ctx, counted)
     elif signed_in is None or ctx.clock.now() - signed_in.since > FRESH_SECONDS * SECOND:
@@ -96,7 +119,7 @@ async def change_password(
 
     def fn(tx: Tx) -> None:
         now = rows.lock(tx, user.id)
-        if now is None or now.password != kept:
+        if now is None or now.password != stored:
             raise WrongPassword("it was changed meanwhile")
         rows.set_password(tx, user.id, hashed)
         logins.delete_sessions(tx, user.id, keep=digest(secret))

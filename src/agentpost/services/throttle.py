@@ -102,7 +102,7 @@ def _of_email(email: str) -> str:
 
 def _shared(windows: _Windows, address: str, email: str) -> list[tuple[str, tuple[Rule, ...]]]:
     """The one for everybody comes first: what it refuses leaves no trace."""
-    subjects = ("sign_in", f"sign_in:{_network(address)}", _of_email(email))
+    subjects = ("sign_in", f"sign_in:{network_of(address)}", _of_email(email))
     return list(zip(subjects, windows, strict=True))
 
 
@@ -125,8 +125,8 @@ async def _count(
     return counts
 
 
-def _network(address: str) -> str:
-    """The address, or for IPv6 its network: whoever has one address there has all of them."""
+def network_of(address: str) -> str:
+    """The address, or for IPv6 its network: who has one address there has all of them."""
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentpost.domain.limits import SIGNED_IN_KNOWN_SECONDS
 from agentpost.settings import Settings
 
 _NAME = "agentpost_session"
 _JOURNEY = "agentpost_oidc"
 _JOURNEY_SECONDS = 15 * 60
 _DEVICE = "agentpost_device"
-_DEVICE_SECONDS = 180 * 86_400
 _THEME = "agentpost_theme"
 _THEME_SECONDS = 400 * 86_400
 THEMES: Final = ("system", "light", "dark")
@@ -66,7 +66,7 @@ class DeviceCookie:
         response.set_cookie(
             self.name,
             mark,
-            max_age=_DEVICE_SECONDS,
+            max_age=SIGNED_IN_KNOWN_SECONDS,
             path="/",
             secure=self._secure,
             httponly=True,

@@ -65,7 +65,10 @@ async def log_in(ctx: AppContext, request: Request) -> View:
     visitor = sign_in.visitor(ctx, request)
     token = request.path_params["token"]
     secret = await sessions.log_in(ctx, token, visitor.browser, visitor.before, visitor.address)
-    return Redirect(sign_in.START, session=secret) if secret is not None else _SPENT
+    if secret is None:
+        await signing_in.record_failure(ctx, "", visitor, "link")
+        return _SPENT
+    return Redirect(sign_in.START, session=secret)
 
 
 async def log_out(ctx: AppContext, _: Request, viewer: Viewer) -> View:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.domain.errors import not_found
-from agentpost.services import oidc
+from agentpost.services import oidc, signing_in
 from agentpost.services.context import AppContext
 from agentpost.services.oidc import Journey, OidcError
 from agentpost.web import sign_in
@@ -45,6 +45,7 @@ async def arrive(ctx: AppContext, request: Request) -> View:
         journey = Journey.of(cookie.read(request) or "")
         arrival = await oidc.finish(ctx, _callback(ctx), journey, request.query_params, visitor)
     except OidcError as problem:
+        await signing_in.record_failure(ctx, "", visitor, "single sign-on")
         return await _failed(ctx, request, problem)
     if not isinstance(arrival, str):
         return password.invitations(arrival, Form())
