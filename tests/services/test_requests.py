@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -322,3 +323,13 @@ async def test_a_long_body_is_kept_while_there_is_room_for_it(
     assert all((each.request_body or "").endswith('word ", "secret": "…"}') for each in whole)
     at.ctx.requests.append(made_entry(at, 4, request_body=long))  # there is room again
     assert (await kept(at))[0].request_body == whole[0].request_body
+
+
+async def test_a_call_that_only_reads_is_none_that_changes(at: ManualHarness) -> None:
+    """By MCP and Agent2Agent both are a POST; a refusal of theirs may have the status 200."""
+    log = budget(at, 1)
+    kinds: list[dict[str, Any]] = [{}, {"reads": True}, {"error": "invalid_request"}]
+    for n, kind in enumerate(kinds):
+        log.append(made_entry(at, n, method="POST", raw_path=b"/a2a", **kind))
+    await log.flush()
+    assert await at.count("requests") == 1

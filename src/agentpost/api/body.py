@@ -71,7 +71,7 @@ async def read_json(
     Args:
         refuse_first: sees the object before its text is judged: a refusal with a code of its own
             comes before ``invalid_request``.
-        room: where a large body may be held. Without one a body has up to `LARGE_BYTES`.
+        slot: where a large body may be held. Without one a body has up to `LARGE_BYTES`.
     """
     most = api.ctx.settings.body_bytes_max
     if slot is None:
@@ -81,11 +81,11 @@ async def read_json(
         refuse(None, "the body must be sent as it is, without a Content-Encoding")
     length = declared_length(request)
     if length is not None and length > most:
-        raise _too_large(most)
+        raise too_large(most)
     peer = state_of(request.scope).peer
     was_here = peer is not None and peer.has_sent_all
     try:
-        data = await _read(request, most, slot, api.ctx.settings.body_idle_seconds)
+        data = await receive(request, most, slot, api.ctx.settings.body_idle_seconds)
     except TooSlow as error:
         refuse(None, str(error))
     if not was_here:
@@ -116,13 +116,14 @@ async def read_optional_json(api: Api, request: Request) -> dict[str, Any]:
     return await read_json(api, request) if has_body(request) else {}
 
 
-async def _read(
+async def receive(
     request: Request, most: int, slot: BodySlot | None, idle_seconds: float
 ) -> bytearray | TakenApart:
     """The bytes, counted while they arrive: a length that lies is cut off too. A large body is
     taken apart on its way.
 
-    A place is taken by what has come, not by what was announced: announcing costs nothing.
+    A place is taken by what has come, not by what was announced: announcing costs nothing. Raises
+    ``too_large``, ``invalid_request``, `TooSlow`, and as `BodySlot.acquire` and `BodySlot.count`.
     """
     body, size = bytearray(), 0
     large: TakenApart | None = None
@@ -130,7 +131,7 @@ async def _read(
     async for chunk in chunks(request, idle_seconds):
         size += len(chunk)
         if size > most:
-            raise _too_large(most)
+            raise too_large(most)
         if large is not None:
             assert slot is not None, "without one no body gets large"
             assert pace is not None, "it begins with the large body"
@@ -163,7 +164,8 @@ def _feed(large: TakenApart, data: bytes | bytearray) -> None:
         refuse(None, f"the body is over {BODY_REST_BYTES_MAX:,} bytes without its long texts")
 
 
-def _too_large(most: int) -> Refusal:
+def too_large(most: int) -> Refusal:
+    """The refusal of a body with more bytes."""
     return Refusal(
         ErrorCode.TOO_LARGE, f"The body is over {most} bytes; send large files as uploads."
     )
@@ -224,7 +226,7 @@ def _parsed(
         refuse(None, "the body must be a JSON object")
     problems: list[Problem] = []
     if texts:
-        _put_back(body, "", 0, texts, problems)
+        put_back(body, "", 0, texts, problems, _as_field)
     if refuse_first is not None:
         refuse_first(body)
     check_texts(body, problems, escapes=b"\\u" in data)
@@ -253,32 +255,45 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_no_twins, parse_constant=_no_cons
 """Made once: `json.loads` makes one for each text it reads with hooks."""
 
 
-def _put_back(
-    value: Any, where: str, depth: int, texts: dict[str, LongText], problems: list[Problem]
+def put_back(
+    value: Any,
+    where: str,
+    depth: int,
+    texts: dict[str, LongText],
+    problems: list[Problem],
+    as_field: Callable[[str, LongText], Any],
 ) -> Any:
-    """The value with its long texts, each of which is examined; see `read_json`."""
+    """The value with its long texts, each of which is examined; names are cut.
+
+    Args:
+        texts: those that were set aside, by what stands for them in the value.
+        problems: gets those that cannot be stored.
+        as_field: what the value has at a place (``files.0.base64``) for a text.
+    """
     if isinstance(value, str):
-        return _examined(texts[value], where, problems) if value in texts else value
+        return _examined(texts[value], where, problems, as_field) if value in texts else value
     if depth > BODY_NESTING_MAX:
         refuse(where, NESTED_TOO_DEEPLY)
     if isinstance(value, dict):
         for key, item in list(value.items()):
             name = key
             if key in texts:
-                name = _name(texts[key], where, value)
+                name = _name(texts[key], where, value, as_field)
                 del value[key]
             path = f"{where}.{name}" if where else name
-            value[name] = _put_back(item, path, depth + 1, texts, problems)
+            value[name] = put_back(item, path, depth + 1, texts, problems, as_field)
     elif isinstance(value, list):
         for n, item in enumerate(value):
-            value[n] = _put_back(item, f"{where}.{n}", depth + 1, texts, problems)
+            value[n] = put_back(item, f"{where}.{n}", depth + 1, texts, problems, as_field)
     return value
 
 
-def _name(text: LongText, where: str, fields: dict[str, Any]) -> str:
+def _name(
+    text: LongText, where: str, fields: dict[str, Any], as_field: Callable[[str, LongText], Any]
+) -> str:
     """A long text that names a field: its beginning, which is longer than any name may be."""
     problems: list[Problem] = []
-    _examined(text, where, problems)
+    _examined(text, f"{where}.", problems, as_field)
     if problems:
         refuse(where, NAME_NOT_STORABLE)
     name = text.start()
@@ -287,7 +302,16 @@ def _name(text: LongText, where: str, fields: dict[str, Any]) -> str:
     return name
 
 
-def _examined(text: LongText, where: str, problems: list[Problem]) -> LongText | str:
+def _as_field(where: str, text: LongText) -> LongText | str:
+    return text if LONG_AT.fullmatch(where) else text.start()
+
+
+def _examined(
+    text: LongText,
+    where: str,
+    problems: list[Problem],
+    as_field: Callable[[str, LongText], Any],
+) -> Any:
     try:
         if not text.examine():
             problems.append(problem(where, NOT_STORABLE))
@@ -295,7 +319,7 @@ def _examined(text: LongText, where: str, problems: list[Problem]) -> LongText |
         refuse(None, "the body is not UTF-8 text")
     except ValueError as error:
         refuse(where, f"the text is not valid JSON: {_first_line(error, {})}")
-    return text if LONG_AT.fullmatch(where) else text.start()
+    return as_field(where, text)
 
 
 def _first_line(error: ValueError, texts: dict[str, LongText] | None) -> str:

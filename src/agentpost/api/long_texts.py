@@ -158,6 +158,10 @@ class TakenApart:
         self.rest = bytearray()
         self.texts: dict[str, LongText] = {}
 
+    def rest_hash(self) -> str:
+        """The hash of the rest, as hex digits: that of another body with the same rest as well."""
+        return hashlib.sha256(self.rest.replace(self._token.encode(), b"")).hexdigest()
+
     def feed(self, data: bytes | bytearray) -> None:
         """The next bytes; raises `TooMuchElse`."""
         at = 0

@@ -7,6 +7,7 @@ The file goes to the disk as it arrives, in pieces of bounded size, and counts o
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 
 import structlog
@@ -25,6 +26,8 @@ from agentpost.storage.incoming import TARGET_PATH, Receiver, Sink
 from agentpost.storage.post_policy import Allowance, PostRefused, too_large
 
 log = structlog.get_logger(__name__)
+_PARSED_BYTES = 8 * 1024
+"""Given to the parser of forms at once: a byte may take it 0.3 microseconds."""
 _WRITE_BYTES = 1024 * 1024
 """Held in memory of one upload at the most, besides what is on its way."""
 
@@ -50,7 +53,7 @@ async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Respon
     """Take one file in; raises `PostRefused`."""
     length = _length(request)
     form = PostedForm(request.headers.get("content-type", ""))
-    arriving = chunks(request, ctx.settings.body_idle_seconds)
+    arriving = _slices(chunks(request, ctx.settings.body_idle_seconds))
     first: list[bytes] = []
     while not form.file_began:
         chunk = await anext(arriving, None)
@@ -73,6 +76,14 @@ async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Respon
     location = f"{ctx.settings.public_upload_url}{TARGET_PATH}/{allowed.upload_id}"
     headers = {"ETag": f'"{stored_file.version}"', "Location": location}
     return Response(status_code=204, headers=headers)
+
+
+async def _slices(arriving: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The body in pieces of `_PARSED_BYTES`, between which others have their turn."""
+    async for chunk in arriving:
+        for at in range(0, len(chunk), _PARSED_BYTES):
+            yield chunk[at : at + _PARSED_BYTES]
+            await asyncio.sleep(0)
 
 
 async def _store(

@@ -75,6 +75,9 @@ A2A_PAGE_MAX: Final = 100
 DOOR_BODY_BYTES_MAX: Final = 16 * MEBIBYTE
 """One file of the size that a message takes inline, in base64, and its text. More comes by uploads
 or by URL."""
+RPC_CALL_BYTES_MAX: Final = 128 * 1024
+"""Of a call without the contents of files: the SDKs read it in one piece on the event loop. A text
+of as many characters as a message may have takes 80 kB, in escapes 240."""
 MCP_TEXT_CHARACTERS_MAX: Final = 20_000
 """Of one text in a result; longer ones are cut, for an assistant has to read them."""
 MCP_FILE_BYTES_MAX: Final = 4 * MEBIBYTE

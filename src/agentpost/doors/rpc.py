@@ -3,7 +3,10 @@ the protocol has it."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -12,11 +15,13 @@ from starlette.responses import JSONResponse, Response
 
 from agentpost.api.body import in_turn
 from agentpost.api.errors import error_headers
+from agentpost.api.long_texts import TakenApart
 from agentpost.api.operation import Api
 from agentpost.contract.errors import CATALOGUE, in_words
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
+from agentpost.domain.limits import RPC_CALL_BYTES_MAX
 from agentpost.doors import bodies
-from agentpost.doors.bodies import NotJson
+from agentpost.doors.bodies import FileTexts, NotJson
 from agentpost.http.request_state import state_of
 from agentpost.services.messages import Caller
 
@@ -27,17 +32,38 @@ OURS: Final = frozenset({ErrorCode.INTERNAL, ErrorCode.UNAVAILABLE, ErrorCode.RA
 """Refusals that say nothing against the request: it may be sent again unchanged."""
 
 
-async def read(api: Api, request: Request, caller: Caller) -> tuple[bytes, dict[str, Any]]:
-    """The body and the call that it is, bounded in its values before the SDK reads it.
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call: its JSON, as bytes and as an object, in which `bodies.FileText` stand for the
+    contents of large files; ``texts`` has these."""
 
-    Raises as `bodies.read`, and ``invalid_request`` for what is no call.
+    body: bytes
+    fields: dict[str, Any]
+    texts: FileTexts
+
+
+async def read(api: Api, request: Request, caller: Caller, files_at: re.Pattern[str]) -> Call:
+    """The call that a body is, bounded in its size and values before the SDK reads it.
+
+    ``files_at``: the places of the contents of files (``params.arguments.files.0.base64``).
+
+    Raises as `bodies.read_json`, and ``invalid_request`` for what is no call.
     """
-    body = await bodies.read(api, request, caller)
-    call = await in_turn(api, request, body, partial(bodies.parsed, body))
-    problems = list(_problems(call))
+    data = await bodies.read_json(api, request, caller)
+    call = await in_turn(
+        api, request, data, partial(_call, data, FileTexts(files_at, RPC_CALL_BYTES_MAX))
+    )
+    problems = list(_problems(call.fields))
     if problems:
         raise InvalidRequest(*problems)
-    return body, call
+    return call
+
+
+def _call(data: bytearray | TakenApart, texts: FileTexts) -> Call:
+    fields = bodies.parsed(data, texts)
+    if not isinstance(data, TakenApart):
+        return Call(bytes(data), fields, texts)
+    return Call(json.dumps(fields).encode(), fields, texts)
 
 
 def _problems(call: dict[str, Any]) -> Iterator[Problem]:

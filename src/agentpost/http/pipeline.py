@@ -173,4 +173,5 @@ def _entry(request: Request, status: int, body: bytes | LargeBody) -> RequestLog
         request_body=state.body,
         response_body=body,
         traceparent=tracing.valid(traceparent.decode("latin-1")) if traceparent else None,
+        reads=state.reads,
     )

@@ -64,6 +64,8 @@ class RequestState:
     """The key's requests a minute, and what is left of them: for the headers of the answer."""
     body: bytes | LargeBody = b""
     """The body for the request log."""
+    reads: bool = False
+    """Whether it only reads, although its method is that of a change."""
     body_ended: bool | None = None
     """Whether the whole body was read; None: nothing of it."""
     error: ErrorCode | None = None

@@ -144,7 +144,8 @@ async def follow(
     with HeldCall(ctx, caller, account_id, hung_up) as wait:
         while not wait.over:
             if is_hinted:
-                event_page = await _next(ctx, account_id, n, event_filter, _SCANNED)
+                async with ctx.streams.reading(account_id):
+                    event_page = await _next(ctx, account_id, n, event_filter, _SCANNED)
                 n = event_page.n
                 if event_page.events:
                     yield event_page

@@ -301,7 +301,7 @@ def _decode(text: str | InPieces) -> bytes:
     """
     decoded = io.BytesIO()  # its value is no copy; joining megabytes would be one in one piece
     rest, has_padding = "", False
-    for piece in _pieces(text):
+    for piece in pieces_of(text):
         if "\n" in piece or "\r" in piece:
             piece = piece.replace("\n", "").replace("\r", "")
         rest += piece
@@ -318,7 +318,8 @@ def _decode(text: str | InPieces) -> bytes:
     return decoded.getvalue()
 
 
-def _pieces(text: str | InPieces) -> Iterator[str]:
+def pieces_of(text: str | InPieces) -> Iterator[str]:
+    """The contents of a file in pieces of moderate size."""
     if isinstance(text, str):
         return (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
     return text.pieces()

@@ -130,7 +130,8 @@ async def follow(
             if moment is not None and (shown := wait.texts()):  # before what is read after it
                 yield replace(moment, entries=[], texts=shown)
             if is_due:
-                moment = await look(ctx, caller, message_id, after)
+                async with ctx.streams.reading(caller.account_id):
+                    moment = await look(ctx, caller, message_id, after)
                 yield moment
                 if len(moment.entries) == EVENTS_PAGE_ENTRIES:
                     after = moment.entries[-1].seq

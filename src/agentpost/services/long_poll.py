@@ -209,7 +209,8 @@ async def follow(
             if deltas := wait.texts():  # they were told before the entries that are read now
                 yield Page([], False, False, "", False, deltas)
             if is_hinted:
-                page = await _next_page(ctx, caller, message_id, seq)
+                async with ctx.streams.reading(caller.account_id):
+                    page = await _next_page(ctx, caller, message_id, seq)
                 seq = page.entries[-1].seq if page.entries else seq
                 if page.entries or page.done:
                     yield page

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from weakref import WeakValueDictionary
 
 from agentpost.domain.errors import RateLimited
 from agentpost.domain.limits import ACCOUNT_LIMIT_RETRY_SECONDS, STREAMS_OF_ONE_MAX
@@ -14,6 +16,7 @@ class OpenStreams:
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()
         self._open_of_topics: Counter[str] = Counter()
+        self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def check(self, account_id: str, most: int) -> None:
         """Raise ``rate_limited`` when the account has as many as it may."""
@@ -37,6 +40,14 @@ class OpenStreams:
     def count(self, account_id: str) -> StreamPlace:
         """One more, whatever there is: for callers that have checked."""
         return StreamPlace((self._open, account_id))
+
+    def reading(self, account_id: str) -> asyncio.Lock:
+        """Held while a stream reads what is new. A commit may wake a thousand streams of one
+        account: one after the other, they leave room for others between two of them."""
+        lock = self._reading.get(account_id)
+        if lock is None:
+            lock = self._reading[account_id] = asyncio.Lock()
+        return lock
 
     def total(self) -> int:
         """How many streams are open, of all accounts."""

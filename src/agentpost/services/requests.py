@@ -73,6 +73,14 @@ class RequestLogEntry:
     request_body: bytes | LargeBody
     response_body: bytes | LargeBody
     traceparent: str | None
+    reads: bool = False
+    """Whether it only reads, although its method is that of a change."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may have changed something."""
+        is_refused = self.status >= 400 or self.error is not None
+        return not (self.reads or is_refused or self.method in READS)
 
     @property
     def owner(self) -> str:
@@ -187,7 +195,11 @@ class RequestLog:
             try:
                 long = sum(entry.long_bytes for entry in batch)
                 rows_ = await self._records(batch, on_thread=long > 0)
-                records = [record for each in rows_ if (record := self._within(each))]
+                records = [
+                    record
+                    for entry, each in zip(batch, rows_, strict=True)
+                    if (record := self._within(each, changes=entry.changes))
+                ]
                 if records:
                     await self._insert(records)
                 self._long -= long
@@ -223,7 +235,7 @@ class RequestLog:
             for message_id in gone:
                 await self._db.write(partial(_forget, message_id))
 
-    def _within(self, record: RequestRecord) -> RequestRecord | None:
+    def _within(self, record: RequestRecord, *, changes: bool) -> RequestRecord | None:
         """The row of a request; None when its key has used up its budget and it changed nothing."""
         if record.at // DAY > self._day:
             self._day = record.at // DAY
@@ -237,7 +249,7 @@ class RequestLog:
         if left - size < self._bytes_per_day // _LINES_ONLY_SHARE:
             record.request_body = record.response_body = None
             size = record.size
-        if size > left and (record.status >= 400 or record.method in READS):
+        if size > left and not changes:
             self._leave_out(owner)
             return None
         use.used += size

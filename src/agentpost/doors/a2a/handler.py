@@ -26,6 +26,7 @@ from agentpost.doors import sending
 from agentpost.doors.a2a import parts, tasks
 from agentpost.doors.a2a.artifacts import ArtifactStream
 from agentpost.doors.a2a.states import PAUSED, TERMINAL, error_of, state_of
+from agentpost.doors.bodies import FileTexts
 from agentpost.http.pipeline import report_fault
 from agentpost.services import admission, chains, following, message_lists, places
 from agentpost.services.chains import Chain
@@ -42,6 +43,8 @@ REQUEST_ID: Final = "agentpost.request_id"
 """Our id of the request, there as well; the SDK has one of its own."""
 CALL: Final = "agentpost.call"
 """The call as its JSON has it, there as well."""
+TEXTS: Final = "agentpost.texts"
+"""The contents of its files, there as well."""
 HUNG_UP: Final = "agentpost.hung_up"
 """What is to be called when the client of a held call hangs up, there as well."""
 
@@ -62,7 +65,7 @@ class TaskHandler(RequestHandler):
             wait = not params.configuration.return_immediately
             if wait:
                 await admission.held_call(self._api.ctx, caller)
-            chain = await self._send(caller, params)
+            chain = await self._send(caller, params, context.state[TEXTS])
             if wait:
                 chain = await self._ended(caller, chain, context.state[HUNG_UP])
             return tasks.task(chain, self._api.ctx.links, history)
@@ -75,7 +78,7 @@ class TaskHandler(RequestHandler):
             await admission.held_call(self._api.ctx, caller)
             message_id = sending.fresh_id(self._api.ctx)
             with self._api.ctx.wakeups.listen(message_id, texts=True) as wait:
-                chain = await self._send(caller, params, message_id)
+                chain = await self._send(caller, params, context.state[TEXTS], message_id)
                 place = wait if chain.last.message.id == message_id else None
                 async with aclosing(self._events(caller, chain, place)) as events:
                     async for event in events:
@@ -96,14 +99,19 @@ class TaskHandler(RequestHandler):
                     yield event
 
     async def _send(
-        self, caller: Caller, params: a2a.SendMessageRequest, message_id: str | None = None
+        self,
+        caller: Caller,
+        params: a2a.SendMessageRequest,
+        texts: FileTexts,
+        message_id: str | None = None,
     ) -> Chain:
         """Take the message in; the task that it begins or goes on with. ``message_id`` is a fresh
         one."""
         ctx, message = self._api.ctx, params.message
         if params.configuration.HasField("task_push_notification_config"):
             raise errors.PushNotificationNotSupportedError(_NO_PUSH)
-        new = await ctx.account_threads.run(caller.account_id, partial(_new_message, ctx, params))
+        understand = partial(_new_message, ctx, params, texts)
+        new = await ctx.account_threads.run(caller.account_id, understand)
         first_id = message.task_id
         if first_id:
             chain = await chains.look(ctx, caller, first_id)
@@ -271,17 +279,17 @@ _NO_PUSH: Final = (
 )
 
 
-def _new_message(ctx: AppContext, params: a2a.SendMessageRequest) -> NewMessage:
+def _new_message(ctx: AppContext, params: a2a.SendMessageRequest, texts: FileTexts) -> NewMessage:
     """The message as it is to be sent; takes a while for large files and data. Raises
     `InvalidParamsError` for required fields that are missing."""
     validate_proto_required_fields(params)
     message = params.message
     return NewMessage(
         text=parts.text_of(message).strip(),
-        files=parts.files_of(message),
+        files=parts.files_of(message, texts),
         conversation=message.context_id or new_id(ids.CONVERSATION, ctx.clock.now()),
         metadata=parts.labels_of(message) or None,
-        idempotency_key=parts.key_of(message),
+        idempotency_key=parts.key_of(message, texts),
         held=False,
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from a2a.types import a2a_pb2
@@ -13,11 +14,16 @@ from a2a.utils.errors import ContentTypeNotSupportedError
 from google.protobuf.json_format import MessageToDict
 
 from agentpost.api.body import has_too_many_values
+from agentpost.api.long_texts import LongText
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.limits import A2A_VALUES_MAX, LIST_ITEMS_MAX
+from agentpost.doors.bodies import FileTexts
 from agentpost.services.attachments import InlineFile
 
 _FIELD_CHARACTERS_MAX: Final = 80
+FILES_AT: Final = re.compile(r"params\.message\.parts\.[0-9]+\.(raw|file\.bytes)")
+"""Where a call has the contents of a file, in either version of the protocol."""
+_STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def check_counts(body: bytes, call: Mapping[str, Any]) -> None:
@@ -38,7 +44,7 @@ def text_of(message: a2a_pb2.Message) -> str:
     return "\n\n".join(part.text for part in message.parts if part.WhichOneof("content") == "text")
 
 
-def files_of(message: a2a_pb2.Message) -> tuple[InlineFile, ...]:
+def files_of(message: a2a_pb2.Message, texts: FileTexts) -> tuple[InlineFile, ...]:
     """The other parts as files: bytes, addresses, and data as JSON."""
     files: list[InlineFile] = []
     for part in message.parts:
@@ -47,8 +53,7 @@ def files_of(message: a2a_pb2.Message) -> tuple[InlineFile, ...]:
             case "text":
                 continue
             case "raw":
-                encoded = base64.b64encode(part.raw).decode("ascii")
-                files.append(InlineFile(name, None, encoded, kind))
+                files.append(InlineFile(name, None, _contents(part.raw, texts), kind))
             case "url":
                 files.append(InlineFile(name, part.url, None, kind))
             case "data":
@@ -61,11 +66,45 @@ def files_of(message: a2a_pb2.Message) -> tuple[InlineFile, ...]:
     return tuple(files)
 
 
-def key_of(message: a2a_pb2.Message) -> str:
+def _contents(raw: bytes, texts: FileTexts) -> str | StandardBase64:
+    contents = texts.contents(base64.b64encode(raw).decode("ascii"))
+    return contents if isinstance(contents, str) else StandardBase64(contents)
+
+
+class StandardBase64:
+    """A long text in base64 as the protocol takes it, with ``-`` and ``_`` and without padding as
+    well, in the standard form."""
+
+    def __init__(self, text: LongText) -> None:
+        self._text = text
+
+    def pieces(self) -> Iterator[str]:
+        """See `InPieces`."""
+        length = 0
+        for piece in self._text.pieces():
+            length += len(piece)
+            yield piece.translate(_STANDARD)
+        yield "=" * (-length % 4)
+
+    def sha256(self) -> str:
+        """The hash of the text, as hex digits."""
+        digest = hashlib.sha256()
+        for piece in self.pieces():
+            digest.update(piece.encode())
+        return digest.hexdigest()
+
+
+def key_of(message: a2a_pb2.Message, texts: FileTexts) -> str:
     """The idempotency key: a message that is sent again is equal in all it has. One that is another
     one under the same ``messageId`` is a message of its own, since some clients count from 1 each
     time they start."""
-    return f"a2a/{hashlib.sha256(message.SerializeToString(deterministic=True)).hexdigest()}"
+    compared = a2a_pb2.Message()
+    compared.CopyFrom(message)
+    for part in compared.parts:
+        contents = _contents(part.raw, texts)
+        if isinstance(contents, StandardBase64):
+            part.raw = contents.sha256().encode()
+    return f"a2a/{hashlib.sha256(compared.SerializeToString(deterministic=True)).hexdigest()}"
 
 
 def labels_of(message: a2a_pb2.Message) -> dict[str, str] | None:

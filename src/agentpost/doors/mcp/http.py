@@ -3,8 +3,9 @@ and nothing is kept between two of them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
@@ -12,22 +13,38 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from agentpost.api.operation import Api, Handler
-from agentpost.domain.limits import DOOR_BODY_BYTES_MAX
+from agentpost.domain.limits import RPC_CALL_BYTES_MAX
 from agentpost.doors import rpc
 from agentpost.doors.mcp.local import LocalBackend
 from agentpost.doors.mcp.server import build
+from agentpost.doors.mcp.tools import TOOLS
+from agentpost.http.bodies import LARGE_BYTES
 from agentpost.http.request_state import state_of
 from agentpost.services.messages import Caller
+
+_SDK_BYTES_MAX: Final = 2 * LARGE_BYTES + RPC_CALL_BYTES_MAX
+"""What the SDK takes: more than comes to it, since its refusals have another form."""
+_FILES_AT: Final = re.compile(r"params\.arguments\.files\.[0-9]+\.base64")
 
 
 def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
     """See `doors.routes.Door`."""
 
     async def post(api: Api, request: Request, caller: Caller) -> Response:
-        body, _ = await rpc.read(api, request, caller)
-        return _Answer(LocalBackend(api.ctx, caller, state_of(request.scope).id), body)
+        call = await rpc.read(api, request, caller, _FILES_AT)
+        state = state_of(request.scope)
+        state.reads = _reads(call.fields)
+        return _Answer(LocalBackend(api.ctx, caller, state.id, call.texts), call.body)
 
     return {("POST", "/mcp"): post}
+
+
+def _reads(call: dict[str, Any]) -> bool:
+    """Whether a call changes nothing."""
+    if call.get("method") != "tools/call":
+        return True
+    tool = TOOLS.get(str(call.get("params", {}).get("name")))
+    return tool is None or tool.reads_only
 
 
 class _Answer(Response):
@@ -43,7 +60,7 @@ class _Answer(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         manager = StreamableHTTPSessionManager(
-            build(self._backend), stateless=True, max_request_body_size=DOOR_BODY_BYTES_MAX
+            build(self._backend), stateless=True, max_request_body_size=_SDK_BYTES_MAX
         )
         read = False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -25,10 +26,12 @@ from agentpost.domain.message_filter import ListFilter
 from agentpost.domain.records import EntryRecord
 from agentpost.domain.scopes import Scope
 from agentpost.doors import sending
+from agentpost.doors.bodies import FileTexts
 from agentpost.doors.mcp.backend import BackendError, Change, Json
 from agentpost.doors.writing import read
 from agentpost.http.pipeline import report_fault
 from agentpost.services import admission, following, message_lists, places, recover, works
+from agentpost.services.attachments import InlineFile
 from agentpost.services.context import AppContext
 from agentpost.services.following import Moment
 from agentpost.services.messages import Caller
@@ -44,17 +47,28 @@ _PAGES_MAX = 50
 class LocalBackend:
     """See `Backend`. What belongs to others is not found, as everywhere."""
 
-    def __init__(self, ctx: AppContext, caller: Caller, request_id: str) -> None:
+    def __init__(self, ctx: AppContext, caller: Caller, request_id: str, texts: FileTexts) -> None:
+        """``texts``: the contents of the files of the call."""
         self._ctx = ctx
         self._caller = caller
         self._request_id = request_id
+        self._texts = texts
 
     async def send(self, fields: Json, idempotency_key: str | None) -> Json:
         with self._refusals_translated(Scope.SEND):
             key = idempotency.key_of(idempotency_key)
-            new = from_fields(fields, idempotency_key=key, held=False)
+            new = from_fields(fields, self._files(fields), idempotency_key=key, held=False)
             record = await sending.send(self._ctx, self._caller, new)
             return self._message(await following.look(self._ctx, self._caller, record.id))
+
+    def _files(self, fields: Json) -> list[InlineFile]:
+        files = [InlineFile.of(each) for each in fields.get("files") or ()]
+        return [
+            replace(file, base64=self._texts.contents(file.base64))
+            if isinstance(file.base64, str)
+            else file
+            for file in files
+        ]
 
     async def message(self, message_id: str) -> Json:
         return self._message(await self._look(message_id))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import unquote_to_bytes
 
+from agentpost.api.long_texts import LongText
 from agentpost.domain import ids
+from agentpost.doors.bodies import FileText
 from agentpost.doors.openai.errors import NotInThisApi, wrong
 from agentpost.services.attachments import InlineFile
 
+FILES_AT: Final = re.compile(
+    r"(input|messages)\.[0-9]+\.content\.[0-9]+"
+    r"\.((file\.)?file_data|image_url(\.(url|image_url))?|input_audio\.data)"
+)
+"""Where a body has the contents of a file."""
 _DATA_URL: Final = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),", re.ASCII)
 _TEXTS: Final = {
     "text": "text",
@@ -111,7 +119,8 @@ def _audio(value: Any, where: str) -> InlineFile:
     if not isinstance(value, dict):
         raise wrong(where, "must be an object")
     form = _string(value, "format", where)
-    return InlineFile(f"audio.{form}", None, _string(value, "data", where), f"audio/{form}")
+    contents = _contents(_string(value, "data", where))
+    return InlineFile(f"audio.{form}", None, contents, f"audio/{form}")
 
 
 def _take_file(part: Mapping[str, Any], url: str, where: str, utterance: Utterance) -> None:
@@ -129,24 +138,66 @@ def _take_file(part: Mapping[str, Any], url: str, where: str, utterance: Utteran
         if not value.startswith(ids.UPLOAD):
             raise wrong(f"{where}.file_id", "must be a finished upload (POST /v1/uploads)")
         utterance.upload_ids.append(value)
-    elif value.startswith("data:"):
+    elif _start(value).startswith("data:"):
         utterance.files.append(_data_file(value, name, f"{where}.{source}"))
     elif source == "file_data":
-        utterance.files.append(InlineFile(name, None, value, None))
+        utterance.files.append(InlineFile(name, None, _contents(value), None))
+    elif isinstance(value, FileText):
+        raise wrong(f"{where}.{source}", "is too long for an address")
     else:
         utterance.files.append(InlineFile(name, value, None, None))
 
 
 def _data_file(url: str, name: str | None, where: str) -> InlineFile:
-    match = _DATA_URL.match(url[:500])
+    """A file by its data URL."""
+    match = _DATA_URL.match(_start(url)[:500])
     if match is None:
         raise wrong(where, "is no data URL")
-    content = url[match.end() :]
     if ";base64" not in match[2].lower():
         raise wrong(where, "must be in base64")
-    if "%" in content:
-        content = unquote_to_bytes(content).decode("latin-1")
-    return InlineFile(name, None, content, match[1] or None)
+    contents = _contents(url)
+    if isinstance(contents, str):
+        return InlineFile(name, None, _unquoted(contents[match.end() :]), match[1] or None)
+    return InlineFile(name, None, DataOfUrl(contents, match.end()), match[1] or None)
+
+
+def _start(text: str) -> str:
+    """The first characters of a text, or of the contents that it stands for."""
+    return text.contents.start() if isinstance(text, FileText) else text
+
+
+def _contents(text: str) -> str | LongText:
+    return text.contents if isinstance(text, FileText) else text
+
+
+def _unquoted(text: str) -> str:
+    return unquote_to_bytes(text).decode("latin-1") if "%" in text else text
+
+
+class DataOfUrl:
+    """What a long data URL has in base64, behind so many characters."""
+
+    def __init__(self, url: LongText, begin: int) -> None:
+        self._url = url
+        self._begin = begin
+
+    def pieces(self) -> Iterator[str]:
+        """See `InPieces`."""
+        rest = ""
+        for n, piece in enumerate(self._url.pieces()):
+            rest += piece if n else piece[self._begin :]
+            percent = rest.rfind("%", -2) if len(rest) > 2 else 0  # an escape may go on in the next
+            end = percent if percent > 0 else len(rest)
+            yield _unquoted(rest[:end])
+            rest = rest[end:]
+        yield _unquoted(rest)
+
+    def sha256(self) -> str:
+        """The hash of the text, as hex digits."""
+        digest = hashlib.sha256()
+        for piece in self.pieces():
+            digest.update(piece.encode())
+        return digest.hexdigest()
 
 
 def _string(part: Mapping[str, Any], name: str, where: str) -> str:

@@ -5,8 +5,9 @@ An uploaded file is an upload of the API that is ready. Its ``purpose`` is taken
 
 from __future__ import annotations
 
-import asyncio
+import io
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -45,9 +46,9 @@ def handlers() -> Mapping[tuple[str, str], Handler]:
 
 
 async def _create(api: Api, request: Request, caller: Caller) -> Response:
-    body = await bodies.read(api, request, caller)
-    content_type = header(request, b"content-type") or ""
-    form, data = await asyncio.to_thread(_parsed, content_type, body)
+    pieces = await bodies.read_form(api, request, caller)
+    read = partial(_parsed, header(request, b"content-type") or "", pieces)
+    form, data = await api.ctx.account_threads.run(caller.account_id, read)
     if not data:
         raise Refusal(ErrorCode.BAD_SIZE, "The file is empty.")
     new = NewUpload(form.filename or "file", len(data), None)
@@ -56,15 +57,17 @@ async def _create(api: Api, request: Request, caller: Caller) -> Response:
     return JSONResponse({**_shape(upload), "purpose": purpose})
 
 
-def _parsed(content_type: str, body: bytes) -> tuple[PostedForm, bytes]:
+def _parsed(content_type: str, pieces: list[bytes]) -> tuple[PostedForm, bytes]:
+    data = io.BytesIO()
     try:
         form = PostedForm(content_type)
-        data = b"".join(form.feed(body))
+        for piece in pieces:
+            data.writelines(form.feed(piece))
     except PostRefused as refusal:
         raise InvalidRequest(Problem("file", refusal.message)) from None
     if not (form.file_began and form.ended):
         raise InvalidRequest(Problem("file", "the form needs a file in the field `file`"))
-    return form, data
+    return form, data.getvalue()
 
 
 async def _list(api: Api, request: Request, caller: Caller) -> Response:

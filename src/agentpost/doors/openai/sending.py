@@ -12,16 +12,18 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from agentpost.api.body import in_turn
+from agentpost.api.long_texts import TakenApart
 from agentpost.api.messages import idempotency_key_of
 from agentpost.api.operation import Api
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import InvalidRequest, Refusal
 from agentpost.domain.idempotency import Attempt
-from agentpost.domain.limits import INLINE_FILES_MAX
+from agentpost.domain.limits import BODY_REST_BYTES_MAX, INLINE_FILES_MAX
 from agentpost.domain.records import MessageRecord, Snapshot
 from agentpost.doors import bodies, sending
-from agentpost.doors.openai.content import Utterance
+from agentpost.doors.bodies import FileTexts
+from agentpost.doors.openai.content import FILES_AT, Utterance
 from agentpost.doors.openai.items import sources_of
 from agentpost.doors.openai.models import model_names
 from agentpost.doors.openai.transcripts import (
@@ -83,17 +85,18 @@ async def read_call(
 ) -> tuple[Call, Content]:
     """Read a call that sends something, and what it asks for.
 
-    ``understand`` gets its body and the names that the agent has. Raises as that and `bodies.read`,
-    and ``invalid_request``.
+    ``understand`` gets its body, in which `bodies.FileText` stand for the contents of large files,
+    and the names that the agent has. Raises as that and `bodies.read_json`, and
+    ``invalid_request``.
     """
     idempotency_key = idempotency_key_of(request)
     count = (header(request, RETRY_COUNT) or "").strip()
-    data = await bodies.read(api, request, caller)
+    data = await bodies.read_json(api, request, caller)
 
     def understood() -> tuple[Call, Content]:
-        body = bodies.parsed(data)
+        body = bodies.parsed(data, FileTexts(FILES_AT, BODY_REST_BYTES_MAX))
         call = Call(
-            body_hash=hashed(data),
+            body_hash=_hash_of(data),
             idempotency_key=idempotency_key,
             retry_count=int(count) if count.isascii() and count.isdigit() and len(count) < 4 else 0,
             arrived_at=state_of(request.scope).at,
@@ -101,6 +104,13 @@ async def read_call(
         return call, understand(body, model_names(api))
 
     return await in_turn(api, request, data, understood)
+
+
+def _hash_of(data: bytearray | TakenApart) -> str:
+    """The hash of a body."""
+    if not isinstance(data, TakenApart):
+        return hashed(bytes(data))
+    return hashed([data.rest_hash(), *(text.sha256() for text in data.texts.values())])
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from agentpost.agents.caller_context import (
 from agentpost.domain.limits import MESSAGE_CHARACTERS_MAX
 from agentpost.doors.openai.content import Utterance
 from agentpost.doors.openai.errors import NotInThisApi
-from agentpost.services.attachments import InlineFile
+from agentpost.services.attachments import InlineFile, InPieces, pieces_of
 
 _SIGNATURE: Final = re.compile(r"\?exp=\d+&rev=[\w%.~-]+&sig=[\w%.~-]+")
 _NAMES: Final = {"user": "User", "assistant": "Assistant"}
@@ -101,5 +101,14 @@ def _line(utterance: Utterance) -> str:
 
 
 def _files(utterance: Utterance) -> list[str]:
-    contents = [str(file.url or file.base64) for file in utterance.files]
-    return [hashed(content) for content in contents] + utterance.upload_ids
+    contents = [file.base64 if file.url is None else file.url for file in utterance.files]
+    return [_hash_of_text(content or "") for content in contents] + utterance.upload_ids
+
+
+def _hash_of_text(text: str | InPieces) -> str:
+    """`hashed` for a text that may have megabytes."""
+    digest = hashlib.sha256(b'"')
+    for piece in pieces_of(text):
+        digest.update(json.dumps(piece)[1:-1].encode())
+    digest.update(b'"')
+    return digest.hexdigest()
