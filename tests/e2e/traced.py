@@ -29,7 +29,7 @@ class TracedTx:
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
-        self.after = tx.after
+        self.after, self.facts = tx.after, tx.facts
         self.values: set[str] = set()
 
     def execute_nowait(self, sql: str, params: Params = ()) -> None:

@@ -12,7 +12,7 @@ from agentpost.db.filtered import Conditions, counts
 from agentpost.db.filtered import newest as newest_that_fit
 from agentpost.db.mapper import Mapper
 from agentpost.db.ownership import comparison
-from agentpost.db.session import Row, Tx
+from agentpost.db.session import NO_FILES, UNHEARD, Row, Tx
 from agentpost.domain import ids
 from agentpost.domain.job import JobRole, Reason
 from agentpost.domain.message import MessageStatus, TurnState
@@ -143,48 +143,40 @@ def lock(tx: Tx, message_id: str) -> MessageRecord | None:
     return MESSAGES.one(tx, _LOCK, (message_id,))
 
 
-@dataclass(frozen=True, slots=True)
-class OfJob:
-    """A locked message that lists a job. ``is_heard``: the account has a webhook endpoint or reads
-    its events. ``has_files``: the job has. ``has_unlisted``: the message, or the job's work, has
-    files that were replaced and may be due."""
-
-    message: MessageRecord
-    is_heard: bool
-    has_files: bool
-    has_unlisted: bool
-
-
-def lock_all_of(tx: Tx, job_id: str, work_id: str) -> list[OfJob]:
-    """The messages that list the job, held until the commit, in the order of locks. A job may
-    outlive a message that joined it."""
+def lock_all_of(tx: Tx, job_id: str, work_id: str) -> list[tuple[MessageRecord, bool]]:
+    """The messages that list the job, held until the commit, in the order of locks; and whether the
+    message, or the job's work, has files that were replaced and may be due. A job may outlive a
+    message that joined it."""
     rows = tx.all(_LOCK_OF_JOB, (job_id, work_id, job_id))
-    return [OfJob(MESSAGES.of(row[:-3]), *map(bool, row[-3:])) for row in rows]
+    messages = [MESSAGES.of(row[:-3]) for row in rows]
+    for message, (*_, is_heard, has_files, _) in zip(messages, rows, strict=True):
+        _remember_heard(tx, message, is_heard)
+        if not has_files:
+            tx.facts.add((NO_FILES, job_id))
+    return [(message, bool(row[-1])) for message, row in zip(messages, rows, strict=True)]
 
 
-def lock_known(tx: Tx, cached: MessageRecord) -> tuple[MessageRecord | None, bool, bool]:
+def lock_known(tx: Tx, cached: MessageRecord) -> tuple[MessageRecord | None, bool]:
     """`lock` for who has read the message before: it is read again only when it has changed. The
     times that are set without a new version are those of the row.
 
     The record is another one than ``cached``, which may belong to another thread. The second value:
-    whether a turn waits in the conversation, which holds until the commit if that is locked. The
-    third: whether the account has a webhook endpoint or reads its events.
+    whether a turn waits in the conversation, which holds until the commit if that is locked.
     """
     row = tx.one(_VERSION, (cached.id,))
     if row is None:
-        return None, False, False
-    return _as_in(tx, row, cached), row[4] is not None, bool(row[3])
+        return None, False
+    _remember_heard(tx, cached, row[3])
+    return _as_in(tx, row, cached), row[4] is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Starting:
     """A locked message that is about to start a job, and its account. ``executing``: how many slots
-    of the account are taken. ``per_day``: what its key may use in a day, in millionths.
-    ``is_heard``: see `OfJob`."""
+    of the account are taken. ``per_day``: what its key may use in a day, in millionths."""
 
     message: MessageRecord | None
     account: AccountRecord
-    is_heard: bool
     executing: int
     per_day: int | None
 
@@ -194,8 +186,14 @@ def lock_starting(tx: Tx, cached: MessageRecord) -> Starting | None:
     row = tx.one(_STARTING, (cached.id,))
     if row is None:
         return None
-    message, account = _as_in(tx, row, cached), ACCOUNTS.of(row[6:])
-    return Starting(message, account, bool(row[3]), row[4], row[5])
+    _remember_heard(tx, cached, row[3])
+    return Starting(_as_in(tx, row, cached), ACCOUNTS.of(row[6:]), row[4], row[5])
+
+
+def _remember_heard(tx: Tx, message: MessageRecord, is_heard: object) -> None:
+    """Whether the message's account has a webhook endpoint or reads its events."""
+    if not is_heard:
+        tx.facts.add((UNHEARD, message.account_id))
 
 
 def _as_in(tx: Tx, row: Row, cached: MessageRecord) -> MessageRecord | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from agentpost.db.session import Tx
+from agentpost.db.session import UNHEARD, Tx
 
 _RECEIVERS = (
     "SELECT id, events_json, disabled_at FROM endpoints WHERE account_id = ?"
@@ -27,6 +27,8 @@ class Receivers:
 
 def receivers(tx: Tx, account_id: str) -> Receivers:
     """An account's endpoints and readers, in one statement: every end of a message asks."""
+    if (UNHEARD, account_id) in tx.facts:
+        return Receivers([], 0)
     result = Receivers([], 0)
     for each, events_json, at in tx.all(_RECEIVERS, (account_id, account_id)):
         if events_json is None:

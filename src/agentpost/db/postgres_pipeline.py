@@ -290,12 +290,13 @@ def _run_check(check: Callable[[PGresult], None], result: PGresult) -> Exception
 class PostgresTx:
     """A transaction of PostgreSQL."""
 
-    __slots__ = ("_ahead", "_pipeline", "callbacks", "has_written")
+    __slots__ = ("_ahead", "_pipeline", "callbacks", "facts", "has_written")
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
         self._ahead: dict[tuple[str, Params], list[Row]] = {}  # not of another function's queries
         self.callbacks: list[Callable[[], None]] = []
+        self.facts: set[tuple[str, str]] = set()
         self.has_written = False
 
     def execute(self, sql: str, params: Params = ()) -> int:

@@ -17,12 +17,23 @@ from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 Params = Sequence[Any]
+UNHEARD = "unheard"
+"""A fact of an account: it has no webhook endpoint and reads no events."""
+NO_FILES = "no files"
+"""A fact of a job: it has written none."""
 Row = tuple[Any, ...]
 
 
 class Tx(Protocol):
     """One transaction. `execute_nowait`, `update_exactly_one`, `lock` and `prefetch` save round
-    trips to a database server; on SQLite they are plain statements, or nothing."""
+    trips to a database server; on SQLite they are plain statements, or nothing.
+
+    Attributes:
+        facts: what its functions have read and hold until the commit, as a word and the id it is
+            said of: it spares later functions of the same transaction a query.
+    """
+
+    facts: set[tuple[str, str]]
 
     def execute(self, sql: str, params: Params = ()) -> int:
         """Run a statement and return the number of rows it changed."""

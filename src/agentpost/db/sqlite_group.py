@@ -31,12 +31,13 @@ _PATIENT_SECONDS = 1.0
 class SqliteTx:
     """A transaction of SQLite: every statement runs at once."""
 
-    __slots__ = ("_execute", "callbacks", "connection", "counts")
+    __slots__ = ("_execute", "callbacks", "connection", "counts", "facts")
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self._execute = connection.execute
         self.callbacks: list[Callable[[], None]] = []
+        self.facts: set[tuple[str, str]] = set()
         self.counts = True
 
     def execute(self, sql: str, params: Params = ()) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentpost.db import account_storage, pending_deletions
 from agentpost.db.mapper import Mapper
 from agentpost.db.messages import FILES
-from agentpost.db.session import Tx
+from agentpost.db.session import NO_FILES, Tx
 from agentpost.domain import ids
 from agentpost.domain.records import FileRecord, WorkRecord, WorkShown
 
@@ -135,6 +135,7 @@ def put_file(tx: Tx, file: FileRecord) -> None:
     tx.execute(_REWRITE, (file.message_id, file.job_id or "", file.work_id, file.path))
     tx.execute(_SUPERSEDE, (file.work_id, file.path))
     FILES.insert(tx, file)
+    tx.facts.discard((NO_FILES, file.job_id or ""))
 
 
 def release_unlisted_files(tx: Tx, due_at: int, message_id: str, work_id: str = "") -> None:

@@ -21,7 +21,7 @@ from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import record as rows
 from agentpost.db import works as work_rows
-from agentpost.db.session import Tx
+from agentpost.db.session import NO_FILES, Tx
 from agentpost.domain import ids, transitions
 from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced
@@ -33,9 +33,6 @@ from agentpost.domain.records import EntryRecord, FileRecord, JobLink, JobRecord
 from agentpost.domain.times import seconds
 from agentpost.services import derivation, job_changes, lifecycle, outbox
 from agentpost.services.context import AppContext
-
-_Known = tuple[list[JobLink], list[FileRecord] | None]
-"""All jobs of a message, and their files: None where they are to be read."""
 
 
 # --- messages and turns ---------------------------------------------------------------------------
@@ -77,16 +74,13 @@ def apply_turn(
     message: MessageRecord,
     signal: s.TurnSignal,
     now: int,
-    *,
-    is_heard: bool = True,
     links: list[JobLink] | None = None,
 ) -> None:
     """Fold a signal into a locked message's turn. ``message`` is brought up to date.
 
     Fields that come with the signal but are no state (inputs, deadlines, owner) are set on
-    ``message`` by the caller beforehand. ``is_heard`` False: the caller knows that nobody receives
-    or reads the account's events. ``links``: the message's jobs, where the caller knows them, and
-    that neither they nor the message have files. Raises `RuleBroken`, `Fenced`.
+    ``message`` by the caller beforehand. ``links``: the message's jobs, where the caller knows
+    them, and that neither they nor the message have files. Raises `RuleBroken`, `Fenced`.
     """
     change = transitions.turn(message.turn_state, signal)
     message.turn_state = change.after
@@ -113,8 +107,7 @@ def apply_turn(
         message.turn_inputs_json = None  # read by runs of the turn only, and most of the row
     seen = not isinstance(signal, s.TurnBegun | s.TurnReclaimed)
     line = derivation.line(change.entry, files, None)
-    known: _Known | None = None if links is None else (links, [])
-    _settle(tx, ctx, message, line, None, now, visible_change=seen, is_heard=is_heard, known=known)
+    _settle(tx, ctx, message, line, None, now, visible_change=seen, links=links)
     if change.after not in OPEN_TURNS and links is None and (message.reply_files or message.jobs):
         _release_unlisted_files(tx, now, message.id)
     if line is None or not isinstance(signal, s.TurnReplied):  # what was replied, the entry says
@@ -154,12 +147,8 @@ def create_job(
     job: JobRecord,
     signal: s.Admitted | s.ShortOfCredits | s.StartRefused,
     message: MessageRecord,
-    *,
-    is_heard: bool = True,
-    links: list[JobLink] | None = None,
-) -> list[JobLink] | None:
-    """A turn starts a job: it runs, waits for credits or is refused. ``is_heard``, ``links``: see
-    `apply_turn`. The same jobs with the new one, where they are known."""
+) -> None:
+    """A turn starts a job: it runs, waits for credits or is refused."""
     now = job.created_at
     change = transitions.job(None, signal)
     job.state = change.after
@@ -177,18 +166,14 @@ def create_job(
             job.reason = signal.reason
             job.settled_at = now
     rows.insert_job(tx, job)
+    tx.facts.add((NO_FILES, job.id))
     rows.link_new_job(tx, message.id, job.id, now)
     message.jobs += 1
-    known: _Known | None = None
-    if links is not None:
-        links = derivation.with_started(links, job)
-        known = links, []
-    _settle(tx, ctx, message, None, job, now, visible_change=True, is_heard=is_heard, known=known)
-    if change.event is not None and is_heard:
+    _settle(tx, ctx, message, None, job, now, visible_change=True)
+    if change.event is not None:
         outbox.job_changed(tx, ctx, change.event, message, job, now)
     _keep(tx, job.id, signal, now)
     lifecycle.job_created(tx, job)
-    return links
 
 
 def join(tx: Tx, ctx: AppContext, message: MessageRecord, job: JobRecord, now: int) -> None:
@@ -325,22 +310,15 @@ def _update_messages(
         return True
     entry, has_unlisted = change.entry, True
     listing = message_rows.lock_all_of(tx, job.id, job.work_id)
-    files: list[FileRecord] | None = None if any(each.has_files for each in listing) else []
     if entry is not None:
-        if entry.with_files and files is None:
-            files = job_rows.files(tx, job.id)
-        entry = derivation.line(entry, files or [], job)
-    settle = partial(_settle, tx, ctx, visible_change=visible_change)
-    for each in listing:
-        message = each.message
-        known: _Known | None = None
+        has_files = entry.with_files and (NO_FILES, job.id) not in tx.facts
+        entry = derivation.line(entry, job_rows.files(tx, job.id) if has_files else [], job)
+    for message, may_be_due in listing:
+        _settle(tx, ctx, message, entry, job, now, visible_change=visible_change)
         if message.id == job.message_id:
-            has_unlisted = each.has_unlisted
-            if message.jobs == 1:
-                known = [JobLink(job, JobRole.EXECUTION)], files
-        settle(message, entry, job, now, is_heard=each.is_heard, known=known)
-        if change.event is not None and message.id == job.message_id and each.is_heard:
-            outbox.job_changed(tx, ctx, change.event, message, job, now)
+            has_unlisted = may_be_due
+            if change.event is not None:
+                outbox.job_changed(tx, ctx, change.event, message, job, now)
     return has_unlisted
 
 
@@ -355,14 +333,12 @@ def _settle(
     *,
     visible_change: bool,
     work_id: str | None = None,
-    known: _Known | None = None,
-    is_heard: bool = True,
+    links: list[JobLink] | None = None,
 ) -> None:
     """Append the entry, derive the status from the current jobs, write, send, wake.
 
-    ``visible_change``: a held read is to answer (status, reply or a job's status may have changed).
-    ``known``: all jobs of the message, where the caller knows them, and their files, where it does.
-    ``is_heard``: see `apply_turn`.
+    ``job``: whose change it is, None: the message's own. ``visible_change``: a held read is to
+    answer (status, reply or a job's status may have changed). ``links``: see `apply_turn`.
     """
     version_before = message.version
     if entry is not None:
@@ -371,7 +347,12 @@ def _settle(
         body = dumps(entry.fields)
         line = EntryRecord(message.id, message.seq, entry.type, now, body, work_id, job_id)
         rows.append_entry(tx, line)
-    links, files = known or (message_rows.links(tx, message.id) if message.jobs else [], None)
+    files: list[FileRecord] | None = None if links is None else []
+    if job is not None and message.jobs == 1 and job.message_id == message.id:  # as most often
+        links = [JobLink(job, JobRole.EXECUTION)]
+        files = [] if (NO_FILES, job.id) in tx.facts else None
+    if links is None:
+        links = message_rows.links(tx, message.id) if message.jobs else []
     event = derivation.derive(ctx, message, links)
     message.version += 1
     if visible_change or event is not None:
@@ -380,7 +361,7 @@ def _settle(
     snapshot = partial(message_rows.snapshot_of, tx, message, links, files)
     ctx.handover.offer(tx, message.id, snapshot)
     ctx.wakeups.publish(tx, message.id, message.account_id)  # who reads it, and open pages
-    if event is not None and is_heard:
+    if event is not None:
         outbox.message_changed(tx, ctx, event, message, snapshot, now)
 
 

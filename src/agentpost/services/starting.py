@@ -21,7 +21,7 @@ from agentpost.domain.journal import Call
 from agentpost.domain.limits import TITLE_CHARACTERS_MAX
 from agentpost.domain.message import TurnState
 from agentpost.domain.records import ConversationRecord, JobRecord, MessageRecord, WorkRecord
-from agentpost.services import ceilings, history, record
+from agentpost.services import ceilings, derivation, history, record
 from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
 from agentpost.services.tickets import JobTicket, TurnTicket
@@ -71,9 +71,8 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
         ctx.handover.offer_job(tx, job_ticket, ctx.node)  # before it is dispatched
     signal = _signal(reason, left, now)
     links = ticket.links_of(message)
-    links = record.create_job(
-        tx, ctx, job, signal, message, is_heard=start_row.is_heard, links=links
-    )
+    record.create_job(tx, ctx, job, signal, message)
+    links = None if links is None else derivation.with_started(links, job)
     if ctx.settings.durability == "full":  # else PostgreSQL may forget it, and give out its version
         tx.after(partial(ticket.keep, message, links))
     started = _started(job)
@@ -96,11 +95,10 @@ def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
     return fence_last(tx, ticket)[0]
 
 
-def fence_last(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool, bool]:
-    """`fence`; whether another turn waits in its conversation, which is locked; and whether anybody
-    receives or reads the account's events."""
-    message, waits, is_heard = message_rows.lock_known(tx, ticket.known)
-    return _owned(ticket, message), waits, is_heard
+def fence_last(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
+    """`fence`, and whether another turn waits in its conversation, which is locked."""
+    message, waits = message_rows.lock_known(tx, ticket.known)
+    return _owned(ticket, message), waits
 
 
 def _owned(ticket: TurnTicket, message: MessageRecord | None) -> MessageRecord:

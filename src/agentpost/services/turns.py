@@ -192,7 +192,7 @@ class TurnResult:
 def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
     """The agent returned. Raises `Fenced`."""
     now = ctx.clock.now()
-    message, waits, is_heard = _ending(tx, ticket)
+    message, waits = _ending(tx, ticket)
     if _abandon_late(tx, ctx, message, now):
         return  # it held up the loop that would have ended it
     # The POST call waits for a turn that has run once only, until its deadline or our closing;
@@ -204,7 +204,7 @@ def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None
     message.answer_format_json = result.answer_format_json
     message.output_json = result.output_json
     links = ticket.links_of(message)
-    record.apply_turn(tx, ctx, message, signal, now, is_heard=is_heard, links=links)
+    record.apply_turn(tx, ctx, message, signal, now, links)
     if result.answer_format_json is not None:
         conversations.set_asking(tx, message.conversation_id, message.id)
     if result.state_json is not None:
@@ -220,8 +220,8 @@ def fail(
     """The turn broke, ``cause`` says why to the operator; jobs it started go on. Raises
     `Fenced`."""
     now = ctx.clock.now()
-    message, waits, is_heard = _ending(tx, ticket)
-    record.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now, is_heard=is_heard)
+    message, waits = _ending(tx, ticket)
+    record.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now)
     if waits:
         next_turn(tx, ctx, message.conversation_id, now)
 
@@ -304,7 +304,7 @@ def _owned(tx: Tx, ticket: TurnTicket) -> tuple[ConversationRecord, MessageRecor
     return conversation, fence(tx, ticket)
 
 
-def _ending(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool, bool]:
+def _ending(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
     """`fence_last` for a turn that ends; its conversation is locked, and free. Raises `Fenced`.
 
     The lock and the change are one statement: nothing else of the conversation is needed, unless
