@@ -58,7 +58,7 @@ def record(n: int, account_id: str | None = "acc_1") -> RequestRecord:
 
 
 def insert(batch: list[RequestRecord], tx: Tx) -> None:
-    request_rows.insert(tx, batch)
+    request_rows.REQUESTS.insert_all(tx, batch)
 
 
 async def test_the_lines_of_an_agent(db: Database) -> None:
@@ -84,7 +84,7 @@ async def test_the_request_log(db: Database) -> None:
     made = [record(n) for n in range(70)]
     for batch in (made[:64], made[64:], made[60:]):  # a batch written twice is kept once
         await db.write(partial(insert, batch))
-    await db.write(lambda tx: request_rows.insert(tx, [record(1_000, None)]))
+    await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, [record(1_000, None)]))
 
     wanted = request_filter({"status": "failed"}, 0)
     lines, more = await requests.recent(db, "acc_1", wanted, before=made[50].id, limit=3)
@@ -114,7 +114,7 @@ async def test_long_bodies_are_packed_and_read_as_they_were(db: Database) -> Non
     stored = request_rows.pack(made)
     assert [one.bodies is not None for one in stored] == [True, True, True, True, False]
     assert len(stored[1].bodies or b"") < 1_000
-    await db.write(lambda tx: request_rows.insert(tx, stored))
+    await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, stored))
     for one in made:
         get = partial(request_rows.get, account_id="acc_1", request_id=one.id)
         assert await db.read(get) == one
@@ -125,7 +125,7 @@ async def test_long_bodies_are_packed_and_read_as_they_were(db: Database) -> Non
 async def test_the_first_page_of_the_request_log_leaves_out_nothing(db: Database) -> None:
     """Whatever order the database sorts text in."""
     made = RequestRecord(**{**asdict(record(1)), "id": new_id(ids.REQUEST, 2**56 - 1)})
-    await db.write(lambda tx: request_rows.insert(tx, [made]))
+    await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, [made]))
     lines, end = await requests.recent(db, "acc_1")
     assert ([line.id for line in lines], end) == ([made.id], None)
 
@@ -136,7 +136,7 @@ async def test_requests_are_filtered_by_all_conditions_at_once(db: Database) -> 
         RequestRecord(**{**asdict(record(n)), "path": f"/v1/Files?n={n}_%!", "key_id": "key_1"})
         for n in range(4)
     ]
-    await db.write(lambda tx: request_rows.insert(tx, made))
+    await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, made))
     given = {"path": "files?n=2_%!", "error": "not_found", "status": "404"}
     wanted = request_filter({**given, "method": "get", "key": "key_1", "since": "7d"}, made[0].at)
     lines, _ = await requests.recent(db, "acc_1", wanted)

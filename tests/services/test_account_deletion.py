@@ -173,7 +173,7 @@ async def test_running_work_is_stopped_first(tmp_path: Path) -> None:
         await at.accept("waits", conversation="one")
         await ctx.db.write(lambda tx: tx.execute("UPDATE users SET role = 'owner'"))
         sent = AttachmentRecord(running, 0, "sent.txt", blob="files/sent")
-        await ctx.db.write(lambda tx: history.insert_attachment(tx, sent))
+        await ctx.db.write(lambda tx: history.ATTACHMENTS.insert(tx, sent))
         assert (await shown_files.find_linked(ctx, f"{running}/0")).name == "sent.txt"
         await account_deletion.begin(ctx, account_id)
         with pytest.raises(Refusal):  # links end with the first transaction

@@ -179,7 +179,7 @@ async def test_bytes_that_came_with_a_message_go_with_it(at: ManualHarness) -> N
     message_id = await at.said()
     await at.ctx.storage.put("attachments/one", b"bytes")
     attached = AttachmentRecord(message_id, 0, "a", None, "t", "text", 5, "r", "attachments/one")
-    await at.ctx.db.write(lambda tx: history.insert_attachment(tx, attached))
+    await at.ctx.db.write(lambda tx: history.ATTACHMENTS.insert(tx, attached))
     at.clock.advance(14 * DAY)
     await all_messages(at)
     assert await at.count("attachments") == 0

@@ -30,7 +30,7 @@ async def test_usage_is_summed_by_day_and_key(
             clock.advance(0.001)
             at = clock.now()
             line = LedgerRecord(new_id(ids.LEDGER, at), owner, "charge", amount, at, "exe_gone")
-            rows.add_ledger(tx, line)
+            rows.LEDGER.insert(tx, line)
 
     await ctx.db.write(charge)
     found = await usage.statement(ctx, account)
@@ -57,7 +57,7 @@ async def test_credits_count_when_they_were_charged_whatever_became_of_the_messa
     def charge(tx: Tx) -> None:
         for at in (noon - DAY, noon, noon + 1):
             line = LedgerRecord(new_id(ids.LEDGER, at), account, "charge", 1, at, "exe_gone")
-            rows.add_ledger(tx, line)
+            rows.LEDGER.insert(tx, line)
 
     await ctx.db.write(charge)
     bounds = (noon - 2 * DAY, noon + 1)  # the end does not count
@@ -76,9 +76,9 @@ async def test_an_overview_counts_what_failed_today(
     def ask(tx: Tx) -> None:
         for error, age in (("not_found", 2), ("rate_limited", 1), ("not_found", 0), (None, 0)):
             at = clock.now() - age * HOUR
-            request_rows.insert(tx, [request_record(account, at, error)])
+            request_rows.REQUESTS.insert_all(tx, [request_record(account, at, error)])
         old = clock.now() - DAY - 1
-        request_rows.insert(tx, [request_record(account, old, "internal")])
+        request_rows.REQUESTS.insert_all(tx, [request_record(account, old, "internal")])
 
     await ctx.db.write(ask)
     found = await overview.overview(ctx, account)
@@ -127,7 +127,7 @@ async def test_both_sums_say_the_same_of_a_charge_whose_message_is_deleted(
         for amount, named in ((3_000_000, key), (2_000_000, None)):
             line = LedgerRecord(new_id(ids.LEDGER, at), account, "charge", amount, at, "exe_gone")
             line.key_id = named
-            rows.add_ledger(tx, line)
+            rows.LEDGER.insert(tx, line)
 
     await ctx.db.write(charge)
     shown = (await usage.statement(ctx, account)).usage

@@ -148,7 +148,7 @@ async def test_sessions_of_an_earlier_version_are_of_the_first_owner(ctx: AppCon
     token = sessions.new_secret()
     soon = ctx.clock.now() + 60 * SECOND
     kept = LoginTokenRecord(accounts.digest(token), account.id, soon)
-    await ctx.db.write(lambda tx: logins.insert_token(tx, kept))
+    await ctx.db.write(lambda tx: logins.LOGIN_TOKENS.insert(tx, kept))
     secret = await sessions.log_in(ctx, token)
     assert secret is not None
     sql = "UPDATE sessions SET user_id = NULL"

@@ -87,7 +87,7 @@ def fill(site: Site) -> Busy:
     _timeline(site, newest, works[0])
     _files(site, newest, works[0])
     _events(site, newest, owner, endpoint)
-    site.write(lambda tx: mails.insert(tx, _mail(site, owner)))
+    site.write(lambda tx: mails.MAILS.insert(tx, _mail(site, owner)))
     site.write(lambda tx: nodes.beat(tx, "node_a", site.clock.now() - HOUR))
     schedule = _schedules(site, owner, used, newest)
     return Busy(owner, key.record.id, newest, works[0], request, endpoint, delivery, schedule)
@@ -175,7 +175,7 @@ def _requests(site: Site, owner: str, key_id: str, message_id: str) -> str:
     made = [_request(site, owner, key_id, message_id, n) for n in range(100)]
     for first in range(0, len(made), 10):
         some = made[first : first + 10]
-        site.write(lambda tx, some=some: request_rows.insert(tx, some))  # type: ignore[misc]
+        site.write(lambda tx, some=some: request_rows.REQUESTS.insert_all(tx, some))  # type: ignore[misc]
     return next(each.id for each in made if each.error)
 
 
@@ -293,7 +293,7 @@ def _files(site: Site, message_id: str, work: WorkRecord) -> None:
     )
 
     def fn(tx: Tx) -> None:
-        history.insert_attachment(tx, sent)
+        history.ATTACHMENTS.insert(tx, sent)
         tx.execute(
             "UPDATE messages SET attachments = 1, reply_files = 1 WHERE id = ?", (message_id,)
         )
@@ -360,7 +360,7 @@ def refuse(site: Site, account_id: str) -> None:
     made = _request(site, account_id, "key_gone", "msg_none", 0)
     made = replace(made, error="teapot", status=418)
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(site.write, lambda tx: request_rows.insert(tx, [made])).result()
+        thread.submit(site.write, lambda tx: request_rows.REQUESTS.insert_all(tx, [made])).result()
 
 
 def add_messages(site: Site, account_id: str, count: int) -> None:

@@ -31,7 +31,7 @@ def line(
     record = LedgerRecord(
         new_id(ids.LEDGER, at), kind=kind, amount=round(amount * CREDIT), at=at, job_id=job, **given
     )
-    site.write(lambda tx: rows.add_ledger(tx, record))
+    site.write(lambda tx: rows.LEDGER.insert(tx, record))
     return record.id
 
 

@@ -34,7 +34,7 @@ def made(site: Site, n: int = 1, account_id: str | None = None, **fields: Any) -
         **fields,
     }
     record = RequestRecord(**given)
-    site.write(lambda tx: rows.insert(tx, [record]))
+    site.write(lambda tx: rows.REQUESTS.insert_all(tx, [record]))
     return record
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentpost.db import as_json
 from agentpost.db.mapper import Mapper
-from agentpost.db.session import Tx
+from agentpost.db.session import Tx, scalar
 from agentpost.domain.credits import Wallet
 from agentpost.domain.records import AccountRecord, KeyRecord, LedgerRecord
 
@@ -99,11 +99,6 @@ def set_limits(tx: Tx, account_id: str, limits_json: str) -> None:
     tx.execute("UPDATE accounts SET limits_json = ? WHERE id = ?", (limits_json, account_id))
 
 
-def add_ledger(tx: Tx, line: LedgerRecord) -> None:
-    """Keep a move of credits."""
-    LEDGER.insert(tx, line)
-
-
 def ledger(tx: Tx, account_id: str, limit: int) -> list[LedgerRecord]:
     """The newest moves, newest first."""
     sql = f"{LEDGER.select} WHERE account_id = ? ORDER BY id DESC LIMIT ?"
@@ -112,21 +107,12 @@ def ledger(tx: Tx, account_id: str, limit: int) -> list[LedgerRecord]:
 
 def held_for(tx: Tx, job_id: str) -> int:
     """Credits held for a job's unfinished steps."""
-    row = tx.one(_HELD, (job_id,))
-    assert row is not None
-    return int(row[0])
+    return int(scalar(tx, _HELD, (job_id,)))
 
 
 def charged_for(tx: Tx, job_id: str) -> int:
     """Credits charged to a job so far."""
-    row = tx.one(_CHARGED, (job_id,))
-    assert row is not None
-    return int(row[0])
-
-
-def insert_key(tx: Tx, key: KeyRecord) -> None:
-    """A key is made."""
-    KEYS.insert(tx, key)
+    return int(scalar(tx, _CHARGED, (job_id,)))
 
 
 def key_by_digest(tx: Tx, digest: str) -> KeyRecord | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentpost.db.session import Tx
+from agentpost.db.session import Tx, scalar
 from agentpost.domain import ids
 
 _OF_JOB: Final = (
@@ -46,16 +46,10 @@ def key_of_job(tx: Tx, job_id: str) -> str | None:
 
 def used_by_message(tx: Tx, message_id: str) -> int:
     """Charged to the jobs that the message started, or held for them."""
-    return _number(tx, _USED_BY_MESSAGE, (message_id,))
+    return int(scalar(tx, _USED_BY_MESSAGE, (message_id,)))
 
 
 def used_by_key(tx: Tx, account_id: str, key_id: str, since: int) -> int:
     """Charged to the key's work from that time on, or held for it now."""
-    charges = _number(tx, _CHARGED_TO_KEY, (key_id, ids.at(ids.LEDGER, since)))
-    return charges + _number(tx, _HELD_FOR_KEY, (account_id, key_id))
-
-
-def _number(tx: Tx, sql: str, params: tuple[str, ...]) -> int:
-    row = tx.one(sql, params)
-    assert row is not None
-    return int(row[0])
+    charges = int(scalar(tx, _CHARGED_TO_KEY, (key_id, ids.at(ids.LEDGER, since))))
+    return charges + int(scalar(tx, _HELD_FOR_KEY, (account_id, key_id)))

@@ -25,9 +25,6 @@ _NEWEST = (
     "SELECT id, conversation_id FROM messages WHERE account_id = ? AND expires_at > ?"
     " ORDER BY id DESC LIMIT ?"
 )
-_TURNS = (
-    f"{MESSAGES.select} WHERE conversation_id = ? AND turn_no < ? ORDER BY turn_no DESC LIMIT ?"
-)
 _NOT_BEGUN = (
     f"{MESSAGES.select} WHERE conversation_id = ? AND turn_no IS NULL ORDER BY id DESC LIMIT ?"
 )
@@ -68,11 +65,6 @@ def found_works(
 def newest(tx: Tx, account_id: str, now: int, limit: int) -> list[tuple[str, str]]:
     """(message id, conversation id) of the account's newest messages, newest first."""
     return [(row[0], row[1]) for row in tx.all(_NEWEST, (account_id, now, limit))]
-
-
-def turns(tx: Tx, conversation_id: str, before: int, limit: int) -> list[MessageRecord]:
-    """Messages whose turn has begun and has a lower number, newest first."""
-    return MESSAGES.all(tx, _TURNS, (conversation_id, before, limit))
 
 
 def not_begun(tx: Tx, conversation_id: str, limit: int) -> list[MessageRecord]:

@@ -35,11 +35,6 @@ def exists(tx: Tx, endpoint_id: str, account_id: str) -> bool:
     return tx.one(sql, (endpoint_id, account_id)) is not None
 
 
-def insert(tx: Tx, endpoint: EndpointRecord) -> None:
-    """An endpoint is made."""
-    ENDPOINTS.insert(tx, endpoint)
-
-
 def list_(tx: Tx, account_id: str) -> list[EndpointRecord]:
     """The account's endpoints, newest first."""
     sql = f"{ENDPOINTS.select} WHERE account_id = ? ORDER BY id DESC"

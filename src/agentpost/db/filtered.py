@@ -1,12 +1,14 @@
-"""A page of an account's newest rows that fit a filter, in a time that has a bound."""
+"""A page of an account's newest rows that fit a filter, in a time that has a bound, and the owner
+of the row at which a client goes on in a list."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from agentpost.db.session import Row, Tx
+from agentpost.domain import ids
 
 SCANNED_MAX: Final = 20_000
 """How many rows a page looks through at most."""
@@ -14,6 +16,16 @@ COUNTED_MAX: Final = 10_000
 """How many rows are counted at most."""
 _RANGE: Final = "{} = ? AND id < ? AND id >= ?"
 _SPECIAL: Final = re.compile("[%_!]")
+_OWNERS: Final[Mapping[str, str]] = {
+    ids.MESSAGE: "SELECT account_id, key_id FROM messages WHERE id = ?",
+    ids.SCHEDULE: "SELECT account_id, key_id FROM schedules WHERE id = ?",
+    ids.REQUEST: "SELECT account_id, key_id FROM requests WHERE id = ?",
+    ids.EVENT: "SELECT account_id, NULL FROM events WHERE id = ?",
+    ids.UPLOAD: "SELECT account_id, NULL FROM uploads WHERE id = ?",
+    ids.WORK: "SELECT account_id, NULL FROM works WHERE id = ?",
+    ids.KEY: "SELECT account_id, NULL FROM keys WHERE id = ?",
+    ids.CONVERSATION: "SELECT account_id, NULL FROM conversations WHERE id = ?",
+}
 
 
 def containing(part: str) -> str:
@@ -101,3 +113,12 @@ def _nth(tx: Tx, table: str, mine: str, params: tuple[str, str, str], count: int
     sql = f"SELECT id FROM {table} WHERE {mine} ORDER BY id DESC LIMIT 1 OFFSET ?"
     row = tx.one(sql, (*params, count - 1))
     return row[0] if row else None
+
+
+def owner_of(tx: Tx, one: str) -> tuple[str | None, str | None] | None:
+    """The account, and the key where a key has such things alone; None for what is not there."""
+    prefix = next((prefix for prefix in _OWNERS if ids.is_id(prefix, one)), None)
+    if prefix is None:
+        return None
+    row = tx.one(_OWNERS[prefix], (one,))
+    return None if row is None else (row[0], row[1])

@@ -46,11 +46,6 @@ def attachments(tx: Tx, message_id: str) -> list[AttachmentRecord]:
     return ATTACHMENTS.all(tx, _ATTACHMENTS, (message_id,))
 
 
-def insert_attachment(tx: Tx, attachment: AttachmentRecord) -> None:
-    """An attachment is kept before anything is fetched."""
-    ATTACHMENTS.insert(tx, attachment)
-
-
 def save_fetched(tx: Tx, a: AttachmentRecord) -> None:
     """The bytes of a URL are here."""
     params = (a.name, a.content_type, a.kind, a.size, a.revision, a.blob, a.message_id, a.n)

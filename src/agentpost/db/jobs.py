@@ -7,7 +7,7 @@ from typing import Final
 from agentpost.db import as_json
 from agentpost.db.messages import FILES, JOBS
 from agentpost.db.ownership import comparison
-from agentpost.db.session import Tx
+from agentpost.db.session import Tx, scalar
 from agentpost.domain.job import JobState
 from agentpost.domain.records import FileRecord, JobRecord
 
@@ -91,9 +91,7 @@ def prefetch_lock(tx: Tx, job_id: str) -> None:
 
 def count_executing(tx: Tx, account_id: str) -> int:
     """How many slots of the account are taken."""
-    row = tx.one(_COUNT_EXECUTING, (account_id,))
-    assert row is not None
-    return int(row[0])
+    return int(scalar(tx, _COUNT_EXECUTING, (account_id,)))
 
 
 def executing(tx: Tx, account_id: str, limit: int = 10_000) -> list[JobRecord]:

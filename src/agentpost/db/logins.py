@@ -38,11 +38,6 @@ _END_UNNAMED_LINKS = "DELETE FROM login_tokens WHERE account_id = ? AND user_id 
 _END_LINKS_OF = f"{_END_LINKS} AND purpose = ?"
 
 
-def insert_token(tx: Tx, token: LoginTokenRecord) -> None:
-    """A link is made."""
-    LOGIN_TOKENS.insert(tx, token)
-
-
 def token(tx: Tx, digest: str, now: int) -> LoginTokenRecord | None:
     """The link, while it can be used."""
     return LOGIN_TOKENS.one(tx, _TOKEN, (digest, now))
@@ -52,11 +47,6 @@ def spend_token(tx: Tx, digest: str, now: int) -> bool:
     """True for one caller only, however many spend the link at once."""
     sql = "DELETE FROM login_tokens WHERE digest = ? AND expires_at > ?"
     return tx.execute(sql, (digest, now)) == 1
-
-
-def insert_session(tx: Tx, session: SessionRecord) -> None:
-    """A browser is let in."""
-    SESSIONS.insert(tx, session)
 
 
 def live_session(tx: Tx, digest: str, now: int, used_after: int) -> SessionRecord | None:

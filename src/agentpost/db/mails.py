@@ -9,11 +9,6 @@ from agentpost.domain.records import MailRecord
 MAILS = Mapper(MailRecord, "mails")
 
 
-def insert(tx: Tx, mail: MailRecord) -> None:
-    """A mail is written."""
-    MAILS.insert(tx, mail)
-
-
 def list_(tx: Tx, account_id: str, limit: int) -> list[MailRecord]:
     """The account's newest mails, newest first."""
     sql = f"{MAILS.select} WHERE account_id = ? ORDER BY id DESC LIMIT ?"

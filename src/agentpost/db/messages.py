@@ -12,7 +12,7 @@ from agentpost.db.filtered import Conditions, counts
 from agentpost.db.filtered import newest as newest_that_fit
 from agentpost.db.mapper import Mapper
 from agentpost.db.ownership import comparison
-from agentpost.db.session import NO_FILES, UNHEARD, Row, Tx
+from agentpost.db.session import NO_FILES, UNHEARD, Row, Tx, scalar
 from agentpost.domain import ids
 from agentpost.domain.job import JobRole, Reason
 from agentpost.domain.message import MessageStatus, TurnState
@@ -74,6 +74,12 @@ _STATE_OF_KEY = (
 )
 _OF_IDEMPOTENCY_KEY = f"{MESSAGES.select} WHERE key_id = ? AND idempotency_key = ?"
 _BY_IDEMPOTENCY_KEY = f"{_OF_IDEMPOTENCY_KEY} /*for update*/"
+_OF_PREFIX = (
+    f"{MESSAGES.select} WHERE key_id = ? AND idempotency_key >= ? AND idempotency_key <= ?"
+    # In the order of some languages, others stand between them.
+    " AND substr(idempotency_key, 1, ?) = ? ORDER BY idempotency_key DESC LIMIT ?"
+)
+_FOLLOWED = "SELECT 1 FROM messages WHERE conversation_id = ? AND id > ? LIMIT 1"
 _NEXT_WAITING = (
     "SELECT id FROM messages WHERE conversation_id = ? AND turn_state = 'waiting'"
     " ORDER BY turn_wait_deadline, id LIMIT 1 /*for update*/"
@@ -240,6 +246,22 @@ def of_idempotency_keys(
     return [(row[0], _summary(row[1:])) for row in rows]
 
 
+def of_prefix(tx: Tx, key_id: str, prefix: str, limit: int) -> list[MessageRecord]:
+    """A key's messages whose idempotency keys begin so and go on with hex digits, from the highest
+    on."""
+    return MESSAGES.all(tx, _OF_PREFIX, (key_id, prefix, f"{prefix}g", len(prefix), prefix, limit))
+
+
+def highest_of_prefix(tx: Tx, key_id: str, prefix: str) -> MessageRecord | None:
+    """The first of `of_prefix`."""
+    return next(iter(of_prefix(tx, key_id, prefix, 1)), None)
+
+
+def is_followed(tx: Tx, conversation_id: str, message_id: str) -> bool:
+    """Whether a conversation has a message that is newer than that one."""
+    return tx.one(_FOLLOWED, (conversation_id, message_id)) is not None
+
+
 def next_waiting(tx: Tx, conversation_id: str) -> MessageRecord | None:
     """The next waiting message of a conversation: in order of acceptance."""
     row = tx.one(_NEXT_WAITING, (conversation_id,))  # nearly always none: ask for few columns
@@ -251,9 +273,7 @@ def queue_position(tx: Tx, message: MessageRecord) -> int | None:
     if message.queue_patience is None or message.turn_state is not TurnState.WAITING:
         return None
     at = message.turn_wait_deadline
-    row = tx.one(_QUEUE_POSITION, (message.conversation_id, at, at, message.id))
-    assert row is not None
-    return int(row[0])
+    return int(scalar(tx, _QUEUE_POSITION, (message.conversation_id, at, at, message.id)))
 
 
 def running_turns(tx: Tx) -> list[tuple[str, str | None]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentpost.db.session import Tx
+from agentpost.db.session import Tx, scalar
 
 
 def get_or_put(tx: Tx, name: str, value: str) -> str:
@@ -10,9 +10,7 @@ def get_or_put(tx: Tx, name: str, value: str) -> str:
     tx.execute(
         "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (name, value)
     )
-    row = tx.one("SELECT value FROM meta WHERE name = ?", (name,))
-    assert row is not None
-    return str(row[0])
+    return str(scalar(tx, "SELECT value FROM meta WHERE name = ?", (name,)))
 
 
 def get(tx: Tx, name: str) -> str | None:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import structlog
 
+from agentpost.db.session import scalar
+
 if TYPE_CHECKING:
     from agentpost.db.session import Tx
 
@@ -83,9 +85,7 @@ def newest_version() -> int:
 
 def version(tx: Tx) -> int:
     """The version of the schema of an open database."""
-    row = tx.one(_READ_VERSION)
-    assert row is not None
-    return int(row[0])
+    return int(scalar(tx, _READ_VERSION))
 
 
 def mark_version(tx: Tx, version: int) -> None:

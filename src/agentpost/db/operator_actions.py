@@ -17,11 +17,6 @@ _OLDEST = (
 )
 
 
-def insert(tx: Tx, action: OperatorActionRecord) -> None:
-    """An action begins."""
-    OPERATOR_ACTIONS.insert(tx, action)
-
-
 def set_outcome(tx: Tx, action: OperatorActionRecord) -> None:
     """How it ended, with what was stated meanwhile."""
     tx.execute(

@@ -1,8 +1,9 @@
 """Statements to PostgreSQL without a round trip for each: those whose answer nobody needs yet wait,
 and go to the server together with the next one that is asked for an answer.
 
-It stands directly on libpq, as psycopg exposes it: psycopg's own pipeline costs about as much CPU
-time for a statement as the server does.
+It stands directly on libpq, as psycopg exposes it: psycopg's own pipeline takes three to four times
+the CPU time (benchmarks/pipeline.py: 0.05 ms more for a statement, 2.5 ms for the 48 statements of
+a job of one step, which takes 5 ms in all).
 """
 
 from __future__ import annotations

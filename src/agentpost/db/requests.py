@@ -37,11 +37,6 @@ _WINDOW_BITS: Final = 12
 """A window of 4 KiB: one of 32 takes longer to set up than most bodies to pack."""
 
 
-def insert(tx: Tx, records: Sequence[RequestRecord]) -> None:
-    """Keep a handful of requests in one statement; see `pack`."""
-    REQUESTS.insert_all(tx, records)
-
-
 def deleted_messages(tx: Tx, records: Sequence[RequestRecord], now: int) -> set[str]:
     """The messages of these lines that are past their retention, or deleted."""
     about = {record.message_id for record in records if record.message_id is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentpost.db.mapper import Mapper
-from agentpost.db.session import Tx
+from agentpost.db.session import Tx, scalar
 from agentpost.domain.schedules import ScheduleRecord, ScheduleStatus
 
 SCHEDULES = Mapper(ScheduleRecord, "schedules")
@@ -22,11 +22,6 @@ _DUE = (
 )
 _CHANGES = SCHEDULES.columns[SCHEDULES.columns.index("status") :]
 _UPDATE = SCHEDULES.update_sql(_CHANGES, "id = ?")
-
-
-def insert(tx: Tx, schedule: ScheduleRecord) -> None:
-    """A schedule is made."""
-    SCHEDULES.insert(tx, schedule)
 
 
 def get(tx: Tx, schedule_id: str) -> ScheduleRecord | None:
@@ -51,9 +46,7 @@ def of_account(tx: Tx, account_id: str, before: str, limit: int) -> list[Schedul
 
 def count(tx: Tx, account_id: str) -> int:
     """How many of the account have not ended."""
-    row = tx.one(_COUNT, (account_id, ScheduleStatus.ENDED))
-    assert row is not None
-    return int(row[0])
+    return int(scalar(tx, _COUNT, (account_id, ScheduleStatus.ENDED)))
 
 
 def clear(tx: Tx, account_id: str, now: int, ended_before: int) -> None:

@@ -77,6 +77,13 @@ class Tx(Protocol):
         ...
 
 
+def scalar(tx: Tx, sql: str, params: Params = ()) -> Any:
+    """The first value of a query that always has a row, such as a count."""
+    row = tx.one(sql, params)
+    assert row is not None
+    return row[0]
+
+
 class Database(Protocol):
     """A database with its schema in place. Usable from any thread and any event loop."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentpost.db.mapper import Mapper
-from agentpost.db.session import Tx
+from agentpost.db.session import Tx, scalar
 from agentpost.domain.records import UploadRecord
 from agentpost.domain.uploads import UploadStatus
 
@@ -17,11 +17,6 @@ _PENDING = (
     "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM uploads"
     " WHERE account_id = ? AND status = 'pending'"
 )
-
-
-def insert(tx: Tx, upload: UploadRecord) -> None:
-    """An upload is made."""
-    UPLOADS.insert(tx, upload)
 
 
 def get(tx: Tx, upload_id: str, account_id: str) -> UploadRecord | None:
@@ -64,9 +59,7 @@ def count_copy(tx: Tx, upload_id: str) -> int | None:
     sql = "UPDATE uploads SET copies = copies + 1 WHERE id = ? AND status = ?"
     if tx.execute(sql, (upload_id, UploadStatus.PENDING.value)) == 0:
         return None
-    row = tx.one("SELECT copies FROM uploads WHERE id = ?", (upload_id,))
-    assert row is not None
-    return int(row[0])
+    return int(scalar(tx, "SELECT copies FROM uploads WHERE id = ?", (upload_id,)))
 
 
 def move(tx: Tx, upload_id: str, before: UploadStatus, after: UploadStatus) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentpost.db.mapper import Mapper
-from agentpost.db.session import Tx
+from agentpost.db.session import Tx, scalar
 from agentpost.domain.roles import Role
 from agentpost.domain.user_records import UserMailRecord, UserRecord
 
@@ -72,9 +72,7 @@ def leaders(tx: Tx, account_id: str, limit: int) -> list[UserRecord]:
 
 def operators(tx: Tx) -> int:
     """How many there are, without invitations."""
-    row = tx.one(_OPERATORS, (Role.OPERATOR.value, _INVITATION))
-    assert row is not None
-    return int(row[0])
+    return int(scalar(tx, _OPERATORS, (Role.OPERATOR.value, _INVITATION)))
 
 
 def after(tx: Tx, user_id: str, limit: int) -> list[UserRecord]:
@@ -112,11 +110,6 @@ def touch(tx: Tx, user_id: str, now: int) -> None:
 def delete(tx: Tx, user_id: str) -> None:
     """The user is removed."""
     tx.execute("DELETE FROM users WHERE id = ?", (user_id,))
-
-
-def insert_mail(tx: Tx, mail: UserMailRecord) -> None:
-    """A mail waits to be made and sent."""
-    USER_MAILS.insert(tx, mail)
 
 
 def claim_mails(tx: Tx, now: int, until: int, limit: int) -> list[UserMailRecord]:

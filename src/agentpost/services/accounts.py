@@ -133,7 +133,7 @@ async def bootstrap(ctx: AppContext, secret: str, amount: float) -> NewKey | Non
             return None  # another node was faster
         users.insert_own(tx, account, Role.OPERATOR)
         record = _new_key(ctx, account.id, "default", secret, None)
-        rows.insert_key(tx, record)
+        rows.KEYS.insert(tx, record)
         return NewKey(record, secret)
 
     return await ctx.db.write(fn)
@@ -176,7 +176,7 @@ async def create_key(
         record.scopes = scopes.stored(key_scopes)
         record.max_credits_per_day = ceiling
         record.networks = networks.stored(allowed)
-        rows.insert_key(tx, record)
+        rows.KEYS.insert(tx, record)
         return NewKey(record, secret)
 
     return await ctx.db.write(fn)

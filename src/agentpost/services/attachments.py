@@ -159,7 +159,7 @@ def attach(tx: Tx, ctx: AppContext, message: MessageRecord, attachments: Attachm
                 pending_deletions.schedule_delete(tx, [file.blob], ctx.clock.now())
                 continue
             pending_deletions.keep(tx, file.blob)
-        rows.insert_attachment(tx, file)
+        rows.ATTACHMENTS.insert(tx, file)
     message.notes_json = json.dumps(notes)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentpost.db import chats
+from agentpost.db import chats, history
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import works as work_rows
@@ -148,7 +148,7 @@ def _work_line(tx: Tx, chat: ConversationRecord, work: WorkRecord) -> ChatLine:
 
 def _said_after(tx: Tx, work: WorkRecord) -> MessageRecord | None:
     """The newest message of the work's conversation, when it came after what the work last did."""
-    newest = chats.turns(tx, work.conversation_id, _LAST, 1)
+    newest = history.messages_before(tx, work.conversation_id, _LAST, 1)
     return newest[0] if newest and newest[0].created_at > work.updated_at else None
 
 
@@ -205,7 +205,7 @@ def conversation(
         if last is not None and chat.turns - last >= TURNS_PAGE:
             before = last + TURNS_PAGE // 2
     start = _LAST if before is None else before
-    read = chats.turns(tx, chat.id, start, TURNS_PAGE + 1)
+    read = history.messages_before(tx, chat.id, start, TURNS_PAGE + 1)
     more, page = len(read) > TURNS_PAGE, read[:TURNS_PAGE]
     is_newest = start > chat.turns
     oldest = page[-1].created_at if more and page else 0
@@ -216,7 +216,7 @@ def conversation(
     job_ids: set[str] = set()
     exchange_list = [exchanges.exchange(tx, account_id, m, job_ids) for m in reversed(visible)]
     state = state_of(tx, work, job_rows.open_in_work(tx, work.id)) if work else None
-    last_page = page if is_newest else chats.turns(tx, chat.id, _LAST, 1)
+    last_page = page if is_newest else history.messages_before(tx, chat.id, _LAST, 1)
     question = last_page[0].question if last_page else None
     asking = answering.asked_by(tx, last_page[0]) if question else None
     if question is None and not visible and state is WorkState.ASKING and work is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentpost.db import chats
+from agentpost.db import history
 from agentpost.db.session import Tx
 from agentpost.domain.records import MessageRecord
 
@@ -14,7 +14,7 @@ _CHARACTERS: Final = 120
 
 def first(tx: Tx, conversation_id: str) -> MessageRecord | None:
     """The first message, as long as it is kept."""
-    second_turn = chats.turns(tx, conversation_id, _SECOND_TURN, 1)
+    second_turn = history.messages_before(tx, conversation_id, _SECOND_TURN, 1)
     return second_turn[0] if second_turn else None
 
 

@@ -179,4 +179,4 @@ def add_line(
         note=purpose.note,
         key_id=key_id,
     )
-    accounts.add_ledger(tx, line)
+    accounts.LEDGER.insert(tx, line)

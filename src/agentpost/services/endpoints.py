@@ -101,7 +101,7 @@ async def create(
             description=description,
         )
         endpoint.secret = endpoint_secrets.to_store(tx, ctx, endpoint.id, secret)
-        rows.insert(tx, endpoint)
+        rows.ENDPOINTS.insert(tx, endpoint)
         return replace(endpoint, secret=secret)
 
     return await ctx.db.write(fn)

@@ -163,4 +163,4 @@ def _write(tx: Tx, account_id: str, subject: str, text: str, now: int) -> None:
         created_at=now,
         next_attempt_at=now,
     )
-    rows.insert(tx, mail)
+    rows.MAILS.insert(tx, mail)

@@ -69,7 +69,7 @@ async def record_call(
 ) -> T:
     """What ``do`` returns; raises what it raises. ``is_done``: whether that is no failure."""
     record = entry(ctx.clock.now(), actor, action, BEGUN)
-    await ctx.db.write(lambda tx: rows.insert(tx, record))
+    await ctx.db.write(lambda tx: rows.OPERATOR_ACTIONS.insert(tx, record))
     outcome, is_refused = FAILED, False
     try:
         result = await do()
@@ -130,7 +130,7 @@ def _cut(value: Any) -> Any:
 
 def add(tx: Tx, record: OperatorActionRecord) -> None:
     """Keep a row that was made by `entry`."""
-    rows.insert(tx, record)
+    rows.OPERATOR_ACTIONS.insert(tx, record)
 
 
 async def page(

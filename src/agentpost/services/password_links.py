@@ -175,7 +175,7 @@ def _insert_token(
     token, expires_at = sessions.new_secret(), ctx.clock.now() + LASTS[purpose]
     record = LoginTokenRecord(digest(token), user.account_id, expires_at, user.id, purpose.value)
     record.oidc_subject = subject
-    logins.insert_token(tx, record)
+    logins.LOGIN_TOKENS.insert(tx, record)
     return token, expires_at
 
 
@@ -254,7 +254,9 @@ async def _hand_over(ctx: AppContext, user: UserRecord, by: UserRecord | None) -
 
 def _queue(tx: Tx, ctx: AppContext, email: str, purpose: Purpose) -> None:
     now = ctx.clock.now()
-    rows.insert_mail(tx, UserMailRecord(new_id(ids.MAIL, now), email, purpose.value, now, now))
+    rows.USER_MAILS.insert(
+        tx, UserMailRecord(new_id(ids.MAIL, now), email, purpose.value, now, now)
+    )
 
 
 def _offer(tx: Tx, ctx: AppContext, token: str) -> Offer | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentpost.db import places as rows
+from agentpost.db import filtered
 from agentpost.domain import ids
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.services.context import AppContext
@@ -14,7 +14,7 @@ NOT_LISTED = "must be the `id` of something that this list has"
 async def check(ctx: AppContext, caller: Caller, name: str, one: str) -> None:
     """Raises ``invalid_request``, which names the parameter, for the id of something that another
     account or key has. What is gone since it was listed still is a place."""
-    owner = await ctx.db.read(lambda tx: rows.owner(tx, one))
+    owner = await ctx.db.read(lambda tx: filtered.owner_of(tx, one))
     if owner is None:
         return
     account_id, key_id = owner

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentpost.db import messages as message_rows
-from agentpost.db import repeats as rows
 from agentpost.db.session import Tx
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.idempotency import Attempt, topic_prefix
@@ -21,7 +20,7 @@ CANDIDATES_MAX = 50
 
 def find(tx: Tx, key_id: str, attempt: Attempt, now: int) -> MessageRecord | None:
     """The message that stands for the attempt; None: it is to make one."""
-    newest = rows.highest(tx, key_id, attempt.prefix)
+    newest = message_rows.highest_of_prefix(tx, key_id, attempt.prefix)
     return newest if newest is not None and _is_of(attempt, newest, now) else None
 
 
@@ -32,7 +31,7 @@ def take_key(tx: Tx, message: MessageRecord, attempt: Attempt | None) -> bool:
     """
     if attempt is None:
         return True
-    newest = rows.highest(tx, message.key_id, attempt.prefix)
+    newest = message_rows.highest_of_prefix(tx, message.key_id, attempt.prefix)
     if newest is not None and _is_of(attempt, newest, message.created_at):
         return False
     message.idempotency_key = attempt.key_after(newest.idempotency_key if newest else None)
@@ -55,7 +54,7 @@ class Overtaken(Refusal):
 def check_last(tx: Tx, conversation_id: str, message_id: str | None) -> None:
     """Raise `Overtaken` unless the message, if there is one, is the last one of the locked
     conversation."""
-    if message_id is not None and rows.is_followed(tx, conversation_id, message_id):
+    if message_id is not None and message_rows.is_followed(tx, conversation_id, message_id):
         raise Overtaken
 
 
@@ -63,10 +62,10 @@ def check_last(tx: Tx, conversation_id: str, message_id: str | None) -> None:
 def last_ones(tx: Tx, ctx: AppContext, caller: Caller, topic: str) -> Sequence[Snapshot]:
     """The messages of a topic that nothing follows in their conversations, newest first."""
     now = ctx.clock.now()
-    candidates = rows.of_prefix(tx, caller.key_id, topic_prefix(topic), CANDIDATES_MAX)
+    candidates = message_rows.of_prefix(tx, caller.key_id, topic_prefix(topic), CANDIDATES_MAX)
     return [
         message_rows.snapshot(tx, message)
         for message in sorted(candidates, key=lambda each: each.id, reverse=True)
         if message.expires_at > now
-        and not rows.is_followed(tx, message.conversation_id, message.id)
+        and not message_rows.is_followed(tx, message.conversation_id, message.id)
     ]

@@ -324,7 +324,9 @@ def _long_bytes(body: bytes | LargeBody) -> int:
 
 def _insert(tx: Tx, lines: list[RequestRecord], now: int) -> None:
     gone = rows.deleted_messages(tx, lines, now)
-    rows.insert(tx, [_bare(line) if line.message_id in gone else line for line in lines])
+    rows.REQUESTS.insert_all(
+        tx, [_bare(line) if line.message_id in gone else line for line in lines]
+    )
 
 
 def _bare(line: RequestRecord) -> RequestRecord:

@@ -117,7 +117,7 @@ def create(tx: Tx, ctx: AppContext, caller: Caller, new: NewSchedule) -> Schedul
     )
     if new.cron is not None:
         schedule.next_at = recurrence.next_after(new.cron, new.timezone, now)
-    rows.insert(tx, schedule)
+    rows.SCHEDULES.insert(tx, schedule)
     return schedule
 
 

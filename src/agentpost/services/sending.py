@@ -313,7 +313,7 @@ def _attach(tx: Tx, ctx: AppContext, new: NewMessage, message: MessageRecord) ->
     if new.upload_ids:
         now = message.created_at
         for upload in uploads.attach(tx, message.account_id, new.upload_ids, message.id, now):
-            history_rows.insert_attachment(tx, upload)
+            history_rows.ATTACHMENTS.insert(tx, upload)
     if new.attached is not None:
         attachments.attach(tx, ctx, message, new.attached)
 

@@ -94,7 +94,7 @@ async def make_link(ctx: AppContext, id_or_email: str | None = None) -> LoginLin
             raise ValueError(f"{user.address} has not accepted the invitation yet")
         account = account or accounts.get(tx, user.account_id)
         made = LoginTokenRecord(digest(token), account.id, expires_at, user.id)
-        rows.insert_token(tx, made)
+        rows.LOGIN_TOKENS.insert(tx, made)
         return LoginLink(account, f"{app_url(tx, ctx)}/login/{token}", expires_at, user)
 
     return await ctx.db.write(fn)
@@ -174,7 +174,7 @@ def begin(
         user_id=user.id,
         address=address[:_ADDRESS_CHARACTERS_MAX],
     )
-    rows.insert_session(tx, session)
+    rows.SESSIONS.insert(tx, session)
     actor = Actor(user.email, "web", address)
     action = Action("sign-in", user.email, {"account_id": user.account_id})
     operator_log.add(tx, operator_log.entry(now, actor, action, operator_log.DONE))

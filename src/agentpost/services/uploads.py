@@ -107,7 +107,7 @@ def _announced(ctx: AppContext, account_id: str, new: NewUpload) -> UploadRecord
 def _insert(ctx: AppContext, made: UploadRecord, tx: Tx) -> None:
     storage_space.ensure_may_announce(tx, ctx, made.account_id, made.size)
     storage_space.ensure_may_upload(tx, ctx, made.account_id, made.size)
-    rows.insert(tx, made)
+    rows.UPLOADS.insert(tx, made)
 
 
 async def get(ctx: AppContext, account_id: str, upload_id: str) -> UploadRecord:
