@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.clock import new_id
-from agentpost.db import agent_lines, attempts, pending_deletions, retention, timeline
+from agentpost.db import agent_lines, deliveries, pending_deletions, retention, timeline
 from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
@@ -227,7 +227,7 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
             timeline.events(tx, "msg_a"),
             timeline.deliveries(tx, "evt_a"),
             timeline.attempts(tx, "evt_a"),
-            attempts.of_deliveries(tx, "whe_a", []),
+            deliveries.attempts_of(tx, "whe_a", []),
         ]
 
     assert await db.write(everything) == [[], 0, 0, [], [], [], 0, [], [], [], [], [], {}]
@@ -291,11 +291,11 @@ async def test_attempts_count_as_rows_of_their_event(db: Database) -> None:
             for endpoint in ("whe_1", "whe_2")
             for try_ in range(1, 5)
         ]
-        attempts.add(tx, made, keep=4)
-        attempts.add(tx, [replace(each, response="again") for each in made], keep=4)
+        deliveries.add_attempts(tx, made, keep=4)
+        deliveries.add_attempts(tx, [replace(each, response="again") for each in made], keep=4)
 
     await db.write(fill)
-    logs = await db.read(lambda tx: attempts.of_deliveries(tx, "whe_2", ["evt_2", "evt_0"]))
+    logs = await db.read(lambda tx: deliveries.attempts_of(tx, "whe_2", ["evt_2", "evt_0"]))
     assert {event: [each.n for each in log] for event, log in logs.items()} == {
         "evt_0": [1, 2, 3, 4],
         "evt_2": [1, 2, 3, 4],

@@ -18,7 +18,7 @@ from agentpost.db.mapper import Mapper
 STATEMENT = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b.*\b(FROM|INTO|UPDATE|SET)\b", re.S)
 ELSEWHERE = ("migrate", "postgres", "mapper")
 UNREADABLE = {
-    "attempts.of_deliveries": "finds rows of so many events",
+    "deliveries.attempts_of": "finds rows of so many events",
     "retention._some_of": "read where it is called",
     "retention._oldest": "read where it is called",
     "retention._expired": "read where it is called",
@@ -62,7 +62,7 @@ COMPLETED = {
         "SELECT id FROM requests WHERE account_id = ? AND id >= ? AND id < ?"
         " AND (at + 1000 * ms) > ? ORDER BY (at + 1000 * ms), id LIMIT ?"
     ),
-    "attempts.of_deliveries": (
+    "deliveries.attempts_of": (
         "SELECT event_id, n, at FROM attempts WHERE event_id IN (?, ?) AND endpoint_id = ?"
         " ORDER BY event_id, n"
     ),

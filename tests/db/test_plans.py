@@ -20,7 +20,7 @@ import psycopg
 import pytest
 
 import agentpost.db
-from agentpost.db import accounts, attempts, history, jobs, messages, retention, works
+from agentpost.db import accounts, deliveries, history, jobs, messages, retention, works
 from agentpost.db.postgres_pipeline import translate
 from tests.db.statements import UNREADABLE, statements
 from tests.schema import TABLES
@@ -188,7 +188,7 @@ def test_postgresql_finds_an_index_for_every_statement(
         (retention._LOOSE_EVENTS, "ix_events_message_id (message_id=?)"),
         (accounts._HELD, "ix_ledger_job (job_id=?)"),
         (retention._ATTACHED, "ix_uploads_message (message_id=?)"),
-        (attempts._DELETE_OLDEST, "PRIMARY KEY (event_id=? AND endpoint_id=? AND n<?)"),
+        (deliveries._DELETE_OLDEST, "PRIMARY KEY (event_id=? AND endpoint_id=? AND n<?)"),
         # Neither by walking its work's files nor all its versions.
         (works._REWRITE, "ix_files_work (work_id=? AND path=? AND replaced<?)"),
     ],

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.db import outbox
+from agentpost.db import deliveries as delivery_rows
 from agentpost.db.session import Tx
 from agentpost.domain.endpoints import Attempted
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_KEPT
@@ -124,8 +124,8 @@ async def test_the_body_that_was_sent_is_shown_as_long_as_it_can_be_made_again(
     def add(tx: Tx) -> None:
         event: dict[str, Any] = {"message_id": None, "job_id": None, "name": "message.completed"}
         data = f'{{"files":[{file}],"jobs":[]}}'
-        outbox.add_event(tx, "evt_1", account_id=own.id, data=data, at=now, **event)
-        outbox.add_delivery(tx, "evt_1", endpoint, "pending", now)
+        delivery_rows.add_event(tx, "evt_1", account_id=own.id, data=data, at=now, **event)
+        delivery_rows.add_delivery(tx, "evt_1", endpoint, "pending", now)
 
     async def shown() -> deliveries.SentBody:
         return (await deliveries.get_with_event(own.ctx, own.id, endpoint, "evt_1"))[1]

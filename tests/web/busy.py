@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from agentpost.clock import new_id
-from agentpost.db import attempts, history, mails, nodes, outbox
+from agentpost.db import deliveries as delivery_rows
+from agentpost.db import history, mails, nodes
 from agentpost.db import requests as request_rows
 from agentpost.db.accounts import LEDGER
 from agentpost.db.session import Tx
@@ -316,7 +317,7 @@ def _event(tx: Tx, site: Site, message_id: str, owner: str, endpoint: str, name:
     assert row is not None
     ended = row[0] + 9 * SECOND
     event_id = new_id(ids.EVENT, ended)
-    outbox.add_event(
+    delivery_rows.add_event(
         tx,
         event_id,
         account_id=owner,
@@ -326,7 +327,7 @@ def _event(tx: Tx, site: Site, message_id: str, owner: str, endpoint: str, name:
         data="{}",
         at=ended,
     )
-    outbox.add_delivery(tx, event_id, endpoint, "pending", ended)
+    delivery_rows.add_delivery(tx, event_id, endpoint, "pending", ended)
     if name is EventName.MESSAGE_COMPLETED:
         made: list[tuple[int, int, str | None, int]] = [(0, 200, None, 90)]
         change = "attempts = 1, status = 'delivered', delivered_at = created_at"
@@ -337,7 +338,7 @@ def _event(tx: Tx, site: Site, message_id: str, owner: str, endpoint: str, name:
         values = (site.clock.now() + HOUR, event_id)
     for n, (later, code, error, ms) in enumerate(made, 1):
         log = AttemptRecord(event_id, endpoint, n, ended + later + ms * 1_000, code, error, "", ms)
-        attempts.add(tx, [log], 25)
+        delivery_rows.add_attempts(tx, [log], 25)
     tx.execute(f"UPDATE deliveries SET {change} WHERE event_id = ?", values)
 
 

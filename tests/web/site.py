@@ -147,6 +147,7 @@ class Site:
             "status": "completed",
             "turn_state": "ended",
             "final": 1,
+            "turn_deaths": 0,
             "notes_json": "[]",
             **dict.fromkeys(("key_id", "conversation_id", "fingerprint"), "x"),
             **dict.fromkeys(MESSAGE_COUNTERS, 0),

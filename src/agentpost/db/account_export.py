@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from agentpost.db.accounts import ACCOUNTS, KEYS, LEDGER
-from agentpost.db.attempts import ATTEMPTS
 from agentpost.db.conversations import CONVERSATIONS
+from agentpost.db.deliveries import ATTEMPTS
 from agentpost.db.endpoints import ENDPOINTS
 from agentpost.db.history import ATTACHMENTS
 from agentpost.db.mails import MAILS

@@ -1,4 +1,5 @@
-"""Deliveries: due ones, their claims, and the outcome of each attempt.
+"""Webhooks: the outbox of events with a delivery for each receiver, the claims of due deliveries,
+and the log of their attempts, a row for each HTTP request.
 
 A node claims a delivery for as long as an attempt may take; a claim without an outcome expires, and
 the delivery is due again. The end of the claim is also its fence: what an attempt found is written
@@ -7,11 +8,19 @@ only while the row still holds that very claim.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from agentpost.db.session import Row, Tx
+from agentpost.db.mapper import Mapper
+from agentpost.db.session import UNHEARD, Row, Tx
 from agentpost.domain.endpoints import Attempted, Claimed, DeliveryStatus
-from agentpost.domain.webhook_records import DeliveryOutcome, DeliveryRecord, EndpointRecord
+from agentpost.domain.webhook_records import (
+    AttemptRecord,
+    DeliveryOutcome,
+    DeliveryRecord,
+    EndpointRecord,
+)
 
 # The first pending endpoint id, the next one after it and so on: as many index look-ups as there
 # are endpoints with something pending, however long the backlog of one of them is.
@@ -65,6 +74,69 @@ _AGAIN = (
     " next_attempt_at = ?, claimed_until = NULL WHERE event_id = ? AND endpoint_id = ?"
     " AND status <> 'pending'"
 )
+_RECEIVERS = (
+    "SELECT id, events_json, disabled_at FROM endpoints WHERE account_id = ?"
+    " UNION ALL SELECT account_id, NULL, kept_until FROM event_readers WHERE account_id = ?"
+)
+ATTEMPTS = Mapper(AttemptRecord, "attempts", "ON CONFLICT DO NOTHING")
+_ROWS = 4
+"""In one statement. psycopg reads and prepares a statement of over 50 parameters anew each time."""
+_DELETE_OLDEST = "DELETE FROM attempts WHERE event_id = ? AND endpoint_id = ? AND n <= ?"
+
+
+# --- the outbox ---------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Receivers:
+    """Who receives the events of an account.
+
+    ``endpoints``: (endpoint id, subscribed events, disabled). ``kept_until``: until then all events
+    are kept for who reads them; 0 when nobody does.
+    """
+
+    endpoints: list[tuple[str, list[str], bool]]
+    kept_until: int
+
+
+def receivers(tx: Tx, account_id: str) -> Receivers:
+    """An account's endpoints and readers, in one statement: every end of a message asks."""
+    if (UNHEARD, account_id) in tx.facts:
+        return Receivers([], 0)
+    result = Receivers([], 0)
+    for each, events_json, at in tx.all(_RECEIVERS, (account_id, account_id)):
+        if events_json is None:
+            result = replace(result, kept_until=at)
+        else:
+            result.endpoints.append((each, json.loads(events_json), at is not None))
+    return result
+
+
+def add_event(
+    tx: Tx,
+    event_id: str,
+    *,
+    account_id: str,
+    message_id: str | None,
+    job_id: str | None,
+    name: str,
+    data: str,
+    at: int,
+) -> None:
+    """What happened, as the receivers will read it."""
+    tx.execute(
+        "INSERT INTO events (id, account_id, message_id, job_id, name, data_json, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (event_id, account_id, message_id, job_id, name, data, at),
+    )
+
+
+def add_delivery(tx: Tx, event_id: str, endpoint_id: str, status: str, now: int) -> None:
+    """One event for one endpoint, due at once when pending: a row of the outbox."""
+    due = now if status == "pending" else None
+    tx.execute(
+        "INSERT INTO deliveries (event_id, endpoint_id, status, attempts, attempts_made,"
+        " created_at, next_attempt_at) VALUES (?, ?, ?, 0, 0, ?, ?)",
+        (event_id, endpoint_id, status, now, due),
+    )
 
 
 # --- sending --------------------------------------------------------------------------------------
@@ -215,3 +287,32 @@ def ended_between(
         (endpoint_id, after, since, until, *statuses, limit),
     )
     return [row[0] for row in rows]
+
+
+# --- the log of attempts --------------------------------------------------------------------------
+def add_attempts(tx: Tx, records: Sequence[AttemptRecord], keep: int) -> None:
+    """Log what one commit records; a delivery keeps its newest ``keep``.
+
+    A row that is there already stays as it is: a log must not hold up deliveries.
+    """
+    for first in range(0, len(records), _ROWS):
+        ATTEMPTS.insert_all(tx, records[first : first + _ROWS])
+    for record in records:
+        if record.n > keep:
+            tx.execute(_DELETE_OLDEST, (record.event_id, record.endpoint_id, record.n - keep))
+
+
+def attempts_of(
+    tx: Tx, endpoint_id: str, event_ids: Sequence[str]
+) -> dict[str, list[AttemptRecord]]:
+    """Event id -> its attempts at this endpoint, oldest first; only events that have some."""
+    attempts: dict[str, list[AttemptRecord]] = {}
+    if event_ids:
+        marks = ", ".join("?" * len(event_ids))
+        sql = (
+            f"{ATTEMPTS.select} WHERE event_id IN ({marks}) AND endpoint_id = ?"
+            " ORDER BY event_id, n"
+        )
+        for record in ATTEMPTS.all(tx, sql, (*event_ids, endpoint_id)):
+            attempts.setdefault(record.event_id, []).append(record)
+    return attempts

@@ -12,10 +12,8 @@ from agentpost.clock import new_id
 from agentpost.contract import samples
 from agentpost.contract.shape import dumps
 from agentpost.contract.webhook_events import EventShape, TestEventDataShape
-from agentpost.db import attempts as attempt_rows
 from agentpost.db import deliveries as rows
 from agentpost.db import endpoints as endpoint_rows
-from agentpost.db import outbox
 from agentpost.db.session import Tx
 from agentpost.domain import endpoints as rules
 from agentpost.domain import ids
@@ -197,7 +195,7 @@ def _log(tx: Tx, attempts: Sequence[Attempted]) -> None:
         )
         for attempt in attempts
     ]
-    attempt_rows.add(tx, records, keep=WEBHOOK_ATTEMPTS_KEPT)
+    rows.add_attempts(tx, records, keep=WEBHOOK_ATTEMPTS_KEPT)
 
 
 # --- turning off ----------------------------------------------------------------------------------
@@ -253,7 +251,7 @@ def page(
     get_owned(endpoint_rows.get(tx, endpoint_id), account_id)
     page_rows = rows.list_(tx, endpoint_id, limit + 1, before, status)
     event_ids = [each.event_id for each in page_rows[:limit]]
-    logs = attempt_rows.of_deliveries(tx, endpoint_id, event_ids)
+    logs = rows.attempts_of(tx, endpoint_id, event_ids)
     lines = [replace(each, attempt_log=logs.get(each.event_id, ())) for each in page_rows[:limit]]
     return lines, len(page_rows) > limit
 
@@ -269,7 +267,7 @@ def get_with_event(
     event = rows.event(tx, event_id)
     if delivery is None or event is None:
         raise not_found("delivery")
-    log = attempt_rows.of_deliveries(tx, endpoint_id, [event_id]).get(event_id, [])
+    log = rows.attempts_of(tx, endpoint_id, [event_id]).get(event_id, [])
     name, at, data_json, _, message_id = event
     last = log[-1] if log else None
     until = last.links_until if last and last.links_until else ctx.links.expiry()
@@ -295,7 +293,7 @@ def send_test(
     endpoint = _ready(tx, account_id, endpoint_id)
     now = ctx.clock.now()
     event_id = new_id(ids.EVENT, now)
-    outbox.add_event(
+    rows.add_event(
         tx,
         event_id,
         account_id=account_id,
@@ -309,7 +307,7 @@ def send_test(
         ),
         at=now,
     )
-    outbox.add_delivery(tx, event_id, endpoint_id, DeliveryStatus.PENDING, now)
+    rows.add_delivery(tx, event_id, endpoint_id, DeliveryStatus.PENDING, now)
     return _wake(tx, ctx, endpoint_id, event_id)
 
 

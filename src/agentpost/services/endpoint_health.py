@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentpost.db import attempts as attempt_rows
 from agentpost.db import deliveries as rows
 from agentpost.db import endpoints as endpoint_rows
 from agentpost.db.session import Tx
@@ -87,7 +86,7 @@ def _of(tx: Tx, endpoint: EndpointRecord) -> EndpointHealth:
     last = None
     last_attempt = next((each for each in outcomes if each.attempts_made), None)
     if last_attempt is not None:
-        log = attempt_rows.of_deliveries(tx, endpoint.id, [last_attempt.event_id])
+        log = rows.attempts_of(tx, endpoint.id, [last_attempt.event_id])
         last = log[last_attempt.event_id][-1] if log else None
     return EndpointHealth(
         endpoint=endpoint,

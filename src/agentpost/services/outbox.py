@@ -12,7 +12,7 @@ from agentpost.clock import new_id
 from agentpost.contract.message import MessageShape
 from agentpost.contract.shape import Links, dumps
 from agentpost.contract.webhook_events import JobEventDataShape
-from agentpost.db import account_events, outbox
+from agentpost.db import account_events, deliveries
 from agentpost.db import jobs as job_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -75,7 +75,7 @@ def _add(
 ) -> None:
     """Store the event when somebody receives or reads it; a disabled chosen endpoint drops it."""
     due: list[tuple[str, DeliveryStatus]] = []
-    receivers = outbox.receivers(tx, message.account_id)
+    receivers = deliveries.receivers(tx, message.account_id)
     for endpoint_id, events, disabled in receivers.endpoints:
         is_chosen = endpoint_id == message.webhook_endpoint_id
         if message.webhook_endpoint_id is not None and not is_chosen:
@@ -87,7 +87,7 @@ def _add(
     if not due and not is_read:
         return
     event_id = new_id(ids.EVENT, now)
-    outbox.add_event(
+    deliveries.add_event(
         tx,
         event_id,
         account_id=message.account_id,
@@ -98,7 +98,7 @@ def _add(
         at=now,
     )
     for endpoint_id, status in due:
-        outbox.add_delivery(tx, event_id, endpoint_id, status, now)
+        deliveries.add_delivery(tx, event_id, endpoint_id, status, now)
     if due:
         tx.after(partial(ctx.deliveries_due, [endpoint_id for endpoint_id, _ in due]))
     if is_read:
