@@ -149,13 +149,14 @@ def _archives() -> dict[str, Input]:
                       "0.zip is an archive in an archive|archive in an archive"),
         "overlapping": one(_CHART, "o.zip", made.overlapping, "needs_input",
                            "o.zip unpacks to more than"),
-        "outside": one(_CHART, "o.zip", made.outside, "needs_input", "all have that"),
+        "outside": one(_CHART, "o.zip", made.outside, "needs_input", "Several tables have that"),
         "link": one(_CHART, "l.zip", made.links, "completed", "sales.csv", no_secrets),
         "locked": one(_CHART, "l.zip", made.locked_archive, "needs_input", "by a password"),
         "cut": one(_CHART, "c.zip", lambda: made.zipped({"a.csv": TABLE})[:90], "needs_input",
                    "c.zip is damaged"),
-        "directory": one(_READ, "d.docx", BOMBS["directory.docx"], "failed", "d.docx is damaged"),
-        "lying": one(_READ, "l.docx", BOMBS["lying.docx"], "failed", "l.docx is damaged"),
+        "directory": one(_READ, "d.docx", BOMBS["directory.docx"], "completed",
+                         "d.docx is damaged"),
+        "lying": one(_READ, "l.docx", BOMBS["lying.docx"], "completed", "l.docx is damaged"),
     }  # fmt: skip
 
 
@@ -167,12 +168,12 @@ def _markup() -> dict[str, Input]:
         ):  # fmt: skip
             found[f"{name} {kind}"] = one(
                 wish, f"a.{kind}", partial(made.office, kind, prologue, entity),
-                "failed", f"a.{kind} is damaged",
+                "needs_input" if kind == "xlsx" else "completed", f"a.{kind} is damaged",
             )  # fmt: skip
     laughing = f"{made.LAUGHS}<svg><text>&l9;</text></svg>".encode()
     return found | {
         "laughs svg": one(_READ, "l.svg", laughing, "failed|completed", "l.svg"),
-        "svg": one(_SITE, "l.svg", SVG, "failed|completed", "l.svg"),
+        "svg": one(_SITE, "l.svg", SVG, "needs_input", "Attach a table"),
         "html": one(_SITE, "p.html", PAGE, "completed", "is ready", no_scripts),
         "html question": one("What is the budget?", "p.html", PAGE, "completed", "40 euros"),
         "markdown": one(_SITE, "p.md", MARKDOWN, "completed", "is ready", no_scripts),
@@ -208,26 +209,27 @@ def _documents() -> dict[str, Input]:
     text = "The budget is 40 euros for paint."
     script = "/OpenAction<</S/JavaScript/JS(app.alert\\(1\\))>>"
     return {
-        "pdf broken": one(_READ, "b.pdf", b"%PDF-1.7\n" + bytes(range(256)) * 100, "failed",
+        "pdf broken": one(_READ, "b.pdf", b"%PDF-1.7\n" + bytes(range(256)) * 100, "completed",
                           "b.pdf is damaged"),
         "pdf locked": one("What is the budget?", "l.pdf", made.locked_pdf, "completed",
                           "could not read l.pdf.*protected by a password"),
-        "pdf circular": one(_READ, "c.pdf", made.circular_pdf, "failed", "c.pdf is damaged"),
-        "pdf of many pages": one(_READ, "m.pdf", lambda: made.many_pages(100_000), "failed",
+        "pdf circular": one(_READ, "c.pdf", made.circular_pdf, "completed", "c.pdf is damaged"),
+        "pdf of many pages": one(_READ, "m.pdf", lambda: made.many_pages(100_000), "completed",
                                  "m.pdf has no text in it"),
         "pdf with a script": one("What is the budget?", "j.pdf",
                                  lambda: made.pages(text, catalogue=script), "completed", "40 eur"),
         "pdf of a huge page": one("What is the budget?", "x.pdf",
                                   lambda: made.pages(text, box="0 0 1e30 1e30"), "completed",
                                   "40 euros"),
-        "json deep": one(_CHART, "d.json", b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "failed",
+        "json deep": one(_CHART, "d.json", b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+                         "needs_input",
                          "d.json is nested too deeply"),
         "json odd": one("What is the total of v?", "n.json",
                         b'[{"k":"a","v":NaN},{"k":"b","v":Infinity},{"k":"c","v":3}]', "completed",
                         "Total V: 3"),
         "json number": one("Chart v by k", "i.json", b'[{"k":"a","v":' + b"9" * 5_000 + b"}]",
-                           "failed", "i.json is not valid JSON"),
-        "json cut": one("Chart v by k", "i.json", b'[{"k":"a","v":1},{"k":', "failed",
+                           "needs_input", "i.json is not valid JSON"),
+        "json cut": one("Chart v by k", "i.json", b'[{"k":"a","v":1},{"k":', "needs_input",
                         "i.json is not valid JSON"),
     }  # fmt: skip
 
@@ -252,8 +254,9 @@ def _tables() -> dict[str, Input]:
                           "completed", "Total V: 10.*mark in line 3"),
         "formulas": one("Clean this table as xlsx", "f.csv", formulas, "completed", "5 rows",
                         no_formulas),
-        "header only": one(_CHART, "h.csv", b"a,b,c\n", "failed", "h.csv has a header line but no"),
-        "empty": one(_CHART, "e.csv", b"", "failed", "e.csv is empty"),
+        "header only": one(_CHART, "h.csv", b"a,b,c\n", "needs_input",
+                           "h.csv has a header line but no"),
+        "empty": one(_CHART, "e.csv", b"", "needs_input", "e.csv is empty"),
         "names twice": one("Chart v by k", "d.csv", b"k,v,v,k\na,1,2,x\nb,3,4,y\n", "completed",
                            "several columns are called"),
         "odd names": one(_SITE, "r.csv", odd, "completed", "is ready", no_scripts),
@@ -263,7 +266,7 @@ def _tables() -> dict[str, Input]:
                         "larger than any number"),
         "sql": one("Write a report as docx", "s.csv", SQL, "completed", "leads", no_secrets),
         "sql in words": one("What is the total for region read_csv('/etc/passwd')?", "s.csv", TABLE,
-                            "needs_input", "s.csv has no"),
+                            "needs_input", "did not understand"),
         "typst": one("Write a report as PDF titled #read(x)", "#read.csv", TYPST, "completed",
                      "is ready", no_secrets),
         "slides": one("Make a deck", "d.csv", MARKUP, "completed", "is ready", no_secrets),
@@ -287,7 +290,9 @@ def _messages() -> dict[str, Input]:
         "file names": "a.a" * 6_600 + ".csv", "brackets": "(" * 20_000,
     }  # fmt: skip
     found = {
-        f"message of {name}": one(text, "s.csv", TABLE, "needs_input", "s.csv|don’t have")
+        f"message of {name}": one(
+            text, "s.csv", TABLE, "needs_input", "s.csv|don’t have|not understand|not know|Which"
+        )
         for name, text in not_done.items()
     }
     return found | {

@@ -4,7 +4,6 @@ in worker processes, downloaded and opened."""
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -42,9 +41,8 @@ def slides(data: bytes) -> Any:
     return len(list(Presentation(io.BytesIO(data)).slides))
 
 
-def page_names(data: bytes) -> Any:
-    names = zipfile.ZipFile(io.BytesIO(data)).namelist()
-    return sorted(name.rpartition("/")[2] for name in names if name.endswith(".html"))
+def begin(data: bytes) -> Any:
+    return data[:15].lower()
 
 
 def size(data: bytes) -> Any:
@@ -59,8 +57,7 @@ def brand(data: bytes) -> Any:
     ("message", "name", "content", "suffix", "look", "found"),
     [
         ("Make a deck of 5 slides", "sales.csv", TABLE, ".pptx", slides, 5),
-        ("Build me a website from this", "sales.csv", TABLE, ".zip", page_names,
-         ["index.html", "sales.html"]),
+        ("Build me a website from this", "sales.csv", TABLE, ".html", begin, b"<!doctype html>"),
         ("crop it square", "shop.jpg", photo(), ".jpg", size, (400, 400)),
         ("Make a bar chart race of revenue by shop, 3 seconds", "sales.csv", TABLE, ".mp4", brand,
          b"ftyp"),

@@ -22,7 +22,7 @@ from tests.extraction.hostile import BOMBS, PAGES
 
 ROWS = [("region", "orders"), ("North", 12), ("South", 30)]
 SENTENCE = "The warehouse opens in April."
-ASKED = "When does the warehouse open?"
+ASKED = "Where does it say when the warehouse opens?"
 HOSTILE_SECONDS = 60.0
 
 
@@ -154,17 +154,17 @@ def test_a_table_is_charted(caller: Caller, name: str) -> None:
     assert [file["name"] for file in done["files"] if "chart" in file["name"]], done
 
 
-def test_a_column_that_is_missing_is_asked_about_for_no_credits(caller: Caller) -> None:
+def test_a_word_that_is_not_understood_is_asked_about_for_no_credits(caller: Caller) -> None:
     before = caller.credits()
     upload = ready(caller, b"month,revenue\nJan,1\nFeb,2\n", "sales.csv")
     sent = caller.send("Chart cost by month", upload_ids=[upload], conversation="asked")
     first = caller.final(sent["id"], HOSTILE_SECONDS)
     assert first["question"] == (
-        "sales.csv has no “cost”. Its columns are Month and Revenue. Which of them should I use?"
+        "I would make this: a chart: total Revenue by Month. I did not understand “cost”."
     )
     assert first["jobs"] == []
     assert caller.credits() == before
-    sent = caller.send("revenue", conversation="asked")
+    sent = caller.send("Do this", conversation="asked")
     done = caller.final(sent["id"], HOSTILE_SECONDS)
     assert "sales-chart.png" in [file["name"] for file in done["files"]], done
     assert caller.credits() == before - 1
@@ -184,11 +184,10 @@ def test_a_text_in_an_archive_is_asked(caller: Caller) -> None:
 
 
 @both_ways(PICTURES)
-def test_a_file_without_text_is_named(caller: Caller, way: str, name: str) -> None:
+def test_no_passages_are_looked_for_in_a_picture(caller: Caller, way: str, name: str) -> None:
     done = asked(caller, way, name, PICTURES[name](), ASKED)
-    assert done["status"] == "completed"
-    assert name in done["reply"]
-    assert "I can’t read" in done["reply"]
+    assert done["status"] == "needs_input"
+    assert done["question"] == "I look for passages in documents, and there are none here."
 
 
 @pytest.mark.parametrize(

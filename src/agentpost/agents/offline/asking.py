@@ -61,6 +61,7 @@ async def from_documents(here: Surroundings, question: str) -> None:
     )
     if found is None:
         return
+    skipped = list(dict.fromkeys((*found.skipped, *here.skipped)))
     names = [file.name for file in here.documents]
     if found.outcome is Outcome.ABSENT and found.skipped and not found.used:
         text = say(language, "unread_files", files=listed(language, names))
@@ -69,7 +70,7 @@ async def from_documents(here: Surroundings, question: str) -> None:
     else:
         text = f"{say(language, 'passages')}\n{found.text}"
     turn.reply("\n\n".join(filter(None, [
-        text, details(language, found.used, found.skipped, found.notes)
+        text, details(language, found.used, skipped, found.notes)
     ])))  # fmt: skip
 
 

@@ -8,14 +8,16 @@ import msgspec
 
 from agentpost.agents.base import File, Started
 from agentpost.agents.offline import asking, offering, questions, requested
-from agentpost.agents.offline.frame import Act, Frame, Thing, to_json
+from agentpost.agents.offline.frame import Act, Frame, Query, Thing, to_json
 from agentpost.agents.offline.grammar.reading import Choice, Reading
 from agentpost.agents.offline.making import catalogue, run
 from agentpost.agents.offline.making.maker import Maker
+from agentpost.agents.offline.making.queries import chosen
 from agentpost.agents.offline.replying import details, knows, listed, say, shortened, sources
 from agentpost.agents.offline.scope import Surroundings, files_by_id, is_table
 
 _TITLE = 160
+_TELLING = (Thing.REPORT, Thing.DECK, Thing.SITE)
 
 
 async def carry_out(here: Surroundings, reading: Reading) -> None:
@@ -108,11 +110,30 @@ async def _make(here: Surroundings, reading: Reading, frame: Frame) -> None:
         _need_files(here, reading)
         return
     frame = msgspec.structs.replace(
-        frame, act=Act.MAKE, text=here.material or frame.text,
+        frame, act=Act.MAKE, text=here.material or frame.text, queries=_told(here, frame),
         files=tuple(file.id for file in files),
     )  # fmt: skip
     await start(here, maker, frame, files, None, 1)
     _tell(here, reading, files)
+
+
+def _told(here: Surroundings, frame: Frame) -> tuple[Query, ...]:
+    """The queries of a report, deck or page about one figure: over time and by each group."""
+    query = frame.queries[0] if len(frame.queries) == 1 else None
+    table = next((one for one in here.tables if query and one.id == query.table), None)
+    if frame.thing not in _TELLING or query is None or table is None:
+        return frame.queries
+    if not query.measures or query.groups or query.time:
+        return frame.queries
+    fixed = {one.column for one in query.filters if len(one.values) == 1}
+    return (
+        tuple(
+            msgspec.structs.replace(one, measures=query.measures, filters=query.filters)
+            for one in chosen([table])
+            if (one.groups or one.time) and not fixed & set(one.groups)
+        )
+        or frame.queries
+    )
 
 
 def _can_write(here: Surroundings, reading: Reading, frame: Frame, maker: Maker) -> bool:

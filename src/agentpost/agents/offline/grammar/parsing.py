@@ -190,6 +190,8 @@ class _Parser:
             return 0
         self._measure_out(str(unit), value)
         end += 1
+        if (one := self._at(end)) is not None and one.has("unit.long"):
+            end += 1
         while (one := self._at(end)) is not None and one.has("unit.wide", "unit.high"):
             self._measure_out(str(one.key("unit")), value)
             end += 1

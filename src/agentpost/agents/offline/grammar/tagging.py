@@ -158,7 +158,8 @@ class _Tagger:
             values = parts if len(parts) == 1 else []
         kept = tuple(
             (column, value) for column, value in values
-            if _is_written(said, value) or not (is_small or (len(value) <= _TINY and meanings))
+            if (_is_written(said, value) and not (is_small and said == said.casefold()))
+            or not (is_small or (len(value) <= _TINY and meanings))
         )  # fmt: skip
         return tuple(columns), is_literal, kept
 

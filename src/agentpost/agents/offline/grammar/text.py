@@ -15,7 +15,7 @@ _TOKEN: Final = re.compile(
     rf"|pptx|png|jpe?g|webp|avif|gif|bmp|tiff?|zip)\b)"
     rf"|(?P<date>\b\d{{4}}-\d{{1,2}}(?:-\d{{1,2}})?\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}\b)"
     rf"|(?P<hex>#[0-9a-fA-F]{{6}}\b)"
-    rf"|(?P<size>\b\d{{1,5}} ?[x×*:] ?\d{{1,5}}\b)"
+    rf"|(?P<size>\b\d{{1,7}} ?[x×*:] ?\d{{1,7}}\b)"
     rf"|(?P<part>\b[qQtThH][1-4]\b)"
     rf"|(?P<number>\d+(?:[.,'\u00a0\u202f]\d+)*)"
     rf"|(?P<han>[{HAN}])"
