@@ -110,14 +110,14 @@ async def _make(here: Surroundings, reading: Reading, frame: Frame) -> None:
         _need_files(here, reading)
         return
     frame = msgspec.structs.replace(
-        frame, act=Act.MAKE, text=here.material or frame.text, queries=_told(here, frame),
-        files=tuple(file.id for file in files),
+        frame, act=Act.MAKE, text=here.material or frame.text,
+        queries=_by_time_and_group(here, frame), files=tuple(file.id for file in files),
     )  # fmt: skip
     await start(here, maker, frame, files, None, 1)
     _tell(here, reading, files)
 
 
-def _told(here: Surroundings, frame: Frame) -> tuple[Query, ...]:
+def _by_time_and_group(here: Surroundings, frame: Frame) -> tuple[Query, ...]:
     """The queries of a report, deck or page about one figure: over time and by each group."""
     query = frame.queries[0] if len(frame.queries) == 1 else None
     table = next((one for one in here.tables if query and one.id == query.table), None)
