@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES: Final = {
     "upload": """
         agentpost upload interviews.txt
-        agentpost send "Chart revenue by month" --upload-id up_0660c5
+        agentpost send "Convert it to PDF" --upload-id up_0660c5
     """,
     "files list": """
         agentpost files list msg_0660c5
