@@ -263,6 +263,12 @@ def unknown_message(target: ErrorServer) -> httpx2.Response:
     return target.ask("GET", "/v1/messages/msg_0")
 
 
+@triggers("not_found", "createSchedule")
+def plan_for_unknown_endpoint(target: ErrorServer) -> httpx2.Response:
+    message = {"message": "hello", "webhook_endpoint_id": f"whe_{'0' * 32}"}
+    return target.ask("POST", "/v1/schedules", json={"cron": "0 9 * * *", "message": message})
+
+
 @triggers("not_found", "createMessage")
 def unknown_endpoint(target: ErrorServer) -> httpx2.Response:
     return target.send(message="hello", webhook_endpoint_id="whe_0")

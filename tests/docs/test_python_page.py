@@ -58,7 +58,7 @@ def run(name: str, found: dict[str, str] = PROGRAMS) -> dict[str, Any]:
 
 
 SHOWN = {
-    "first.py": ["completed I am reading sales.csv.", "columns.csv"],
+    "first.py": ["completed sales.csv has 2 columns", "columns.csv"],
     "read_along.py": ["1 agent_reply I am reading sales.csv.", "0 more"],
     "stream.py": ["1 agent_reply\n", "completed msg_"],
     "watch.py": ["message.completed True"],

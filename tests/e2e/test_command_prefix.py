@@ -56,6 +56,7 @@ PREFIXES = {
     "bwrap": [
         *["bwrap", "--unshare-all", "--uid", "65534", "--gid", "65534", "--die-with-parent"],
         *["--cap-drop", "ALL", "--ro-bind", "/", "/", "--tmpfs", "/tmp", "--dev", "/dev"],
+        *["--ro-bind", str(ROOT), str(ROOT)],  # the checkout may be below /tmp
         *["--proc", "/proc", "--bind", "{folder}", "{folder}"],
     ],
 }

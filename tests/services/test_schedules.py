@@ -10,7 +10,7 @@ import pytest
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.schedules import Missed, ScheduleRecord
 from agentpost.domain.times import MINUTE
-from agentpost.services import accounts, schedules, sending
+from agentpost.services import accounts, endpoints, schedules, sending
 from agentpost.services.messages import Caller
 from agentpost.services.schedules import NewSchedule
 from tests.servers import Postgres
@@ -152,7 +152,9 @@ async def test_a_paused_schedule_misses_nothing(harness: Harness) -> None:
 
 @pytest.mark.rule("Additions createSchedule-refused")
 async def test_a_refused_run_is_told_and_the_next_one_is_sent(harness: Harness) -> None:
-    schedule_id = await hourly(harness, webhook_endpoint_id="whe_gone")
+    endpoint_id = await harness.listen()
+    schedule_id = await hourly(harness, webhook_endpoint_id=endpoint_id)
+    await endpoints.delete(harness.ctx, harness.account_id, endpoint_id)
     until(harness, (await read(harness, schedule_id)).next_at)
     await schedules.run_due(harness.ctx)
     found = await read(harness, schedule_id)
