@@ -117,7 +117,10 @@ def _said_unknown(here: Surroundings, reading: Reading) -> str:
         words += draft.lacking
     if words:
         said.append(say(language, "not_understood", words=quoted(language, words, "and")))
-    return " ".join(said)
+    # A column may be missing because it could not be read.
+    notes = dict.fromkeys(note for table in here.tables for note in table.notes)
+    lost = [note for note in notes if any(word.casefold() in note.casefold() for word in words)]
+    return " ".join(said) + "".join(f"\n\n{note}" for note in lost)
 
 
 def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:

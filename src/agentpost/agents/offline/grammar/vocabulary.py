@@ -198,7 +198,8 @@ def language_of(text: str, before: str | None = None) -> str:
     for language in ("en", "de", "es", "fr"):
         small, others = _evidence(language)
         scores[language] = 2 * len(said & small) + len(said & (others - small))
-    best = max(scores.values())
-    if best == 0 or scores.get(before, 0) == best:
-        return before
-    return next(language for language, score in scores.items() if score == best)
+    best = max(scores, key=lambda language: scores[language])
+    own = scores.get(before, 0)
+    # One word more is no proof where both languages have some: it may be the name of a column.
+    is_proof = own == 0 or scores[best] - own > 1 or bool(said & _evidence(best)[0])
+    return best if scores[best] > own and is_proof else before
