@@ -252,8 +252,10 @@ def test_events_are_listed_from_the_first_call_on(caller: Caller) -> None:
     assert ([event["data"]["id"] for event in one["data"]], one["has_more"]) == (sent[1:2], True)
     rest = run("events", "list", "-c", "b", "--after", one["cursor"])
     assert sent[2] in rest.stdout
-    assert f"--after {page['cursor'][:4]}" in rest.stderr
-    assert run("events", "list", "--after", page["cursor"]).stdout.count("evt_") == 0
+    cursor = rest.stderr.partition("--after ")[2].split()[0]
+    for place in (cursor, page["cursor"]):  # others may end meanwhile, these come no second time
+        later = run("events", "list", "--after", place)
+        assert (later.exit_code, [each for each in sent if each in later.stdout]) == (0, [])
     assert run("events", "list", "--events", "no.event").exit_code == 2
     assert run("events", "list", "--after", "nowhere").exit_code == 2
 
