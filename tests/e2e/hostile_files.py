@@ -31,11 +31,6 @@ def nested(depth: int) -> bytes:
     return data
 
 
-def many_members(count: int) -> bytes:
-    """An archive of so many small tables."""
-    return zipped({f"{number:05}.csv": b"a,b\n1,2\n" for number in range(count)})
-
-
 def overlapping() -> bytes:
     """An archive whose 2,000 members are the same ten packed megabytes."""
     data = zipped({"a.csv": b"a,b\n" + b"1,2\n" * (10 * MB // 4)})

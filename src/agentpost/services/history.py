@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from json.encoder import encode_basestring as _quoted
 
-from agentpost.agents import File, Running, Said, WorkRef, values
+from agentpost.agents import File, Running, Said, values
 from agentpost.db import history as rows
 from agentpost.db import jobs as job_rows
 from agentpost.db import works as work_rows
@@ -113,10 +113,3 @@ def said_by(tx: Tx, message: MessageRecord) -> Said:
 def attachments(tx: Tx, message_id: str) -> list[File]:
     """The files that came with a message; what was skipped is in its notes."""
     return [attached_file(a) for a in rows.attachments(tx, message_id) if a.blob is not None]
-
-
-def work_ref(frozen: dict[str, object]) -> WorkRef:
-    """A frozen work as the agent sees it."""
-    files = frozen["files"]
-    assert isinstance(files, list)
-    return WorkRef(**{**frozen, "files": tuple(files)})  # type: ignore[arg-type]

@@ -69,7 +69,7 @@ async def record_call(
 ) -> T:
     """What ``do`` returns; raises what it raises. ``is_done``: whether that is no failure."""
     record = entry(ctx.clock.now(), actor, action, BEGUN)
-    await ctx.db.write(lambda tx: rows.OPERATOR_ACTIONS.insert(tx, record))
+    await ctx.db.write(lambda tx: add(tx, record))
     outcome, is_refused = FAILED, False
     try:
         result = await do()
@@ -80,24 +80,24 @@ async def record_call(
         is_refused = True
         raise
     finally:
-        ended = entry(record.at, actor, action, outcome)
-        ended.id = record.id
+        final_entry = entry(record.at, actor, action, outcome)
+        final_entry.id = record.id
         is_bounded = is_refused and actor.via != "command"
-        counting = ctx.refused_actions.count(ended, actor.who) if is_bounded else ended
+        counting = ctx.refused_actions.count(final_entry, actor.who) if is_bounded else final_entry
 
         def end(tx: Tx) -> None:
             rows.set_outcome(tx, counting)
-            if counting is not ended:
-                rows.delete(tx, ended.id)
+            if counting is not final_entry:
+                rows.delete(tx, final_entry.id)
 
         await ctx.db.write(end)
 
 
 async def record_refused(ctx: AppContext, actor: Actor, action: Action, of: str) -> None:
     """Keep an action that failed before anything was done, or count it; ``of``: with whose."""
-    refused = entry(ctx.clock.now(), actor, action, FAILED)
-    counting = ctx.refused_actions.count(refused, of)
-    keep = rows.OPERATOR_ACTIONS.insert if counting is refused else rows.set_outcome
+    refusal = entry(ctx.clock.now(), actor, action, FAILED)
+    counting = ctx.refused_actions.count(refusal, of)
+    keep = add if counting is refusal else rows.set_outcome
     await ctx.db.write(lambda tx: keep(tx, counting))
 
 

@@ -69,7 +69,6 @@ _DECIMAL_COMMA = re.compile(r"\d,(\d{1,2}|\d{4,})$|\.\d{3},\d+$|^0,\d+$")
 _DECIMAL_POINT = re.compile(r"\d\.(\d{1,2}|\d{4,})$|,\d{3}\.\d+$|^0\.\d+$")
 _LETTERED = re.compile(r"\d{1,4}([A-Za-z])")
 _LETTER_INSIDE = re.compile(r"\d{1,6}[A-Z]\d{1,4}")  # 1e5 is how programs write numbers
-_THOUSANDS_POINT = re.compile(r"\d{1,3}(?:\.\d{3})+$")
 _CODE = re.compile(r"[+]?0\d+|\d{16,}")
 _ARABIC = str.maketrans("٠١٢٣٤٥٦٧٨٩٫٬", "0123456789.,")
 ENOUGH = 0.85
@@ -114,7 +113,6 @@ class Votes:
 
     comma: int = 0
     point: int = 0
-    thousands_point: int = 0
 
 
 def is_currency(text: str) -> bool:
@@ -134,7 +132,6 @@ def votes(values: Mapping[str, int]) -> Votes:
     return Votes(
         sum(bool(_DECIMAL_COMMA.search(value)) for value in bare),
         sum(bool(_DECIMAL_POINT.search(value)) for value in bare),
-        sum(bool(_THOUSANDS_POINT.fullmatch(value)) for value in bare),
     )
 
 

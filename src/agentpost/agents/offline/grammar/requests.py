@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -287,8 +286,3 @@ def _check_look(draft: Draft, thing: Thing) -> None:
         draft.unknown += [str(one) for one in looks if one]
     if thing in (Thing.ANSWER, Thing.IMAGE, Thing.TABLE) and draft.language:
         draft.unknown.append(draft.language)
-
-
-def is_plain_file_name(text: str) -> bool:
-    """Whether a text is nothing but the name of a file."""
-    return re.fullmatch(r"[\w .-]+\.\w{2,5}", text.strip()) is not None

@@ -42,11 +42,6 @@ _CARRIED = {
 """Columns that a verb speaks of: what was sold is a quantity, else an amount."""
 
 
-def query_of(draft: Draft, material: Material, thing: Thing, today: str, language: str) -> Resolved:
-    """The query of a draft over its table. Raises `Unclear`."""
-    return Resolved(draft, material, thing, today, language)
-
-
 class Resolved:
     """A draft's query; ``notes`` says what the reader must know of it."""
 
@@ -102,9 +97,16 @@ class Resolved:
         self._is_whole(measures)
         if measures == [Measure(None, Aggregate.COUNT)] and not (draft.counts or self._counts_all):
             raise Unclear("which_measure", self._measure_choices())
+        return self._over(measures, order, self.having)
+
+    def _over(
+        self, measures: Iterable[Measure], order: Order | None = None,
+        having: Iterable[Filter] = (),
+    ) -> Query:  # fmt: skip
+        """The measures over the groups, periods and rows that were named."""
         return Query(
             self.material.table.id, tuple(measures), tuple(self.groups), self.time, self.grain,
-            (*draft.filters, *self.filters), tuple(self.having), order,
+            (*self.draft.filters, *self.filters), tuple(having), order,
         )  # fmt: skip
 
     @property
@@ -431,11 +433,7 @@ class Resolved:
             ranked = self.draft.ranked
             if ranked is not None and (self.groups or self.time):
                 order = Order(ranked.is_top, ranked.count or 1)
-            query = Query(
-                self.material.table.id, (measure,), tuple(self.groups), self.time, self.grain,
-                (*self.draft.filters, *self.filters), order=order,
-            )  # fmt: skip
-            made.append(self._choice(query))
+            made.append(self._choice(self._over([measure], order)))
         return made
 
     def _choice(self, query: Query) -> Choice:
@@ -460,10 +458,7 @@ class Resolved:
             elif draft_lists(self.draft):
                 self.having.append(made)
             else:
-                query = Query(
-                    self.material.table.id, tuple(measures), tuple(self.groups), self.time,
-                    self.grain, (*self.draft.filters, *self.filters),
-                )  # fmt: skip
+                query = self._over(measures)
                 rows = msgspec.structs.replace(query, filters=(*query.filters, made))
                 groups = msgspec.structs.replace(query, having=(made,))
                 raise Unclear("rows_or_groups", [self._choice(rows), self._choice(groups)])
@@ -517,8 +512,7 @@ class Resolved:
         named = bool(draft.chosen or draft.mentions or "who" in draft.asks or "when" in draft.asks)
         if count is None and not named and self.thing is Thing.ANSWER and not ranked.concept:
             best = Order(ranked.is_top, 1)
-            query = Query(self.material.table.id, tuple(measures), tuple(self.groups), self.time,
-                          self.grain, (*draft.filters, *self.filters), order=best)  # fmt: skip
+            query = self._over(measures, best)
             single = msgspec.structs.replace(
                 query, order=None,
                 measures=tuple(self._extreme(one, ranked.is_top) for one in measures),
@@ -547,10 +541,7 @@ class Resolved:
         if self._is_row_each:
             self.time, self.grain, self.groups = None, None, []
             return
-        query = Query(
-            self.material.table.id, tuple(measures), tuple(self.groups), self.time, self.grain,
-            (*draft.filters, *self.filters),
-        )  # fmt: skip
+        query = self._over(measures)
         total = Measure(column.name, Aggregate.SUM, Derived.AVERAGE)
         of_totals = msgspec.structs.replace(query, measures=(total,))
         raise Unclear("average_of_what", [self._choice(of_totals), self._choice(query)])
@@ -655,8 +646,7 @@ class Resolved:
             order = Order(top, draft.ranked.count or 1)
         periods = [one for one in draft.periods if not one.weekdays]
         if not periods and self.time is not None and not self.groups and order is None:
-            return Query(self.material.table.id, (made,), (), self.time, self.grain,
-                         (*draft.filters, *self.filters))  # fmt: skip
+            return self._over([made])
         pair = comparing.pair_of(periods)
         if pair is None or (order is not None and not self.groups):
             raise Unclear("growth_of_what", self._growth_choices(measures))
