@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +13,7 @@ from structlog.contextvars import bound_contextvars
 from structlog.testing import capture_logs
 
 from agentpost.processes.log_records import MARK
-from agentpost.processes.output import CALL_LINES_MAX, Output
+from agentpost.processes.output import CALL_LINES_MAX, Output, _Redirected
 from tests.processes.pools import Bench, anyio_backend, bench, steps
 
 __all__ = ["anyio_backend", "bench", "steps"]
@@ -60,3 +62,23 @@ async def test_records_that_the_log_leaves_out_use_up_nothing(bench: Callable[..
     finally:
         root.setLevel(before)
     assert [(line["event"], line["message"]) for line in logs] == [("agent_log", "what matters")]
+
+
+def test_a_line_outside_any_call_is_written_whole() -> None:
+    written: list[str] = []
+
+    class Stream(io.StringIO):
+        def write(self, text: str) -> int:
+            written.append(text)
+            return len(text)
+
+    stream = _Redirected(Stream(), "stdout")
+    print("of the main", "thread", end="", file=stream)
+    thread = threading.Thread(target=lambda: print("of a thread", file=stream))
+    thread.start()
+    thread.join()
+    assert written == ["of a thread\n"]
+    stream.flush()
+    assert written == ["of a thread\n", "of the main thread"]
+    stream.write("x" * 1_000_000)
+    assert len(written) == 3
