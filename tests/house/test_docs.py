@@ -136,3 +136,14 @@ def test_blocks_of_code_begin_and_end_on_lines_of_their_own() -> None:
         fences = [line for line in document(page).splitlines() if "```" in line]
         assert [line for line in fences if not line.lstrip().startswith("```")] == [], page
         assert len(fences) % 2 == 0, page
+
+
+CHANGELOG_LINES_MAX = 150
+
+
+def test_the_changelog_is_short() -> None:
+    """Git keeps both sides of this file in a merge: a rebase over a rewrite of it brings old lines
+    back. Take the file of main then, and add your line to it."""
+    parts = document(ROOT / "CHANGELOG.md").split("\n## [")
+    lengths = {part.split("]")[0]: len(part.splitlines()) for part in parts[1:]}
+    assert {name: size for name, size in lengths.items() if size > CHANGELOG_LINES_MAX} == {}
