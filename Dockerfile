@@ -18,6 +18,7 @@ WORKDIR /build
 # Dependencies first: this layer changes with uv.lock only.
 COPY pyproject.toml uv.lock ./
 COPY clients/python/pyproject.toml clients/python/
+COPY packages/offline/pyproject.toml packages/offline/
 RUN --mount=type=cache,target=/root/.cache/uv \
     for extra in $EXTRAS; do set -- "$@" --extra "$extra"; done; \
     uv sync --locked --no-default-groups --no-install-workspace "$@"

@@ -6,8 +6,8 @@ from __future__ import annotations
 import time
 
 from agentpost.agents import Job, Turn
-from agentpost.agents.offline import WORKER_IMPORTS
-from agentpost.agents.offline import agent as offline
+from agentpost_offline import WORKER_IMPORTS
+from agentpost_offline import agent as offline
 from benchmarks.load import ECHO
 
 __all__ = ["WORKER_IMPORTS", "agent"]

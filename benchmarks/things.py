@@ -56,7 +56,7 @@ def orders(path: Path, rows: int) -> None:
 
 async def make(request: str, path: Path) -> None:
     """Run one request as the agent does."""
-    from agentpost.agents.offline.turn import agent
+    from agentpost_offline.turn import agent
     from tests.agents.fakes import FakeJob, FakeTurn, file, said
 
     turn = FakeTurn(said(request, file(path)))

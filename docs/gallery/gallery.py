@@ -18,7 +18,7 @@ from pathlib import Path
 from PIL import Image
 
 from agentpost.agents.base import File
-from agentpost.agents.offline.turn import agent
+from agentpost_offline.turn import agent
 from tests.agents.fakes import FakeJob, FakeTurn, file, said
 
 FOLDER = Path(__file__).parent

@@ -11,6 +11,7 @@ from typing import Final
 
 _EXTRACTION: Final = ("chardet", "lxml", "openpyxl", "pypdfium2")
 _OFFLINE: Final = (
+    "agentpost_offline",
     *_EXTRACTION,
     *("duckdb", "fontpkg_inter", "manimgx_fonts", "msgspec", "PIL"),
     *(

@@ -212,3 +212,30 @@ def test_an_object_of_a_package_with_a_framework_s_name_is_none_of_it() -> None:
     theirs = type("Agent", (), {"__module__": "agents.agent"})
     assert adapter_of(mine()) is None
     assert adapter_of(theirs()) == ("agentpost.agents.adapters.openai_agents", "OpenAIAgents")
+
+
+def test_an_installed_distribution_names_its_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "site-packages"
+    metadata = installed / "shop_support-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: shop-support\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[agentpost.agents]\nhelpdesk = shop_helpdesk:answer\ntwice = shop_helpdesk:answer\n"
+    )
+    (installed / "shop_helpdesk.py").write_text(
+        'async def answer(turn):\n    turn.reply("here")\n\nEXAMPLES = ["Where is my parcel?"]\n'
+    )
+    monkeypatch.syspath_prepend(str(installed))
+    agent = resolve("helpdesk")
+    assert (agent.name, agent.examples) == ("helpdesk", ("Where is my parcel?",))
+    with pytest.raises(UnknownAgent, match=r"an installed agent \(helpdesk, offline, twice\)"):
+        resolve("helpdesks")
+    other = tmp_path / "other" / "shop_other-1.0.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: shop-other\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text("[agentpost.agents]\ntwice = another:agent\n")
+    monkeypatch.syspath_prepend(str(other.parent))
+    with pytest.raises(UnknownAgent, match="another:agent, shop_helpdesk:answer"):
+        resolve("twice")

@@ -68,7 +68,12 @@ class Reader:
 
     def __init__(self, home: Path, ports: tuple[str, ...] = ("8080",)) -> None:
         made = (ROOT / ".venv/.ready").stat().st_mtime
-        read = ("pyproject.toml", "clients/python/pyproject.toml", "uv.lock")
+        read = (
+            "pyproject.toml",
+            "clients/python/pyproject.toml",
+            "packages/offline/pyproject.toml",
+            "uv.lock",
+        )
         newest = max((ROOT / name).stat().st_mtime for name in read)
         assert made >= newest, "run `make setup` first: in the copy it would move the environment"
         self._home = home

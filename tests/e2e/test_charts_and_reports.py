@@ -24,7 +24,7 @@ TABLE = f"date,shop,revenue\n{ROWS}\n".encode()
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(agent="agentpost.agents.offline:agent", pool_workers=2)
+    return start_server(agent="agentpost_offline:agent", pool_workers=2)
 
 
 @pytest.mark.parametrize(

@@ -77,9 +77,7 @@ def png() -> bytes:
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(
-        agent="agentpost.agents.offline:agent", pool_workers=2, running_jobs_max=1_000
-    )
+    return start_server(agent="agentpost_offline:agent", pool_workers=2, running_jobs_max=1_000)
 
 
 def say(caller: Caller, conversation: str, message: str, **files: bytes) -> Json:

@@ -34,7 +34,7 @@ def photo() -> bytes:
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(agent="agentpost.agents.offline:agent", pool_workers=2)
+    return start_server(agent="agentpost_offline:agent", pool_workers=2)
 
 
 def slides(data: bytes) -> Any:

@@ -120,7 +120,7 @@ PICTURES: dict[str, Callable[[], bytes]] = {
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(agent="agentpost.agents.offline:agent", pool_workers=2)
+    return start_server(agent="agentpost_offline:agent", pool_workers=2)
 
 
 def asked(caller: Caller, way: str, name: str, data: bytes, message: str) -> Json:

@@ -27,9 +27,7 @@ LEAKS = re.compile(r"Traceback|unexpectedly|File \"|\.py\b|/tmp/|/root/|site-pac
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(
-        agent="agentpost.agents.offline:agent", pool_workers=2, running_jobs_max=1_000
-    )
+    return start_server(agent="agentpost_offline:agent", pool_workers=2, running_jobs_max=1_000)
 
 
 class Sent:

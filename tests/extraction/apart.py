@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 SECONDS_MAX = 120
 """A bound for a test that hangs; what is measured is memory."""
 IMPORTED = (
-    "agentpost.agents.offline.data.dataset",
-    "agentpost.agents.offline.documents.reading",
+    "agentpost_offline.data.dataset",
+    "agentpost_offline.documents.reading",
     "duckdb",
     "openpyxl.styles.numbers",
 )

@@ -85,7 +85,7 @@ MARKS: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("name", MARKS)
 def test_hostile_markdown_ends_as_a_document(name: str) -> None:
-    from agentpost.agents.offline.documents.reading import read_text
+    from agentpost_offline.documents.reading import read_text
 
     # Marks alone may be no text at all.
     with contextlib.suppress(Unreadable):

@@ -1,4 +1,4 @@
-"""What is published: two distributions, their extras, and how large each becomes.
+"""What is published: three distributions, their extras, and how large each becomes.
 
 The sizes here are those of the files that the installed packages list, summed over everything a
 distribution depends on; compiled modules are left out. `make sizes` installs the built wheels into
@@ -23,9 +23,10 @@ import agentpost_client
 from agentpost.domain import limits
 from agentpost.extras import MODULES
 from agentpost_client import limits as client_limits
-from tests.house.tree import CLIENT, ROOT, SRC, uv
+from tests.house.tree import CLIENT, OFFLINE, ROOT, SRC, uv
 
 CLIENT_PROJECT = ROOT / "clients/python"
+OFFLINE_PROJECT = ROOT / "packages/offline"
 MEGABYTE = 1_000_000
 BUDGETS = {
     "agentpost-client": 10 * MEGABYTE,
@@ -36,7 +37,7 @@ BUDGETS = {
 }
 METAPACKAGES = {"pydantic-monty": "pydantic-monty-client"}
 """Packages without a module, and the one of theirs that has it."""
-OWN = {"agentpost": SRC, "agentpost-client": CLIENT}
+OWN = {"agentpost": SRC, "agentpost-client": CLIENT, "agentpost-offline": OFFLINE}
 """Installed editable here: what is counted is the source."""
 
 
@@ -112,7 +113,8 @@ def test_the_modules_of_an_extra_are_those_of_its_packages(extra: str) -> None:
         if not text.startswith("agentpost")
     }
     wanted = {METAPACKAGES.get(name, name) for name in names}
-    given = {name.lower() for module in MODULES[extra] for name in owners(module)}
+    modules = [module for module in MODULES[extra] if not module.startswith("agentpost")]
+    given = {name.lower() for module in modules for name in owners(module)}
     assert wanted <= given
     of_extras = {"psycopg-pool", "sse-starlette", "anthropic", "fastmcp-slim", "openai"}
     assert given - wanted <= of_extras, "extras of psycopg, a2a-sdk and pydantic-ai-slim"
@@ -138,8 +140,17 @@ def requirements(extra: str) -> Iterator[str]:
     """The requirements of an extra and of those it includes."""
     for text in project()["optional-dependencies"][extra]:
         yield text
-        if text.startswith("agentpost["):
-            yield from requirements(text.partition("[")[2].rstrip("]"))
+        yield from included(text)
+
+
+def included(requirement: str) -> Iterator[str]:
+    """What another extra of ours, or the distribution of the built-in agent, requires."""
+    if requirement.startswith("agentpost["):
+        yield from requirements(requirement.partition("[")[2].partition("]")[0])
+    if requirement.startswith("agentpost-offline"):
+        for text in project(OFFLINE_PROJECT)["dependencies"]:
+            yield text
+            yield from included(text)
 
 
 def test_all_has_every_extra() -> None:
@@ -152,6 +163,7 @@ def test_all_has_every_extra() -> None:
 def test_each_distribution_says_its_own_version() -> None:
     assert agentpost.__version__ == project()["version"]
     assert agentpost_client.__version__ == project(CLIENT_PROJECT)["version"]
+    assert agentpost.__version__ == project(OFFLINE_PROJECT)["version"]
 
 
 def test_the_server_takes_the_client_it_is_tested_with() -> None:
@@ -168,8 +180,16 @@ def test_the_client_has_the_limits_of_the_api() -> None:
         assert getattr(client_limits, name) == getattr(limits, name), name
 
 
-def test_the_licence_is_in_both() -> None:
-    assert (CLIENT_PROJECT / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+def test_the_licence_is_in_all() -> None:
+    for folder in (CLIENT_PROJECT, OFFLINE_PROJECT):
+        assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_server_and_its_built_in_agent_take_each_other() -> None:
+    major, minor, _ = agentpost.__version__.split(".")
+    bounds = f">={major}.{minor},<{major}.{int(minor) + 1}"
+    assert project()["optional-dependencies"]["offline"] == [f"agentpost-offline{bounds}"]
+    assert f"agentpost[extraction]{bounds}" in project(OFFLINE_PROJECT)["dependencies"]
 
 
 def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
@@ -180,8 +200,10 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     wheels = {path.name.split("-")[0]: path for path in tmp_path.glob("*.whl")}
-    assert set(wheels) == {"agentpost", "agentpost_client"}
-    server, client = (content(wheels[name]) for name in ("agentpost", "agentpost_client"))
+    assert set(wheels) == {"agentpost", "agentpost_client", "agentpost_offline"}
+    server, client, offline = (
+        content(wheels[name]) for name in ("agentpost", "agentpost_client", "agentpost_offline")
+    )
     assert any(text.startswith("agentpost-client") for text in server["requires"])
     assert client["requires"] == [
         "anyio>=4.12",
@@ -192,7 +214,7 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
         agentpost.__version__,
         agentpost_client.__version__,
     )
-    for wheel in (server, client):
+    for wheel in (server, client, offline):
         assert any(name.endswith("/py.typed") for name in wheel["names"])
         assert any(name.endswith("/licenses/LICENSE") for name in wheel["names"])
     assert {name.split("/")[0] for name in client["names"]} == {
@@ -200,6 +222,8 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
         f"agentpost_client-{agentpost_client.__version__}.dist-info",
     }
     assert "agentpost/defaults.toml" in server["names"]
+    assert not any(name.startswith("agentpost_offline") for name in server["names"])
+    assert "agentpost_offline/replies/en.toml" in offline["names"]
 
 
 def content(wheel: Path) -> dict[str, Any]:

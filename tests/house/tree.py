@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "agentpost"
 CLIENT = ROOT / "clients" / "python" / "src" / "agentpost_client"
+OFFLINE = ROOT / "packages" / "offline" / "src" / "agentpost_offline"
 DOCS = ROOT / "docs"
 
 
@@ -64,8 +65,8 @@ def _read(path: Path) -> Source:
 
 
 def package() -> tuple[Source, ...]:
-    """The server and the commands."""
-    return sources("src/agentpost")
+    """The server, the commands and the built-in agent."""
+    return sources("src/agentpost", "packages/offline/src")
 
 
 def client() -> tuple[Source, ...]:

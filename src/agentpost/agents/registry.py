@@ -36,7 +36,8 @@ SCHEMES = {
     "llm": "agentpost.agents.llm.agent",
 }
 """The adapters whose agents are no objects of Python, by what stands before the colon."""
-OFFLINE = "agentpost.agents.offline:agent"
+ENTRY_POINTS = "agentpost.agents"
+"""The group of entry points in which an installed distribution names its agents."""
 # Asked once: it takes a third of a millisecond, and each module of the process is asked about.
 _STDLIB = sysconfig.get_path("stdlib") + os.sep
 _INSTALLED = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))
@@ -67,14 +68,15 @@ class Agent:
 
 
 def resolve(spec: str) -> Agent:
-    """The agent a setting names: ``offline``, ``module:object`` or one of `SCHEMES`; raises
-    `UnknownAgent`, and `MissingExtra` when the libraries of the built-in agent, or of one whose
-    model is a service, are not installed.
+    """The agent a setting names: the name of an installed agent such as ``offline``,
+    ``module:object`` or one of `SCHEMES`; raises `UnknownAgent`, and `MissingExtra` when the
+    libraries of the built-in agent, or of one whose model is a service, are not installed.
     """
     if spec == "offline":
         extras.require("offline", extras.OFFLINE_ASKED)
-        return Agent("offline", _load(OFFLINE), _worker_imports(OFFLINE), _warm_up(OFFLINE))
     scheme, _, rest = spec.partition(":")
+    if scheme == spec and spec:
+        return _of_code(_installed_agent(spec), spec)
     if not scheme or not rest:
         raise UnknownAgent(
             f"AGENTPOST_AGENT={spec!r} is neither 'offline' nor 'module:object', nor 'cmd:…',"
@@ -84,14 +86,39 @@ def resolve(spec: str) -> Agent:
         extras.require("llm", extras.LLM_ASKED)
     if scheme in SCHEMES:
         return _of_scheme(spec, scheme, rest)
-    run = _load(spec)
-    return Agent(_name(spec), run, _worker_imports(spec), _warm_up(spec), examples=_examples(spec))
+    return _of_code(spec, _name(spec))
 
 
 def is_code(spec: str) -> bool:
     """Whether the agent is code that a server may run in processes of its own, and not elsewhere
     already."""
     return spec.partition(":")[0] not in SCHEMES
+
+
+def _of_code(place: str, name: str) -> Agent:
+    """The agent that is an object of Python, at ``module:object``."""
+    run = _load(place)
+    return Agent(name, run, _worker_imports(place), _warm_up(place), examples=_examples(place))
+
+
+def _installed_agent(name: str) -> str:
+    """The place, ``module:object``, of the agent that an installed distribution calls so."""
+    from importlib.metadata import entry_points  # most servers name no such agent
+
+    names = entry_points(group=ENTRY_POINTS)
+    places = {entry.value for entry in names if entry.name == name}
+    if len(places) == 1:
+        return places.pop()
+    if places:
+        raise UnknownAgent(
+            f"AGENTPOST_AGENT={name!r}: more than one installed distribution has an agent of that"
+            f" name ({', '.join(sorted(places))}). Write which one: module:object."
+        )
+    raise UnknownAgent(
+        f"AGENTPOST_AGENT={name!r} is neither 'offline' nor 'module:object', nor 'cmd:…', 'http:…'"
+        " or 'a2a:…' (docs/adapters.md), nor 'llm:provider:model' (docs/llm.md), nor the name of"
+        f" an installed agent ({', '.join(sorted(entry.name for entry in names)) or 'none'})."
+    )
 
 
 def _of_scheme(spec: str, scheme: str, rest: str) -> Agent:
@@ -146,9 +173,11 @@ def _worker_imports(spec: str) -> tuple[str, ...]:
     return tuple(modules)
 
 
-def _examples(spec: str) -> tuple[str, ...]:
-    """What the agent's module names as `EXAMPLES`."""
+def _examples(spec: str) -> tuple[str, ...] | None:
+    """What the agent's module names as `EXAMPLES`; None for those with a table of sales."""
     texts = getattr(sys.modules[spec.partition(":")[0]], EXAMPLES, ())
+    if texts is None:
+        return None
     if not isinstance(texts, list | tuple) or not all(
         isinstance(text, str) and text.strip() for text in texts
     ):

@@ -21,7 +21,7 @@ from agentpost.agents import registry
 from agentpost.agents.registry import Agent, UnknownAgent
 from agentpost.clock import SystemClock
 
-_NEVER: Final = ("__main__", "agentpost", "agentpost_client")
+_NEVER: Final = ("__main__", "agentpost", "agentpost_client", "agentpost_offline")
 _COARSE: Final = 20_000
 """How far the times of a file system may be behind the clock, in microseconds."""
 

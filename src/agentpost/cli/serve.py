@@ -26,7 +26,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,
     agent: Annotated[
-        str | None, typer.Option(help="'offline' or 'module:object' (see docs/agents.md).")
+        str | None, typer.Option(help="'offline', 'module:object' or others (see docs/agents.md).")
     ] = None,
     data_dir: Annotated[str | None, typer.Option(help="Data folder.")] = None,
     agent_processes: Annotated[

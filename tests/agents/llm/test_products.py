@@ -15,8 +15,8 @@ import pytest
 from PIL import Image
 from pptx import Presentation
 
-from agentpost.agents.offline.frame import Act, Frame, Style, Thing, to_json
-from agentpost.agents.offline.making.document import making as documents
+from agentpost_offline.frame import Act, Frame, Style, Thing, to_json
+from agentpost_offline.making.document import making as documents
 from tests.agents.fakes import file
 from tests.agents.llm.openai_stub import Calls, OpenAIStub, Says, openai_stub
 from tests.agents.llm.test_tools import call, new_database, results

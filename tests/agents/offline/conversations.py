@@ -8,9 +8,9 @@ from typing import Any
 
 from agentpost.agents import File, Running, Started, WorkRef
 from agentpost.agents.base import Json, Said
-from agentpost.agents.offline.frame import Frame, from_json
-from agentpost.agents.offline.steps import survey
-from agentpost.agents.offline.turn import agent
+from agentpost_offline.frame import Frame, from_json
+from agentpost_offline.steps import survey
+from agentpost_offline.turn import agent
 from tests.agents.fakes import FakeTurn, StartedJob, said
 
 

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from agentpost.agents import File
-from agentpost.agents.offline.archives import inside, unpacking
-from agentpost.agents.offline.making import run
+from agentpost_offline.archives import inside, unpacking
+from agentpost_offline.making import run
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.conversations import Conversation
 

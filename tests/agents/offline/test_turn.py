@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from agentpost.agents import File, Started
-from agentpost.agents.offline.frame import Order, Style, Thing, to_json
-from agentpost.agents.offline.making import catalogue, run
-from agentpost.agents.offline.making.maker import Maker
+from agentpost_offline.frame import Order, Style, Thing, to_json
+from agentpost_offline.making import catalogue, run
+from agentpost_offline.making.maker import Maker
 from tests.agents.fakes import file, running
 from tests.agents.offline.conversations import Conversation, frame
 
@@ -224,7 +224,7 @@ def test_importing_the_agent_loads_no_heavy_library() -> None:
         " snowballstemmer python_calamine av xlsxwriter nh3 jinja2"
     )
     code = (
-        "import sys; import agentpost.agents.offline.turn; import agentpost.extraction.reading;"
+        "import sys; import agentpost_offline.turn; import agentpost.extraction.reading;"
         f"print([m for m in {heavy.split()!r} if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from agentpost.agents.offline.grammar import vocabulary
-from agentpost.agents.offline.grammar.requests import Surrounding, read
-from agentpost.agents.offline.offering import help_text
-from agentpost.agents.offline.warm_up import load
+from agentpost_offline.grammar import vocabulary
+from agentpost_offline.grammar.requests import Surrounding, read
+from agentpost_offline.offering import help_text
+from agentpost_offline.warm_up import load
 
 CACHES = (
     vocabulary.word_list, vocabulary.lexicon, vocabulary._evidence, vocabulary.concepts,

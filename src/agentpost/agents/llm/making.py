@@ -22,11 +22,11 @@ from agentpost.agents.llm import requests, tables
 from agentpost.agents.llm.requests import ChartKind, SectionRequest, SheetRequest, TableQuery
 from agentpost.agents.llm.tables import Refused
 from agentpost.agents.llm.writing import named, read_document
-from agentpost.agents.offline.frame import Act, Frame, Query, Style, Thing
-from agentpost.agents.offline.making import catalogue
-from agentpost.agents.offline.making.maker import Inputs
-from agentpost.agents.offline.making.sections import Section
 from agentpost.extraction import Unreadable
+from agentpost_offline.frame import Act, Frame, Query, Style, Thing
+from agentpost_offline.making import catalogue
+from agentpost_offline.making.maker import Inputs
+from agentpost_offline.making.sections import Section
 
 _VERSIONS: Final = "llm_made"
 _OF_ROWS: Final = ("scatter", "histogram")

@@ -8,11 +8,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentpost.agents.llm.tables import Refused
-from agentpost.agents.offline.data.model import Table
-from agentpost.agents.offline.frame import Aggregate, Filter, Grain, Measure, Op, Query
-from agentpost.agents.offline.making.content import Figure
-from agentpost.agents.offline.making.sections import Column, Moment, Section
-from agentpost.agents.offline.making.tabulating import Calculation, Operation, Part, Request
+from agentpost_offline.data.model import Table
+from agentpost_offline.frame import Aggregate, Filter, Grain, Measure, Op, Query
+from agentpost_offline.making.content import Figure
+from agentpost_offline.making.sections import Column, Moment, Section
+from agentpost_offline.making.tabulating import Calculation, Operation, Part, Request
 
 ChartKind = Literal[
     "bar", "grouped", "stacked", "line", "area", "scatter", "histogram", "heatmap", "donut",

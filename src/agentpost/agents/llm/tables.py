@@ -9,12 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from agentpost.agents.base import File, Job
-from agentpost.agents.offline import steps
-from agentpost.agents.offline.archives import unpacking
-from agentpost.agents.offline.data.model import Table
-from agentpost.agents.offline.making.chart.computing import grid_of
-from agentpost.agents.offline.making.content import plain
-from agentpost.agents.offline.making.tabulating import Request, tabulate
+from agentpost_offline import steps
+from agentpost_offline.archives import unpacking
+from agentpost_offline.data.model import Table
+from agentpost_offline.making.chart.computing import grid_of
+from agentpost_offline.making.content import plain
+from agentpost_offline.making.tabulating import Request, tabulate
 
 SECONDS: Final = steps.SECONDS
 _VALUES: Final = 12
@@ -45,7 +45,7 @@ def described(table: Table) -> str:
 @unpacking
 def computed(files: Sequence[File], request: Any) -> str:
     """A step: the table that a request asks for, as Markdown, with where it comes from."""
-    from agentpost.agents.offline.data.dataset import opened
+    from agentpost_offline.data.dataset import opened
 
     with opened(files) as dataset:
         tabulated = tabulate(dataset, msgspec.convert(request, Request))

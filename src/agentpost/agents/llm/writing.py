@@ -45,7 +45,7 @@ async def read_document(name: str, offset: int = 0) -> str:
 
 def as_markdown(file: File) -> str:
     """A step: a document as Markdown, with the page where each part of it begins."""
-    from agentpost.agents.offline.documents.reading import read
+    from agentpost_offline.documents.reading import read
 
     pieces: list[str] = []
     page = ""

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from agentpost.agents.offline.data.answers import answer
-from agentpost.agents.offline.data.dataset import describe
-from agentpost.agents.offline.frame import (
+from agentpost_offline.data.answers import answer
+from agentpost_offline.data.dataset import describe
+from agentpost_offline.frame import (
     Act,
     Aggregate,
     Derived,

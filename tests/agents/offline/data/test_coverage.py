@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.agents.offline.data.answers import stated
-from agentpost.agents.offline.data.dataset import opened
-from agentpost.agents.offline.frame import Aggregate, Filter, Grain, Measure, Op, Order, Query
-from agentpost.agents.offline.story.draft import Subject
-from agentpost.agents.offline.story.periods import complete
-from agentpost.agents.offline.story.shape import grid
+from agentpost_offline.data.answers import stated
+from agentpost_offline.data.dataset import opened
+from agentpost_offline.frame import Aggregate, Filter, Grain, Measure, Op, Order, Query
+from agentpost_offline.story.draft import Subject
+from agentpost_offline.story.periods import complete
+from agentpost_offline.story.shape import grid
 from tests.agents.offline.data.given import file
 
 SUM = Measure("v", Aggregate.SUM)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from agentpost.agents import File, Unreadable
-from agentpost.agents.offline.data import limits
-from agentpost.agents.offline.data.dataset import survey
-from agentpost.agents.offline.documents.reading import read
+from agentpost_offline.data import limits
+from agentpost_offline.data.dataset import survey
+from agentpost_offline.documents.reading import read
 from tests.extraction.apart import run_apart
 from tests.extraction.hostile import SMALLER, archive, made_small, smaller_limits
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.agents.offline.data import dataset, limits, loading
-from agentpost.agents.offline.data.dataset import opened
-from agentpost.agents.offline.frame import Aggregate, Measure, Query
+from agentpost_offline.data import dataset, limits, loading
+from agentpost_offline.data.dataset import opened
+from agentpost_offline.frame import Aggregate, Measure, Query
 from tests.agents.offline.data.given import file
 
 SALES = "month,revenue\nJan,120\nFeb,135\nMar,128\n"

@@ -14,11 +14,11 @@ from openpyxl.comments import Comment
 from PIL import Image
 from pptx import Presentation
 
-from agentpost.agents.offline.data.dataset import opened
-from agentpost.agents.offline.data.model import Role
-from agentpost.agents.offline.frame import Aggregate, Filter, Measure, Op, Query
 from agentpost.extraction import Unreadable
 from agentpost.extraction.reading import read_text
+from agentpost_offline.data.dataset import opened
+from agentpost_offline.data.model import Role
+from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query
 from tests.agents import fakes
 from tests.agents.offline.conversations import Conversation
 from tests.agents.offline.data.given import file

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from agentpost.agents.offline.data.dataset import Dataset, opened
-from agentpost.agents.offline.frame import (
+from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.frame import (
     Derived,
     Grain,
     Op,

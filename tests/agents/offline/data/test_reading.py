@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from agentpost.agents.offline.data import limits
-from agentpost.agents.offline.data.dataset import describe, opened
-from agentpost.agents.offline.data.model import Kind, Role, Table
-from agentpost.agents.offline.frame import Aggregate, Grain, Measure, Query
+from agentpost_offline.data import limits
+from agentpost_offline.data.dataset import describe, opened
+from agentpost_offline.data.model import Kind, Role, Table
+from agentpost_offline.frame import Aggregate, Grain, Measure, Query
 from tests.agents.offline.data.given import file
 
 Rows = list[tuple[Any, ...]]

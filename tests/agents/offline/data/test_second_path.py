@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentpost.agents.offline.data.dataset import Dataset, opened
-from agentpost.agents.offline.frame import Aggregate, Filter, Measure, Op, Query
+from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query
 from tests.agents.offline.data.given import file
 
 NAMES = st.sampled_from(["Ost", "West", "Süd", "a b", "it's", 'say "x"', "1,5;2", "北", "شمال"])

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from agentpost.agents import File
-from agentpost.agents.offline.data.dataset import opened
-from agentpost.agents.offline.data.model import Table
+from agentpost_offline.data.dataset import opened
+from agentpost_offline.data.model import Table
 from tests.agents.offline.data.given import file
 
 Rows = list[tuple[Any, ...]]

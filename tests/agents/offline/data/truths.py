@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
-from agentpost.agents.offline.frame import Aggregate, Derived, Filter, Grain, Measure, Op
+from agentpost_offline.frame import Aggregate, Derived, Filter, Grain, Measure, Op
 from tests.agents.offline.data.given import Row, shop
 
 ROWS = shop()

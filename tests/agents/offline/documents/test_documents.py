@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from agentpost.agents import Unreadable
-from agentpost.agents.offline.documents.answers import answer, find
-from agentpost.agents.offline.documents.model import BlockKind, Document
-from agentpost.agents.offline.documents.passages import cut
-from agentpost.agents.offline.documents.reading import read
+from agentpost_offline.documents.answers import answer, find
+from agentpost_offline.documents.model import BlockKind, Document
+from agentpost_offline.documents.passages import cut
+from agentpost_offline.documents.reading import read
 from tests.agents.offline.data.given import file
 
 PRINTED = """

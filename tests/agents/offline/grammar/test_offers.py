@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from agentpost.agents import File
-from agentpost.agents.offline import offering
-from agentpost.agents.offline.data.dataset import opened
-from agentpost.agents.offline.grammar.requests import Surrounding, read
-from agentpost.agents.offline.grammar.vocabulary import LANGUAGES
-from agentpost.agents.offline.replying import say
+from agentpost_offline import offering
+from agentpost_offline.data.dataset import opened
+from agentpost_offline.grammar.requests import Surrounding, read
+from agentpost_offline.grammar.vocabulary import LANGUAGES
+from agentpost_offline.replying import say
 from tests.agents.fakes import localised
 
 DOCUMENTS, PICTURES = ("document_pdf", "document_deck"), ("square", "half", "gray")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from agentpost.agents.offline.data.answers import stated
-from agentpost.agents.offline.data.dataset import Dataset, opened
-from agentpost.agents.offline.data.wording import figure
-from agentpost.agents.offline.grammar.requests import Surrounding, read
+from agentpost_offline.data.answers import stated
+from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.data.wording import figure
+from agentpost_offline.grammar.requests import Surrounding, read
 from tests.agents.offline.data.given import file
 
 Row = dict[str, Any]

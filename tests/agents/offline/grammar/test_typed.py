@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agentpost.agents.offline.data.answers import stated
-from agentpost.agents.offline.data.dataset import Dataset, opened
-from agentpost.agents.offline.data.model import Cell
-from agentpost.agents.offline.data.wording import figure
-from agentpost.agents.offline.frame import Frame
-from agentpost.agents.offline.grammar.reading import Reading
-from agentpost.agents.offline.grammar.requests import Surrounding, read
-from agentpost.agents.offline.grammar.vocabulary import language_of
+from agentpost_offline.data.answers import stated
+from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.data.model import Cell
+from agentpost_offline.data.wording import figure
+from agentpost_offline.frame import Frame
+from agentpost_offline.grammar.reading import Reading
+from agentpost_offline.grammar.requests import Surrounding, read
+from agentpost_offline.grammar.vocabulary import language_of
 from tests.agents.offline.data.given import file
 from tests.agents.offline.grammar import sheets
 from tests.agents.offline.grammar.sheets import Row, Rows

@@ -12,8 +12,8 @@ from typing import Any
 from PIL import Image
 
 from agentpost.agents import File
-from agentpost.agents.offline.documents.model import Block, BlockKind, Document
-from agentpost.agents.offline.frame import Act, Frame, Style, Thing
+from agentpost_offline.documents.model import Block, BlockKind, Document
+from agentpost_offline.frame import Act, Frame, Style, Thing
 from tests.agents.fakes import file
 
 _PRICES = {"Espresso Machine": 850.0, "Grinder": 185.0, "Beans 1kg": 24.9}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from agentpost.agents import JobFailed
-from agentpost.agents.offline.frame import Act, Frame, Style, Thing, to_json
-from agentpost.agents.offline.making import catalogue, run
-from agentpost.agents.offline.making.video import encoding
-from agentpost.agents.offline.replying import say
+from agentpost_offline.frame import Act, Frame, Style, Thing, to_json
+from agentpost_offline.making import catalogue, run
+from agentpost_offline.making.video import encoding
+from agentpost_offline.replying import say
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agentpost.agents.base import CannotSucceed
-from agentpost.agents.offline.frame import Thing
-from agentpost.agents.offline.making import material
+from agentpost_offline.frame import Thing
+from agentpost_offline.making import material
 from tests.agents.fakes import file
 from tests.agents.offline.making import stories
 

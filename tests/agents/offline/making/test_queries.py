@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agentpost.agents.offline.data.model import Column, Kind, Role, Table
-from agentpost.agents.offline.frame import Aggregate, Derived, Filter, Measure, Op, Query
-from agentpost.agents.offline.making import queries
+from agentpost_offline.data.model import Column, Kind, Role, Table
+from agentpost_offline.frame import Aggregate, Derived, Filter, Measure, Op, Query
+from agentpost_offline.making import queries
 
 SUM = Measure("v", Aggregate.SUM)
 MAY = Filter("day", Op.BETWEEN, ("2025-05-01", "2025-05-31"))

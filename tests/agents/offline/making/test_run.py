@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentpost.agents import File, Job, JobFailed
-from agentpost.agents.offline.frame import (
+from agentpost_offline.frame import (
     Act,
     Aggregate,
     Frame,
@@ -20,8 +20,8 @@ from agentpost.agents.offline.frame import (
     from_json,
     to_json,
 )
-from agentpost.agents.offline.making import catalogue, run
-from agentpost.agents.offline.making.maker import Inputs, Made, Maker
+from agentpost_offline.making import catalogue, run
+from agentpost_offline.making.maker import Inputs, Made, Maker
 from tests.agents.fakes import Crash, FakeJob, said
 
 FRAMES: list[Frame] = []

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agentpost.agents import File
-from agentpost.agents.offline.frame import Style, Thing, to_json
-from agentpost.agents.offline.making import run
+from agentpost_offline.frame import Style, Thing, to_json
+from agentpost_offline.making import run
 from tests.agents.fakes import Crash, FakeJob
 from tests.agents.offline.making import stories
 

@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from agentpost.agents.offline.data.dataset import Dataset, opened
-from agentpost.agents.offline.data.model import Result
-from agentpost.agents.offline.frame import Aggregate, Derived, Grain, Measure, Order, Query
-from agentpost.agents.offline.story.model import Claim, ClaimKind, Story
-from agentpost.agents.offline.story.second import Source
-from agentpost.agents.offline.story.tell import tell
+from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.data.model import Result
+from agentpost_offline.frame import Aggregate, Derived, Grain, Measure, Order, Query
+from agentpost_offline.story.model import Claim, ClaimKind, Story
+from agentpost_offline.story.second import Source
+from agentpost_offline.story.tell import tell
 from tests.agents.fakes import file
 
 REVENUE = Measure("revenue", Aggregate.SUM)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.agents.offline.frame import Grain
-from agentpost.agents.offline.style import dates, fonts, numbers, palette
-from agentpost.agents.offline.style.charmap import charmap
-from agentpost.agents.offline.style.languages import language
-from agentpost.agents.offline.style.typeset import typeset
+from agentpost_offline.frame import Grain
+from agentpost_offline.style import dates, fonts, numbers, palette
+from agentpost_offline.style.charmap import charmap
+from agentpost_offline.style.languages import language
+from agentpost_offline.style.typeset import typeset
 
 LANGUAGES = ("en", "de", "es", "fr", "zh", "ar")
 SCRIPTS = {

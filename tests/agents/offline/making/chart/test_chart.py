@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from PIL import Image
 
 from agentpost.agents import File, JobFailed
-from agentpost.agents.offline.frame import (
+from agentpost_offline.frame import (
     Aggregate,
     Filter,
     Grain,
@@ -23,8 +23,8 @@ from agentpost.agents.offline.frame import (
     Style,
     Thing,
 )
-from agentpost.agents.offline.making.catalogue import MAKERS
-from agentpost.agents.offline.making.maker import Inputs, Made
+from agentpost_offline.making.catalogue import MAKERS
+from agentpost_offline.making.maker import Inputs, Made
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 

@@ -13,16 +13,16 @@ from PIL import Image
 from pptx import Presentation
 
 from agentpost.agents import File, JobFailed
-from agentpost.agents.offline.frame import Style, Thing, to_json
-from agentpost.agents.offline.making import fit, material
-from agentpost.agents.offline.making.catalogue import MAKERS
-from agentpost.agents.offline.making.deck import making, outline, written
-from agentpost.agents.offline.making.deck.arrange import arranged
-from agentpost.agents.offline.making.deck.pages import Text
-from agentpost.agents.offline.making.deck.slides import Layout, Slide
-from agentpost.agents.offline.making.maker import Inputs
 from agentpost.extraction import slides
 from agentpost.extraction.office import Archive
+from agentpost_offline.frame import Style, Thing, to_json
+from agentpost_offline.making import fit, material
+from agentpost_offline.making.catalogue import MAKERS
+from agentpost_offline.making.deck import making, outline, written
+from agentpost_offline.making.deck.arrange import arranged
+from agentpost_offline.making.deck.pages import Text
+from agentpost_offline.making.deck.slides import Layout, Slide
+from agentpost_offline.making.maker import Inputs
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 

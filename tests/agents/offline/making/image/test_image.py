@@ -12,12 +12,12 @@ import pytest
 from PIL import Image
 
 from agentpost.agents import File, JobFailed, Unreadable
-from agentpost.agents.offline.frame import Style, Thing
-from agentpost.agents.offline.making import pictures
-from agentpost.agents.offline.making.catalogue import MAKERS
-from agentpost.agents.offline.making.image import editing, wish
-from agentpost.agents.offline.making.image.wish import Edit
-from agentpost.agents.offline.making.maker import Inputs, Made
+from agentpost_offline.frame import Style, Thing
+from agentpost_offline.making import pictures
+from agentpost_offline.making.catalogue import MAKERS
+from agentpost_offline.making.image import editing, wish
+from agentpost_offline.making.image.wish import Edit
+from agentpost_offline.making.maker import Inputs, Made
 from tests.agents.fakes import FakeJob
 from tests.agents.offline.making import stories
 

@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from agentpost.agents import File, JobFailed
-from agentpost.agents.offline.frame import Aggregate, Filter, Measure, Op, Query, Style, Thing
-from agentpost.agents.offline.making.catalogue import MAKERS
-from agentpost.agents.offline.making.maker import Inputs, Made
+from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query, Style, Thing
+from agentpost_offline.making.catalogue import MAKERS
+from agentpost_offline.making.maker import Inputs, Made
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.agents.offline.frame import Style, Thing
-from agentpost.agents.offline.making.catalogue import MAKERS
-from agentpost.agents.offline.making.maker import Inputs
+from agentpost_offline.frame import Style, Thing
+from agentpost_offline.making.catalogue import MAKERS
+from agentpost_offline.making.maker import Inputs
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agentpost.agents import File, JobFailed
-from agentpost.agents.offline.data.dataset import describe
-from agentpost.agents.offline.frame import (
+from agentpost_offline.data.dataset import describe
+from agentpost_offline.frame import (
     Act,
     Aggregate,
     Frame,
@@ -22,7 +22,7 @@ from agentpost.agents.offline.frame import (
     Thing,
     to_json,
 )
-from agentpost.agents.offline.making.table.making import as_csv, as_workbook, check, plan
+from agentpost_offline.making.table.making import as_csv, as_workbook, check, plan
 from tests.agents.offline.data.given import as_csv as shop_csv
 from tests.agents.offline.data.given import file, shop
 

@@ -10,7 +10,7 @@ import pytest
 from PIL import ImageChops
 
 from agentpost.agents import File, JobFailed
-from agentpost.agents.offline.frame import (
+from agentpost_offline.frame import (
     Aggregate,
     Filter,
     Grain,
@@ -20,11 +20,11 @@ from agentpost.agents.offline.frame import (
     Style,
     Thing,
 )
-from agentpost.agents.offline.making.catalogue import MAKERS
-from agentpost.agents.offline.making.maker import Inputs, Made
-from agentpost.agents.offline.making.sections import Section
-from agentpost.agents.offline.making.video import encoding, film, planning
-from agentpost.agents.offline.making.video.film import Caption, Film, Kind, Scene
+from agentpost_offline.making.catalogue import MAKERS
+from agentpost_offline.making.maker import Inputs, Made
+from agentpost_offline.making.sections import Section
+from agentpost_offline.making.video import encoding, film, planning
+from agentpost_offline.making.video.film import Caption, Film, Kind, Scene
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 

@@ -1,0 +1,122 @@
+"""Archives of files: what is inside is worked on as if it had been attached file by file."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any, ParamSpec, TypeVar
+
+from agentpost.agents.base import File
+from agentpost.extraction import Unreadable
+from agentpost.extraction.office import Archive
+from agentpost.extraction.workbook import is_workbook
+from agentpost_offline.data import limits
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_OFFICE = frozenset(("word/document.xml", "ppt/presentation.xml", "content.xml"))
+_KINDS = {
+    "data": ("csv", "tsv", "tab", "xlsx", "xlsm", "xls", "ods", "json", "jsonl", "ndjson"),
+    "image": ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "avif"),
+    "document": ("md", "markdown", "txt", "text", "html", "htm", "pdf", "docx", "pptx"),
+}
+_DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError)
+
+
+def unpacking(step: Callable[P, T]) -> Callable[P, T]:
+    """A step that gets the members of zip archives in place of the archives."""
+
+    @functools.wraps(step)
+    def unpacked_first(*args: P.args, **kwargs: P.kwargs) -> T:
+        with tempfile.TemporaryDirectory(prefix="members-") as folder:
+            given: tuple[Any, ...] = tuple(_opened(value, Path(folder)) for value in args)
+            return step(*given, **kwargs)
+
+    return unpacked_first
+
+
+def inside(file: File) -> list[str]:
+    """Which kinds of files an archive holds: ``data document image``; nothing for another file.
+    Runs in a worker process."""
+    try:
+        with _archive(file) as packed:
+            return sorted({kind for member in _members(packed) if (kind := _kind(member))})
+    except (Unreadable, *_DAMAGED):
+        return []
+
+
+def _opened(value: object, folder: Path) -> object:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(one, File) for one in value):
+        return value
+    return [one for file in value for one in _in_place_of(file, folder)]
+
+
+def _in_place_of(file: File, folder: Path) -> Sequence[File]:
+    """What to read instead of a file; the archive itself is among it when something of it was left
+    out, so that its reader says so."""
+    found: list[File] = []
+    whole = True
+    left = limits.UNPACKED_BYTES
+    try:
+        with _archive(file) as packed:
+            members = _members(packed)
+            for number, member in enumerate(members[: limits.MEMBERS]):
+                left -= member.file_size
+                kind = _kind(member)
+                if kind is None or member.file_size > limits.MEMBER_BYTES or left < 0:
+                    whole = False
+                    continue
+                path = folder / f"{len(list(folder.iterdir()))}-{number}"
+                with packed.open(member) as source, path.open("wb") as target:
+                    shutil.copyfileobj(source, target)
+                name = PurePosixPath(member.filename).name
+                found.append(
+                    replace(
+                        file, name=name, kind=kind, content_type="", size=member.file_size,
+                        local_path=path,
+                    )
+                )  # fmt: skip
+            whole = whole and len(members) <= limits.MEMBERS
+    except (Unreadable, *_DAMAGED):
+        return (file,)
+    return found if found and whole else (*found, file)
+
+
+@contextlib.contextmanager
+def _archive(file: File) -> Iterator[zipfile.ZipFile]:
+    """An archive of files. Raises `Unreadable` for all else, Office files among it."""
+    with file.local.open("rb") as opened:
+        if opened.read(4) != b"PK\x03\x04":
+            raise Unreadable(f"{file.name} is not an archive")
+    with Archive(file.local, file.name) as known:
+        if known.members & _OFFICE or is_workbook(known):
+            raise Unreadable(f"{file.name} is an Office file")
+    with zipfile.ZipFile(file.local) as packed:
+        yield packed
+
+
+def _members(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The files that somebody put in, without those that systems add."""
+    return [
+        member
+        for member in packed.infolist()
+        if member.file_size
+        and not member.is_dir()
+        and not PurePosixPath(member.filename).name.startswith(".")
+        and "__MACOSX" not in PurePosixPath(member.filename).parts
+    ]
+
+
+def _kind(member: zipfile.ZipInfo) -> str | None:
+    """What a member is by its name; None for what nobody reads and for what has a password."""
+    if member.flag_bits & 0x1:
+        return None
+    suffix = member.filename.lower().rpartition(".")[2]
+    return next((kind for kind, suffixes in _KINDS.items() if suffix in suffixes), None)

@@ -1,0 +1,180 @@
+"""Questions about the files: an answer with its source, passages, or what was not understood."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import msgspec
+
+from agentpost.agents.base import JobFailed
+from agentpost.agents.deaths import WorkerDied
+from agentpost.extraction import Unreadable
+from agentpost_offline import offering, questions, steps
+from agentpost_offline.answer import Answer, Outcome
+from agentpost_offline.frame import Frame, to_json
+from agentpost_offline.grammar.describing import frame_text
+from agentpost_offline.grammar.reading import Choice, Question, Reading
+from agentpost_offline.replying import details, listed, quoted, say
+from agentpost_offline.scope import Surroundings, files_by_id
+
+logger = logging.getLogger(__name__)
+
+
+async def from_tables(here: Surroundings, reading: Reading) -> None:
+    """Answer a question that the query of a frame stands for."""
+    turn, language, frame = here.turn, here.language, reading.frame
+    assert frame is not None, "there is a query"
+    files = [file for query in frame.queries for file in here.of_table(query.table)]
+    files = list(dict.fromkeys(files)) or files_by_id(turn, frame.files)
+    frame = msgspec.structs.replace(
+        frame, text=here.material or frame.text, files=tuple(file.id for file in files)
+    )
+    found = await _computed(here, steps.ask_tables, files, to_json(frame))
+    if found is None:
+        return
+    lines = [*notes(language, reading), found.text or say(language, "absent_answer")]
+    skipped = list(dict.fromkeys((*found.skipped, *here.skipped)))
+    reported = details(language, found.used, skipped, found.notes)
+    turn.state["answered"] = to_json(frame)
+    turn.reply("\n\n".join(filter(None, ["\n".join(lines), reported])))
+
+
+async def _computed(here: Surroundings, step: object, *args: object) -> Answer | None:
+    """The answer of a step; None where it failed, which is said."""
+    turn = here.turn
+    try:
+        return msgspec.convert(await turn.step(step, *args), Answer)  # type: ignore[arg-type]
+    except (Unreadable, JobFailed) as error:
+        turn.reply(str(error))
+    except (TimeoutError, WorkerDied, MemoryError) as error:
+        logger.warning("a question took more than a call may use: %s", error)
+        turn.reply(say(here.language, "too_much"))
+    return None
+
+
+async def from_documents(here: Surroundings, question: str) -> None:
+    """Show the passages of the documents that are closest to a question."""
+    turn, language = here.turn, here.language
+    found = await _computed(
+        here, steps.ask_documents, here.documents, question, language, here.material
+    )
+    if found is None:
+        return
+    skipped = list(dict.fromkeys((*found.skipped, *here.skipped)))
+    names = [file.name for file in here.documents]
+    if found.outcome is Outcome.ABSENT and found.skipped and not found.used:
+        text = say(language, "unread_files", files=listed(language, names))
+    elif found.outcome is Outcome.ABSENT:
+        text = say(language, "absent_answer")
+    else:
+        text = f"{say(language, 'passages')}\n{found.text}"
+    turn.reply("\n\n".join(filter(None, [
+        text, details(language, found.used, skipped, found.notes)
+    ])))  # fmt: skip
+
+
+def notes(language: str, reading: Reading) -> list[str]:
+    """What the reader must know of how a request was understood."""
+    said = [say(language, f"notes.{key}", **values) for key, values in reading.notes]
+    typos = dict.fromkeys(reading.draft.typos)
+    return said + [say(language, "read_as", typed=a, meant=b) for a, b in typos]
+
+
+def unclear(here: Surroundings, reading: Reading) -> None:
+    """Say what was not understood, and offer what would be done, and sure sentences."""
+    language, draft = here.language, reading.draft
+    choices: list[Choice] = []
+    if draft.unknown:
+        frame = reading.frame
+        parts = [_said_unknown(here, reading)]
+        if frame is not None and reading.question is None and not reading.is_edit:
+            parts.insert(0, say(language, "would_do", what=frame_text(frame, reading.table)))
+            choices.append(Choice(say(language, "do_this"), (_placed(here, frame),)))
+        choices += offering.sentences(here, draft)
+        choices.append(Choice(say(language, "leave_it")))
+        questions.ask(here, " ".join(parts), choices, text=draft.text)
+        return
+    question = reading.question or Question("not_clear")
+    choices = [_with_files(here, one) for one in question.choices]
+    if not choices:
+        choices = offering.sentences(here, draft)
+    text = say(language, f"unclear.{question.key}", **question.values)
+    if choices:
+        choices.append(Choice(say(language, "leave_it")))
+    questions.ask(here, text, choices, text=draft.text)
+
+
+def _said_unknown(here: Surroundings, reading: Reading) -> str:
+    """What was not understood; a missing column is named where a column must stand."""
+    language, draft = here.language, reading.draft
+    words = [one for one in draft.unknown if one not in draft.lacking]
+    said = []
+    if draft.lacking and reading.table is not None:
+        missing = quoted(language, draft.lacking)
+        said.append(say(language, "no_columns", table=reading.table.name, words=missing))
+    elif draft.lacking:
+        words += draft.lacking
+    if words:
+        said.append(say(language, "not_understood", words=quoted(language, words, "and")))
+    # A column may be missing because it could not be read.
+    notes = dict.fromkeys(note for table in here.tables for note in table.notes)
+    lost = [note for note in notes if any(word.casefold() in note.casefold() for word in words)]
+    return " ".join(said) + "".join(f"\n\n{note}" for note in lost)
+
+
+def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
+    """Of several demands not all are clear: nothing is begun before the user says so."""
+    language = here.language
+    sure = [one for one in readings if one.is_sure and one.frame is not None]
+    others = [one for one in readings if one not in sure and not one.draft.talk]
+    for_model = [word for one in others for _, word in one.draft.model]
+    words = [
+        word for one in others if not one.draft.model
+        for word in (one.draft.unknown or [one.draft.text])
+    ]  # fmt: skip
+    parts = []
+    choices = []
+    frames = tuple(_placed(here, one.frame) for one in sure if one.frame is not None)
+    if frames:
+        described = [frame_text(one.frame, one.table) for one in sure if one.frame is not None]
+        parts.append(say(language, "would_do", what=listed(language, described)))
+        choices.append(Choice(say(language, "do_this"), frames))
+    elif len(others) == 1 and not for_model:
+        unclear(here, others[0])
+        return
+    if words:
+        parts.append(say(language, "not_understood", words=quoted(language, words, "and")))
+    if for_model:
+        parts.append(say(language, "needs_model", words=quoted(language, for_model, "and")))
+    choices += offering.sentences(here, readings[0].draft)
+    choices.append(Choice(say(language, "leave_it")))
+    questions.ask(here, " ".join(parts), choices)
+
+
+def _placed(here: Surroundings, frame: Frame) -> Frame:
+    """A frame that remembers nothing but its own request."""
+    return msgspec.structs.replace(frame, text="")
+
+
+def _with_files(here: Surroundings, choice: Choice) -> Choice:
+    return msgspec.structs.replace(
+        choice, frames=tuple(_placed(here, frame) for frame in choice.frames)
+    )
+
+
+def unusable(here: Surroundings) -> None:
+    """Say that none of the files can be read."""
+    language = here.language
+    names = listed(language, [file.name for file in here.files])
+    text = say(language, "unusable", files=names)
+    here.turn.reply("\n\n".join(filter(None, [text, details(language, (), here.skipped, ())])))
+
+
+def unread(here: Surroundings, text: str) -> None:
+    """Say that the files could not be read, and why; the request waits for others."""
+    language = here.language
+    names = listed(language, [file.name for file in here.files])
+    reasons = details(language, (), here.skipped, ())
+    question = f"{say(language, 'unread_files', files=names)}\n\n{reasons}"
+    questions.ask(here, question, text=text)

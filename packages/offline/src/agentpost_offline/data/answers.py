@@ -1,0 +1,378 @@
+"""Questions about tables, answered in a sentence with its number, its reading and its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from agentpost.agents import File
+from agentpost_offline.answer import Answer, Outcome
+from agentpost_offline.data import sequences, wording
+from agentpost_offline.data.comparing import Comparison
+from agentpost_offline.data.computed import Columns
+from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.data.model import Cell, Column, Kind, Result, Table
+from agentpost_offline.data.sql import averaged, axes, share_base
+from agentpost_offline.frame import (
+    Aggregate,
+    Derived,
+    Filter,
+    Frame,
+    Measure,
+    Op,
+    Order,
+    Query,
+    from_json,
+)
+from agentpost_offline.style.languages import language as tongue
+
+_NEXT = 3
+_ALL = 1_000_000
+_LINES = 31
+_VALUES = 12
+_LISTED = 60
+
+
+def answer(files: Sequence[File], frame: Any, pasted: str = "") -> Any:
+    """Answer the queries of a frame (a step).
+
+    Args:
+        files: the frame's files.
+        frame: a `Frame` as JSON.
+        pasted: the message, when it has tables in it.
+
+    Returns an `Answer` as JSON; its text has the answer to each query, how the query was
+    understood, and its source. Raises `JobFailed`.
+    """
+    read: Frame = from_json(frame)
+    with opened(files, pasted or read.text, read.language) as data:
+        queries = [query for query in read.queries if query.table]
+        said: list[str] = []
+        notes: list[str] = []
+        used: list[str] = []
+        for query in queries:
+            table = data.table(query.table)
+            text, result = stated(data, query, read.language)
+            said.append(text)
+            count = wording.plural(wording.texts(read.language), "rows", table.rows)
+            used.append(f"{table.name} ({count})")
+            notes += [n for n in (*result.notes, *table.notes) if n not in notes]
+        found = Answer(
+            Outcome.ANSWERED if said else Outcome.ABSENT,
+            "\n\n".join(said),
+            used=tuple(dict.fromkeys(used)),
+            skipped=data.skipped,
+            notes=tuple(notes),
+        )
+    return msgspec.to_builtins(found)
+
+
+def stated(data: Dataset, query: Query, language: str) -> tuple[str, Result]:
+    """The answer to a query in words, with how it was understood, and its result. Raises
+    `JobFailed`."""
+    return _Answer(data, data.table(query.table), language).of(query)
+
+
+class _Answer:
+    """Answers queries of one table."""
+
+    def __init__(self, data: Dataset, table: Table, language: str) -> None:
+        self._data, self._table, self._language = data, table, language
+        self._columns = Columns(table)
+        self._words = wording.texts(language)
+        self._said = ""
+        """A note that the text says in its own words."""
+
+    def of(self, query: Query) -> tuple[str, Result]:
+        """The answer to a query, and the result it states."""
+        result = self._data.run(query)
+        query = result.query
+        if not result.counted and not _counts(query):
+            text = str(self._words["none"]).format(result.reading)
+        elif not result.rows or (
+            all(row[-1] is None for row in result.rows) and not _against_before(query)
+        ):
+            text = self._without_value(query, result)
+        else:
+            text = self._stated(query, result)
+        kept = tuple(note for note in result.notes if note != self._said)
+        result = msgspec.structs.replace(result, notes=kept)
+        source = str(self._words["reading"]).format(result.reading, self._table.name)
+        return f"{text}\n{source}", result
+
+    def _without_value(self, query: Query, result: Result) -> str:
+        timed = query.time is not None or sequences.axis(query, self._columns) is not None
+        if query.measures[0].derived is Derived.GROWTH and not timed:
+            return str(self._words["no_order"])
+        return str(self._words["no_value"]).format(result.reading)
+
+    def _stated(self, query: Query, result: Result) -> str:
+        derived = query.measures[0].derived
+        keys = axes(query)
+        if averaged(query):
+            return self._average(query, result)
+        if not keys:
+            return self._single(query, result)
+        if derived in (Derived.GROWTH, Derived.DIFFERENCE):
+            text = Comparison(self._data, self._table, self._language).of(query, result)
+            if text is not None:
+                return text
+        if derived is Derived.RANK and len(result.rows) == 1:
+            return self._ranked(query, result, keys)
+        if derived is Derived.SHARE and len(result.rows) == 1 and len(query.measures) == 1:
+            return self._share_of_group(query, result, keys)
+        if query.order is not None and query.order.count == 1:
+            return self._best(query, result, keys)
+        return "\n".join(self._lines(query, result, keys))
+
+    # One number
+
+    def _single(self, query: Query, result: Result) -> str:
+        parts = []
+        for at, measure in enumerate(query.measures):
+            subject = self._subject(measure)
+            value = self._value(result.rows[0][at], measure)
+            if measure.derived is Derived.SHARE:
+                parts.append(self._share(query, measure, subject, value))
+            else:
+                parts.append(f"{_upper(subject)}{tongue(self._language).colon}{value}.")
+        lines = [" ".join(parts)]
+        extreme = query.measures[0]
+        if extreme.aggregate in (Aggregate.MIN, Aggregate.MAX) and extreme.column:
+            where = self._row_of(query, extreme, result.rows[0][0])
+            lines += [where] if where else []
+        if extreme.aggregate is Aggregate.DISTINCT and extreme.column:
+            lines += self._named_values(query, extreme.column)
+        missing = self._missing(query, result)
+        return "\n".join([*lines, *missing])
+
+    def _average(self, query: Query, result: Result) -> str:
+        """The average over groups or periods, and how many they are."""
+        plain = tuple(msgspec.structs.replace(m, derived=None) for m in query.measures)
+        parts = self._data.run(msgspec.structs.replace(query, measures=plain, order=None)).rows
+        named = [self._columns[name].label for name in query.groups]
+        named += [str(self._words[str(query.grain)])] if query.time and query.grain else []
+        per = str(self._words["and"]).join(named)
+        return "\n".join(
+            str(self._words["average_per"]).format(
+                self._subject(measure), per, self._value(result.rows[0][at], measure), len(parts)
+            )
+            for at, measure in enumerate(plain)
+        )
+
+    def _share(self, query: Query, measure: Measure, subject: str, value: str) -> str:
+        plain = msgspec.structs.replace(measure, derived=None)
+        of = msgspec.structs.replace(query, measures=(plain,), order=None)
+        base = msgspec.structs.replace(of, filters=tuple(share_base(query, self._columns)))
+        part, whole = (self._value(self._data.run(one).rows[0][0], plain) for one in (of, base))
+        return str(self._words["share_of"]).format(_upper(subject), value, part, whole)
+
+    def _share_of_group(self, query: Query, result: Result, keys: int) -> str:
+        measure, row = query.measures[0], result.rows[0]
+        plain = msgspec.structs.replace(measure, derived=None)
+        kept = tuple(f for f in query.filters if f.column not in query.groups)
+        among = self._data.run(
+            msgspec.structs.replace(query, measures=(plain,), filters=kept, having=(), order=None)
+        ).rows
+        timed = query.time is not None and bool(query.groups)
+        within = [r for r in among if not timed or r[keys - 1] == row[keys - 1]]
+        part = next((r[keys] for r in among if r[:keys] == row[:keys]), None)
+        values = [value for r in within if isinstance(value := r[keys], float)]
+        whole = sum(values)
+        return str(self._words["share_of"]).format(
+            self._name(query, row, keys),
+            self._value(row[keys], measure),
+            self._value(part, plain),
+            self._value(whole, plain),
+        )
+
+    def _row_of(self, query: Query, measure: Measure, value: Cell) -> str:
+        """The row in which an extreme value stands, described by its other columns."""
+        if value is None or isinstance(value, bool):
+            return ""
+        assert measure.column is not None
+        held = msgspec.structs.replace(
+            query, filters=(*query.filters, Filter(measure.column, Op.IS, (value,)))
+        )
+        others = [
+            c.name
+            for c in self._table.columns
+            if c.name != measure.column and c.kind is not Kind.NUMBER
+        ][:4]
+        _, rows = self._data.cells(self._table.id, others, 2, held)
+        if len(rows) != 1:
+            return ""
+        cells = zip(others, rows[0], strict=True)
+        said = [
+            f"{self._columns[name].label} {self._key(cell, name)}"
+            for name, cell in cells
+            if cell is not None
+        ]
+        return f"({', '.join(said)})" if said else ""
+
+    def _named_values(self, query: Query, column: str) -> list[str]:
+        """The different values themselves, when they are few."""
+        count = Measure(None, Aggregate.COUNT)
+        found = self._data.run(
+            Query(query.table, (count,), groups=(column,), filters=query.filters)
+        ).rows
+        if not 0 < len(found) <= _VALUES:
+            return []
+        names = [self._key(row[0], column) for row in found]
+        return [f"({tongue(self._language).listed(names)})"]
+
+    def _missing(self, query: Query, result: Result) -> list[str]:
+        """How many of the rows have no value to compute with."""
+        measure = query.measures[0]
+        if measure.column is None or measure.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT):
+            return []
+        count = Query(
+            query.table,
+            (Measure(None, Aggregate.COUNT), Measure(measure.column, Aggregate.COUNT)),
+            filters=query.filters,
+        )
+        rows, filled = self._data.run(count).rows[0]
+        gone = int(float(rows or 0) - float(filled or 0))
+        label = self._columns[measure.column].label
+        return [_upper(wording.plural(self._words, "missing", gone, label)) + "."] if gone else []
+
+    # Groups
+
+    def _best(self, query: Query, result: Result, keys: int) -> str:
+        assert query.order is not None
+        more = msgspec.structs.replace(query, order=Order(query.order.descending, _ALL))
+        rows = self._data.run(more).rows
+        measure = query.measures[0]
+        best = [row for row in rows if row[keys] == result.rows[0][keys]]
+        subject = self._subject(measure)
+        named = [self._name(query, row, keys) for row in best[:_VALUES]]
+        if len(best) > len(named):
+            named.append(str(self._words["more"]).format(f"{len(best) - len(named):,}"))
+        names = tongue(self._language).listed(named)
+        value = self._value(best[0][keys], measure)
+        word = self._words["highest" if query.order.descending else "lowest"].format(subject)
+        text = f"{_upper(names)}{tongue(self._language).colon}{value} ({word})."
+        if len(best) > 1:
+            tied = str(self._words["tie_two" if len(best) == 2 else "tie_many"])
+            text = _upper(tied.format(names, value, word))
+            self._said = str(self._words["ties"]).format(count=len(best))
+        others = [
+            f"{self._name(query, row, keys)} {self._value(row[keys], measure)}"
+            for row in rows[len(best) : len(best) + _NEXT]
+            if row[keys] is not None
+        ]
+        if others:
+            listed = tongue(self._language).listed(others)
+            text += " " + str(self._words["next"]).format(listed)
+        return text
+
+    def _lines(self, query: Query, result: Result, keys: int) -> list[str]:
+        colon = tongue(self._language).colon
+        rows = result.rows[:_LINES]
+        subjects = [self._subject(measure) for measure in query.measures]
+        head = f"{_upper(', '.join(subjects))}{colon.rstrip() or ':'}"
+        if self._only_listed(query, result):
+            names = [self._name(query, row, keys) for row in result.rows]
+            more = names[_LISTED:]
+            lines = [f"- {name}" for name in names[:_LISTED]]
+            lines += ["- " + str(self._words["more"]).format(f"{len(more):,}")] if more else []
+            return [*lines, str(self._words["in_all"]).format(f"{len(names):,}")]
+        lines = [head] if len(rows) > 1 else []
+        for row in rows:
+            values = ", ".join(
+                self._value(row[keys + i], measure) for i, measure in enumerate(query.measures)
+            )
+            name = self._name(query, row, keys)
+            lines.append(f"- {name}{colon}{values}" if len(rows) > 1 else f"{name}{colon}{values}.")
+        lines += self._together(query, result, keys)
+        if len(result.rows) > len(rows):
+            left = f"{len(result.rows) - len(rows):,}"
+            lines.append("- " + str(self._words["more"]).format(left))
+        return lines
+
+    def _only_listed(self, query: Query, result: Result) -> bool:
+        """As in "which items are below 20": what matters is the names, each stands in one row."""
+        plain = query.measures == (Measure(None, Aggregate.COUNT),) and query.time is None
+        return plain and bool(query.filters) and all(row[-1] == 1.0 for row in result.rows)
+
+    def _together(self, query: Query, result: Result, keys: int) -> list[str]:
+        """The share of the best ones together; how many groups a condition keeps."""
+        if query.having and query.order is None:
+            return [str(self._words["in_all"]).format(f"{len(result.rows):,}")]
+        plain = len(query.measures) == 1 and query.measures[0].derived is None
+        named = [f for f in query.filters if f.op is Op.IS and len(f.values) > 1]
+        if plain and keys == 1 and named and query.order is None and len(result.rows) > 1:
+            total = msgspec.structs.replace(query, groups=(), time=None, grain=None)
+            value = self._value(self._data.run(total).rows[0][0], query.measures[0])
+            return [str(self._words["in_all"]).format(value)]
+        shares = [row[keys] for row in result.rows if isinstance(row[keys], float)]
+        if (
+            query.measures[0].derived is not Derived.SHARE
+            or query.time is not None
+            or not query.order
+        ):
+            return []
+        whole = self._value(sum(float(one or 0) for one in shares), query.measures[0])
+        return [str(self._words["in_all"]).format(whole)] if len(shares) > 1 else []
+
+    def _ranked(self, query: Query, result: Result, keys: int) -> str:
+        measure = query.measures[0]
+        plain = msgspec.structs.replace(measure, derived=None)
+        kept = tuple(f for f in query.filters if f.column not in query.groups)
+        among = self._data.run(
+            msgspec.structs.replace(query, measures=(plain,), filters=kept, order=None)
+        )
+        row = result.rows[0]
+        value = next((r[keys] for r in among.rows if r[:keys] == row[:keys]), None)
+        return str(self._words["rank_of"]).format(
+            self._name(query, row, keys),
+            wording.figure(float(row[keys] or 0), None, self._language),
+            f"{len(among.rows):,}",
+            self._value(value, plain),
+        )
+
+    # Words
+
+    def _column(self, measure: Measure) -> Column | None:
+        return self._columns.get(measure.column) if measure.column else None
+
+    def _subject(self, measure: Measure) -> str:
+        return wording.measure(measure, self._column(measure), self._language)
+
+    def _value(self, value: Cell, measure: Measure) -> str:
+        return wording.cell(value, measure, self._column(measure), self._language)
+
+    def _key(self, value: Cell, name: str) -> str:
+        return wording.key(value, self._columns[name], None, self._language)
+
+    def _period(self, query: Query, value: Cell) -> str:
+        assert query.time is not None
+        return wording.key(value, self._columns[query.time], query.grain, self._language)
+
+    def _name(self, query: Query, row: Sequence[Cell], keys: int) -> str:
+        names = [
+            self._key(value, name)
+            for value, name in zip(row[: len(query.groups)], query.groups, strict=True)
+        ]
+        if query.time is not None:
+            names.append(self._period(query, row[keys - 1]))
+        return ", ".join(names)
+
+
+def _against_before(query: Query) -> bool:
+    """Whether periods are compared: where nothing can be, the answer says what is missing."""
+    derived = query.measures[0].derived in (Derived.GROWTH, Derived.DIFFERENCE)
+    return derived and query.time is not None
+
+
+def _counts(query: Query) -> bool:
+    return all(
+        m.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT) and m.derived is None
+        for m in query.measures
+    ) and not (query.groups or query.time)
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

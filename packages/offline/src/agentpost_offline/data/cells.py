@@ -1,0 +1,460 @@
+"""What the cells of a column are, decided for the column as a whole (pure).
+
+One cell alone cannot tell ``1.234`` (German thousands) from ``1.234`` (a decimal), nor
+``03/04/2025`` in March from April; the other cells of its column usually can, and the other columns
+of its table where its own cells cannot.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from agentpost_offline.data import words
+from agentpost_offline.data.model import Kind
+from agentpost_offline.frame import Grain
+
+ERRORS = frozenset(
+    {
+        "#div/0!",
+        "#n/a",
+        "#ref!",
+        "#value!",
+        "#name?",
+        "#num!",
+        "#null!",
+        "#spill!",
+        "#calc!",
+        "#error!",
+    }
+)
+"""What spreadsheets show where a formula failed."""
+
+NO_VALUE = frozenset(
+    ("", "#n/a n/a", "#na", "-1.#ind", "-1.#qnan", "-nan", "1.#ind", "1.#qnan", "<na>", "n/a", "na",
+     "null", "nan", "none")
+) | ERRORS  # fmt: skip
+"""Cells without a value, whatever the column holds."""
+
+NO_FIGURE = frozenset(
+    ("-", "–", "—", ".", "..", "...", "…", "?", "inf", "+inf", "-inf", "infinity", "-infinity", "∞",
+     "-∞")
+)  # fmt: skip
+_CURRENCIES = {
+    "$": "$", "€": "€", "£": "£", "¥": "¥", "₹": "₹", "₽": "₽", "₩": "₩", "元": "元", "us$": "$",
+    "usd": "USD", "eur": "EUR", "gbp": "GBP", "chf": "CHF", "jpy": "JPY", "cny": "CNY",
+    "rmb": "RMB",
+    "inr": "INR", "sek": "SEK", "nok": "NOK", "dkk": "DKK", "pln": "PLN", "zł": "zł", "kr": "kr",
+    "cad": "CAD", "aud": "AUD", "brl": "BRL", "r$": "R$", "mxn": "MXN", "aed": "AED", "sar": "SAR",
+}  # fmt: skip
+_SCALES = {
+    "k": 1e3, "tsd": 1e3, "m": 1e6, "mio": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9, "mrd": 1e9,
+    "md": 1e9, "万": 1e4, "亿": 1e8,
+}  # fmt: skip
+_SHAPE = re.compile(
+    r"(?P<before>[^\d\s.,()+-]{0,4})\s?(?P<sign>[+-]?)\s?(?P<middle>[$€£¥₹₽₩]?)\s?"
+    r"(?P<digits>\d[\d.,'’\u00a0\u202f\u2009 ]*|[.,]\d+)(?P<power>[eE][+-]?\d{1,3})?\s?"
+    r"(?P<after>[^\d\s()][^\d()]{0,11})?"
+)
+_GROUPED = {
+    ",": re.compile(r"\d{1,3}(?:[,'’\s]\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|\.\d+"),
+    ".": re.compile(r"\d{1,3}(?:[.'’\s]\d{3})+(?:,\d*)?|\d+(?:,\d*)?|,\d+"),
+}
+# Indian digits: 12,34,567
+_LAKHS = re.compile(r"\d{1,2}(?:,\d\d)*,\d{3}(?:\.\d*)?")
+_DECIMAL_COMMA = re.compile(r"\d,(\d{1,2}|\d{4,})$|\.\d{3},\d+$|^0,\d+$")
+_DECIMAL_POINT = re.compile(r"\d\.(\d{1,2}|\d{4,})$|,\d{3}\.\d+$|^0\.\d+$")
+_LETTERED = re.compile(r"\d{1,4}([A-Za-z])")
+_LETTER_INSIDE = re.compile(r"\d{1,6}[A-Z]\d{1,4}")  # 1e5 is how programs write numbers
+_CODE = re.compile(r"[+]?0\d+|\d{16,}")
+_ARABIC = str.maketrans("٠١٢٣٤٥٦٧٨٩٫٬", "0123456789.,")
+ENOUGH = 0.85
+"""A column is typed when at least this share of its filled cells fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How the cells of a column are read.
+
+    Args:
+        kind: what they are.
+        thousands: of numbers, the separator of thousands: ``,`` or ``.``.
+        unit: what stands at every number: a currency, ``%``, ``kg``.
+        factors: what a number is multiplied with to be in ``unit``, by the unit that stands at it.
+            A number in another unit is no number of this column.
+        mixed: of texts, the units of numbers that cannot be added up.
+        day_first: of dates like ``03/04/2025``.
+        ambiguous: the cells do not tell whether the day comes first.
+        years: numbers that are years.
+        codes: texts of two capitals, of which NA may be Namibia.
+        spaced: texts with several blanks or line breaks in a row.
+        bad: the share of filled cells that do not fit, which are read as missing.
+    """
+
+    kind: Kind
+    thousands: str = ","
+    unit: str | None = None
+    factors: Mapping[str, float] = field(default_factory=dict)
+    day_first: bool = False
+    ambiguous: bool = False
+    years: bool = False
+    codes: bool = False
+    spaced: bool = False
+    bad: float = 0.0
+    mixed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """What the cells of a column say about the decimal separator: how many say which."""
+
+    comma: int = 0
+    point: int = 0
+
+
+def is_currency(text: str) -> bool:
+    """Whether a cell is the sign or code of a currency."""
+    return text.strip().lower() in _CURRENCIES
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell says that there is no value, in a column of numbers or dates."""
+    low = text.strip().lower()
+    return low in NO_VALUE or low in NO_FIGURE or low in words.every("missing")
+
+
+def votes(values: Mapping[str, int]) -> Votes:
+    """What a column's values (with how often each stands) say about the decimal separator."""
+    bare = [value.strip(" %$€£¥₹()") for value in values]
+    return Votes(
+        sum(bool(_DECIMAL_COMMA.search(value)) for value in bare),
+        sum(bool(_DECIMAL_POINT.search(value)) for value in bare),
+    )
+
+
+def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = False) -> Format:
+    """What a column is.
+
+    Args:
+        values: cells as text, with how often each stands in the column.
+        name: the column's name.
+        comma_elsewhere: the table's other columns, or its delimiter, say that the decimal
+            separator is the comma.
+    """
+    filled = {value: n for value, n in values.items() if not is_missing(value)}
+    if not filled:
+        return Format(Kind.TEXT)
+    if all(value.strip().lower() in _BOOLEANS for value in filled):
+        return Format(Kind.BOOLEAN)
+    if words.names(name, "year") and all(_YEAR.fullmatch(value.strip()) for value in filled):
+        return Format(Kind.DATE, years=True)
+    if not (any(_CODE.fullmatch(value.strip()) for value in filled) or _are_codes(filled)):
+        found = _numbers(filled, comma_elsewhere)
+        if found is not None:
+            return found
+    return _dates(filled, comma_elsewhere) or Format(
+        Kind.TEXT,
+        codes=_may_have_na(values),
+        spaced=any(re.search(r"\s\s|[\t\r\n]", value) for value in values),
+    )
+
+
+def _may_have_na(values: Iterable[str]) -> bool:
+    """Whether NA is a code among codes of capitals (North America, Namibia) and no answer."""
+    said = {value.strip() for value in values} - {""}
+    is_answer = said <= {"YES", "NO", "NA", "Y", "N", "TRUE", "FALSE"}
+    return len(said) > 2 and not is_answer and all(_CAPITALS.fullmatch(value) for value in said)
+
+
+_CAPITALS = re.compile("[A-Z]{2,5}")
+_BOOLEANS = {"true": True, "false": False}
+_YEAR = re.compile(r"(1\d|20|21)\d\d(\.0)?")
+
+
+def boolean(text: str) -> bool | None:
+    """A truth value, else None."""
+    return _BOOLEANS.get(text.strip().lower())
+
+
+def _numbers(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
+    said = votes(filled)
+    if said.comma != said.point:
+        thousands = "." if said.comma > said.point else ","
+    else:
+        thousands = "." if comma_elsewhere else ","
+    units: dict[str, int] = {}
+    total = sum(filled.values())
+    for value, count in filled.items():
+        parsed = parts(value, thousands)
+        if parsed is not None:
+            units[parsed[1]] = units.get(parsed[1], 0) + count
+    fits = sum(units.values())
+    if fits < total * ENOUGH:
+        return None
+    given = {unit: count for unit, count in units.items() if unit}
+    if len(given) > 1:
+        return _of_several_units(units, total, thousands)
+    unit = next(iter(given), "")
+    if given and given[unit] < fits * ENOUGH and unit not in ("%", *_CURRENCIES.values()):
+        unit = ""
+    return Format(Kind.NUMBER, thousands, unit or None, bad=1 - fits / total)
+
+
+def _of_several_units(units: Mapping[str, int], total: int, thousands: str) -> Format:
+    """Numbers in several units: in one where they can be converted or nearly all are in it, else
+    texts, since a sum over them says nothing."""
+    unit = max((unit for unit in units if unit), key=lambda one: units[one])
+    factors = {one: factor for one in units if (factor := _factor(one, unit)) is not None}
+    if "" in units and set(factors) == {unit}:
+        factors[""] = 1.0
+    fits = sum(units[one] for one in factors)
+    if fits < total * ENOUGH:
+        return Format(Kind.TEXT, mixed=tuple(one for one in units if one))
+    return Format(Kind.NUMBER, thousands, unit, factors, bad=1 - fits / total)
+
+
+def _factor(unit: str, wanted: str) -> float | None:
+    """What a number in ``unit`` is multiplied with to be in ``wanted``; None where none fits."""
+    one, other = _SAME.get(unit.lower(), unit.lower()), _SAME.get(wanted.lower(), wanted.lower())
+    if one == other:
+        return 1.0
+    for measure in _MEASURES:
+        if one in measure and other in measure:
+            return measure[one] / measure[other]
+    return None
+
+
+_SAME = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy", "₹": "inr", "zł": "pln", "元": "cny"}
+_MEASURES: tuple[Mapping[str, float], ...] = (
+    {"mg": 1e-3, "g": 1.0, "kg": 1e3, "t": 1e6},
+    {"ml": 1e-3, "cl": 1e-2, "dl": 1e-1, "l": 1.0, "hl": 1e2},
+    {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "km": 1e3},
+    {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hrs": 3600.0},
+    {"wh": 1.0, "kwh": 1e3, "mwh": 1e6},
+    {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
+)
+"""The units of one measure, each in its base unit."""
+
+
+def _are_codes(filled: Iterable[str]) -> bool:
+    """Whether cells are names like 7A and 7B, or 12E3, in which a letter is neither unit nor scale
+    nor a power of ten."""
+    filled = [value.strip() for value in filled]
+    if all(_LETTER_INSIDE.fullmatch(value) for value in filled):
+        return True
+    found = [_LETTERED.fullmatch(value) for value in filled]
+    letters = {m[1].upper() for m in found if m}
+    return all(found) and (len(letters) > 1 or letters == {"B"}) and not letters <= {"K", "M"}
+
+
+def parts(text: str, thousands: str) -> tuple[float, str] | None:
+    """A number as people write it and its unit (empty for none), else None.
+
+    Args:
+        text: as found, with currency signs, percent signs, blanks, brackets for negatives.
+        thousands: the separator of thousands, ``,`` or ``.``.
+    """
+    stripped = text.strip().translate(_ARABIC).replace("−", "-")
+    negative = stripped.startswith("(") and stripped.endswith(")")
+    if negative:
+        stripped = stripped[1:-1].strip()
+    if stripped.endswith("-") and len(stripped) > 1:
+        stripped, negative = stripped[:-1].rstrip(), True
+    match = _SHAPE.fullmatch(stripped)
+    if match is None:
+        return None
+    digits = match["digits"].strip()
+    if digits.endswith((",", "'", "’")) or not (
+        _GROUPED[thousands].fullmatch(digits) or (thousands == "," and _LAKHS.fullmatch(digits))
+    ):
+        return None
+    unit = _unit(match)
+    if unit is None:
+        return None
+    plain = re.sub(r"['’\s]", "", digits).replace(thousands, "").replace(",", ".")
+    value = float(plain + (match["power"] or "")) * unit[1]
+    if not math.isfinite(value):
+        return None
+    return (-value if negative or match["sign"] == "-" else value), unit[0]
+
+
+def _unit(match: re.Match[str]) -> tuple[str, float] | None:
+    """The unit around a number and what the number is multiplied with; None for no number."""
+    before = match["before"].strip().lower()
+    if before and before not in _CURRENCIES and before not in ("~", "≈", "ca."):
+        return None
+    currency = _CURRENCIES.get(before) or _CURRENCIES.get(match["middle"]) or ""
+    after = (match["after"] or "").strip().rstrip(".")
+    if not after:
+        return currency, 1.0
+    scale = 1.0
+    word, _, rest = after.partition(" ")
+    key = word.rstrip(".") if word == "m" and currency else word.rstrip(".").lower()
+    for sign in ("$", "€", "£"):
+        if key.endswith(sign) and key[:-1] in _SCALES:
+            key, rest = key[:-1], sign
+    if key in _SCALES and (word != "m" or currency) and word != "b":
+        scale, after = _SCALES[key], rest.strip()
+    unit = _CURRENCIES.get(after.lower()) or after
+    if " " in unit or (currency and unit and unit != currency and len(unit) > 4):
+        return None
+    return (unit or currency), scale
+
+
+def number(text: str, form: Format) -> float | None:
+    """The number in a cell of a column of this format, None when there is none."""
+    if is_missing(text):
+        return None
+    found = parts(text, form.thousands)
+    if found is None or not form.factors:
+        return found[0] if found else None
+    factor = form.factors.get(found[1])
+    return None if factor is None else found[0] * factor
+
+
+# Dates
+
+_ISO = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T ]+(\S.*))?")
+_SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d\d)(?:,?[T ]+(\S.*))?")
+_MONTH_YEAR = re.compile(r"(\d{1,2})[/.-](\d{4})")
+_QUARTER = re.compile(
+    r"(?:[QT]([1-4])|([1-4])\. ?Quartal)[ \-/']{0,2}(\d{4})|(\d{4})[ \-/]{0,2}[QT]([1-4])",
+    re.IGNORECASE,
+)
+_CHINESE = re.compile(r"(\d{4})年(?:第?([1-4一二三四])季度|(\d{1,2})月(?:(\d{1,2})[日号])?)?")
+_WORDED = re.compile(
+    r"(?:(\d{1,2})(?:st|nd|rd|th|er|º)?\.?[ -](?:de )?)?([^\W\d_]{3,12})\.?,?[ -](?:de )?"
+    r"(?:(\d{1,2})(?:st|nd|rd|th)?,? )?'?(\d{4}|\d\d)(?:,? (\d{1,2}:\S.*))?"
+)
+_WEEK = re.compile(r"(\d{4})-?W(\d\d)")
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*([AaPp]\.?[Mm]\.?)?(?:Z|[+-].*)?")
+_WEEKDAY = re.compile(r"^[^\W\d_]{2,10}\.?,? (?=\d)")
+
+
+def moment(text: str, *, day_first: bool) -> tuple[datetime, Grain] | None:
+    """A date (with its time of day) and how exact it is, from the usual spellings; else None."""
+    text = text.strip().translate(_ARABIC)
+    try:
+        for read in (_iso, _slashed, _named):
+            found = read(text, day_first)
+            if found is not None:
+                return found
+    except ValueError:
+        return None
+    if (match := _WEEKDAY.match(text)) and match[0].strip(" .,").lower() in _weekday_names():
+        return moment(text[match.end() :], day_first=day_first)
+    return None
+
+
+def _weekday_names() -> frozenset[str]:
+    full = words.every("weekdays")
+    return full | {name[:length] for name in full for length in (2, 3)}
+
+
+def _iso(text: str, _: bool) -> tuple[datetime, Grain] | None:
+    if match := _ISO.fullmatch(text):
+        day = datetime(int(match[1]), int(match[2]), int(match[3] or 1))
+        return _with_clock(day, match[4], Grain.DAY if match[3] else Grain.MONTH)
+    if match := _WEEK.fullmatch(text):
+        return datetime.fromisocalendar(int(match[1]), int(match[2]), 1), Grain.WEEK
+    return None
+
+
+def _slashed(text: str, day_first: bool) -> tuple[datetime, Grain] | None:
+    if match := _SLASHED.fullmatch(text):
+        one, two = int(match[1]), int(match[3])
+        day, month = (one, two) if day_first or match[2] == "." else (two, one)
+        year = int(match[4]) + (2000 if len(match[4]) == 2 else 0)
+        return _with_clock(datetime(year, month, day), match[5], Grain.DAY)
+    if match := _MONTH_YEAR.fullmatch(text):
+        return datetime(int(match[2]), int(match[1]), 1), Grain.MONTH
+    return None
+
+
+def _named(text: str, _: bool) -> tuple[datetime, Grain] | None:
+    if match := _QUARTER.fullmatch(text):
+        quarter = int(match[1] or match[2] or match[5])
+        return datetime(int(match[3] or match[4]), 3 * quarter - 2, 1), Grain.QUARTER
+    if match := _CHINESE.fullmatch(text):
+        if match[2]:
+            quarter = "1234一二三四".index(match[2]) % 4 + 1
+            return datetime(int(match[1]), 3 * quarter - 2, 1), Grain.QUARTER
+        day = datetime(int(match[1]), int(match[3] or 1), int(match[4] or 1))
+        return day, Grain.DAY if match[4] else Grain.MONTH if match[3] else Grain.YEAR
+    if match := _WORDED.fullmatch(text):
+        name = match[2].lower()
+        month = words.months().get(name) or words.months().get(name[:3], 0)
+        if not month or (name not in words.months() and len(name) > 4):
+            return None
+        year = int(match[4]) + (2000 if len(match[4]) == 2 else 0)
+        said = match[1] or match[3]
+        day = datetime(year, month, int(said or 1))
+        return _with_clock(day, match[5], Grain.DAY if said else Grain.MONTH)
+    return None
+
+
+def _with_clock(day: datetime, clock: str | None, grain: Grain) -> tuple[datetime, Grain] | None:
+    if not clock:
+        return day, grain
+    match = _CLOCK.fullmatch(clock.strip())
+    if match is None:
+        return None
+    hour = int(match[1])
+    if match[4]:
+        hour = hour % 12 + (12 if match[4][0] in "Pp" else 0)
+    found = day.replace(hour=hour, minute=int(match[2]), second=int(match[3] or 0))
+    return found, Grain.HOUR if found.time() != day.time() else grain
+
+
+def _dates(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
+    slashed = [m for value in filled if (m := _SLASHED.fullmatch(value.strip())) and m[2] != "."]
+    day_first = any(int(match[1]) > 12 for match in slashed)
+    ambiguous = bool(slashed) and not day_first and all(int(match[3]) <= 12 for match in slashed)
+    if ambiguous and comma_elsewhere:  # nobody who writes a decimal comma puts the month first
+        day_first, ambiguous = True, False
+    total = sum(filled.values())
+    fits = sum(n for value, n in filled.items() if moment(value, day_first=day_first))
+    if fits < total * ENOUGH:
+        return None
+    form = Format(Kind.DATE, day_first=day_first, ambiguous=ambiguous)
+    return replace(form, bad=1 - fits / total)
+
+
+def date(text: str, form: Format) -> datetime | None:
+    """The moment in a cell of a column of this format, None when there is none."""
+    if is_missing(text):
+        return None
+    if form.years:
+        return datetime(int(float(text)), 1, 1)
+    found = moment(text, day_first=form.day_first)
+    return found[0] if found else None
+
+
+def converter(form: Format) -> Callable[[str], str | None]:
+    """What turns a cell's text into the text that the database casts: ISO dates, plain numbers."""
+
+    def convert(text: str) -> str | None:
+        if form.kind is Kind.NUMBER:
+            value = number(text, form)
+            return None if value is None else repr(value)
+        if form.kind is Kind.BOOLEAN:
+            truth = boolean(text)
+            return None if truth is None else str(truth).lower()
+        when = date(text, form)
+        return None if when is None else when.isoformat(sep=" ")
+
+    return convert
+
+
+def looks_typed(text: str) -> bool:
+    """Whether a text is a number or a date rather than a name (used to find headers). Years and
+    periods are common names of columns, so they do not count."""
+    if _YEAR.fullmatch(text.strip()):
+        return False
+    found = moment(text, day_first=False)
+    return (found is None and parts(text, ",") is not None and not re.search(r"[^\W\d]", text)) or (
+        found is not None and found[1] in (Grain.DAY, Grain.HOUR)
+    )  # fmt: skip

@@ -1,0 +1,219 @@
+"""Two groups or two periods against each other, in words, with both of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from agentpost_offline.data import sequences, wording
+from agentpost_offline.data.computed import Columns
+from agentpost_offline.data.dataset import Dataset
+from agentpost_offline.data.model import Cell, Result, Table
+from agentpost_offline.frame import Derived, Measure, Query
+from agentpost_offline.style.languages import language as tongue
+
+_NEXT = 3
+_LINES = 31
+
+
+class _Change(NamedTuple):
+    """A group's values of the two periods; ``rate`` is in percent."""
+
+    name: str
+    before: float | None
+    after: float | None
+    rate: float | None
+
+
+class Comparison:
+    """States what changed between two periods, or differs between two groups."""
+
+    def __init__(self, data: Dataset, table: Table, language: str) -> None:
+        self._data, self._language = data, language
+        self._columns = Columns(table)
+        self._words = wording.texts(language)
+
+    def of(self, query: Query, result: Result) -> str | None:
+        """The text for each measure; None when the query does not compare two of anything."""
+        if query.time is None and sequences.axis(query, self._columns) is not None:
+            return None
+        texts = []
+        for at, measure in enumerate(query.measures):
+            one = msgspec.structs.replace(query, measures=(measure,))
+            result_of = result if not at else self._data.run(one)
+            text = self._one(one, result_of, measure)
+            if text is None:
+                return None
+            texts.append(text)
+        return "\n".join(texts)
+
+    def _one(self, query: Query, result: Result, measure: Measure) -> str | None:
+        plain = msgspec.structs.replace(measure, derived=None)
+        both = self._data.run(msgspec.structs.replace(query, measures=(plain, measure), order=None))
+        if query.time is None:
+            return self._two_groups(query, both, plain, result)
+        len(query.groups)
+        periods = self._periods(query, both.rows)
+        if len(periods) > 2:
+            return None
+        if len(periods) < 2:
+            return str(self._words["no_before"])
+        if query.groups:
+            return self._groups(query, both.rows, plain)
+        (first, before, _), (last, after, change) = (row[-3:] for row in both.rows)
+        if not isinstance(change, float) or not isinstance(before, float):
+            return None
+        key = "grew" if change > 0 else "fell" if change < 0 else "same"
+        size = self._figure(abs(change), measure)
+        if measure.derived is Derived.DIFFERENCE and before:
+            size += f" ({self._signed(100 * change / abs(before))})"
+        return _upper(
+            str(self._words[key]).format(
+                self._subject(plain), size, self._value(before, plain),
+                self._period(query, first), self._value(after, plain), self._period(query, last),
+            )
+        )  # fmt: skip
+
+    def _periods(self, query: Query, rows: Sequence[tuple[Cell, ...]]) -> list[Cell]:
+        """The periods of a result, the earliest first."""
+        assert query.time is not None
+        places = dict(self._columns[query.time].sequence)
+        found = {row[len(query.groups)] for row in rows}
+        return sorted(found, key=lambda one: (places.get(sequences.key_of(one), 0), str(one)))
+
+    def _groups(self, query: Query, rows: Sequence[tuple[Cell, ...]], plain: Measure) -> str:
+        """Each group's two values and their change."""
+        at = len(query.groups)
+        first, last = self._periods(query, rows)
+        held: dict[tuple[Cell, ...], dict[Cell, Cell]] = {}
+        for row in rows:
+            held.setdefault(row[:at], {})[row[at]] = row[at + 1]
+        changes = [_change(self._name(query, k), v.get(first), v.get(last))
+                   for k, v in held.items()]  # fmt: skip
+        growth = query.measures[0].derived is Derived.GROWTH
+        periods = self._period(query, first), self._period(query, last)
+        falling = query.order is not None and not query.order.descending
+        if growth or query.order is not None:
+            known = [one for one in changes if _size(one, growth) is not None]
+            known.sort(key=lambda one: _size(one, growth) or 0.0, reverse=not falling)
+            changes = [*known, *(one for one in changes if _size(one, growth) is None)]
+            if known and query.order is not None and query.order.count == 1:
+                return self._extreme(known, plain, periods, falling=falling, growth=growth)
+        count = query.order.count if query.order is not None else None
+        shown = changes[: min(count or _LINES, _LINES)]
+        colon = tongue(self._language).colon
+        lines = [f"{_upper(self._subject(query.measures[0]))}{colon.rstrip() or ':'}"]
+        lines += [f"- {one.name}{colon}{self._line(one, plain, periods)}" for one in shown]
+        if len(changes) > len(shown) and count is None:
+            lines.append("- " + str(self._words["more"]).format(f"{len(changes) - len(shown):,}"))
+        return "\n".join(lines)
+
+    def _line(self, one: _Change, plain: Measure, periods: tuple[str, str]) -> str:
+        values = zip(periods, (one.before, one.after), strict=True)
+        said = [f"{period} {self._value(value, plain)}" for period, value in values]
+        size = self._size(one, plain)
+        return ", ".join([*said, size] if size else said)
+
+    def _size(self, one: _Change, plain: Measure) -> str:
+        """``+20 (+5%)``."""
+        if one.before is None or one.after is None:
+            return ""
+        change = one.after - one.before
+        said = ("+" if change > 0 else "") + self._figure(change, plain)
+        return said if one.rate is None else f"{said} ({self._signed(one.rate)})"
+
+    def _extreme(
+        self, changes: Sequence[_Change], plain: Measure, periods: tuple[str, str], *,
+        falling: bool, growth: bool,
+    ) -> str:  # fmt: skip
+        """Which group grew or fell most, and the next ones."""
+
+        def said(one: _Change) -> str:
+            return self._signed(one.rate or 0.0) if growth else self._size(one, plain)
+
+        top = _size(changes[0], growth) or 0.0
+        best = [one for one in changes if _size(one, growth) == top]
+        key = "unchanged_most"
+        if top:
+            key = ("fell" if top < 0 else "grew") + ("_most" if falling == (top < 0) else "_least")
+        colon = tongue(self._language).colon
+        names = tongue(self._language).listed([one.name for one in best])
+        edges = [
+            f"{periods[0]}{colon}{self._value(best[0].before, plain)}",
+            f"{periods[1]}{colon}{self._value(best[0].after, plain)}",
+        ]
+        size = said(best[0]) + (f" ({' → '.join(edges)})" if len(best) == 1 else "")
+        text = str(self._words[key]).format(names, size)
+        text += "。" if self._language == "zh" else "."
+        others = [f"{one.name} {said(one)}" for one in changes[len(best) : len(best) + _NEXT]]
+        if others:
+            listed = tongue(self._language).listed(others)
+            text += " " + str(self._words["next"]).format(listed)
+        return text
+
+    def _two_groups(self, query: Query, both: Result, plain: Measure, result: Result) -> str | None:
+        values = {row[0]: row[1] for row in both.rows}
+        order = [row[0] for row in result.rows]
+        if len(query.groups) != 1 or len(order) != 2:
+            return None
+        one, other = values.get(order[0]), values.get(order[1])
+        if not isinstance(one, float) or not isinstance(other, float):
+            return None
+        measure = query.measures[0]
+        change = result.rows[0][1]
+        key = "more_than" if one > other else "less_than" if one < other else "equal"
+        size = self._figure(abs(float(change or 0)), measure)
+        first, second = (
+            wording.key(name, self._columns[query.groups[0]], None, self._language)
+            for name in order
+        )
+        stated = (self._value(one, plain), self._value(other, plain))
+        subject = f"{_upper(self._subject(plain))}{tongue(self._language).colon}"
+        return subject + str(self._words[key]).format(first, size, second, *stated)
+
+    # Words
+
+    def _figure(self, value: float, measure: Measure) -> str:
+        column = self._columns.get(measure.column) if measure.column else None
+        return wording.figure(value, wording.unit_of(measure, column), self._language)
+
+    def _signed(self, rate: float) -> str:
+        return ("+" if rate > 0 else "") + wording.figure(rate, "%", self._language)
+
+    def _subject(self, measure: Measure) -> str:
+        column = self._columns.get(measure.column) if measure.column else None
+        return wording.measure(measure, column, self._language)
+
+    def _value(self, value: Cell, measure: Measure) -> str:
+        column = self._columns.get(measure.column) if measure.column else None
+        return wording.cell(value, measure, column, self._language)
+
+    def _period(self, query: Query, value: Cell) -> str:
+        assert query.time is not None
+        return wording.key(value, self._columns[query.time], query.grain, self._language)
+
+    def _name(self, query: Query, key: Sequence[Cell]) -> str:
+        named = zip(key, query.groups, strict=True)
+        return ", ".join(
+            wording.key(value, self._columns[name], None, self._language) for value, name in named
+        )
+
+
+def _change(name: str, before: Cell, after: Cell) -> _Change:
+    one = before if isinstance(before, float) else None
+    other = after if isinstance(after, float) else None
+    rate = 100 * (other - one) / abs(one) if one and other is not None else None
+    return _Change(name, one, other, rate)
+
+
+def _size(one: _Change, growth: bool) -> float | None:
+    """What groups are ordered by: the growth in percent, or the difference."""
+    if growth:
+        return one.rate
+    return None if one.before is None or one.after is None else one.after - one.before
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

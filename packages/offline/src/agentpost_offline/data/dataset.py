@@ -1,0 +1,212 @@
+"""Tables of files, opened for questions.
+
+    with opened(files, pasted) as data:
+        data.tables                        # what was found
+        data.run(Query(data.tables[0].id, …))
+
+Everything runs in a database in memory that reads nothing from outside once the tables are loaded.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentpost.agents import File, JobFailed, Unreadable
+from agentpost_offline.data import limits, running, sources
+from agentpost_offline.data.loading import Loaded, load
+from agentpost_offline.data.model import Cell, Kind, Result, Table
+from agentpost_offline.data.noting import said
+from agentpost_offline.frame import Query
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+class Dataset:
+    """The tables of some files. Made by `opened`."""
+
+    def __init__(
+        self, db: DuckDBPyConnection, loaded: Sequence[Loaded], skipped: Sequence[str],
+        language: str = "en",
+    ) -> None:  # fmt: skip
+        self._db = db
+        self._loaded = loaded = tuple(_speaking(one, language) for one in loaded)
+        self._by_id = {one.table.id: one for one in loaded}
+        self.tables: tuple[Table, ...] = tuple(one.table for one in loaded)
+        self.skipped: tuple[str, ...] = tuple(skipped)
+        """Files and tables that could not be read, each with the reason."""
+        self.language = language
+
+    def speaking(self, language: str) -> Dataset:
+        """The same tables, with results described in that language."""
+        return Dataset(self._db, self._loaded, self.skipped, language)
+
+    def table(self, table_id: str) -> Table:
+        """The table of this id; raises `JobFailed`."""
+        return self._find(table_id).table
+
+    def _find(self, table_id: str) -> Loaded:
+        if table_id not in self._by_id:
+            raise JobFailed("The table is no longer there; attach its file again.")
+        return self._by_id[table_id]
+
+    def run(self, query: Query) -> Result:
+        """Compute a query over all rows of its table.
+
+        ``Result.header`` has the groups, then the time axis, then the measures. Periods are the
+        ISO date of their first day; weekdays are the numbers 1 (Monday) to 7, hours 0 to 23 (over
+        three days or less: moments). Without an order, groups come with the largest first measure
+        first and periods by time. A time axis without a grain gets one of at most 60 periods,
+        which ``Result.query`` then has. Raises `JobFailed`.
+        """
+        return running.run(self._db, self._find(query.table), query, self.language)
+
+    def cells(
+        self, table: str, columns: Sequence[str] | None = None, limit: int = limits.ROWS_RETURNED,
+        query: Query | None = None,
+    ) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:  # fmt: skip
+        """Rows of a table as they stand: the names of the columns, then the rows. ``query`` only
+        lends its filters. Raises `JobFailed`."""
+        return running.cells(self._db, self._find(table), columns, limit, query)
+
+
+def _speaking(one: Loaded, language: str) -> Loaded:
+    notes = tuple(said(note, language) for note in one.notes)
+    return replace(one, table=msgspec.structs.replace(one.table, notes=notes))
+
+
+_Key = tuple[str, tuple[tuple[object, ...], ...]]
+
+
+class _Kept:
+    """Small tables that this process opened last: the steps of a message open the same ones."""
+
+    def __init__(self) -> None:
+        self._open: dict[_Key, tuple[contextlib.ExitStack, Dataset]] = {}
+
+    def take(self, key: _Key) -> tuple[contextlib.ExitStack, Dataset] | None:
+        """What was opened for that; the caller has it alone."""
+        return self._open.pop(key, None)
+
+    def keep(self, key: _Key, opened: contextlib.ExitStack, data: Dataset) -> None:
+        """Keep it for the next caller, or close it when it is large. The oldest one has to go."""
+        if sum(table.rows * len(table.columns) for table in data.tables) > limits.CELLS_KEPT:
+            opened.close()
+            return
+        self.close(beyond=limits.DATASETS_KEPT - 1)
+        self._open[key] = opened, data
+
+    def close(self, beyond: int = 0) -> None:
+        """Close the oldest ones, until there are only so many."""
+        while len(self._open) > beyond:
+            opened, _ = self._open.pop(next(iter(self._open)))
+            opened.close()
+
+
+_kept = _Kept()
+
+
+@atexit.register
+def forget() -> None:
+    """Close the tables that are kept open."""
+    _kept.close()
+
+
+@contextlib.contextmanager
+def opened(files: Sequence[File], pasted: str = "", language: str = "en") -> Iterator[Dataset]:
+    """Open the tables of files, and those pasted into a message.
+
+    Files without tables (a text, a picture) are passed over. What cannot be read is in
+    `Dataset.skipped`. Runs in a worker process, which keeps small tables open for the next call.
+    """
+    key = pasted, tuple(_identity(file) for file in files)
+    found = _kept.take(key)
+    with contextlib.ExitStack() as undo:
+        if found is None:
+            data = undo.enter_context(_opened(files, pasted))
+        else:
+            data = found[1]
+            undo.enter_context(found[0])
+        yield data.speaking(language)
+        _kept.keep(key, undo.pop_all(), data)
+
+
+def _identity(file: File) -> tuple[object, ...]:
+    bytes_of = file.local.stat()
+    return file, file.local, bytes_of.st_size, bytes_of.st_mtime_ns
+
+
+@contextlib.contextmanager
+def _opened(files: Sequence[File], pasted: str) -> Iterator[Dataset]:
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="tables-") as name:
+        folder = Path(name)
+        spill = folder / "spill"
+        config: dict[str, Any] = {
+            "memory_limit": limits.MEMORY,
+            "max_temp_directory_size": limits.DISK,
+            "temp_directory": str(spill),
+            "threads": 1,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        }
+        with contextlib.closing(duckdb.connect(":memory:", config=config)) as db:
+            # The bar would be lines of the job's log.
+            db.execute("set enable_progress_bar = false")
+            loaded, skipped = _loaded(db, folder, files, pasted)
+            db.execute("set enable_external_access = false")
+            db.execute("set lock_configuration = true")
+            yield Dataset(db, loaded, skipped)
+
+
+def _loaded(
+    db: DuckDBPyConnection,
+    folder: Path,
+    files: Sequence[File],
+    pasted: str,
+) -> tuple[list[Loaded], list[str]]:
+    found: list[Loaded] = []
+    skipped: list[str] = []
+    ids: dict[str, int] = {}
+    work = folder / "grids"
+    work.mkdir()
+    for source in sources.find(files, pasted, work, skipped):
+        if len(found) >= limits.TABLES:
+            skipped.append(f"further tables after the first {limits.TABLES}")
+            break
+        number = ids[source.file] = ids.get(source.file, -1) + 1
+        table_id = f"{source.file}#{number}"
+        try:
+            with sources.only_unreadable(source.grid.name):
+                found.append(
+                    load(db, source.grid, len(found), work, table_id=table_id, file=source.file)
+                )
+        except Unreadable as error:
+            if not source.maybe:
+                skipped.append(str(error))
+    return found, skipped
+
+
+def describe(files: Sequence[File], pasted: str = "") -> list[Any]:
+    """The tables of files as JSON (a step): `Table` by `msgspec.convert`."""
+    described: list[Any] = survey(files, pasted)["tables"]
+    return described
+
+
+def survey(files: Sequence[File], pasted: str = "") -> dict[str, Any]:
+    """Like `describe`, with what could not be read (a step): ``tables`` and ``skipped``."""
+    with opened(files, pasted) as data:
+        tables = msgspec.json.decode(msgspec.json.encode(data.tables))
+        return {"tables": tables, "skipped": list(data.skipped)}
+
+
+__all__ = ["Dataset", "Kind", "describe", "opened", "survey"]

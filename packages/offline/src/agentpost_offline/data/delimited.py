@@ -1,0 +1,263 @@
+"""Delimited text (CSV, TSV and their relatives) made ready for the database."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from agentpost.extraction import Unreadable, encodings
+from agentpost.extraction.encodings import SAMPLE_BYTES, Encoding
+from agentpost_offline.data import limits
+from agentpost_offline.data.noting import Note
+
+DELIMITERS = ",;\t|"
+_FURTHER = "\x01"
+
+
+@dataclass(slots=True)
+class Grid:
+    """A grid of cells as a delimited text file that the database can read.
+
+    Args:
+        name: what people call it: ``sales.csv``, ``book.xlsx, sheet Orders``.
+        path: the file, in UTF-8.
+        delimiter: between its cells.
+        width: the most cells of a row.
+        decimal_comma: whether the delimiter tells that decimals are written with a comma.
+        notes: what the reader must know.
+        exact: whether we wrote the file ourselves; if not, it may turn out to be malformed.
+    """
+
+    name: str
+    path: Path
+    delimiter: str = ","
+    width: int = 0
+    decimal_comma: bool = False
+    notes: list[Note] = field(default_factory=list)
+    exact: bool = True
+    skip: int = 0
+
+
+def sample(path: Path, name: str) -> tuple[str, Encoding]:
+    """The beginning of a text file, and its encoding. Raises `Unreadable` for no text."""
+    with path.open("rb") as file:
+        data = file.read(SAMPLE_BYTES)
+    encoding = encodings.detect(data, name, zeros_allowed=True)
+    decoder = codecs.getincrementaldecoder(encoding.name)(encoding.errors)
+    return decoder.decode(data, final=False), encoding
+
+
+def find_delimiter(text: str) -> tuple[str, float]:
+    """The delimiter that cuts the most lines of a sample into the same number of cells, and the
+    share of lines that it cuts so (0 when none cuts any)."""
+    best, best_score, share = ",", 0.0, 0.0
+    for delimiter in DELIMITERS:
+        try:
+            lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))[:300]
+        except csv.Error:
+            continue
+        widths = Counter(len(line) for line in lines if any(cell.strip() for cell in line))
+        if not widths:
+            continue
+        width, count = max(widths.items(), key=lambda item: (item[1] * (item[0] > 1), item[0]))
+        score = count / sum(widths.values()) * (1 + width / 100) if width > 1 else 0
+        if score > best_score:
+            best, best_score, share = delimiter, score, count / sum(widths.values())
+    return best, share
+
+
+def whole_lines(text: str) -> str:
+    """A sample without its last line, which may be cut; all of it when it has one line."""
+    cut = text.rfind("\n") + 1
+    return text[:cut] if cut and len(text.encode()) >= SAMPLE_BYTES - 4 else text
+
+
+def grid(path: Path, name: str, folder: Path) -> Grid:
+    """A delimited text file as the database can read it: the file itself where it is UTF-8 and has
+    no row out of shape, else a cleaned copy in ``folder``. Raises `Unreadable`."""
+    text, encoding = sample(path, name)
+    text = whole_lines(text)
+    first = text[:40].partition("\n")[0]
+    said = first.strip().lower()
+    skip = 1 if said.startswith("sep=") and len(first.strip("\r\n")) == 5 else 0
+    delimiter = first[4] if skip else find_delimiter(text)[0]
+    plain = encoding == Encoding("utf-8") and not skip and "\0" not in text
+    lone_returns = "\r" in text.replace("\r\n", "")
+    width = max((len(row) for row in _sampled(text, delimiter)), default=0)
+    found = Grid(name, path, delimiter, width, delimiter == ";", exact=False)
+    odd = not plain or lone_returns or width > limits.COLUMNS or not width
+    if odd or not _quotes_close(path):
+        return cleaned(found, folder, encoding, skip)
+    return found
+
+
+def _quotes_close(path: Path) -> bool:
+    """Whether each quotation mark of a file has its other one; the database drops a last row that
+    never ends without a word."""
+    count = 0
+    with path.open("rb") as file:
+        while piece := file.read(SAMPLE_BYTES):
+            count += piece.count(b'"')
+    return count % 2 == 0
+
+
+def _sampled(text: str, delimiter: str) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    except csv.Error:
+        return
+
+
+def cleaned(found: Grid, folder: Path, encoding: Encoding | None = None, skip: int = 0) -> Grid:
+    """The grid copied row by row with the standard reader, which forgives more than the database.
+    Raises `Unreadable`."""
+    encoding = encoding or sample(found.path, found.name)[1]
+    try:
+        return _copied(found, folder, encoding, skip)
+    except UnicodeDecodeError as error:  # beyond the sample
+        elsewhere = encodings.detect(error.object, found.name, zeros_allowed=True)
+        return _copied(found, folder, replace(elsewhere, errors="replace", is_guess=True), skip)
+
+
+def _copied(found: Grid, folder: Path, encoding: Encoding, skip: int) -> Grid:
+    with found.path.open(encoding=encoding.name, errors=encoding.errors, newline="") as file:
+        lines = _Lines(file, found.name)
+        for _ in range(skip):
+            next(lines, None)
+        try:
+            said: list[Note] = []
+            if encoding.is_guess:
+                said.append(
+                    ("encoding", {"encoding": encoding.name.upper().replace("WINDOWS", "Windows")})
+                )
+            made = written(_rows(lines, found.delimiter, said), found.name, folder)
+        except csv.Error as error:
+            raise Unreadable(f"{found.name} is not a valid CSV file ({error})") from error
+    made.decimal_comma = found.decimal_comma
+    made.notes = [*found.notes, *said, *made.notes]
+    return made
+
+
+def _rows(lines: _Lines, delimiter: str, notes: list[Note]) -> Iterator[list[str]]:
+    """The rows of a text. One that begins with a quotation mark that is never closed would hold
+    all that follow: they are read without the mark, and the notes say so."""
+    csv.field_size_limit(limits.ROW_CHARACTERS * 2)
+    reader = csv.reader(lines, delimiter=delimiter)
+    held: list[str] | None = None
+    taken: list[str] = []
+    for row in reader:
+        if held is not None:
+            yield held
+        held, taken = row, lines.row_ended()
+    text = "".join(taken)
+    if held is None or not _is_open(text, delimiter):
+        yield from () if held is None else (held,)
+        return
+    first = reader.line_num - len(taken) + 1
+    notes.append(("quotation", {"line": first}))
+    closed = text.replace('"', "", 1)
+    again = io.StringIO(closed, newline="")
+    if _is_open(closed, delimiter):
+        yield from csv.reader(again, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    else:
+        yield from csv.reader(again, delimiter=delimiter)
+
+
+def _is_open(text: str, delimiter: str) -> bool:
+    """Whether a text ends inside quotation marks: a further line then belongs to its last row."""
+    if '"' not in text:
+        return False
+    further = f"{text.rstrip()}\n{_FURTHER}"
+    rows = list(csv.reader(io.StringIO(further, newline=""), delimiter=delimiter))
+    return rows[-1] != [_FURTHER]
+
+
+class _Lines:
+    """The lines of a text; refuses a row that never ends, which the reader would hold whole."""
+
+    def __init__(self, file: io.TextIOBase | io.TextIOWrapper, name: str) -> None:
+        self._pieces = self._split(file)
+        self._name = name
+        self._row: list[str] = []
+        self._row_characters = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._pieces)
+        self._row.append(line)
+        self._row_characters += len(line)
+        if self._row_characters > limits.ROW_CHARACTERS:
+            most = f"{limits.ROW_CHARACTERS:,}"
+            raise Unreadable(f"{self._name} has a row of more than {most} characters")
+        return line
+
+    @staticmethod
+    def _split(file: io.TextIOBase | io.TextIOWrapper) -> Iterator[str]:
+        held = ""
+        while piece := file.read(SAMPLE_BYTES):
+            lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", held + piece.replace("\0", ""))
+            held = lines.pop() if lines else ""
+            yield from lines
+            if len(held) > limits.ROW_CHARACTERS:
+                yield held  # is refused
+        if held:
+            yield held
+
+    def row_ended(self) -> list[str]:
+        """A new row begins with the next line; the lines of the one that ended."""
+        ended, self._row, self._row_characters = self._row, [], 0
+        return ended
+
+
+def written(rows: Iterable[Iterable[object]], name: str, folder: Path) -> Grid:
+    """Rows of cells as a delimited text file in ``folder``. Raises `Unreadable` beyond limits."""
+    descriptor, made_path = tempfile.mkstemp(suffix=".csv", dir=folder)
+    os.close(descriptor)
+    path = Path(made_path)
+    width = cells = 0
+    wide = cut = False
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for row in rows:
+            made = [_text(cell) for cell in row]
+            if len(made) > limits.COLUMNS:
+                wide = wide or any(cell for cell in made[limits.COLUMNS :])
+                made = made[: limits.COLUMNS]
+            if not any(made):
+                continue
+            for at, cell in enumerate(made):
+                if len(cell) > limits.CELL_CHARACTERS:
+                    made[at], cut = cell[: limits.CELL_CHARACTERS], True
+            width = max(width, len(made))
+            cells += len(made)
+            if cells > limits.CELLS:
+                raise Unreadable(f"{name} has more than {limits.CELLS:,} cells")
+            writer.writerow(made)
+    notes: list[Note] = []
+    if wide:
+        notes.append(("columns_cut", {"count": limits.COLUMNS}))
+    if cut:
+        notes.append(("texts_cut", {"count": limits.CELL_CHARACTERS}))
+    return Grid(name, path, ",", width, notes=notes)
+
+
+def _text(cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, str):
+        return cell.strip().replace("\0", "")
+    if isinstance(cell, float):
+        return repr(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
+    return str(cell)

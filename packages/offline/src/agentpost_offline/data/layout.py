@@ -1,0 +1,278 @@
+"""Where a table begins in a grid of cells, and what its columns are called (pure).
+
+Lines above the table, two header lines, groups of columns under one heading, names that repeat, and
+periods as columns: what people do with spreadsheets is turned into one name for each column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agentpost_offline.data import words
+from agentpost_offline.data.cells import is_missing, looks_typed, moment
+from agentpost_offline.frame import Grain
+
+Row = Sequence[str | None]
+NAME_CHARACTERS = 120
+_YEAR = re.compile(r"(?<!\d)((?:19|20|21)\d\d)(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Periods:
+    """Columns that are periods of one value: they become rows.
+
+    Args:
+        columns: the position of each such column, its period as text, and which value it holds.
+        time: what the column of periods is called.
+        values: what the columns of values are called.
+        left_out: totals over the periods, which would be counted twice.
+    """
+
+    columns: tuple[tuple[int, str, int], ...]
+    time: str
+    values: tuple[str, ...]
+    left_out: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class Layout:
+    """How a grid is read: the rows before ``first`` are no data; ``names`` has a name for each
+    column of the grid, empty for a column to leave out."""
+
+    first: int
+    names: list[str]
+    above: int = 0
+    title: str = ""
+    headless: bool = False
+    renamed: list[str] = field(default_factory=list)
+    periods: Periods | None = None
+
+
+def blank(cell: str | None) -> bool:
+    """Whether there is nothing in a cell."""
+    return cell is None or not cell.strip()
+
+
+def find(head: Sequence[Row]) -> Layout:
+    """The layout of a grid by its first rows, none of which is empty."""
+    filled = [sum(not blank(cell) for cell in row) for row in head]
+    width = max(Counter(filled).items(), key=lambda item: (item[1], item[0]))[0]
+    first = next(
+        i
+        for i, count in enumerate(filled)
+        if count >= max(1, width - (width > 3)) or (width > 1 and _lacks_the_first(head[i], width))
+    )
+    # A heading over groups of columns has fewer cells than the table, but more than a title.
+    if first > 0 and _is_group_line(head, first - 1, first):
+        first -= 1
+    title = _title(head[:first])
+    columns = max(len(row) for row in head)
+    layout = Layout(first, [""] * columns, above=first, title=title)
+    lines = _header_lines(head, first)
+    if not lines:
+        layout.headless = True
+        layout.names = [""] * columns
+    else:
+        layout.names = _joined([_padded(head[first + i], columns) for i in range(lines)])
+    layout.first = first + lines
+    is_numbered = bool(lines) and not layout.names[0] and _is_index(head[layout.first :])
+    layout.names = _unique(layout)
+    if is_numbered:
+        layout.names[0] = ""
+    if lines:
+        layout.periods = _periods(layout, head[layout.first :])
+    return layout
+
+
+def _lacks_the_first(row: Row, width: int) -> bool:
+    """Whether only the first cell of a row of names is empty, as above numbers of rows."""
+    return len(row) >= width and blank(row[0]) and not any(blank(cell) for cell in row[1:width])
+
+
+def _is_index(body: Sequence[Row]) -> bool:
+    """Whether the first column only numbers the rows, as the index that programs write."""
+    numbers = [(row[0] or "").strip() for row in body if row]
+    begin = 0 if numbers[:1] == ["0"] else 1
+    return numbers == [str(begin + at) for at in range(len(numbers))] and len(numbers) > 1
+
+
+def _title(rows: Sequence[Row]) -> str:
+    for row in rows:
+        cells = [cell.strip() for cell in row if cell is not None and cell.strip()]
+        if len(cells) == 1 and len(cells[0]) <= NAME_CHARACTERS:
+            return cells[0]
+    return ""
+
+
+def _padded(row: Row, columns: int) -> list[str]:
+    cells = [" ".join((cell or "").split()) for cell in row]
+    return cells + [""] * (columns - len(cells))
+
+
+def _is_group_line(head: Sequence[Row], above: int, header: int) -> bool:
+    cells = [(i, c.strip()) for i, c in enumerate(head[above]) if c is not None and c.strip()]
+    below = [c.strip() for c in head[header] if c is not None and c.strip()]
+    if len(cells) < 2 or any(looks_typed(cell) for _, cell in cells):
+        return False
+    return len(below) > len(cells) and _is_header(head[header])
+
+
+def _is_header(row: Row) -> bool:
+    cells = [cell.strip() for cell in row if cell is not None and cell.strip()]
+    return bool(cells) and not any(looks_typed(cell) or is_missing(cell) for cell in cells)
+
+
+def _header_lines(head: Sequence[Row], first: int) -> int:
+    """How many lines of names there are: 0, 1 or 2."""
+    if not _is_header(head[first]):
+        return 0
+    if first + 1 >= len(head):
+        return 1
+    if _is_header(head[first + 1]) and _is_two_lined(head, first):
+        return 2
+    return 1 if _differs(head, first) else 0
+
+
+def _is_two_lined(head: Sequence[Row], first: int) -> bool:
+    one = [(c or "").strip() for c in head[first]]
+    two = [(c or "").strip() for c in head[first + 1]]
+    body = head[first + 2 : first + 50]
+    if not body or not any(looks_typed(cell or "") for row in body for cell in row):
+        return False
+    under = [i for i, cell in enumerate(two) if cell]
+    # The names of the second line repeat, or stand under a gap of the first one, and none of them
+    # is among the data below.
+    gaps = [i for i in under if i >= len(one) or not one[i]]
+    named = [two[i] for i in under]
+    repeats = len(set(named)) < len(named) or len({c for c in one if c}) < sum(map(bool, one))
+    typed_below = [
+        i for i in under if any(i < len(row) and looks_typed(row[i] or "") for row in body)
+    ]
+    return bool(gaps or repeats) and 2 * len(typed_below) >= len(under)
+
+
+def _differs(head: Sequence[Row], first: int) -> bool:
+    """Whether the first line is names: of another kind than what is below, or all different."""
+    cells = [(c or "").strip() for c in head[first]]
+    body = head[first + 1 : first + 50]
+    for i, cell in enumerate(cells):
+        below = [row[i] or "" for row in body if i < len(row) and not blank(row[i])]
+        if cell and below and sum(map(looks_typed, below)) * 2 > len(below):
+            return True
+    named = [cell.lower() for cell in cells if cell]
+    below_all = {(c or "").strip().lower() for row in body for c in row}
+    return len(set(named)) == len(named) and not any(name in below_all for name in named)
+
+
+def _joined(lines: list[list[str]]) -> list[str]:
+    if len(lines) == 1:
+        return lines[0]
+    upper, lower = lines
+    names, group = [], ""
+    for at, (above, below) in enumerate(zip(upper, lower, strict=True)):
+        group = above or (group if below else "")
+        alone = at == 0 and len(upper) > 1 and bool(upper[1]) and below
+        parts = (below,) if alone or group == below else (group, below)
+        names.append(" ".join(part for part in parts if part))
+    return names
+
+
+def _unique(layout: Layout) -> list[str]:
+    taken: dict[str, int] = {}
+    names: list[str] = []
+    given = {name.lower() for name in layout.names if name}
+    for index, name in enumerate(layout.names, 1):
+        name = name.strip("*:# \ufeff")[:NAME_CHARACTERS] or f"Column {index}"
+        made, count = name, 1
+        while made.lower() in taken or (count > 1 and made.lower() in given):
+            count += 1
+            made = f"{name} ({count})"
+        if made != name:
+            layout.renamed.append(name)
+        taken[made.lower()] = index
+        names.append(made)
+    return names
+
+
+def _periods(layout: Layout, body: Sequence[Row]) -> Periods | None:
+    """The columns that are periods of one or several values: ``2023 2024 2025``, ``Q1 2025 …``,
+    ``Revenue 2024, Costs 2024, Revenue 2025 …``."""
+    found: list[tuple[int, str, str]] = []
+    totals: list[int] = []
+    for index, name in enumerate(layout.names):
+        period = _period(name)
+        if period is not None:
+            found.append((index, *period))
+        elif name.lower() in words.every("totals"):
+            totals.append(index)
+    wide = len(found) == len(layout.names) - len(totals)
+    if len(found) < 2 or wide or not _numeric(body, [index for index, _, _ in found]):
+        return None
+    rests = list(dict.fromkeys(rest for _, _, rest in found))
+    by_period = Counter(period for _, period, _ in found)
+    periods = list(by_period)
+    if len(periods) < 2 or any(count != len(rests) for count in by_period.values()):
+        return None
+    if len({(period, rest) for _, period, rest in found}) != len(found):
+        return None
+    values = tuple(rest or _value_name(layout) for rest in rests)
+    year = _YEAR.search(layout.title)
+    dated = (
+        f" {year[1]}"
+        if year and all(p.lower().rstrip(".") in words.months() for p in periods)
+        else ""
+    )
+    columns = tuple((index, period + dated, rests.index(rest)) for index, period, rest in found)
+    return Periods(columns, _time_name(periods[0]), values, tuple(totals))
+
+
+def _value_name(layout: Layout) -> str:
+    title = re.sub(r"\b(19|20)\d\d\b.*", "", layout.title).strip(" ,:-–(")
+    taken = {name.lower() for name in layout.names}
+    return title if 0 < len(title) <= 40 and title.lower() not in taken else "Value"
+
+
+def _time_name(period: str) -> str:
+    found = moment(period, day_first=False)
+    if _YEAR.fullmatch(period):
+        return "Year"
+    if found is None:
+        return "Month"
+    return {Grain.MONTH: "Month", Grain.QUARTER: "Quarter", Grain.YEAR: "Year"}.get(
+        found[1], "Date"
+    )
+
+
+def _period(name: str) -> tuple[str, str] | None:
+    """The period in a column's name and what is left of the name, else None."""
+    low = name.lower().rstrip(".")
+    if low in words.months():
+        return name, ""
+    if (found := moment(name, day_first=False)) and found[0].year > 1000:
+        return name, ""
+    tokens = name.split()
+    for size in (2, 1):
+        for at in range(len(tokens) - size + 1):
+            piece = " ".join(tokens[at : at + size]).strip("(),:")
+            rest = " ".join(tokens[:at] + tokens[at + size :]).strip(" ,:-–()")
+            if _YEAR.fullmatch(piece) or (size == 2 and moment(piece, day_first=False)):
+                return piece, rest
+    return None
+
+
+def _numeric(body: Sequence[Row], columns: Sequence[int]) -> bool:
+    cells = [
+        (row[i] or "").strip() for row in body for i in columns if i < len(row)
+    ]  # fmt: skip
+    filled = [cell for cell in cells if not is_missing(cell)]
+    typed = sum(looks_typed(cell) or bool(_YEAR.fullmatch(cell)) for cell in filled)
+    return bool(filled) and typed >= 0.8 * len(filled)
+
+
+def is_total(row: Row) -> bool:
+    """Whether a row holds the totals of the rows above it."""
+    first = next((cell for cell in row if not blank(cell)), None) or ""
+    return first.strip().rstrip(":").lower() in words.every("totals")

@@ -1,0 +1,376 @@
+"""Grids of cells into typed tables of the database."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentpost.extraction import Unreadable
+from agentpost_offline.data import casts, cells, delimited, layout, limits, parted, sequences
+from agentpost_offline.data.cells import Format
+from agentpost_offline.data.columns import described
+from agentpost_offline.data.delimited import Grid
+from agentpost_offline.data.model import Column, Kind, Table
+from agentpost_offline.data.noting import Note
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_HEAD_ROWS = 300
+_SAMPLED_VALUES = 4_000
+_SAMPLED_ROWS = 2_000
+_JOINED_COLUMNS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A table in the database: its description, and the database's names for both.
+
+    Args:
+        table: what it holds.
+        relation: the database's name for it.
+        fields: the database's name for each column, by the column's name.
+        notes: what the reader must know.
+    """
+
+    table: Table
+    relation: str
+    fields: dict[str, str]
+    notes: tuple[Note, ...] = ()
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def load(
+    db: DuckDBPyConnection, grid: Grid, number: int, folder: Path, *, table_id: str, file: str,
+) -> Loaded:  # fmt: skip
+    """Load a grid as table ``number``. Raises `Unreadable` when there is no table in it."""
+    return _Loader(db, number, folder).load(grid, table_id, file)
+
+
+class _Loader:
+    def __init__(self, db: DuckDBPyConnection, number: int, folder: Path) -> None:
+        self._db, self._folder = db, folder
+        self._raw, self._relation = f"raw{number}", f"t{number}"
+        self._number = number
+        self._notes: list[Note] = []
+
+    def load(self, grid: Grid, table_id: str, file: str) -> Loaded:
+        grid = self._read(grid)
+        self._notes = list(grid.notes)
+        head = self._head()
+        if not head:
+            raise Unreadable(f"{grid.name} has no rows")
+        found = layout.find([row[1:] for row in head])
+        if found.first >= len(head):
+            raise Unreadable(f"{grid.name} has a header line but no rows")
+        self._say(found)
+        self._cut(head, found)
+        source, names = self._unpivoted(found)
+        comma = grid.decimal_comma or self._comma(head[found.first :], len(names))
+        columns, fields = self._typed(source, names, decimal_comma=comma)
+        if not columns:
+            raise Unreadable(f"{grid.name} has no values")
+        rows = self._one(f"select count(*) from {self._relation}")
+        table = Table(table_id, file, grid.name, rows, tuple(columns))
+        return Loaded(table, self._relation, fields, tuple(self._notes))
+
+    def _one(self, sql: str) -> Any:
+        row = self._db.execute(sql).fetchone()
+        assert row is not None
+        return row[0]
+
+    def _read(self, grid: Grid) -> Grid:
+        import duckdb
+
+        try:
+            self._read_csv(grid)
+        except duckdb.Error:
+            if grid.exact:
+                raise
+            grid = delimited.cleaned(grid, self._folder)
+            self._read_csv(grid)
+        return grid
+
+    def _read_csv(self, grid: Grid) -> None:
+        if not grid.width:
+            raise Unreadable(f"{grid.name} has no rows")
+        self._width = grid.width
+        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(grid.width))
+        self._db.execute(
+            f"create or replace table {self._raw} as from read_csv(?, auto_detect=false, delim=?,"
+            f" quote='\"', escape='\"', header=false, columns={{{columns}}}, null_padding=true,"
+            f" max_line_size=?, strict_mode=true, parallel=false)",
+            [str(grid.path), grid.delimiter, limits.ROW_CHARACTERS * 4],
+        )
+
+    def _head(self) -> list[tuple[Any, ...]]:
+        near = self._rows(f"rowid < {10 * _HEAD_ROWS} order by rowid limit {_HEAD_ROWS}")
+        if len(near) == _HEAD_ROWS:
+            return near
+        return self._rows(f"true order by rowid limit {_HEAD_ROWS}")
+
+    def _rows(self, rest: str) -> list[tuple[Any, ...]]:
+        listed = ", ".join(f"left(c{i}, {limits.CELL_CHARACTERS})" for i in range(self._width))
+        return self._db.execute(
+            f"select rowid, {listed} from {self._raw} where {self._filled()} and {rest}"
+        ).fetchall()
+
+    def _filled(self) -> str:
+        """The condition that some cell of a row has something in it."""
+        return f"not ({self._blank()})"
+
+    def _blank(self) -> str:
+        # The first cells are enough for most rows, so this is cheap.
+        return " and ".join(f"(c{i} is null or trim(c{i}) = '')" for i in range(self._width))
+
+    def _say(self, found: layout.Layout) -> None:
+        if found.above:
+            self._note("above", count=found.above)
+        if found.headless:
+            self._note("headless")
+        if found.renamed:
+            self._note("renamed", names=", ".join(dict.fromkeys(found.renamed[:3])))
+
+    def _cut(self, head: list[tuple[Any, ...]], found: layout.Layout) -> None:
+        """Leave out what is no data: lines above, totals and remarks below, repeated headers."""
+        self._db.execute(f"delete from {self._raw} where {self._blank()}")
+        self._db.execute(f"delete from {self._raw} where rowid < ?", [head[found.first][0]])
+        if not found.headless and self._width > 1:
+            header = head[found.first - 1][1:]
+            named = [(i, cell) for i, cell in enumerate(header) if cell is not None]
+            same = " and ".join(f"c{i} is not distinct from ?" for i, _ in named)
+            result = self._db.execute(
+                f"delete from {self._raw} where {same}", [cell for _, cell in named]
+            ).fetchone()
+            repeated = result[0] if result else 0
+            if repeated:
+                self._note("repeated", count=repeated)
+        last = self._one(f"select max(rowid) from {self._raw}")
+        tail = self._rows(f"rowid > {last - 200} order by rowid desc limit 30")
+        remarks = totals = 0
+        for at, row in enumerate(tail[:-1]):
+            only_first = sum(not layout.blank(cell) for cell in row[1:]) == 1 and row[1]
+            if layout.is_total(row[1:]):
+                totals += 1
+            elif (
+                only_first and self._width > 2 and not totals
+                and sum(not layout.blank(cell) for cell in tail[min(at + 3, len(tail) - 1)][1:]) > 2
+            ):  # fmt: skip
+                remarks += 1
+            else:
+                break
+            self._db.execute(f"delete from {self._raw} where rowid = ?", [row[0]])
+        for count, key in ((totals, "totals"), (remarks, "remarks")):
+            if count:
+                self._note(key, count=count)
+
+    def _unpivoted(self, found: layout.Layout) -> tuple[str, list[tuple[str, str]]]:
+        """The relation to type, with the field and name of each of its columns."""
+        names = [(f"c{i}", name) for i, name in enumerate(found.names) if name]
+        periods = found.periods
+        if periods is None:
+            return self._raw, names
+        moved = {index for index, _, _ in periods.columns} | set(periods.left_out)
+        kept = [(field, name) for field, name in names if int(field[1:]) not in moved]
+        pieces: list[str] = []
+        for period in dict.fromkeys(said for _, said, _ in periods.columns):
+            at = {value: index for index, said, value in periods.columns if said == period}
+            values = ", ".join(f"c{at[v]} as v{v}" for v in range(len(periods.values)))
+            fields = "".join(f"{field}, " for field, _ in kept)
+            place = len(pieces)
+            pieces.append(
+                f"select rowid as r, {place} as place, {fields}{casts.literals([period])} as p,"
+                f" {values} from {self._raw}"
+            )
+        relation = f"long{self._number}"
+        self._db.execute(
+            f"create table {relation} as select * exclude (r, place) from"
+            f" ({' union all '.join(pieces)}) order by r, place"
+        )
+        self._db.execute(f"drop table {self._raw}")
+        taken = {name.lower() for _, name in kept}
+        made = [("p", _free(periods.time, taken))]
+        made += [(f"v{i}", _free(name, taken)) for i, name in enumerate(periods.values)]
+        names_made = ", ".join(name for _, name in made)
+        self._note("periods", count=len(periods.columns), names=names_made)
+        return relation, kept + made
+
+    def _comma(self, rows: list[tuple[Any, ...]], width: int) -> bool:
+        """Whether the table's cells say that decimals are written with a comma."""
+        commas = points = 0
+        for at in range(1, self._width + 1):
+            found = cells.votes({row[at]: 1 for row in rows if row[at]})
+            commas += found.comma > found.point
+            points += found.point > found.comma
+        return commas > points
+
+    def _typed(
+        self, source: str, names: list[tuple[str, str]], *, decimal_comma: bool
+    ) -> tuple[list[Column], dict[str, str]]:
+        forms = self._formats(source, names, decimal_comma)
+        mapped: dict[str, str] = {}
+        selected, kept = [], []
+        dated = self._parted(source, names, [form for form, _ in forms])
+        for at, (field, name) in enumerate(names):
+            form, direct = forms[at]
+            if form is None or (dated and at == dated.year):
+                continue
+            if dated and at == dated.part:
+                form = Format(Kind.DATE)
+                chosen = dated.sql(f"s.{names[dated.year][0]}", f"s.{field}")
+            elif form.kind is Kind.TEXT:
+                chosen = casts.clean_text(f"s.{field}", form)
+            elif direct:
+                chosen = casts.direct(f"s.{field}", form.kind)
+            else:
+                chosen = f"s.{field}"
+                mapped[field] = self._mapping(source, field, form, at)
+            selected.append(f"{chosen} as k{at}")
+            kept.append((at, name, form))
+        source = self._mapped(source, mapped)
+        chosen = ", ".join(selected)
+        self._db.execute(f"create table {self._relation} as select {chosen} from {source} s")
+        self._db.execute(f"drop table {source}")
+        read = self._db, self._relation
+        columns = [described(*read, f"k{at}", name, form) for at, name, form in kept]
+        for _, name, form in kept:
+            self._say_bad(name, form)
+        found = [column for column in columns if column is not None]
+        fields = {name: f"k{at}" for (at, name, _), c in zip(kept, columns, strict=True) if c}
+        return sequences.found(*read, found, fields), fields
+
+    def _mapped(self, source: str, mapped: dict[str, str]) -> str:
+        """The relation with what the cells of these columns mean; each join holds megabytes too."""
+        fields = list(mapped)
+        for begin in range(0, len(fields), _JOINED_COLUMNS):
+            joined = fields[begin : begin + _JOINED_COLUMNS]
+            made = ", ".join(f"{mapped[f]}.made as {f}" for f in joined)
+            joins = "".join(f" left join {mapped[f]} on {mapped[f]}.raw = s.{f}" for f in joined)
+            relation = f"mapped{self._number}_{begin}"
+            chosen = f"s.* replace ({made}) from {source} s{joins} order by s.rowid"
+            self._db.execute(f"create table {relation} as select {chosen}")
+            self._db.execute(f"drop table {source}")
+            source = relation
+        return source
+
+    def _parted(
+        self, source: str, names: list[tuple[str, str]], forms: Sequence[Format | None]
+    ) -> parted.Parted | None:
+        if not any(form is not None and form.years for form in forms):
+            return None
+        values = [self._values(source, field) for field, _ in names]
+        found = parted.find([name for _, name in names], forms, values)
+        if found is not None:
+            self._note("parted", year=names[found.year][1], part=names[found.part][1])
+        return found
+
+    def _say_bad(self, name: str, form: Format) -> None:
+        if form.bad:
+            share = f"{form.bad:.1%}" if form.bad >= 0.001 else "< 0.1%"
+            self._note(f"bad_{form.kind}", share=share, name=name)
+        if form.ambiguous:
+            self._note("month_first", name=name)
+        if form.mixed:
+            self._note("units", name=name, units=", ".join(form.mixed[:5]))
+        if len(set(form.factors.values())) > 1:
+            self._note("converted", name=name, unit=form.unit)
+
+    def _note(self, key: str, **values: object) -> None:
+        self._notes.append((key, values))
+
+    def _formats(
+        self, source: str, names: list[tuple[str, str]], decimal_comma: bool
+    ) -> list[tuple[Format | None, bool]]:
+        """The format of each column, None for an empty one, and whether the database casts it.
+
+        Rows spread over the whole table decide; whether the database may cast a column is checked
+        with all of its cells.
+        """
+        samples = self._samples(source, [field for field, _ in names])
+        found: list[tuple[Format | None, bool]] = []
+        checks = []
+        for (field, name), sampled in zip(names, samples, strict=True):
+            values = sampled or self._values(source, field)
+            if not values:
+                found.append((None, False))
+                continue
+            form = cells.decide(values, name, comma_elsewhere=decimal_comma)
+            found.append((form, False))
+            if form.kind in (Kind.NUMBER, Kind.DATE) and not form.years:
+                checks.append((len(found) - 1, f"count({field}) filter ({casts.odd(field, form)})"))
+        for at in range(0, len(checks), 100):
+            asked = ", ".join(sql for _, sql in checks[at : at + 100])
+            row = self._db.execute(f"select {asked} from {source}").fetchone() or ()
+            for (place, _), odd in zip(checks[at : at + 100], row, strict=True):
+                if not odd:
+                    found[place] = found[place][0], True
+        return [self._checked(source, names[at], *found[at]) for at in range(len(names))]
+
+    def _checked(
+        self, source: str, named: tuple[str, str], form: Format | None, direct: bool
+    ) -> tuple[Format | None, bool]:
+        """The format once more by the column's most frequent cells, where not all of them fit."""
+        if form is None or direct or form.kind is Kind.TEXT:
+            return form, direct
+        values = self._values(source, named[0])
+        return cells.decide(values, named[1], comma_elsewhere=form.thousands == "."), False
+
+    def _samples(self, source: str, fields: list[str]) -> list[dict[str, int]]:
+        last = self._one(f"select max(rowid) from {source}")
+        step = max(1, last // _SAMPLED_ROWS)
+        listed = ", ".join(f"left(trim({field}), 200)" for field in fields)
+        rows = self._db.execute(
+            f"select {listed} from {source} where rowid % {step} = 0 or rowid < 100"
+        ).fetchall()
+        found: list[dict[str, int]] = [{} for _ in fields]
+        for row in rows:
+            for values, value in zip(found, row, strict=True):
+                if value:
+                    values[value] = values.get(value, 0) + 1
+        return found
+
+    def _values(self, source: str, field: str) -> dict[str, int]:
+        rows = self._db.execute(
+            f"select left(trim({field}), 200), count(*) from {source} where trim({field}) <> ''"
+            f" group by 1 order by 2 desc, 1 limit {_SAMPLED_VALUES}"
+        ).fetchall()
+        return dict(rows)
+
+    def _mapping(self, source: str, field: str, form: Format, at: int) -> str:
+        """A table with what each distinct cell of a column means."""
+        relation = f"map{self._number}_{at}"
+        convert = cells.converter(form)
+        path = self._folder / f"{relation}.csv"
+        cursor = self._db.cursor()
+        cursor.execute(f"select distinct {field} from {source} where trim({field}) <> ''")
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+            while rows := cursor.fetchmany(10_000):
+                for (text,) in rows:
+                    made = convert(text)
+                    if made is not None:
+                        writer.writerow((text, made))
+        self._db.execute(
+            f"create table {relation} as select raw, cast(made as {casts.TYPES[form.kind]}) as made"
+            " from read_csv(?, auto_detect=false, delim=',', quote='\"', escape='\"', header=false,"
+            " columns={'raw': 'VARCHAR', 'made': 'VARCHAR'}, max_line_size=?, parallel=false)",
+            [str(path), limits.ROW_CHARACTERS * 4],
+        )
+        path.unlink()
+        return relation
+
+
+def _free(name: str, taken: set[str]) -> str:
+    made, count = name, 1
+    while made.lower() in taken:
+        count += 1
+        made = f"{name} ({count})"
+    taken.add(made.lower())
+    return made

@@ -1,0 +1,62 @@
+"""Dates that are parted over two columns: a year, and a month or quarter beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agentpost_offline.data import words
+from agentpost_offline.data.cells import Format
+from agentpost_offline.data.model import Kind
+
+_QUARTER = re.compile(r"[qt]?\s?([1-4])(?:\.? ?(?:quartal|trimestre|quarter))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """The positions of the column of years and of the one of months or quarters, and the first
+    month of each of its values in lower case."""
+
+    year: int
+    part: int
+    months: Mapping[str, int]
+
+    def sql(self, year: str, part: str) -> str:
+        """The first day of the period, from the SQL of both cells."""
+        known = " ".join(
+            f"when '{text.replace(chr(39), chr(39) * 2)}' then {month}"
+            for text, month in self.months.items()
+        )
+        number = f"case lower(trim({part})) {known} end"
+        return f"make_timestamp(try_cast(left(trim({year}), 4) as bigint), {number}, 1, 0, 0, 0)"
+
+
+def find(
+    names: Sequence[str], forms: Sequence[Format | None], values: Sequence[Mapping[str, int]]
+) -> Parted | None:
+    """The two columns, when a table has one of years and one of months or quarters and no date."""
+    dated = [at for at, form in enumerate(forms) if form is not None and form.kind is Kind.DATE]
+    if len(dated) != 1 or not getattr(forms[dated[0]], "years", False):
+        return None
+    found = [
+        (at, months) for at, name in enumerate(names)
+        if at != dated[0] and (months := _months(name, values[at])) is not None
+    ]  # fmt: skip
+    return Parted(dated[0], *found[0]) if len(found) == 1 else None
+
+
+def _months(name: str, values: Mapping[str, int]) -> dict[str, int] | None:
+    """The month with which each value begins; None when they are no months or quarters."""
+    texts = [value.strip().lower() for value in values]
+    if len(texts) < 2:
+        return None
+    named = {text: words.months().get(text.rstrip("."), 0) for text in texts}
+    if all(named.values()):
+        return named
+    if words.names(name, "month") and all(re.fullmatch(r"0?[1-9]|1[0-2]", t) for t in texts):
+        return {text: int(text) for text in texts}
+    quarters = [_QUARTER.fullmatch(text) for text in texts]
+    if words.names(name, "quarter") and all(quarters):
+        return {t: 3 * int(m[1]) - 2 for t, m in zip(texts, quarters, strict=True) if m}
+    return None

@@ -1,0 +1,176 @@
+"""What a column is for, by its name and its values (pure)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentpost_offline.data import words
+from agentpost_offline.data.model import Column, Kind, Role
+
+_ACRONYMS = frozenset(
+    {
+        "id",
+        "url",
+        "api",
+        "usd",
+        "eur",
+        "gbp",
+        "kpi",
+        "roi",
+        "vat",
+        "sku",
+        "uk",
+        "us",
+        "eu",
+        "co2",
+        "ai",
+        "hr",
+        "it",
+        "b2b",
+    }
+)
+_UNITS = {
+    "eur": "€", "usd": "$", "gbp": "£", "chf": "CHF", "pct": "%", "percent": "%", "kg": "kg",
+    "km": "km", "ms": "ms", "gb": "GB", "mb": "MB", "cm": "cm", "k": "k", "keur": "k€",
+    "kusd": "k$", "meur": "M€", "musd": "M$",
+}  # fmt: skip
+_BRACKETED = re.compile(r"^(.*\S)\s*[(\[]\s*(?:in )?([^()\[\]]{1,12})\s*[)\]]$")
+_EACH = frozenset(
+    ("unit", "each", "unitario", "unitaria", "unitaire", "stückkosten", "einzelpreis")
+)
+"""Words of what one piece costs."""
+# Units that are plain without brackets: "Sales €", "Consumption kWh".
+_TRAILING = re.compile(
+    r"(.*[^\W_])\s+(?:in )?([%€$£¥₹°‰℃℉]|°[CF]|[kM](?:€|\$|£)|T€|EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK"
+    r"|DKK|PLN"
+    r"|[kMG]?Wh|kW|kg|km|°C|km/h|m²|mm|cm|ms|GB|MB|元|万元|亿元)"
+)
+_LIKE_UNIT = re.compile(
+    r"[%€$£¥₹°‰℃℉]|°[CF]|[kM]?(?:€|\$|£)|k|m|[kcm]?m[²³23]?|[kmg]?g|t|h|min|s|ms|[kMGT]?W?h|[kMGT]?W|"
+    r"[kMGT]?B|l|ml|hrs?|hours?|days?|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|mio\.? ?€?|mn|bn|"
+    r"million|thousand|km/h|pct|percent|元|万元|亿元|万|吨|小时|T€|Tsd\.? ?€?"
+)
+_CODE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9_\-/.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a column's values show.
+
+    Args:
+        rows: rows with a value.
+        distinct: different values.
+        whole: all numbers are whole.
+        lowest, highest: the smallest and the largest number.
+        length: characters of a text, on average.
+        values: some of the values.
+    """
+
+    rows: int
+    distinct: int
+    whole: bool = False
+    lowest: float = 0.0
+    highest: float = 0.0
+    length: float = 0.0
+    values: Sequence[str] = ()
+
+
+def labelled(name: str) -> tuple[str, str | None]:
+    """A column's name as people read it, and the unit that is in the name: ``revenue_eur`` is
+    ``Revenue`` in ``€``."""
+    unit = None
+    base = name.strip()
+    if (match := _BRACKETED.match(base)) and _LIKE_UNIT.fullmatch(match[2].strip()):
+        base, unit = match[1], _UNITS.get(match[2].strip().lower(), match[2].strip())
+    elif (match := _TRAILING.fullmatch(base)) is not None:
+        base, unit = match[1], _UNITS.get(match[2].lower(), match[2])
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", base)
+    parts = re.sub(r"[_\s]+", " ", spaced).strip().split(" ")
+    if unit is None and len(parts) > 1 and "_" in base and parts[-1].lower() in _UNITS:
+        unit = _UNITS[parts.pop().lower()]
+    if not parts or not parts[0]:
+        return name, unit
+    if base.isupper() or base.islower() or "_" in base or spaced != base:
+        parts = [p.upper() if p.lower() in _ACRONYMS else p.lower() for p in parts]
+    first = parts[0]
+    parts[0] = first if first[0].isupper() else first[0].upper() + first[1:]
+    return " ".join(parts), unit
+
+
+def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
+    """What a column is for."""
+    if kind is Kind.DATE:
+        return Role.TIME
+    if kind is Kind.BOOLEAN:
+        return Role.CATEGORY
+    identifying = words.names(name, "identifier") or _ends_as_number(name)
+    if kind is Kind.TEXT:
+        return _of_text(identifying, facts)
+    if unit in ("%", "‰", "°C", "°F", "℃", "℉"):
+        return Role.RATE
+    if _is_rate(name):
+        return Role.RATE
+    if facts.whole and identifying and not words.names(name, "amount"):
+        return Role.IDENTIFIER
+    if _counts_up(facts) and not words.names(name, "amount"):
+        return Role.IDENTIFIER
+    if not facts.whole and facts.lowest >= 0 and facts.highest <= 1 and facts.rows > 3:
+        return Role.RATE
+    return Role.AMOUNT
+
+
+def is_additive(column: Column) -> bool:
+    """Whether the values of a column surely add up: by its name, or since they are money or a
+    physical quantity. Stocks and counts of people do not, over time."""
+    if column.role is not Role.AMOUNT or words.names(column.name, "level"):
+        return False
+    return column.unit is not None or words.names(column.name, "amount")
+
+
+def _ends_as_number(name: str) -> bool:
+    """Whether a name ends as "invoice number", "Rechnungsnr" and "numéro client" do; the "number of
+    rooms" is an amount."""
+    said = words.tokens(name)
+    last = said[-1] if said else ""
+    return (len(said) > 1 and last in ("number", "numbers", "nummer", "número", "numéro")) or (
+        len(last) > 4 and last.endswith(("nummer", "nr", "kennung"))
+    )
+
+
+def _is_rate(name: str) -> bool:
+    """Whether a name speaks of a rate. The last word that says anything decides: the "price
+    increase total" is a total; but "cost per unit" is a rate."""
+    said = words.tokens(name)
+    if "per" in said or "pro" in said or "/" in name or _EACH & set(said):
+        return True
+    if words.names(name, "rate"):
+        last_rate = max((i for i, w in enumerate(said) if w in words.every("rate")), default=0)
+        last_amount = max((i for i, w in enumerate(said) if w in words.every("amount")), default=-1)
+        averaged = {"average", "avg", "mean", "median", "durchschnitt", "promedio", "moyenne"}
+        return last_rate > last_amount or bool(averaged & set(said))
+    # German writes compounds: Stückpreis, Wachstumsrate.
+    return any(
+        len(w) > 6 and w.endswith(("preis", "rate", "quote", "anteil", "temperatur")) for w in said
+    )
+
+
+def _counts_up(facts: Facts) -> bool:
+    """Whether numbers only name their rows: whole, all different, without large gaps."""
+    if not facts.whole or facts.rows < 8 or facts.distinct < facts.rows:
+        return False
+    span = facts.highest - facts.lowest + 1
+    return facts.lowest >= 0 and span <= facts.rows * 1.5
+
+
+def _of_text(identifying: bool, facts: Facts) -> Role:
+    unique = facts.distinct >= 0.9 * facts.rows and facts.rows > 3
+    coded = bool(facts.values) and all(_CODE.fullmatch(v) for v in facts.values)
+    if (identifying and facts.distinct * 2 > facts.rows) or (unique and coded):
+        return Role.IDENTIFIER
+    if identifying and coded:
+        return Role.IDENTIFIER
+    if facts.length > 60 or (unique and facts.length > 35):
+        return Role.TEXT
+    return Role.CATEGORY

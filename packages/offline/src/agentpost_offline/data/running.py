@@ -1,0 +1,369 @@
+"""Running queries: the statement, its rows, ties, and how the question was understood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentpost.agents import JobFailed
+from agentpost_offline.data import limits, sequences, wording
+from agentpost_offline.data import words as words_of_tables
+from agentpost_offline.data.cells import is_currency
+from agentpost_offline.data.coverage import TOLERANCE, coverage
+from agentpost_offline.data.ends import resolved
+from agentpost_offline.data.loading import Loaded
+from agentpost_offline.data.model import Cell, Column, Kind, Result, Table
+from agentpost_offline.data.sql import Compiler, averaged, axes
+from agentpost_offline.frame import (
+    Aggregate,
+    Derived,
+    Grain,
+    Measure,
+    Op,
+    Order,
+    Query,
+)
+from agentpost_offline.style import dates
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_TIES_SHOWN = 5
+_LARGEST = 1e150
+"""Larger figures are left out: what is computed with them, squares for one, would be infinite."""
+_POINTS = 60
+_DAYS = {Grain.HOUR: 1 / 24, Grain.DAY: 1, Grain.WEEK: 7, Grain.MONTH: 30.4, Grain.QUARTER: 91.3,
+         Grain.YEAR: 365.25}  # fmt: skip
+_FINEST = (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR)
+
+
+def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> Result:
+    """Compute a query; see `Dataset.run`."""
+    compiler = Compiler(loaded)
+    if not query.measures:
+        query = msgspec.structs.replace(query, measures=(Measure(None, Aggregate.COUNT),))
+    asked = query
+    ordered = sequences.axis(query, compiler.columns)
+    if ordered is not None:
+        query = _along(db, loaded, compiler, query, ordered)
+    left_out: list[tuple[date, Grain]] = []
+    ends = query.ends and query.time is not None
+    if ends and ordered is None:
+        query, left_out = resolved(db, loaded, compiler, query)
+    where = compiler.where(query.filters)
+    counted = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)[0]
+    clock = False
+    if query.time is not None and ordered is None:
+        query, clock = _with_grain(db, compiler, loaded, query)
+    clause = compiler.compile(query, clock=clock)
+    rows = db.execute(clause.sql, clause.values).fetchall()
+    words = wording.texts(language)
+    notes = [
+        str(words["partial"]).format(dates.period(day.isoformat(), grain, language))
+        for day, grain in left_out
+    ]
+    left = counted - sum(row[-1] for row in rows) if query.groups or query.time else 0
+    notes += _mixed_currencies(loaded.table, query, words)
+    among = any(m.derived in (Derived.SHARE, Derived.RANK) for m in query.measures)
+    among = among and any(f.column in query.groups for f in query.filters)
+    if left > 0 and not among and not query.having:
+        notes.append(wording.plural(words, "without_group", left))
+    made = [tuple(row[:-1]) for row in rows]
+    keys = axes(query)
+    if ends and made:
+        last = max(row[keys - 1] for row in made)
+        made = [row for row in made if row[keys - 1] == last]
+    made = _sorted(made, query, keys, compiler.columns)
+    partial = () if ends else _partial(db, loaded, compiler, query)
+    made, judged = _comparable(made, query, keys, partial)
+    text = str(words["in_part" if len(judged) < len(partial) else "partial"])
+    notes += [text.format(dates.period(day.isoformat(), query.grain, language)) for day in partial]
+    made = _differences(made, query, keys)
+    made, ties = _cut(made, query, keys)
+    if ordered is not None:
+        made = _named(made, compiler.column(ordered), keys - 1, asked)
+        query = msgspec.structs.replace(query, ends=False) if asked.along else asked
+    if ties:
+        notes.append(words["ties"].format(count=ties))
+    if len(made) > limits.ROWS_RETURNED:
+        notes.append(words["rows_cut"].format(count=limits.ROWS_RETURNED, all=len(made)))
+        made = made[: limits.ROWS_RETURNED]
+    shown = [tuple(_cell(value) for value in row) for row in made]
+    if any(isinstance(v, float) and not abs(v) <= _LARGEST for row in made for v in row):
+        notes.append(words["too_large"])
+    result = Result(
+        query, header(query), tuple(shown), counted, notes=tuple(notes),
+        partial=tuple(day.isoformat() for day in partial),
+    )  # fmt: skip
+    reading = wording.reading(loaded.table, result, language)
+    return msgspec.structs.replace(result, reading=reading)
+
+
+def _mixed_currencies(table: Table, query: Query, texts: Mapping[str, Any]) -> list[str]:
+    """A note where amounts are computed over several currencies, told by a column beside them."""
+    by_name = {column.name: column for column in table.columns}
+    measured = [by_name[m.column] for m in query.measures if m.column in by_name]
+    if not any(
+        one.unit is None and not words_of_tables.names(one.name, "pieces") for one in measured
+    ):
+        return []
+    for column in table.columns:
+        codes = [value for value in column.values if is_currency(value)]
+        if len(codes) < 2 or len(codes) < len(column.values) or column.name in query.groups:
+            continue
+        kept = [f.values for f in query.filters if f.column == column.name and f.op is Op.IS]
+        if not any(len(values) == 1 for values in kept):
+            return [texts["currencies"].format(codes=", ".join(codes[:5]), name=column.label)]
+    return []
+
+
+def _along(
+    db: DuckDBPyConnection, loaded: Loaded, compiler: Compiler, query: Query, name: str
+) -> Query:
+    """The query over the entries of a sequence as its time axis."""
+    where = compiler.where(query.filters)
+    place = compiler.bucket(msgspec.structs.replace(query, time=name), False)
+    rows = db.execute(
+        f"select distinct {place} from {loaded.relation} where {where.sql}", where.values
+    ).fetchall()
+    filled = [int(row[0]) for row in rows if row[0] is not None]
+    return sequences.laid(query, name, compiler.column(name), filled)
+
+
+def _named(
+    rows: list[tuple[Any, ...]], column: Column, at: int, asked: Query
+) -> list[tuple[Any, ...]]:
+    """The rows with the entries of a sequence instead of their places, in the order of the groups
+    that were asked for."""
+    to = at if asked.along or asked.time else asked.groups.index(column.name)
+    made = []
+    for row in rows:
+        cells = [*row[:at], *row[at + 1 :]]
+        cells.insert(to, sequences.label(column, row[at]))
+        made.append(tuple(cells))
+    return made
+
+
+def _one(db: DuckDBPyConnection, sql: str, values: Sequence[Any] = ()) -> Any:
+    return db.execute(sql, list(values)).fetchone()
+
+
+def _with_grain(
+    db: DuckDBPyConnection, compiler: Compiler, loaded: Loaded, query: Query
+) -> tuple[Query, bool]:
+    """The query with a grain, and whether hours are moments rather than hours of the day."""
+    assert query.time is not None
+    column = compiler.column(query.time)
+    if column.kind is not Kind.DATE:
+        raise JobFailed(f"“{column.label}” holds no dates.")
+    if query.grain not in (None, Grain.HOUR):
+        return query, False
+    where = compiler.where(query.filters)
+    field = compiler.field(query.time)
+    days = _one(
+        db,
+        f"select date_diff('day', min({field}), max({field})) from {loaded.relation}"
+        f" where {where.sql}",
+        where.values,
+    )[0]
+    days = days or 0
+    if query.grain is Grain.HOUR:
+        return query, days < 3
+    finest = _FINEST.index(column.grain or Grain.DAY)
+    grain = next(
+        (g for g in _FINEST[finest:] if g is not Grain.WEEK and days / _DAYS[g] <= _POINTS),
+        Grain.YEAR,
+    )
+    return msgspec.structs.replace(query, grain=grain), grain is Grain.HOUR
+
+
+def header(query: Query) -> tuple[str, ...]:
+    """The names of a result's columns: groups, the time axis, measures. A measure is called like
+    its column; ``rows`` counts rows; what is derived and what repeats says so after the name."""
+    names = [] if averaged(query) else [*query.groups, *([query.time] if query.time else [])]
+    for measure in query.measures:
+        name = measure.column or "rows"
+        if measure.derived is not None:
+            name = f"{name} {measure.derived}"
+        if name in names:
+            name = f"{name} {measure.aggregate}"
+        count = 1
+        base = name
+        while name in names:
+            count += 1
+            name = f"{base} ({count})"
+        names.append(name)
+    return tuple(names)
+
+
+def _sorted(
+    rows: list[tuple[Any, ...]], query: Query, keys: int, columns: Mapping[str, Column]
+) -> list[tuple[Any, ...]]:
+    """The rows in their order: as asked, else by time, else the largest first."""
+    if not keys:
+        return rows
+    groups = len(query.groups)
+    by_key = sorted(rows, key=lambda row: tuple((v is None, _order(v)) for v in row[:keys]))
+    if query.order is None and query.time is not None:
+        if not groups:
+            return by_key
+        totals: dict[tuple[Any, ...], float] = {}
+        for row in by_key:
+            value = row[keys]
+            size = float(value) if isinstance(value, (int, float)) else 0.0
+            totals[row[:groups]] = totals.get(row[:groups], 0.0) + size
+        place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
+        return sorted(by_key, key=lambda row: (place[row[:groups]], _order(row[groups])))
+    if query.order is None and query.time is None:
+        ordered = [i for i, name in enumerate(query.groups) if columns[name].sequence]
+        if ordered:
+            return _followed(by_key, ordered[0], columns[query.groups[ordered[0]]], keys)
+        places = words_of_tables.calendar(str(row[0]) for row in by_key) if keys == 1 else {}
+        if places:
+            return sorted(by_key, key=lambda row: places[str(row[0]).lower().rstrip(".")])
+    order = query.order or Order()
+    have = [row for row in by_key if row[keys] is not None]
+    have.sort(key=lambda row: _order(row[keys]), reverse=order.descending)
+    return have + [row for row in by_key if row[keys] is None]
+
+
+def _followed(
+    rows: list[tuple[Any, ...]], at: int, column: Column, keys: int
+) -> list[tuple[Any, ...]]:
+    """The rows along a sequence, of the other groups the largest first."""
+    places = dict(column.sequence)
+    others = [(*row[:at], *row[at + 1 : keys]) for row in rows]
+    totals: dict[tuple[Any, ...], float] = {}
+    for row, other in zip(rows, others, strict=True):
+        value = row[keys] if isinstance(row[keys], (int, float)) else 0.0
+        totals[other] = totals.get(other, 0.0) + value
+    place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
+    found = sorted(
+        zip(others, rows, strict=True),
+        key=lambda one: (place[one[0]], places[sequences.key_of(one[1][at])]),
+    )
+    return [row for _, row in found]
+
+
+def _partial(
+    db: DuckDBPyConnection, loaded: Loaded, compiler: Compiler, query: Query
+) -> tuple[date, ...]:
+    """The periods at the edges of the time axis that the data covers only in part; what is no sum
+    may be compared all the same."""
+    sums = all(m.aggregate in (Aggregate.SUM, Aggregate.COUNT) for m in query.measures)
+    if query.time is None or query.grain not in TOLERANCE or not sums:
+        return ()
+    covered = coverage(db, loaded, compiler, query)
+    return covered.partial(query.grain) if covered is not None else ()
+
+
+def _comparable(
+    rows: list[tuple[Any, ...]], query: Query, keys: int, partial: Sequence[date]
+) -> tuple[list[tuple[Any, ...]], Sequence[date]]:
+    """The rows without the periods that only seem to be the lowest, or to have changed most,
+    because the data does not cover them whole; and those periods."""
+    order = query.order
+    changes = any(m.derived in (Derived.GROWTH, Derived.DIFFERENCE) for m in query.measures)
+    if not partial or not keys or order is None or order.count is None:
+        return rows, ()
+    if order.descending and not changes:
+        return rows, ()
+    unlike = {day.isoformat() for day in partial}
+    if changes:
+        unlike |= {dates.following(day, query.grain or Grain.DAY).isoformat() for day in partial}
+    kept = [row for row in rows if str(_cell(row[keys - 1]))[:10] not in unlike]
+    return (kept, partial) if kept else (rows, ())
+
+
+def _order(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _differences(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[tuple[Any, ...]]:
+    """What is derived between groups: the first row has its difference to the second, each other
+    one its difference to the first. Growth likewise, in percent of the first."""
+    if query.time is not None or not query.groups:
+        return rows
+    places = [
+        (keys + i, m.derived)
+        for i, m in enumerate(query.measures)
+        if m.derived in (Derived.DIFFERENCE, Derived.GROWTH)
+    ]
+    if not places:
+        return rows
+    said = {
+        str(value).lower(): i
+        for f in query.filters if f.column == query.groups[0]
+        for i, value in enumerate(f.values)
+    }  # fmt: skip
+    ordered = sorted(rows, key=lambda row: said.get(str(row[0]).lower(), len(said)))
+    made = []
+    for at, row in enumerate(ordered):
+        other = ordered[0] if at else ordered[1] if len(ordered) > 1 else None
+        cells = list(row)
+        for place, derived in places:
+            mine, base = row[place], other[place] if other else None
+            if mine is None or base is None:
+                cells[place] = None
+            elif derived is Derived.DIFFERENCE:
+                cells[place] = mine - base
+            elif len(said) < 2:
+                cells[place] = None  # no group comes after another
+            else:
+                cells[place] = 100 * (mine - base) / abs(base) if base else None
+        made.append(tuple(cells))
+    return made
+
+
+def _cut(rows: list[tuple[Any, ...]], query: Query, keys: int) -> tuple[list[tuple[Any, ...]], int]:
+    """The best rows, with those that tie with the last one, as far as they are few; and how many
+    rows have the value of the last one when that is what cuts them off."""
+    if query.order is None or query.order.count is None or not keys:
+        return rows, 0
+    count = max(1, query.order.count)
+    have = [row for row in rows if row[keys] is not None]
+    if not have:
+        return rows[:count], 0
+    rows = have
+    if len(rows) <= count:
+        return rows, 0
+    last = rows[count - 1][keys]
+    tied = sum(row[keys] == last for row in rows)
+    after = sum(row[keys] == last for row in rows[count:])
+    if not after:
+        return rows[:count], 0
+    return rows[: count + (after if after <= _TIES_SHOWN else 0)], tied
+
+
+def cells(
+    db: DuckDBPyConnection,
+    loaded: Loaded,
+    columns: Sequence[str] | None,
+    limit: int,
+    query: Query | None,
+) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
+    """Rows of a table; see `Dataset.cells`."""
+    compiler = Compiler(loaded)
+    names = tuple(columns) if columns is not None else tuple(c.name for c in loaded.table.columns)
+    if not names:
+        return (), []
+    where = compiler.where(query.filters if query else ())
+    listed = ", ".join(compiler.field(name) for name in names)
+    rows = db.execute(
+        f"select {listed} from {loaded.relation} where {where.sql} order by rowid limit ?",
+        [*where.values, limit],
+    ).fetchall()
+    return names, [tuple(_cell(value) for value in row) for row in rows]
+
+
+def _cell(value: Any) -> Cell:
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, datetime):
+        whole = value.time() == datetime.min.time()
+        return value.date().isoformat() if whole else value.isoformat()
+    figure = float(value)
+    return figure if abs(figure) <= _LARGEST else None

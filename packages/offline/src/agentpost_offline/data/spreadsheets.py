@@ -1,0 +1,260 @@
+"""The sheets of spreadsheets as grids: .xlsx, .ods, and the older .xls.
+
+The first two are streamed by readers of our own: a library lays a sheet out as a full rectangle, so
+that two cells far apart in a small file take all memory. Only .xls, whose sheets are small, is
+read by one.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from agentpost.extraction import Unreadable
+from agentpost.extraction.office import Archive, Attributes, check_old
+from agentpost.extraction.workbook import Workbook
+from agentpost_offline.data import limits
+from agentpost_offline.data.delimited import Grid, written
+
+_RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})")
+_FILLED_CELLS: Final = 200_000
+_HEADING_ROWS: Final = 10
+_HEADINGS: Final = 5
+
+
+def of_workbook(archive: Archive, folder: Path) -> Iterator[Grid]:
+    """The sheets of an Excel workbook that have cells, merged cells filled."""
+    workbook = Workbook(archive)
+    for sheet in workbook.sheets[: limits.TABLES]:
+        merged: list[str] = []
+        numbers: list[int] = []
+        formulas: set[int] = set()
+        rows = workbook.numbered_rows(
+            sheet,
+            columns=limits.COLUMNS + 1,
+            characters=limits.CELL_CHARACTERS + 1,
+            merged=merged,
+            formulas=formulas,
+        )
+        grid = written(_counted(rows, numbers), _named(archive.name, sheet.title), folder)
+        if formulas:
+            names = ", ".join(_headings(grid, sorted(formulas)))
+            grid.notes.append(("formulas", {"names": names}))
+        if grid.width:
+            yield _filled(grid, numbers, merged, folder)
+
+
+def _headings(grid: Grid, columns: Sequence[int]) -> Iterator[str]:
+    """What stands first in each column, or its letter: a column of formulas has nothing else."""
+    with grid.path.open(encoding="utf-8", newline="") as file:
+        rows = list(islice(csv.reader(file), _HEADING_ROWS))
+    for column in columns[:_HEADINGS]:
+        cells = [row[column] for row in rows if column < len(row) and row[column].strip()]
+        yield cells[0] if cells else f"column {column + 1}"
+
+
+def _named(name: str, title: str) -> str:
+    return f"{name}, sheet {title}"
+
+
+def _counted(rows: Iterator[tuple[int, list[Any]]], numbers: list[int]) -> Iterator[list[Any]]:
+    for number, row in rows:
+        if any(cell is not None and cell != "" for cell in row):
+            numbers.append(number)
+            yield row
+
+
+def _filled(grid: Grid, numbers: list[int], merged: list[str], folder: Path) -> Grid:
+    """The grid with the value of each merged range in all of its cells. Ranges over several
+    columns are headings or titles: only the rows of one column are filled."""
+    place = {number: at for at, number in enumerate(numbers)} if merged else {}
+    wanted: dict[int, dict[int, int]] = {}
+    cells = 0
+    for text in merged:
+        match = _RANGE.fullmatch(text)
+        if match is None or match[1] != match[3]:
+            continue
+        column, first = _column(match[1]), int(match[2])
+        last = min(int(match[4]), numbers[-1])
+        cells += max(0, last - first)
+        if cells > _FILLED_CELLS or first not in place or column >= grid.width:
+            continue
+        for number in range(first + 1, last + 1):
+            if number in place:
+                wanted.setdefault(place[number], {})[column] = place[first]
+    if not wanted:
+        return grid
+    values: dict[tuple[int, int], str] = {}
+    sources = {(source, column) for row in wanted.values() for column, source in row.items()}
+
+    def rows() -> Iterator[list[str]]:
+        with grid.path.open(encoding="utf-8", newline="") as file:
+            for at, row in enumerate(csv.reader(file)):
+                for column, source in wanted.get(at, {}).items():
+                    row += [""] * (column + 1 - len(row))
+                    row[column] = row[column] or values.get((source, column), "")
+                for column, cell in enumerate(row):
+                    if (at, column) in sources:
+                        values[at, column] = cell
+                yield row
+
+    made = written(rows(), grid.name, folder)
+    made.notes = grid.notes
+    grid.path.unlink()
+    return made
+
+
+def _column(letters: str) -> int:
+    found = 0
+    for letter in letters:
+        found = found * 26 + ord(letter) - 64
+    return found - 1
+
+
+# OpenDocument
+
+_SPACES = "urn:oasis:names:tc:opendocument:xmlns:"
+_TABLE, _OFFICE, _TEXT = (f"{_SPACES}{name}:1.0 " for name in ("table", "office", "text"))
+
+
+class _OpenDocumentRows:
+    """Collects the rows of an OpenDocument spreadsheet, sheet by sheet."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._cells = 0
+        self.title = ""
+        self.rows: list[tuple[str, list[Any]]] = []
+        self._row: list[Any] = []
+        self._blank = 0
+        self._pieces: list[str] = []
+        self._cell: Attributes = {}
+        self._inside = False
+        self._depth = 0
+        self._repeated = 1
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        if tag == _TABLE + "table":
+            self._depth += 1
+            if self._depth == 1:
+                self.title = attributes.get(_TABLE + "name", "")[:100]
+        elif tag == _TABLE + "table-row":
+            self._row, self._blank = [], 0
+            self._repeated = _whole(attributes.get(_TABLE + "number-rows-repeated", ""))
+        elif tag in (_TABLE + "table-cell", _TABLE + "covered-table-cell"):
+            self._cell, self._pieces, self._inside = attributes, [], True
+        elif tag == _TEXT + "p" and self._pieces:
+            self._pieces.append(" ")
+
+    def end(self, tag: str) -> None:
+        if tag == _TABLE + "table":
+            self._depth -= 1
+        elif tag in (_TABLE + "table-cell", _TABLE + "covered-table-cell"):
+            self._inside = False
+            value = _value(self._cell, "".join(self._pieces).strip())
+            times = _whole(self._cell.get(_TABLE + "number-columns-repeated", ""))
+            if value is None or value == "":
+                self._blank += times
+            elif len(self._row) + self._blank <= limits.COLUMNS:
+                self._row += [None] * self._blank
+                self._row += [value] * min(times, limits.COLUMNS + 1 - len(self._row))
+                self._blank = 0
+        elif tag == _TABLE + "table-row" and self._row and self._depth == 1:
+            self._cells += self._repeated * len(self._row)
+            if self._cells > limits.CELLS:
+                raise Unreadable(f"{self._name} has more than {limits.CELLS:,} cells")
+            self.rows += [(self.title, self._row)] * self._repeated
+
+    def text(self, data: str) -> None:
+        if self._inside and sum(map(len, self._pieces)) < limits.CELL_CHARACTERS:
+            self._pieces.append(data)
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isdigit() and len(text) < 9 else 1
+
+
+def _value(cell: Attributes, text: str) -> Any:
+    match cell.get(_OFFICE + "value-type", ""):
+        case "float" | "currency" | "percentage":
+            try:
+                return float(cell.get(_OFFICE + "value", ""))
+            except ValueError:
+                return text
+        case "date":
+            return cell.get(_OFFICE + "date-value", text)
+        case "boolean":
+            return cell.get(_OFFICE + "boolean-value") == "true"
+        case _:
+            return text
+
+
+def of_opendocument(archive: Archive, folder: Path) -> Iterator[Grid]:
+    """The sheets of an OpenDocument spreadsheet that have cells."""
+    sheets = _OpenDocumentRows(archive.name)
+    held: list[tuple[str, list[Any]]] = []
+
+    def rows() -> Iterator[tuple[str, list[Any]]]:
+        for _ in archive.parse("content.xml", sheets.start, sheets.end, sheets.text):
+            yield from sheets.rows
+            sheets.rows.clear()
+
+    stream = rows()
+
+    def of_one(title: str) -> Iterator[list[Any]]:
+        while True:
+            pair = held.pop() if held else next(stream, None)
+            if pair is None:
+                return
+            if pair[0] != title:
+                held.append(pair)
+                return
+            yield pair[1]
+
+    for _ in range(limits.TABLES):
+        if not held:
+            pair = next(stream, None)
+            if pair is None:
+                return
+            held.append(pair)
+        title = held[0][0]
+        made = written(of_one(title), _named(archive.name, title), folder)
+        if made.width:
+            yield made
+
+
+# Excel 97 to 2003
+
+
+def of_old_workbook(path: Path, name: str, folder: Path) -> Iterator[Grid]:
+    """The sheets of an .xls workbook that have cells. Raises `Unreadable`."""
+    import python_calamine
+
+    if path.stat().st_size > limits.LEGACY_BYTES:
+        most = limits.LEGACY_BYTES // 2**20
+        raise Unreadable(f"{name} is larger than {most} MB, the most for this format")
+    try:
+        workbook = python_calamine.load_workbook(path)
+    except python_calamine.PasswordError as error:
+        raise Unreadable(f"{name} is protected by a password") from error
+    except python_calamine.CalamineError:
+        check_old(path, name, ".xlsx; it has no sheets, or is damaged")
+    for title in workbook.sheet_names[: limits.TABLES]:
+        try:
+            sheet = workbook.get_sheet_by_name(title)
+        except python_calamine.CalamineError:
+            continue  # a chart
+        made = written((map(_plain, row) for row in sheet.iter_rows()), _named(name, title), folder)
+        if made.width:
+            yield made
+
+
+def _plain(cell: object) -> object:
+    if isinstance(cell, datetime):
+        return cell.isoformat(sep=" ")
+    return cell.isoformat() if isinstance(cell, date) else cell

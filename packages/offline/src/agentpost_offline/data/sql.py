@@ -1,0 +1,358 @@
+"""A `Query` as SQL: names are quoted, values are bound, nothing else comes from outside.
+
+The statement has three layers: the rows that count, one row for each group, and what is derived
+from the groups (shares, growth, ranks). A share or a rank is among all groups: filters on a column
+that the query groups by only choose which groups are shown.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentpost.agents import JobFailed
+from agentpost_offline.data import computed
+from agentpost_offline.data.casts import literals
+from agentpost_offline.data.loading import Loaded, quoted
+from agentpost_offline.data.model import Column, Kind
+from agentpost_offline.frame import (
+    Aggregate,
+    Derived,
+    Filter,
+    Grain,
+    Measure,
+    Op,
+    Query,
+)
+
+AMONG_ALL = (Derived.SHARE, Derived.RANK)
+_PARTS = {
+    Grain.HOUR: "hour({0})",
+    Grain.DAY: "day({0})",
+    Grain.WEEKDAY: "isodow({0})",
+    Grain.WEEK: "week({0})",
+    Grain.MONTH: "month({0})",
+    Grain.QUARTER: "quarter({0})",
+    Grain.YEAR: "year({0})",
+}
+_COMPARISONS = {Op.AT_LEAST: ">=", Op.ABOVE: ">", Op.AT_MOST: "<=", Op.BELOW: "<"}
+_STEPS = {
+    Grain.DAY: "interval 1 day",
+    Grain.WEEK: "interval 7 days",
+    Grain.MONTH: "interval 1 month",
+    Grain.QUARTER: "interval 3 months",
+    Grain.YEAR: "interval 1 year",
+}
+
+
+@dataclass(slots=True)
+class Clause:
+    """A piece of SQL with the values bound in it."""
+
+    sql: str
+    values: list[Any] = field(default_factory=list)
+
+
+class Compiler:
+    """Compiles the queries of one table. Raises `JobFailed` for a name that is not in it."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self.columns = computed.Columns(loaded.table)
+
+    def column(self, name: str) -> Column:
+        """The column of this name."""
+        try:
+            return self.columns[name]
+        except KeyError:
+            table = self._loaded.table.name
+            raise JobFailed(f"{table} has no column “{name}”.") from None
+
+    def field(self, name: str) -> str:
+        """The database's name for a column."""
+        self.column(name)
+        return computed.value(name, self.columns, self._loaded.fields)
+
+    def where(self, filters: Sequence[Filter]) -> Clause:
+        """The condition for the rows that count."""
+        clauses = [self._condition(one) for one in filters]
+        if not clauses:
+            return Clause("true")
+        return Clause(
+            " and ".join(f"({clause.sql})" for clause in clauses),
+            [value for clause in clauses for value in clause.values],
+        )
+
+    def _condition(self, one: Filter) -> Clause:
+        column, name = self.column(one.column), self.field(one.column)
+        if one.op is Op.MISSING:
+            return Clause(f"{name} is null")
+        if one.op is Op.PRESENT:
+            return Clause(f"{name} is not null")
+        if one.op is Op.CONTAINS:
+            said = " or ".join(
+                f"contains(lower(cast({name} as varchar)), lower(?))" for _ in one.values
+            )
+            return Clause(said or "true", [str(value) for value in one.values])
+        if one.grain is not None and column.kind is Kind.DATE:
+            return _compared(_PARTS[one.grain].format(name), one, [_figure(v) for v in one.values])
+        if column.kind is Kind.DATE:
+            return _dated(name, one)
+        if column.kind is Kind.NUMBER:
+            return _compared(name, one, [_figure(value) for value in one.values])
+        text = f"lower(cast({name} as varchar))"
+        return _compared(text, one, [str(value).strip().lower() for value in one.values])
+
+    # Groups
+
+    def bucket(self, query: Query, clock: bool) -> str:
+        """The period of a row on the time axis."""
+        assert query.time is not None
+        name, grain = self.field(query.time), query.grain
+        if sequence := self.column(query.time).sequence:
+            entry = f"lower(cast({name} as varchar))"
+            known = " ".join(f"when {literals([one])} then {place}" for one, place in sequence)
+            return f"cast(case {entry} {known} end as double)"
+        if grain is Grain.WEEKDAY or (grain is Grain.HOUR and not clock):
+            return f"cast({_PARTS[grain].format(name)} as double)"
+        if grain is None:
+            return name
+        return f"cast(date_trunc('{grain}', {name}) as timestamp)"
+
+    def aggregate(self, measure: Measure) -> str:
+        """How the rows of a group become one value."""
+        if measure.column is None:
+            return "cast(count(*) as double)"
+        column, name = self.column(measure.column), self.field(measure.column)
+        how = measure.aggregate
+        if how is Aggregate.COUNT:
+            return f"cast(count({name}) as double)"
+        if how is Aggregate.DISTINCT:
+            return f"cast(count(distinct {name}) as double)"
+        if how in (Aggregate.MIN, Aggregate.MAX):
+            return f"{how}({name})"
+        if column.kind is not Kind.NUMBER:
+            raise JobFailed(f"“{column.label}” holds no numbers, so it has no {how}.")
+        ratio = computed.quotient(measure.column, self.columns, self._loaded.fields)
+        if ratio and how in (Aggregate.SUM, Aggregate.MEAN):
+            return ratio
+        if how is Aggregate.SUM:
+            return f"case when count({name}) > 0 then fsum({name}) end"
+        return f"favg({name})" if how is Aggregate.MEAN else f"median({name})"
+
+    def compile(self, query: Query, *, clock: bool = False) -> Clause:
+        """The statement; its columns are g0 … (the groups), then t (the period), then m0 …"""
+        keys = [(f"g{i}", self.field(name)) for i, name in enumerate(query.groups)]
+        if query.time is not None:
+            keys.append(("t", self.bucket(query, clock)))
+        among = any(m.derived in AMONG_ALL for m in query.measures)
+        inner = [f for f in query.filters if not (among and f.column in query.groups)]
+        outer = [f for f in query.filters if f not in inner]
+        where = self.where(inner)
+        made = [f"{sql} as {key}" for key, sql in keys]
+        made += [f"{self.aggregate(m)} as a{i}" for i, m in enumerate(query.measures)]
+        made.append("count(*) as n")
+        present = "".join(f" and {sql} is not null" for _, sql in keys)
+        grouped = f" group by {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
+        sql = (
+            f"with groups as (select {', '.join(made)} from {self._loaded.relation}"
+            f" where {where.sql}{present}{grouped})"
+        )
+        values = list(where.values)
+        chosen, more = self._derived(query, [key for key, _ in keys], clock)
+        held = [f"a{i}" for i in range(len(query.measures))]
+        listed = ", ".join([*(key for key, _ in keys), *chosen, *held, "n"])
+        sql += f", derived as (select {listed} from groups)"
+        values += more
+        wanted = ", ".join([*(key for key, _ in keys), *(f"m{i}" for i in range(len(chosen))), "n"])
+        kept = [self._shown(f, query) for f in outer] + [self._kept(f, query) for f in query.having]
+        shown = " and ".join(f"({clause.sql})" for clause in kept) or "true"
+        values += [value for clause in kept for value in clause.values]
+        if averaged(query):
+            means = ", ".join(f"avg(m{i})" for i in range(len(chosen)))
+            wanted = f"{means}, coalesce(sum(n), 0)"
+        return Clause(f"{sql} select {wanted} from derived where {shown}", values)
+
+    def _kept(self, one: Filter, query: Query) -> Clause:
+        """The condition for the groups that are kept by what is computed of them."""
+        places = [i for i, m in enumerate(query.measures) if (m.column or "") == one.column]
+        name = f"a{places[0]}" if places else "n"
+        if one.column and not places:
+            raise JobFailed(f"“{one.column}” is not among what is computed of the groups.")
+        return _compared(name, one, [_figure(value) for value in one.values])
+
+    def _shown(self, one: Filter, query: Query) -> Clause:
+        clause = self._condition(one)
+        name, key = self.field(one.column), f"g{query.groups.index(one.column)}"
+        return Clause(re.sub(rf"\b{name}\b", key, clause.sql), clause.values)
+
+    def _derived(self, query: Query, keys: list[str], clock: bool) -> tuple[list[str], list[Any]]:
+        groups = [key for key in keys if key != "t"]
+        made, values = [], []
+        for i, measure in enumerate(query.measures):
+            clause = self._one_derived(query, measure, f"a{i}", groups, clock)
+            made.append(f"{clause.sql} as m{i}")
+            values += clause.values
+        return made, values
+
+    def _one_derived(
+        self, query: Query, measure: Measure, value: str, groups: list[str], clock: bool
+    ) -> Clause:
+        timed = query.time is not None
+        by_groups = f"partition by {', '.join(groups)} " if groups else ""
+        by_time = "partition by t " if timed and groups else ""
+        match measure.derived:
+            case None | Derived.AVERAGE:
+                return Clause(value)
+            case Derived.SHARE if groups or timed:
+                return Clause(f"100 * {value} / nullif(sum({value}) over ({by_time}), 0)")
+            case Derived.SHARE:
+                base = self.where(share_base(query, self.columns))
+                return Clause(
+                    f"100 * {value} / nullif((select {self.aggregate(measure)} from"
+                    f" {self._loaded.relation} where {base.sql}), 0)",
+                    base.values,
+                )
+            case Derived.RANK:
+                return Clause(
+                    f"cast(rank() over ({by_time}order by {value} desc nulls last) as double)"
+                )
+            case Derived.CUMULATIVE:
+                order = "t" if timed else f"{value} desc, {', '.join(groups) or '1'}"
+                over = f"{by_groups if timed else ''}order by {order} rows unbounded preceding"
+                return Clause(f"sum({value}) over ({over})")
+            case Derived.GROWTH | Derived.DIFFERENCE if timed:
+                before = self._before(query, value, by_groups, clock)
+                if measure.derived is Derived.DIFFERENCE:
+                    return Clause(f"{value} - {before}")
+                return Clause(f"100 * ({value} - {before}) / nullif(abs({before}), 0)")
+            case Derived.GROWTH if not groups:
+                return Clause("cast(null as double)")  # there is nothing before
+            case _:
+                return Clause(value)  # between groups: computed from the result
+
+    def _before(self, query: Query, value: str, by_groups: str, clock: bool) -> str:
+        """The value of the period before, when it is there."""
+        over = f"({by_groups}order by t)"
+        listed = any(
+            f.column == query.time and f.op is Op.IS and (f.grain or len(f.values) > 1)
+            for f in query.filters
+        )
+        step = _STEPS.get(query.grain) if query.grain and not listed else None
+        if query.time and self.column(query.time).sequence and not listed:
+            step = "1"
+        if step is None:
+            return f"lag({value}) over {over}"
+        return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"
+
+
+def averaged(query: Query) -> bool:
+    """Whether the groups or periods only make one average."""
+    return any(measure.derived is Derived.AVERAGE for measure in query.measures)
+
+
+def axes(query: Query) -> int:
+    """How many columns of a result are groups or periods."""
+    return 0 if averaged(query) else len(query.groups) + (query.time is not None)
+
+
+def share_base(query: Query, columns: dict[str, Column]) -> list[Filter]:
+    """What a share without groups is a share of: the same rows without the filters on other
+    columns than dates, or without those on dates when there are no others."""
+    dated = [f for f in query.filters if columns[f.column].kind is Kind.DATE]
+    return dated if len(dated) < len(query.filters) else []
+
+
+def _figure(value: str | float) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _compared(name: str, one: Filter, values: Sequence[Any]) -> Clause:
+    known = [value for value in values if value is not None]
+    if one.op in (Op.IS, Op.IS_NOT):
+        marks = ", ".join("?" for _ in known)
+        if not known:
+            return Clause("false" if one.op is Op.IS else "true")
+        if one.op is Op.IS:
+            return Clause(f"{name} in ({marks})", known)
+        return Clause(f"({name} is null or {name} not in ({marks}))", known)
+    if one.op is Op.BETWEEN and len(known) == 2:
+        low, high = sorted(known)
+        return Clause(f"{name} between ? and ?", [low, high])
+    if one.op in _COMPARISONS and known:
+        return Clause(f"{name} {_COMPARISONS[one.op]} ?", known[:1])
+    raise JobFailed(f"The condition on “{one.column}” has no value to compare with.")
+
+
+def span(text: str) -> tuple[str, str] | None:
+    """The first moment of a day, month, quarter or year in ISO spelling, and the first moment
+    after it; None for another text."""
+    match = re.fullmatch(r"(\d{4})(?:-(?:Q([1-4])|(\d\d)(?:-(\d\d)(?:[T ](.+))?)?))?", text.strip())
+    if match is None:
+        return None
+    year = int(match[1])
+    try:
+        if match[2]:
+            first = datetime.date(year, 3 * int(match[2]) - 2, 1)
+            months = 3
+        elif match[4]:
+            first = datetime.date(year, int(match[3]), int(match[4]))
+            after = (datetime.datetime.combine(first, datetime.time()) - _EPOCH).days + 1
+            return first.isoformat(), _day(after)
+        else:
+            first = datetime.date(year, int(match[3] or 1), 1)
+            months = 1 if match[3] else 12
+    except ValueError:
+        return None
+    days = sum(calendar.monthrange(min(year, 9999), first.month + i)[1] for i in range(months))
+    after = (datetime.datetime.combine(first, datetime.time()) - _EPOCH).days + days
+    return first.isoformat(), _day(after)
+
+
+_EPOCH = datetime.datetime(1, 1, 1)
+
+
+def _day(days: int) -> str:
+    """A day as many days after the first of the calendar; the last year may be the year 10000,
+    which the database knows and Python does not."""
+    try:
+        return (_EPOCH + datetime.timedelta(days=days)).date().isoformat()
+    except OverflowError:
+        return "10000-01-01"
+
+
+def _dated(name: str, one: Filter) -> Clause:
+    spans = [span(str(value)) for value in one.values]
+    known = [found for found in spans if found is not None]
+    if not known:
+        raise JobFailed(f"The condition on “{one.column}” has no date to compare with.")
+    stamp = "cast(? as timestamp)"
+    if one.op in (Op.IS, Op.IS_NOT):
+        inside = " or ".join(f"({name} >= {stamp} and {name} < {stamp})" for _ in known)
+        values = [edge for found in known for edge in found]
+        if one.op is Op.IS:
+            return Clause(inside, values)
+        return Clause(f"{name} is null or not ({inside})", values)
+    if one.op is Op.BETWEEN and len(known) == 2:
+        low, high = sorted(known)
+        return Clause(f"{name} >= {stamp} and {name} < {stamp}", [low[0], high[1]])
+    begin, after = known[0]
+    match one.op:
+        case Op.AT_LEAST:
+            return Clause(f"{name} >= {stamp}", [begin])
+        case Op.ABOVE:
+            return Clause(f"{name} >= {stamp}", [after])
+        case Op.AT_MOST:
+            return Clause(f"{name} < {stamp}", [after])
+        case _:
+            return Clause(f"{name} < {stamp}", [begin])
+
+
+__all__ = ["AMONG_ALL", "Clause", "Compiler", "averaged", "axes", "quoted", "share_base", "span"]

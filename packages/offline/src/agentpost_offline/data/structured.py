@@ -1,0 +1,212 @@
+"""Tables in JSON, in documents and in messages, as rows of cells."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from agentpost.extraction import Unreadable
+from agentpost_offline.data import limits
+from agentpost_offline.data.delimited import Grid, find_delimiter, written
+from agentpost_offline.documents.model import BlockKind, Document
+
+_DEPTH = 5
+_LISTED = 20
+
+
+def of_document(document: Document, folder: Path) -> Iterator[Grid]:
+    """The tables of a document with at least two rows and two columns."""
+    tables = [
+        block
+        for block in document.blocks
+        if block.kind is BlockKind.TABLE and len(block.rows) > 1 and len(block.rows[0]) > 1
+    ]
+    for number, block in enumerate(tables[: limits.TABLES], 1):
+        place = f", {block.place}" if block.place else ""
+        which = f", table {number}" if len(tables) > 1 else ", table"
+        grid = written(block.rows, f"{document.name}{place}{which}", folder)
+        if grid.width:
+            yield grid
+
+
+# JSON
+
+
+def of_json(text: str, name: str, folder: Path) -> Iterator[Grid]:
+    """The lists of records in a JSON document, or in lines of JSON. Raises `Unreadable`."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        data = _json_lines(text, name)
+    found = list(_records(data, "", 0))
+    if not found:
+        raise Unreadable(f"{name} has no list of records in it")
+    for key, records in found[: limits.TABLES]:
+        named = f"{name}, {key}" if key else name
+        yield written(_table(records), named, folder)
+
+
+def _json_lines(text: str, name: str) -> list[Any]:
+    try:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except ValueError as error:
+        raise Unreadable(f"{name} is not valid JSON") from error
+
+
+def _records(data: Any, key: str, depth: int) -> Iterator[tuple[str, list[Any]]]:
+    """Each list of records, with the key that leads to it."""
+    if isinstance(data, list):
+        if any(isinstance(item, (Mapping, list)) for item in data):
+            yield key, data
+        elif data and depth < 2:
+            yield key, [{key.rpartition(".")[2] or "value": item} for item in data]
+        return
+    if not isinstance(data, Mapping) or depth > _DEPTH:
+        return
+    values = list(data.values())
+    if len(values) > 1 and all(isinstance(v, Mapping) for v in values):
+        shapes = [set(v) for v in values]
+        if all(shape & shapes[0] for shape in shapes):  # records by their names
+            yield key, [{"name": name, **value} for name, value in data.items()]
+            return
+    lists = [v for v in values if isinstance(v, list)]
+    flat = not any(isinstance(item, (Mapping, list)) for v in lists for item in v)
+    same = len(lists) == len(values) > 1 and len({len(v) for v in lists}) == 1
+    if flat and same:  # by columns
+        yield key, [dict(zip(data, row, strict=True)) for row in zip(*lists, strict=True)]
+        return
+    found = False
+    for name, value in data.items():
+        if isinstance(value, (Mapping, list)):
+            for one in _records(value, f"{key}.{name}" if key else str(name), depth + 1):
+                found = True
+                yield one
+    if not found and depth == 0 and data:
+        yield key, [data]
+
+
+def _table(records: list[Any]) -> Iterator[list[object]]:
+    """Records as rows under a header of all their keys."""
+    if all(isinstance(record, list) for record in records):
+        for record in records:
+            yield [_scalar(value) for value in record]
+        return
+    flat = [_flat(record) for record in records]
+    keys: dict[str, None] = {}
+    for row in flat:
+        keys.update(dict.fromkeys(row))
+        if len(keys) > limits.COLUMNS:
+            break
+    header = list(keys)[: limits.COLUMNS + 1]
+    yield list(header)
+    for row in flat:
+        yield [row.get(key) for key in header]
+
+
+def _flat(record: Any, prefix: str = "", depth: int = 0) -> dict[str, object]:
+    if not isinstance(record, Mapping):
+        return {prefix or "value": _scalar(record)}
+    found: dict[str, object] = {}
+    for key, value in record.items():
+        name = f"{prefix} {key}".strip()
+        if isinstance(value, Mapping) and depth < _DEPTH:
+            found.update(_flat(value, name, depth + 1))
+        else:
+            found[name] = _scalar(value)
+    return found
+
+
+def _scalar(value: Any) -> object:
+    if isinstance(value, list):
+        listed = ", ".join(
+            str(item) for item in value[:_LISTED] if not isinstance(item, (dict, list))
+        )
+        return listed or (f"{len(value)} items" if value else None)
+    return json.dumps(value)[: limits.CELL_CHARACTERS] if isinstance(value, dict) else value
+
+
+# Messages
+
+
+def of_message(text: str, folder: Path, name: str = "the message") -> Iterator[Grid]:
+    """The tables that are pasted into a message: lines with bars, tabs, commas or semicolons."""
+    for rows, delimiter in pasted(text):
+        grid = written(rows, name, folder)
+        grid.decimal_comma = delimiter == ";"
+        yield grid
+
+
+def pasted(text: str) -> list[tuple[list[list[str]], str]]:
+    """The rows of each table in a message, with the delimiter of its cells."""
+    found: list[tuple[list[list[str]], str]] = []
+    lines = text.replace("\r\n", "\n").split("\n")[:200_000]
+    at = 0
+    while at < len(lines):
+        best, best_delimiter = 0, ""
+        for delimiter in ("|", "\t", ";", ","):
+            count = _run(lines, at, delimiter)
+            if count > best:
+                best, best_delimiter = count, delimiter
+        if best >= 2:
+            rows = list(_cells(lines[at : at + best], best_delimiter))
+            if len(rows) >= 2:
+                found.append((rows, best_delimiter))
+            at += best
+        else:
+            at += 1
+    return found
+
+
+def _run(lines: list[str], at: int, delimiter: str) -> int:
+    """How many lines from here on have the same number of cells, at least two."""
+    width = _width(lines[at], delimiter)
+    if width < 2:
+        return 0
+    end = at + 1
+    while end < len(lines) and _width(lines[end], delimiter) == width:
+        end += 1
+    if delimiter == "," and end - at < 3 and width < 3:
+        return 0  # two sentences with one comma each
+    if delimiter == "," and any(_prose(line) for line in lines[at:end]):
+        return 0
+    return end - at
+
+
+def _prose(line: str) -> bool:
+    ended = line.rstrip().endswith((".", "!", "?", ":"))
+    return ended or max(len(cell.split()) for cell in line.split(",")) > 6
+
+
+def _width(line: str, delimiter: str) -> int:
+    stripped = line.strip() if delimiter == "|" else line
+    if delimiter not in stripped or len(stripped) > limits.ROW_CHARACTERS:
+        return 0
+    if delimiter == "|":
+        return stripped.strip("|").count("|") + 1
+    return len(next(csv.reader([stripped], delimiter=delimiter), []))
+
+
+def _cells(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    if delimiter == "|":
+        for line in lines:
+            inner = line.strip().strip("|")
+            if set(inner) <= set("-:| "):
+                continue
+            yield [cell.strip().strip("*`") for cell in inner.split("|")]
+        return
+    yield from csv.reader(io.StringIO("\n".join(lines), newline=""), delimiter=delimiter)
+
+
+def looks_delimited(sample: str) -> bool:
+    """Whether a text without a telling name is delimited cells rather than prose."""
+    delimiter, share = find_delimiter(sample)
+    if share < 0.9:
+        return False
+    lines = [line for line in sample.splitlines() if line.strip()]
+    if len(lines) < 2:
+        return False
+    return delimiter != "," or not any(_prose(line) for line in lines[:100])

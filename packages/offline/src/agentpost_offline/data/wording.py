@@ -1,0 +1,225 @@
+"""Results in words: what was computed, of which rows, in the reader's language."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from agentpost_offline.data.computed import OVER, Columns
+from agentpost_offline.data.model import Cell, Column, Kind, Result, Table
+from agentpost_offline.frame import (
+    Aggregate,
+    Derived,
+    Filter,
+    Grain,
+    Measure,
+    Op,
+)
+from agentpost_offline.style import dates, languages, numbers
+
+_SIGNS = {Op.IS: "=", Op.IS_NOT: "≠", Op.AT_LEAST: "≥", Op.ABOVE: ">", Op.AT_MOST: "≤",
+          Op.BELOW: "<"}  # fmt: skip
+_EDGES = {Op.AT_LEAST: "from", Op.ABOVE: "after", Op.AT_MOST: "until", Op.BELOW: "before"}
+_SHOWN = 6
+
+
+def texts(language: str) -> dict[str, Any]:
+    """The texts about results in a language."""
+    return languages.words(Path(__file__).parent / "texts", language)
+
+
+def plural(words: dict[str, Any], key: str, count: int, *values: str) -> str:
+    """A text that counts something."""
+    form = words[f"{key}_one" if count == 1 else f"{key}_many"]
+    return str(form).format(*values, count=f"{count:,}")
+
+
+def figure(value: float, unit: str | None = None, language: str = "en") -> str:
+    """A number as an answer states it: with all digits that matter, at most two decimals of a
+    number above one tenth."""
+    digits = 0
+    if value != round(value):
+        digits = 2
+        while digits < 8 and abs(value) < 10 ** (1 - digits):
+            digits += 1
+    written = numbers.plain(value, digits, languages.language(language))
+    return numbers.with_unit(written, unit, language)
+
+
+def unit_of(measure: Measure, column: Column | None) -> str | None:
+    """The unit of what a measure computes."""
+    if measure.derived in (Derived.SHARE, Derived.GROWTH):
+        return "%"
+    counts = measure.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT)
+    return None if column is None or counts or measure.derived is Derived.RANK else column.unit
+
+
+def cell(value: Cell, measure: Measure, column: Column | None, language: str) -> str:
+    """A value of a measure in words."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        dated = column is not None and column.kind is Kind.DATE
+        return (
+            dates.period(value, column.grain if column else None, language) if dated else str(value)
+        )
+    return figure(value, unit_of(measure, column), language)
+
+
+def key(value: Cell, column: Column, grain: Grain | None, language: str) -> str:
+    """The name of a group or a period in words."""
+    if value is None:
+        return "–"
+    if column.kind is Kind.DATE:
+        return str(dates.period(value, grain or column.grain, language))
+    if isinstance(value, float):
+        return figure(value, column.unit, language)
+    return str(value)
+
+
+def measure(one: Measure, column: Column | None, language: str) -> str:
+    """What a measure computes: ``average Price``."""
+    words = texts(language)
+    if column is None:
+        said = words["rows_measure"]
+    elif column.kind is Kind.DATE and one.aggregate in (Aggregate.MIN, Aggregate.MAX):
+        said = words["earliest" if one.aggregate is Aggregate.MIN else "latest"]
+    elif f" {OVER} " in column.name and one.aggregate is Aggregate.MEAN:
+        said = "{0}"  # the quotient of the sums
+    else:
+        said = words[str(one.aggregate)]
+    text = said.format(column.label if column else "")
+    return str(words[str(one.derived)]).format(text) if one.derived else str(text)
+
+
+def filtered(one: Filter, column: Column, language: str, joint: str = "or") -> str:
+    """A condition in words: ``Country = Spain``, ``Q2 2025``. ``joint``: ``and`` where its values
+    are compared."""
+    words = texts(language)
+    label = column.label
+    if one.op in (Op.MISSING, Op.PRESENT):
+        return str(words[str(one.op)]).format(label)
+    if one.op is Op.CONTAINS:
+        return str(words["contains"]).format(label, _any(one.values, words))
+    if column.kind is Kind.DATE:
+        return _dated(one, language, joint)
+    said = [
+        figure(value, column.unit, language) if isinstance(value, (int, float)) else str(value)
+        for value in one.values
+    ]
+    if one.op is Op.BETWEEN and len(said) == 2:
+        return str(words["from_to"]).format(label, *said)
+    return f"{label} {_SIGNS.get(one.op, '=')} {_any(said, words, joint)}"
+
+
+def kept(one: Filter, column: Column | None, language: str) -> str:
+    """A condition on groups in words: ``total Revenue > 1,000``."""
+    label = column.label if column else str(texts(language)["rows_measure"])
+    unit = column.unit if column else None
+    said = [
+        figure(value, unit, language) if isinstance(value, (int, float)) else value
+        for value in one.values
+    ]
+    if one.op is Op.BETWEEN and len(said) == 2:
+        return str(texts(language)["from_to"]).format(label, *said)
+    return f"{label} {_SIGNS.get(one.op, '=')} {_any(said, texts(language))}"
+
+
+def _any(values: Sequence[Any], words: dict[str, Any], joint: str = "or") -> str:
+    said = [str(value) for value in values]
+    if len(said) > _SHOWN:
+        said = [*said[:_SHOWN], f"… ({len(said)})"]
+    return str(words[joint]).join(said)
+
+
+def _dated(one: Filter, language: str, joint: str) -> str:
+    words = texts(language)
+    if one.grain is not None:
+        said = [_part(value, one.grain, language) for value in one.values]
+        if one.op is Op.BETWEEN and len(said) == 2:
+            return languages.language(language).range.format(first=said[0], last=said[1])
+    elif one.op is Op.BETWEEN and len(one.values) == 2:
+        return _range(str(one.values[0]), str(one.values[1]), language)
+    else:
+        said = [_span(str(value), language) for value in one.values]
+    listed = _any(said, words, joint)
+    if one.op in _EDGES:
+        return str(words[_EDGES[one.op]]).format(listed)
+    return str(words["not"]).format(listed) if one.op is Op.IS_NOT else listed
+
+
+def _part(value: str | float, grain: Grain, language: str) -> str:
+    tongue = languages.language(language)
+    try:
+        number = int(float(value))
+    except ValueError:
+        return str(value)
+    if grain is Grain.MONTH and 1 <= number <= 12:
+        return tongue.months[number - 1]
+    if grain is Grain.QUARTER:
+        return tongue.quarter_short.format(quarter=number)
+    if grain is Grain.WEEK:
+        return tongue.week_short.format(week=number)
+    if grain in (Grain.WEEKDAY, Grain.HOUR):
+        return dates.period(float(number), grain, language)
+    return str(number)
+
+
+def _span(text: str, language: str) -> str:
+    """A day, month, quarter or year in ISO spelling, in words."""
+    if "Q" in text:
+        return dates.period(text, Grain.QUARTER, language)
+    grain = {4: Grain.YEAR, 7: Grain.MONTH}.get(len(text), Grain.DAY)
+    return dates.period(text, grain, language)
+
+
+def _range(first: str, last: str, language: str) -> str:
+    """Two days in words: as a quarter, a half, a month or a year where that is what they span."""
+    low, high = sorted((first, last))
+    begin, end = dates.parsed(low), dates.parsed(high)
+    if begin is None or end is None or len(low) != 10 or len(high) != 10:
+        return dates.span(low, high, {4: Grain.YEAR, 7: Grain.MONTH}.get(len(low)), language)
+    closes = end.day == calendar.monthrange(end.year, end.month)[1]
+    if begin.day == 1 and closes:
+        return _months(begin, end, language)
+    return dates.span(low, high, Grain.DAY, language)
+
+
+def _months(begin: date, end: date, language: str) -> str:
+    months = (end.year - begin.year) * 12 + end.month - begin.month + 1
+    whole = {1: Grain.MONTH, 3: Grain.QUARTER, 12: Grain.YEAR}.get(months)
+    if whole is Grain.MONTH or (whole and begin.month % months == 1):
+        return dates.period(begin.isoformat(), whole, language)
+    if months == 6 and begin.month in (1, 7):
+        half = 1 if begin.month == 1 else 2
+        return str(texts(language)["half"]).format(half, begin.year)
+    if months % 12 == 0 and begin.month == 1:
+        return dates.span(begin.isoformat(), end.isoformat(), Grain.YEAR, language)
+    return dates.span(begin.isoformat(), end.isoformat(), Grain.MONTH, language)
+
+
+def reading(table: Table, result: Result, language: str) -> str:
+    """How a question was understood: ``total Margin, Country = Spain, Q2 2025, 41 rows``."""
+    words = texts(language)
+    query = result.query
+    columns = Columns(table)
+    said = [
+        measure(one, columns.get(one.column) if one.column else None, language)
+        for one in query.measures
+    ]
+    groups = [columns[name].label for name in query.groups]
+    if query.time is not None and query.grain is not None:
+        groups.append(str(words[str(query.grain)]))
+    text = ", ".join(said)
+    if groups:
+        text += " " + str(words["by"]).format(str(words["and"]).join(groups))
+    parts = [text]
+    compared = any(m.derived in (Derived.GROWTH, Derived.DIFFERENCE) for m in query.measures)
+    joint = "and" if compared else "or"
+    parts += [filtered(one, columns[one.column], language, joint) for one in query.filters]
+    parts += [kept(one, columns.get(one.column), language) for one in query.having]
+    parts.append(plural(words, "rows", result.counted))
+    return (", " if language != "zh" else "，").join(parts)

@@ -1,0 +1,157 @@
+"""Periods that are compared: complete, equally long, and what is said where they are not."""
+
+from __future__ import annotations
+
+import calendar as calendars
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agentpost_offline.frame import Filter, Grain, Op
+from agentpost_offline.grammar.material import Calendar
+from agentpost_offline.grammar.periods import Period
+from agentpost_offline.grammar.reading import Unclear
+from agentpost_offline.style import dates
+from agentpost_offline.style.languages import language as tongue
+
+_SPARE = dt.timedelta(days=4)
+"""A month counts as covered when only so many days are missing at an edge of the data: shops close
+on Sundays and holidays."""
+Note = tuple[str, dict[str, str]]
+
+
+@dataclass(slots=True)
+class Cut:
+    """Two periods as filters: their common part."""
+
+    grain: Grain
+    filters: tuple[Filter, ...]
+    notes: list[Note] = field(default_factory=list)
+
+
+def pair_of(periods: Sequence[Period]) -> tuple[Period, Period] | None:
+    """The two periods to compare: those named, the ends of a range, or one and the one before."""
+    if len(periods) == 1 and (ends := periods[0].ends) is not None:
+        return ends
+    listed = in_one_year([one for one in periods if not one.edge])
+    if len(listed) == 2:
+        return listed[0], listed[1]
+    if len(listed) != 1 or len(periods) != 1 or (before := _before(listed[0])) is None:
+        return None
+    return before, listed[0]
+
+
+def _before(one: Period) -> Period | None:
+    """The period before one of the calendar's."""
+    if one.year is None or one.days is not None or one.half:
+        return None
+    if one.month:
+        year, month = (one.year, one.month - 1) if one.month > 1 else (one.year - 1, 12)
+        return Period(one.grain, year, month=month)
+    if one.quarter:
+        year, quarter = (one.year, one.quarter - 1) if one.quarter > 1 else (one.year - 1, 4)
+        return Period(one.grain, year, quarter=quarter)
+    return Period(one.grain, one.year - 1)
+
+
+def in_one_year(listed: Sequence[Period]) -> list[Period]:
+    """Periods where a year said once is that of all: "May and June 2025"."""
+    years = [one.year for one in listed if one.year is not None]
+    if len(years) == 1:
+        for one in listed:
+            if one.days is None:
+                one.year = years[0]
+    return list(listed)
+
+
+def equally_long(pair: tuple[Period, Period], calendar: Calendar, language: str) -> Cut:
+    """Both periods, cut to the months that the data covers of both. Raises `Unclear`."""
+    one, other = sorted(pair, key=lambda period: period.reach or (dt.date.max, dt.date.max))
+    if one.grain is not other.grain or one.reach is None or other.reach is None:
+        raise Unclear("not_comparable")
+    if one.half and one.half == other.half and one.year != other.year:
+        one, other = (Period(Grain.YEAR, each.year, half=each.half) for each in (one, other))
+        return _of_years(one, other, calendar, language)
+    if one.iso is None or other.iso is None or one.iso == other.iso:
+        raise Unclear("not_comparable")
+    filters = (Filter(calendar.column, Op.IS, (one.iso, other.iso)),)
+    if one.grain is Grain.DAY:
+        return Cut(Grain.DAY, filters)
+    both = _covered(one, other, calendar, language)
+    if len(both) == len(one.months):
+        return Cut(one.grain, filters)
+    if one.grain is not Grain.YEAR:
+        raise Unclear("not_comparable")
+    return _of_years(one, other, calendar, language)
+
+
+def _covered(one: Period, other: Period, calendar: Calendar, language: str) -> list[int]:
+    """The places of the months that the data covers of both. Raises `Unclear` for none."""
+    both = [
+        at for at, months in enumerate(zip(one.months, other.months, strict=True))
+        if _is_covered(one, months[0], calendar) and _is_covered(other, months[1], calendar)
+    ]  # fmt: skip
+    if not both:
+        raise Unclear("not_covered", (), **reach_text(calendar, language))
+    return both
+
+
+def _of_years(one: Period, other: Period, calendar: Calendar, language: str) -> Cut:
+    """The same months of two years."""
+    both = _covered(one, other, calendar, language)
+    months = tuple(float(one.months[at]) for at in both)
+    names = tongue(language).months
+    part = tongue(language).range.format(
+        first=names[int(months[0]) - 1], last=names[int(months[-1]) - 1]
+    ) if len(months) > 1 else names[int(months[0]) - 1]  # fmt: skip
+    note = ("part_compared", {"part": part, **reach_text(calendar, language)})
+    years = (str(one.year), str(other.year))
+    filters = (
+        Filter(calendar.column, Op.IS, years), Filter(calendar.column, Op.IS, months, Grain.MONTH)
+    )  # fmt: skip
+    return Cut(Grain.YEAR, filters, [note])
+
+
+def _is_covered(period: Period, month: int, calendar: Calendar) -> bool:
+    assert period.year is not None
+    first = dt.date(period.year, month, 1)
+    last = first.replace(day=calendars.monthrange(period.year, month)[1])
+    return calendar.first - _SPARE <= first and last <= calendar.last + _SPARE
+
+
+def reach_text(calendar: Calendar, language: str) -> dict[str, str]:
+    """From which day to which the data reaches, in words."""
+    return {
+        "first": dates.period(calendar.first.isoformat(), Grain.DAY, language),
+        "last": dates.period(calendar.last.isoformat(), Grain.DAY, language),
+    }
+
+
+def last_covered(period: Period, calendar: Calendar, language: str) -> str | None:
+    """The last period of the same length that the data has, in words; None where the data has
+    something of the period itself."""
+    reach = period.reach
+    if reach is None or (reach[0] <= calendar.last and reach[1] >= calendar.first):
+        return None
+    grain = (
+        period.grain if period.grain in (Grain.MONTH, Grain.QUARTER, Grain.YEAR) else Grain.MONTH
+    )
+    return dates.period(calendar.last.isoformat(), grain, language)
+
+
+def coverage_note(period: Period, calendar: Calendar, language: str) -> list[Note]:
+    """What is said of a period that the data covers only in part."""
+    reach = period.reach
+    if reach is None or period.edge or period.grain in (Grain.DAY, Grain.WEEK):
+        return []
+    if calendar.first - _SPARE <= reach[0] and reach[1] <= calendar.last + _SPARE:
+        return []
+    return [("covered_part", reach_text(calendar, language))]
+
+
+def last_years(calendar: Calendar) -> list[tuple[Period, Period]]:
+    """The last two years that the data has, if there are two."""
+    last = calendar.last.year
+    if calendar.first.year == last:
+        return []
+    return [(Period(Grain.YEAR, last - 1), Period(Grain.YEAR, last))]

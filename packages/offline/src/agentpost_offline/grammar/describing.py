@@ -1,0 +1,57 @@
+"""A query in words, as the button that runs it and the question about it say it."""
+
+from __future__ import annotations
+
+from agentpost_offline.data import wording
+from agentpost_offline.data.computed import Columns
+from agentpost_offline.data.model import Table
+from agentpost_offline.frame import Derived, Frame, Query, Thing
+from agentpost_offline.replying import knows, say, shortened
+from agentpost_offline.style.languages import language as tongue
+
+_MOST = 190
+
+
+def query_text(query: Query, table: Table, language: str) -> str:
+    """As in "total revenue by region, 2025"."""
+    columns, words = Columns(table), wording.texts(language)
+    measures = [
+        wording.measure(one, columns.get(one.column) if one.column else None, language)
+        for one in query.measures
+    ]
+    groups = [columns[name].label for name in query.groups]
+    if query.time is not None:
+        groups.append(str(words[query.grain or "period"]))
+    said = str(words["and"]).join(measures) or table.name
+    growth = query.measures and query.measures[0].derived in (Derived.GROWTH, Derived.DIFFERENCE)
+    if growth:
+        groups = groups[: len(query.groups)]
+    if groups:
+        said = f"{said} {words['by'].format(str(words['and']).join(groups))}"
+    if query.order is not None and query.order.count is not None:
+        said = say(language, "top" if query.order.descending else "bottom",
+                   count=query.order.count, what=said)  # fmt: skip
+    conditions = [
+        wording.filtered(one, columns[one.column], language, "and" if growth else "or")
+        for one in query.filters
+    ]
+    for one in query.having:
+        column = columns.get(one.column) if one.column else None
+        kept = wording.kept(one, column, language)
+        conditions.append(kept.replace(column.label, measures[0], 1) if column else kept)
+    return tongue(language).separator.join([said, *conditions])
+
+
+def frame_text(frame: Frame, table: Table | None) -> str:
+    """As in "a chart of total revenue by region"."""
+    language = frame.language
+    said = ""
+    if table is not None and frame.queries:
+        said = tongue(language).separator.join(
+            query_text(query, table, language) for query in frame.queries if query.table == table.id
+        )
+    if frame.thing in (None, Thing.ANSWER):
+        return shortened(said, _MOST)
+    key = f"things.{frame.thing}"
+    thing = say(language, key) if knows(language, key) else str(frame.thing)
+    return shortened(say(language, "of_what", thing=thing, what=said) if said else thing, _MOST)

@@ -1,0 +1,135 @@
+"""What the words of one clause say, before it is decided what they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentpost_offline.frame import Aggregate, Derived, Filter, Grain, Op, Style, Thing
+from agentpost_offline.grammar.periods import Period
+
+
+@dataclass(slots=True)
+class Measured:
+    """A column of numbers, and how it was asked to be computed."""
+
+    column: str
+    aggregate: Aggregate | None = None
+    word: str = ""
+
+
+@dataclass(slots=True)
+class Comparing:
+    """A condition with a number; ``measured``: the place of the measure that it stands after."""
+
+    op: Op
+    values: tuple[float, ...]
+    column: str | None = None
+    measured: int | None = None
+    text: str = ""
+
+
+@dataclass(slots=True)
+class Ranked:
+    """The best or worst groups; ``concept``: what they are ranked by, as of "cheapest"."""
+
+    is_top: bool
+    count: int | None = None
+    concept: str = ""
+
+
+@dataclass
+class Draft:
+    """The words of a clause, sorted by what they say."""
+
+    text: str
+    unknown: list[str] = field(default_factory=list)
+    """Words without a meaning here, as they were written."""
+    lacking: list[str] = field(default_factory=list)
+    """Those of the unknown words that stand where a column must stand."""
+    ambiguous: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    """Words that fit several columns."""
+    typos: list[tuple[str, str]] = field(default_factory=list)
+    asks: set[str] = field(default_factory=set)
+    """``what which who when why many much list passage``."""
+    marks: set[str] = field(default_factory=set)
+    """Single words: ``only versus difference all it too change about undo split carry.sold``."""
+    talk: str | None = None
+    control: str | None = None
+    model: list[tuple[str, str]] = field(default_factory=list)
+    """What only a model can do, as (kind, word)."""
+    things: list[Thing] = field(default_factory=list)
+    measures: list[Measured] = field(default_factory=list)
+    aggregate: Aggregate | None = None
+    derived: Derived | None = None
+    groups: list[str] = field(default_factory=list)
+    mentions: list[str] = field(default_factory=list)
+    """Columns of groups that stand without "by" or "which"."""
+    chosen: list[str] = field(default_factory=list)
+    """Columns behind "which" and "who"."""
+    by_numbers: list[Measured] = field(default_factory=list)
+    """Columns of numbers behind "by"."""
+    grains: list[Grain] = field(default_factory=list)
+    is_trend: bool = False
+    time: str | None = None
+    """A column of dates that was named."""
+    values: list[tuple[str, str]] = field(default_factory=list)
+    filters: list[Filter] = field(default_factory=list)
+    comparing: list[Comparing] = field(default_factory=list)
+    periods: list[Period] = field(default_factory=list)
+    excluded: list[Period] = field(default_factory=list)
+    ranked: Ranked | None = None
+    sort: bool | None = None
+    """Whether the largest come first, where an order was named."""
+    counts: list[str] = field(default_factory=list)
+    """``rows`` where rows are counted, by their word or by the table's name."""
+    row_nouns: list[str] = field(default_factory=list)
+    """Columns that tell the rows apart, named as what a row is: "orders" of an ``order_id``."""
+    style: Style = field(default_factory=Style)
+    options: dict[str, Any] = field(default_factory=dict)
+    formats: list[str] = field(default_factory=list)
+    language: str | None = None
+    ordinal: int | None = None
+    is_dateless: str = ""
+    """The words of a period, where the table has no dates."""
+
+    @property
+    def has_query(self) -> bool:
+        """Whether anything of a table was named."""
+        return bool(
+            self.measures or self.groups or self.mentions or self.chosen or self.grains
+            or self.is_trend or self.values or self.filters or self.comparing or self.periods
+            or self.excluded or self.ranked or self.counts or self.row_nouns or self.derived
+            or self.time
+            or self.by_numbers
+        )  # fmt: skip
+
+    @property
+    def is_fragment(self) -> bool:
+        """Whether a clause only names columns, values or how to compute."""
+        return not (self.asks or self.things or self.talk or self.control or self.model
+                    or self.unknown) and (self.has_query or self.aggregate is not None)  # fmt: skip
+
+    @property
+    def is_talk(self) -> bool:
+        """Whether a clause only talks."""
+        return self.talk is not None and not (
+            self.has_query or self.has_look or self.things or self.unknown or self.model
+        )
+
+    @property
+    def has_look(self) -> bool:
+        """Whether anything of the result's look was named."""
+        return bool(
+            self.style != Style() or self.options or self.formats or self.language
+            or self.sort is not None
+        )  # fmt: skip
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was named at all."""
+        return not (
+            self.has_query or self.has_look or self.things or self.unknown or self.talk
+            or self.control or self.model or self.asks or self.marks or self.ambiguous
+            or self.is_dateless or self.aggregate
+        )  # fmt: skip

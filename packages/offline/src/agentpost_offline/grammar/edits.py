@@ -1,0 +1,295 @@
+"""Changes to what was made before: a closed list, beyond which every message is a new request.
+
+The list: split by, only, without, another period, sort, top N, kind of chart, colour, title,
+format, length, language, undo, and "as a …, too".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from agentpost_offline.frame import (
+    Act,
+    Derived,
+    Filter,
+    Frame,
+    Measure,
+    Op,
+    Order,
+    Query,
+    Style,
+    Thing,
+)
+from agentpost_offline.grammar import comparing
+from agentpost_offline.grammar.draft import Draft
+from agentpost_offline.grammar.material import Calendar, Material, calendar_of
+from agentpost_offline.grammar.reading import Unclear
+
+ANSWERED = ""
+"""The id of the work that stands for the last question that was answered."""
+_MARKS = frozenset(("it", "change", "about", "only", "too", "split", "undo", "source"))
+
+
+@dataclass(frozen=True)
+class Work:
+    """Something made before: its frame, and the frames that it had earlier, oldest first."""
+
+    id: str
+    frame: Frame
+    earlier: tuple[Frame, ...] = ()
+    formats: tuple[str, ...] = ()
+    """The formats that its maker writes when none is named."""
+
+
+@dataclass(slots=True)
+class Edit:
+    """A frame after a change; ``target`` is None where it is another thing."""
+
+    frame: Frame
+    target: str | None
+    is_free: bool
+    notes: list[comparing.Note] = field(default_factory=list)
+
+
+def of(draft: Draft, material: Material | None, works: Sequence[Work], today: str) -> Edit | None:
+    """The edit that a clause is; None for a new request. Raises `Unclear`."""
+    if not works or draft.measures or draft.asks - {"what"} or draft.counts or draft.talk:
+        return None
+    if draft.derived or draft.chosen or draft.aggregate or draft.by_numbers or draft.comparing:
+        return None
+    work = _target(draft, works)
+    if work is None or not _is_edit(draft, work):
+        return None
+    if "undo" in draft.marks:
+        return _undone(draft, work)
+    frame = work.frame
+    thing = next((one for one in draft.things if one is not frame.thing), None)
+    if thing is None and draft.style.chart and frame.thing is Thing.ANSWER:
+        thing = Thing.CHART
+    if material is None or not any(query.table == material.table.id for query in frame.queries):
+        if draft.has_query:
+            return None
+        queries = frame.queries
+    else:
+        calendar = _calendar(draft, material, today)
+        queries = tuple(_query(query, draft, calendar) for query in frame.queries)
+    style = _style(frame.style, draft)
+    if thing is not None:
+        return _another(frame, thing, queries, style, draft)
+    if frame.thing is Thing.ANSWER and (draft.formats or style != frame.style):
+        return None
+    made = msgspec.structs.replace(
+        frame, queries=queries, style=style, formats=_formats(work, draft), said=draft.text,
+        language=draft.language or frame.language,
+    )  # fmt: skip
+    if msgspec.structs.replace(made, said=frame.said) == frame:
+        return None
+    return Edit(made, work.id, _only_renders(frame, made))
+
+
+def _target(draft: Draft, works: Sequence[Work]) -> Work | None:
+    """The work that is meant: the newest of the thing that is named, or by its place."""
+    thing = draft.things[0] if draft.things else None
+    if thing is not None and "it" in draft.marks and draft.ordinal is None:
+        return works[0]  # "a chart of that", whatever it was
+    same = [work for work in works if work.frame.thing is thing]
+    listed = same or list(works)
+    if draft.has_look and not draft.has_query and not thing:  # an answer has no colour or format
+        listed = [work for work in listed if work.frame.thing is not Thing.ANSWER] or listed
+    if draft.ordinal is not None and same:
+        oldest = same[::-1]
+        if draft.ordinal == -1:
+            return same[0]
+        return oldest[draft.ordinal - 1] if draft.ordinal <= len(oldest) else None
+    return listed[0]
+
+
+def _is_edit(draft: Draft, work: Work) -> bool:
+    """Whether a clause without a measure changes what was made, and is no request by itself."""
+    if draft.marks & {"undo"}:
+        return True
+    named = [one for one in draft.things if one is not work.frame.thing]
+    if draft.things and not (draft.marks & _MARKS - {"source", "only"} or draft.has_look):
+        # "a chart" is a new chart; "as a chart" and "the chart" are of what was made.
+        return not draft.has_query and _refers(draft)
+    groups = {name for query in work.frame.queries for name in query.groups}
+    if draft.mentions and not set(draft.mentions) <= groups and "split" not in draft.marks:
+        return False
+    return not named or _refers(draft) or bool(draft.marks & {"it", "too"})
+
+
+def _refers(draft: Draft) -> bool:
+    """As in "as a bar chart", "the chart in blue"."""
+    words = draft.text.casefold().split()
+    return bool(words) and (words[0] in _AS or bool(draft.marks & {"it", "change", "too"}))
+
+
+_AS = frozenset(("as", "als", "como", "en", "comme", "in", "now", "jetzt", "and", "und"))
+
+
+def _calendar(draft: Draft, material: Material, today: str) -> Calendar | None:
+    dated = material.dated
+    named = next((one for one in dated if one.name == draft.time), None)
+    return calendar_of(named or dated[0], today) if dated else None
+
+
+def _query(old: Query, draft: Draft, calendar: Calendar | None) -> Query:
+    fields: dict[str, object] = {}
+    groups = (*draft.groups, *(one for one in draft.mentions if one not in old.groups))
+    if groups or draft.grains or draft.is_trend:
+        fields |= _axes(old, draft, groups, calendar)
+    filters = _filters(draft, calendar, old.filters)
+    if filters:
+        replaced = {(one.column, one.grain) for one in filters}
+        kept = [one for one in old.filters if (one.column, one.grain) not in replaced]
+        dates = {one.column for one in filters if calendar and one.column == calendar.column}
+        kept = [one for one in kept if one.column not in dates]
+        fields["filters"] = (*kept, *filters)
+    if draft.ranked is not None:
+        fields["order"] = Order(draft.ranked.is_top, draft.ranked.count)
+    elif draft.sort is not None:
+        fields["order"] = Order(draft.sort, old.order.count if old.order else None)
+    made = msgspec.structs.replace(old, **fields)
+    if made.order is not None and not (made.groups or made.time):
+        raise Unclear("nothing_to_rank")
+    if any(one.derived in (Derived.GROWTH, Derived.DIFFERENCE) for one in old.measures) and (
+        draft.periods or draft.grains
+    ):
+        raise Unclear("ask_anew")
+    return made
+
+
+def _axes(
+    old: Query, draft: Draft, groups: Sequence[str], calendar: Calendar | None
+) -> dict[str, object]:
+    time, grain = old.time, old.grain
+    if draft.grains or draft.is_trend:
+        if calendar is None:
+            raise Unclear("no_dates", table="", words=draft.text)
+        time, grain = calendar.column, draft.grains[0] if draft.grains else None
+    if draft.marks & {"split", "too"}:
+        listed = (*old.groups, *(one for one in groups if one not in old.groups))
+        made: dict[str, object] = {"groups": listed, "time": time, "grain": grain}
+    elif groups:
+        by_time = bool(draft.grains or draft.is_trend)
+        made = {"groups": tuple(groups), "time": time if by_time else None,
+                "grain": grain if by_time else None}  # fmt: skip
+    else:
+        made = {"groups": (), "time": time, "grain": grain}
+    if len(tuple(groups)) + (made["time"] is not None) > 2:
+        raise Unclear("too_many_groups")
+    return made
+
+
+def _year_of(before: Sequence[Filter], calendar: Calendar) -> int | None:
+    """The one year of a period that is replaced: "and in June?" is of the same."""
+    years = {
+        str(value)[:4] for one in before
+        if one.column == calendar.column and one.grain is None and one.op is Op.BETWEEN
+        for value in one.values
+    }  # fmt: skip
+    return int(years.pop()) if len(years) == 1 else None
+
+
+def _filters(draft: Draft, calendar: Calendar | None, before: Sequence[Filter]) -> list[Filter]:
+    by_column: dict[str, tuple[str, ...]] = {}
+    for column, value in draft.values:
+        by_column[column] = (*by_column.get(column, ()), value)
+    made = [Filter(column, Op.IS, values) for column, values in by_column.items()]
+    made += draft.filters
+    if calendar is not None:
+        listed = comparing.in_one_year(draft.periods)
+        for one in listed:
+            if one.days is None and one.year is None:
+                one.year = _year_of(before, calendar)
+        if len(listed) > 1:
+            raise Unclear("ask_anew")
+        made += [one.filter(calendar) for one in listed]
+        made += [one.filter(calendar, Op.IS_NOT) for one in draft.excluded]
+    return made
+
+
+def _style(old: Style, draft: Draft) -> Style:
+    new = msgspec.structs.replace(draft.style, options=draft.options)
+    named = {
+        name: getattr(new, name)
+        for name in new.__struct_fields__
+        if getattr(new, name) not in (None, (), {})
+    }
+    if "options" in named:
+        named["options"] = {**old.options, **named["options"]}
+    if "pages" in named or "seconds" in named:
+        named.setdefault("length", None)
+    return msgspec.structs.replace(old, **named)
+
+
+def _formats(work: Work, draft: Draft) -> tuple[str, ...]:
+    wanted = tuple(draft.formats)
+    if not wanted:
+        return work.frame.formats
+    if "too" in draft.marks:
+        return tuple(dict.fromkeys((*(work.frame.formats or work.formats), *wanted)))
+    return wanted
+
+
+def _another(
+    frame: Frame, thing: Thing, queries: Sequence[Query], style: Style, draft: Draft
+) -> Edit:
+    """Another thing of what was made: its look begins anew."""
+    shown = (
+        tuple(_as_picture(query) for query in queries) if frame.thing is Thing.ANSWER else queries
+    )
+    if thing is Thing.ANSWER or (not frame.files and not frame.text):
+        raise Unclear("ask_anew")
+    made = msgspec.structs.replace(
+        frame, act=Act.MAKE, thing=thing, queries=tuple(shown), formats=tuple(draft.formats),
+        style=msgspec.structs.replace(draft.style, options=dict(draft.options)), said=draft.text,
+        language=draft.language or frame.language,
+    )  # fmt: skip
+    return Edit(made, None, False)
+
+
+def _as_picture(query: Query) -> Query:
+    """Of an answer about the best group or a difference, all that was compared."""
+    measures = tuple(
+        Measure(one.column, one.aggregate)
+        if one.derived in (Derived.DIFFERENCE, Derived.GROWTH) else one
+        for one in query.measures
+    )  # fmt: skip
+    order = query.order
+    if order is not None and order.count == 1:
+        order = Order(order.descending)
+    return msgspec.structs.replace(query, measures=measures, order=order)
+
+
+def _undone(draft: Draft, work: Work) -> Edit | None:
+    if not work.earlier:
+        raise Unclear("nothing_to_undo")
+    back = work.earlier[0] if draft.ordinal == 1 else work.earlier[-1]
+    return Edit(msgspec.structs.replace(back, said=draft.text), work.id, True)
+
+
+def _only_renders(before: Frame, after: Frame) -> bool:
+    """Whether a change only draws again: other colours, words, formats or order."""
+
+    def computed(frame: Frame) -> list[Query]:
+        return [
+            msgspec.structs.replace(
+                query, order=query.order and Order(True, query.order.count)
+            )
+            for query in frame.queries
+        ]  # fmt: skip
+
+    same_length = all(
+        getattr(before.style, name) == getattr(after.style, name)
+        for name in ("pages", "seconds", "length")
+    )
+    unordered = [
+        [msgspec.structs.replace(q, order=None) if q.order and q.order.count is None else q
+         for q in computed(frame)]
+        for frame in (before, after)
+    ]  # fmt: skip
+    return unordered[0] == unordered[1] and same_length

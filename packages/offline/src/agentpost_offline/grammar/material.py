@@ -1,0 +1,166 @@
+"""What a table offers to a request: its columns and values, by the words that name them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agentpost_offline.data.model import Column, Kind, Role, Table
+from agentpost_offline.frame import Grain
+from agentpost_offline.grammar.text import folded, name_tokens
+from agentpost_offline.grammar.vocabulary import Lexicon, concept_of
+from agentpost_offline.style import dates
+
+Keys = tuple[str, ...]
+_VALUE_WORDS = 8
+
+
+@dataclass
+class Material:
+    """A table's columns and values, in the keys of one language."""
+
+    table: Table
+    columns: dict[Keys, list[str]] = field(default_factory=dict)
+    parts: dict[str, list[str]] = field(default_factory=dict)
+    """Columns by single words of their names."""
+    concepts: dict[str, list[str]] = field(default_factory=dict)
+    values: dict[Keys, list[tuple[str, str]]] = field(default_factory=dict)
+    spellings: dict[str, str] = field(default_factory=dict)
+    """Words of names and values of five and more letters, folded, for typos."""
+    value_parts: dict[Keys, list[tuple[str, str]]] = field(default_factory=dict)
+    """Values of several words by some of them: "Acme" of "Acme Ltd"."""
+    own: frozenset[str] = frozenset()
+    """The words of the table's own name: "orders" of ``orders.csv`` are its rows."""
+    longest: int = 1
+
+    def column(self, name: str) -> Column:
+        """The column of this name."""
+        return next(one for one in self.table.columns if one.name == name)
+
+    def narrowed(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Of several columns that a word fits, those that people mean: a name before its number."""
+        texts = tuple(one for one in names if self.column(one).role is not Role.IDENTIFIER)
+        return texts if len(names) > 1 and texts else tuple(names)
+
+    def is_row(self, names: Sequence[str]) -> bool:
+        """Whether one of the columns has another value in each row."""
+        return any(self.column(one).distinct >= self.table.rows > 1 for one in names)
+
+    @property
+    def numbers(self) -> list[Column]:
+        """Columns that may be measured."""
+        return [
+            one for one in self.table.columns
+            if one.kind is Kind.NUMBER and one.role in (Role.AMOUNT, Role.RATE)
+        ]  # fmt: skip
+
+    @property
+    def dated(self) -> list[Column]:
+        """Columns of dates."""
+        return [one for one in self.table.columns if one.kind is Kind.DATE]
+
+    @property
+    def groups(self) -> list[Column]:
+        """Columns whose values make groups."""
+        return [
+            one for one in self.table.columns
+            if one.role is Role.CATEGORY or (one.role is Role.IDENTIFIER)
+        ]  # fmt: skip
+
+
+def material_of(table: Table, words: Lexicon) -> Material:
+    """Index a table's names and values for a language."""
+    made = Material(table)
+    for column in table.columns:
+        for name in dict.fromkeys((column.name, column.label)):
+            _add_column(made, column, name, words)
+        concept = concept_of(column.name)
+        if concept is not None and (concept == "date") == (column.kind is Kind.DATE):
+            made.concepts.setdefault(concept, []).append(column.name)
+        if column.kind in (Kind.TEXT, Kind.BOOLEAN):
+            for value in column.values:
+                _add_value(made, column, value, words)
+    stem = table.name.rpartition(", ")[2].rpartition(".")[0] or table.name.rpartition(", ")[2]
+    made.own = frozenset(words.key(word) for word in name_tokens(stem) if len(word) > 2)
+    return made
+
+
+_MEANT = {
+    "female": frozenset(("female", "f", "w", "woman", "weiblich", "femme", "mujer", "女", "أنثى")),
+    "male": frozenset(("male", "m", "man", "männlich", "homme", "hombre", "男", "ذكر")),
+}
+
+
+def value_meant(made: Material, meaning: str) -> list[tuple[str, str]]:
+    """The values of a table that mean something: "women" are ``female``."""
+    return [
+        (column.name, value)
+        for column in made.table.columns if column.distinct <= 5
+        for value in column.values if value.casefold() in _MEANT.get(meaning, ())
+    ]  # fmt: skip
+
+
+def _spellings(said: Sequence[str], words: Lexicon) -> set[Keys]:
+    return {tuple(map(words.key, said)), tuple(map(folded, said))}
+
+
+def _add_column(made: Material, column: Column, name: str, words: Lexicon) -> None:
+    said = name_tokens(name)
+    for keys in filter(None, _spellings(said, words)):
+        listed = made.columns.setdefault(keys, [])
+        if column.name not in listed:
+            listed.append(column.name)
+        made.longest = max(made.longest, len(keys))
+        for key in keys if len(keys) > 1 else ():
+            among = made.parts.setdefault(key, [])
+            if len(key) > 2 and column.name not in among:
+                among.append(column.name)
+    for word in said:
+        if len(word) > 4:
+            made.spellings.setdefault(folded(word), word)
+
+
+def _add_value(made: Material, column: Column, value: str, words: Lexicon) -> None:
+    said = name_tokens(value)
+    if not said or len(said) > _VALUE_WORDS:
+        return
+    for keys in _spellings(said, words):
+        listed = made.values.setdefault(keys, [])
+        if (column.name, value) not in listed:
+            listed.append((column.name, value))
+        made.longest = max(made.longest, len(keys))
+    if len(said) > 1 and column.role is Role.CATEGORY:
+        for keys in _parts(said, words):
+            made.value_parts.setdefault(keys, []).append((column.name, value))
+    if len(said) == 1 and len(said[0]) > 4:
+        made.spellings.setdefault(folded(said[0]), said[0])
+
+
+def _parts(said: Sequence[str], words: Lexicon) -> set[Keys]:
+    """The parts of a value by which it may be called: a word of four letters, or several words."""
+    spans = [
+        said[start:end] for start in range(len(said)) for end in range(start + 1, len(said) + 1)
+        if end - start < len(said)
+    ]  # fmt: skip
+    named = [span for span in spans if len(span) > 1 or (len(span[0]) > 3 and span[0].isalpha())]
+    return {keys for span in named for keys in _spellings(span, words)}
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """From when to when a column of dates reaches."""
+
+    column: str
+    first: dt.date
+    last: dt.date
+    today: dt.date
+
+
+def calendar_of(column: Column, today: str) -> Calendar | None:
+    """The calendar of a column of dates; None where it holds none."""
+    first, last = dates.parsed(column.first), dates.parsed(column.last)
+    now = dates.parsed(today) or last
+    if first is None or last is None or now is None:
+        return None
+    return Calendar(column.name, first, dates.last_day(last, column.grain or Grain.DAY), now)

@@ -1,0 +1,756 @@
+"""From terms to a draft: each production takes the terms at a place that it knows, and what no
+production takes is unknown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from agentpost_offline.data.model import Column, Kind, Role
+from agentpost_offline.frame import Aggregate, Derived, Filter, Grain, Op, Thing
+from agentpost_offline.grammar import periods
+from agentpost_offline.grammar.draft import Comparing, Draft, Measured, Ranked
+from agentpost_offline.grammar.material import Calendar, Material, calendar_of
+from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.text import name_tokens
+from agentpost_offline.grammar.vocabulary import lexicon
+
+_QUOTED: Final = re.compile(r"\s*[:：]?\s*[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]")
+_BARE: Final = re.compile(r"\s*(?:[:：]|to\b|as\b|auf\b|a\b|en\b|为|成)?\s*([^\"\n]{1,120})")
+_PALETTE: Final = ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale")
+_OPS: Final = (Op.AT_LEAST, Op.AT_MOST, Op.ABOVE, Op.BELOW)
+_CURRENCIES: Final = {"eur": "€", "dol": "$", "usd": "$", "dól": "$", "pou": "£", "欧元": "€"}
+_BEFORE: Final = 4
+"""How many terms before a condition its column may stand."""
+
+
+def parse(
+    text: str, found: Sequence[Term], material: Material | None, today: str, language: str,
+    files: Sequence[str] = (),
+) -> Draft:  # fmt: skip
+    """Read the terms of one clause; ``text`` is the whole message, in which they have places, and
+    ``files`` the names of the files that it may be about."""
+    return _Parser(text, list(found), material, today, language, files).draft
+
+
+class _Parser:
+    def __init__(
+        self, text: str, found: list[Term], material: Material | None, today: str, language: str,
+        files: Sequence[str],
+    ) -> None:  # fmt: skip
+        key = lexicon(language).key
+        self.files = {key(word) for name in files for word in name_tokens(name.rpartition(".")[0])}
+        self.text, self.found, self.material, self.language = text, found, material, language
+        said = text[found[0].start : found[-1].end] if found else ""
+        self.draft = Draft(said)
+        self.calendar = self._calendar(today)
+        self.pending: Aggregate | None = None
+        self.unknown: list[tuple[int, int]] = []
+        self.lacking_at: set[int] = set()
+        self.last_measure_at = -9
+        at = 0
+        while at < len(found):
+            at += self._take(at)
+        self._late_aggregate()
+        self.draft.unknown += self._unknown_words()
+
+    def _unknown_words(self) -> list[str]:
+        """The words that no production took; those that stand side by side as one."""
+        spans: list[tuple[int, int]] = []
+        for start, end in self.unknown:
+            if spans and not re.search(r"[^\s_-]", self.text[spans[-1][1] : start]):
+                spans[-1] = (spans[-1][0], end)
+            else:
+                spans.append((start, end))
+        starts = {self.found[at].start for at in self.lacking_at}
+        self.draft.lacking = [self.text[a:b] for a, b in spans if a in starts]
+        return [self.text[start:end] for start, end in spans]
+
+    def _calendar(self, today: str) -> Calendar | None:
+        """The calendar of the column of dates that is named, else of the only one."""
+        if self.material is None or not self.material.dated:
+            return None
+        named = [
+            column for column in self.material.dated
+            if any(column.name in term.columns for term in self.found)
+        ]  # fmt: skip
+        if named:
+            self.draft.time = named[0].name
+        return calendar_of((named or self.material.dated)[0], today)
+
+    def _take(self, at: int) -> int:
+        term = self.found[at]
+        for production in _PRODUCTIONS:
+            size = production(self, at)
+            if size:
+                for one in self.found[at : at + size]:
+                    if one.typo_of:
+                        self.draft.typos.append((one.text, one.typo_of))
+                return size
+        after = self._skip(at + 1)
+        if term.has("by") and self._is_unknown(after):
+            self.lacking_at.add(after)
+        elif term.kind != "mark" or term.text in "%":
+            self.unknown.append((term.start, term.end))
+        return 1
+
+    def _is_unknown(self, at: int) -> bool:
+        term = self._at(at)
+        if term is None or self._names(term) or term.is_glue:
+            return False
+        return all(one.startswith(("concept.", "carry.")) for one in term.meanings)
+
+    def _at(self, at: int) -> Term | None:
+        return self.found[at] if 0 <= at < len(self.found) else None
+
+    def _skip(self, at: int, *more: str) -> int:
+        """The next place that is no glue, nor one of the meanings."""
+        while (term := self._at(at)) is not None and not self._names(term):
+            if not (term.is_glue or (more and term.has(*more))) or term.has("small.and"):
+                break
+            at += 1
+        return at
+
+    def _names(self, term: Term) -> bool:
+        return bool(term.columns or term.values)
+
+    def _column(self, term: Term) -> Column | None:
+        """The one column that a term names; several are ambiguous unless one is named whole."""
+        if not term.columns or self.material is None:
+            return None
+        term.columns = self.material.narrowed(term.columns)
+        return self.material.column(term.columns[0])
+
+    # Productions: each returns how many terms it took.
+
+    def title(self, at: int) -> int:
+        term = self.found[at]
+        if not term.has("title.title") or term.columns:
+            return 0
+        quoted = _QUOTED.match(self.text, term.end)
+        match = quoted or _BARE.match(self.text[: self.found[-1].end], term.end)
+        if match is None or not match[1].strip(" .!。"):
+            return 0
+        end = match.end()
+        if not quoted:
+            end = next(
+                (
+                    one.start
+                    for place, one in enumerate(self.found[at:], at)
+                    if self._goes_on(place)
+                ),
+                self.found[-1].end,
+            )
+            match = _BARE.match(self.text[:end], term.end) or match
+        title = match[1].strip(" .!。,")
+        self.draft.style = msgspec.structs.replace(self.draft.style, title=title)
+        return sum(term.start <= one.start < end for one in self.found)
+
+    def _goes_on(self, at: int) -> bool:
+        """Whether an "and" at a place begins a demand of its own: "… and make it green"."""
+        after = self._at(at + 1)
+        joins = self.found[at].has("small.and") or self.found[at].text in ",;，；"
+        return joins and after is not None and after.has("small.verb", "edit")
+
+    def caption(self, at: int) -> int:
+        """The words to stand on a picture: "write “Hello” on it"."""
+        if not self.found[at].has("option.caption"):
+            return 0
+        quoted = _QUOTED.match(self.text, self.found[at].end)
+        if quoted is None:
+            return 0
+        self.draft.options["text"] = quoted[1].strip()
+        return sum(self.found[at].start <= one.start < quoted.end() for one in self.found)
+
+    def amount(self, at: int) -> int:
+        """As in "6 slides", "max 4 pages", "20 seconds", "800 pixels wide", "90°"."""
+        start = at
+        if self.found[at].has("op.at_most", "op.equal"):
+            at = self._skip(at + 1)
+        term = self._at(at)
+        value = self._number(term)
+        if at == start and term is not None and term.has("unit.slides") and not self._names(term):
+            if Thing.DECK not in self.draft.things:
+                self.draft.things.append(Thing.DECK)
+            if term.text.casefold() == "slide":
+                self.draft.style = msgspec.structs.replace(self.draft.style, pages=1)
+            return 1
+        if term is None or value is None or self._names(term):
+            return 0
+        end = at + 1
+        while (one := self._at(end)) is not None and one.text in "-":
+            end += 1
+        unit = one.key("unit") if one is not None else None
+        if one is not None and one.has("unit.slides"):
+            unit = "slides"
+        if unit in ("money", None) or (one is not None and one.columns):
+            return 0
+        self._measure_out(str(unit), value)
+        end += 1
+        if (one := self._at(end)) is not None and one.has("unit.long"):
+            end += 1
+        while (one := self._at(end)) is not None and one.has("unit.wide", "unit.high"):
+            self._measure_out(str(one.key("unit")), value)
+            end += 1
+        return end - start
+
+    def _measure_out(self, unit: str, value: float) -> None:
+        style, options = self.draft.style, self.draft.options
+        if unit in ("slides", "pages"):
+            self.draft.style = msgspec.structs.replace(style, pages=int(value))
+            if unit == "slides" and Thing.DECK not in self.draft.things:
+                self.draft.things.append(Thing.DECK)
+        elif unit in ("seconds", "minutes"):
+            seconds = value * (60 if unit == "minutes" else 1)
+            self.draft.style = msgspec.structs.replace(style, seconds=seconds)
+        elif unit == "degrees":
+            options["rotate"] = int(value)
+        else:
+            options[unit] = int(value)
+
+    def _number(self, term: Term | None) -> float | None:
+        if term is None:
+            return None
+        if term.number is not None:
+            return term.number
+        key = term.key("number")
+        return float(key) if key else None
+
+    def period(self, at: int) -> int:
+        if self.found[at].values and self.found[at].kind != "number":
+            return 0
+        calendar = self.calendar
+        if calendar is None:
+            return self._dateless(at)
+        period, size = periods.read(self.found, at, calendar)
+        if period is None:
+            return 0
+        period.text = self.text[self.found[at].start : self.found[at + size - 1].end]
+        self.draft.periods.append(period)
+        return size
+
+    def _dateless(self, at: int) -> int:
+        """A period where the table has no dates: months may be values of its columns."""
+        term = self.found[at]
+        if self.material is None or self._names(term):
+            return 0
+        is_month = term.has("month", "weekday") or re.fullmatch(
+            "quarter[1-4]|half[12]", term.key("period") or ""
+        )
+        is_year = term.kind == "number" and re.fullmatch("(19|20)[0-9][0-9]", term.text)
+        if not (is_month or is_year or term.kind == "date"):
+            return 0
+        self.draft.is_dateless = term.text
+        return 1
+
+    def exclusion(self, at: int) -> int:
+        """As in "without North and South", "except 2024", "without a value in city"."""
+        term = self.found[at]
+        if not term.has("not.not", "not.missing") or self._names(term):
+            return 0
+        end = self._skip(at + 1, "small.in", "small.of", "only")
+        if term.has("not.missing"):
+            near = self._at(end) or self._at(at)
+            column = self._column(near) if near is not None else None
+            if column is None:
+                return 0
+            self.draft.filters.append(Filter(column.name, Op.MISSING))
+            return end + 1 - at
+        start = end
+        lacking = self._at(end)
+        after = self._at(self._skip(end + 1))
+        if lacking is not None and lacking.columns and not lacking.values and not (
+            after is not None and after.values
+        ):  # fmt: skip
+            column = self._column(lacking)
+            if column is not None and column.missing:
+                self.draft.filters.append(Filter(column.name, Op.MISSING))
+                self.draft.marks.add("lacking")
+                return end + 1 - at
+        while (one := self._at(end)) is not None:
+            if one.values and one.kind != "number":
+                self._value(one, Op.IS_NOT)
+                end += 1
+            elif self.calendar is not None and (
+                periods.read(self.found, end, self.calendar)[0] is not None
+            ):
+                period, size = periods.read(self.found, end, self.calendar)
+                assert period is not None
+                self.draft.excluded.append(period)
+                end += size
+            elif (end > start and self._joins(end)) or (
+                one.columns and (after := self._at(end + 1)) is not None and after.values
+            ):
+                end += 1
+            else:
+                break
+        return end - at if end > start else 0
+
+    def _joins(self, at: int) -> bool:
+        """Whether an "and" or a comma stands before one more value or period."""
+        term = self.found[at]
+        after = self._at(self._skip(at + 1))
+        joins = term.has("small.and", "small.or") or term.text in ",、，،"
+        return joins and after is not None and bool(after.values or after.has("month", "weekday"))
+
+    def comparison(self, at: int) -> int:
+        """As in "above 100", "at least 5 units", "between 10 and 20", "over 2k €"."""
+        term = self.found[at]
+        op = next((one for one in _OPS if term.has(f"op.{one}")), None)
+        if term.has("op.equal"):
+            op = Op.IS
+        between = term.has("period.between")
+        if op is None and not between:
+            return 0
+        end = self._skip(at + 1)
+        value, end = self._figure(end)
+        if value is None:
+            return 0
+        values = [value]
+        if between:
+            joint = self._at(end)
+            if joint is None or not joint.has("small.and", "small.to"):
+                return 0
+            second, end = self._figure(self._skip(end + 1))
+            if second is None:
+                return 0
+            values.append(second)
+            op = Op.BETWEEN
+        assert op is not None
+        self._compare(at, end, op, tuple(values))
+        after = self._at(end)
+        if self.draft.comparing[-1].column is None and after is not None and after.columns:
+            column = self._column(after)
+            if column is not None and column.kind is Kind.NUMBER:
+                self.draft.comparing[-1].column = column.name
+                end += 1
+        return end - at
+
+    def _figure(self, at: int) -> tuple[float | None, int]:
+        """A number with its scale and currency, and the place behind it."""
+        if (term := self._at(at)) is not None and term.has("unit.money"):
+            at += 1
+        value = self._number(self._at(at))
+        if value is None:
+            return None, at
+        at += 1
+        if (term := self._at(at)) is not None and term.has("scale"):
+            value *= float(term.key("scale") or 1)
+            at += 1
+        if (term := self._at(at)) is not None and (term.has("unit.money") or term.text == "%"):
+            at += 1
+        return value, at
+
+    def _compare(self, at: int, end: int, op: Op, values: tuple[float, ...]) -> None:
+        text = self.text[self.found[at].start : self.found[end - 1].end]
+        made = Comparing(op, values, text=text)
+        if self.draft.measures and at - self.last_measure_at <= _BEFORE and all(
+            term.is_glue or term.has("small", "only")
+            for term in self.found[self.last_measure_at + 1 : at]
+        ):  # fmt: skip
+            made.column = self.draft.measures[-1].column
+            made.measured = len(self.draft.measures) - 1
+        self.draft.comparing.append(made)
+
+    def postfix(self, at: int) -> int:
+        """As in "100 or more"."""
+        value, end = self._figure(at)
+        term = self._at(end)
+        if value is None or term is None:
+            return 0
+        op = next((one for one in _OPS[:2] if term.has(f"op.{one}")), None)
+        if op is None or self._number(self._at(self._skip(end + 1))) is not None:
+            return 0
+        self._compare(at, end + 1, op, (value,))
+        return end + 1 - at
+
+    def counted_group(self, at: int) -> int:
+        """The number of "the 3 products with the highest revenue"."""
+        value = self._number(self.found[at])
+        after = self._at(self._skip(at + 1))
+        if value is None or after is None or not after.columns or self._names(self.found[at]):
+            return 0
+        if value % 1 or not 0 < value < 100 or self._is_measure(after) or after.values:
+            return 0
+        self.draft.options["which"] = int(value)
+        return 1
+
+    def ranking(self, at: int) -> int:
+        """As in "top 5", "the 3 highest", "lowest", "cheapest"."""
+        term = self.found[at]
+        start, count = at, None
+        value = self._number(term)
+        if value is not None and not self._names(term):
+            at = self._skip(at + 1)
+            count = int(value) if value % 1 == 0 and 0 < value < 1000 else None
+            if count is None or (term := self._at(at) or term) is self.found[start]:
+                return 0
+        if not term.has("extreme") or term.columns:
+            return 0
+        key = str(term.key("extreme"))
+        end = at + 1
+        if count is None:
+            value = self._number(self._at(self._skip(end)))
+            if value is not None and value % 1 == 0 and 0 < value < 1000:
+                count, end = int(value), self._skip(end) + 1
+        if self.draft.ranked is not None and self.draft.ranked.is_top != key.startswith("top"):
+            return 0
+        after = self._at(end)
+        if after is not None and after.has("grain") and not self._names(after):
+            self.draft.asks.add("when")
+        side, _, concept = key.partition("_")
+        self.draft.ranked = Ranked(side == "top", count, concept)
+        return end - start
+
+    def sorting(self, at: int) -> int:
+        term = self.found[at]
+        if not term.has("sort") or term.columns:
+            return 0
+        if not term.has("sort.sort") or self.draft.sort is None:
+            self.draft.sort = not term.has("sort.asc")
+        return 1
+
+    def value(self, at: int) -> int:
+        term = self.found[at]
+        if not term.values:
+            return 0
+        if term.kind == "number" and self.calendar is not None:
+            period, _ = periods.read(self.found, at, self.calendar)
+            if period is not None:
+                return 0
+        if term.columns and not term.has("ask") and self._follows_by(at):
+            return 0
+        self._value(term, Op.IS)
+        return 1
+
+    def _value(self, term: Term, op: Op) -> None:
+        near = {name for one in self.found for name in one.columns}
+        options = [pair for pair in term.values if pair[0] in near] or list(term.values)
+        if len({column for column, _ in options}) > 1:
+            columns = tuple(dict.fromkeys(column for column, _ in options))
+            self.draft.ambiguous.append((term.text, columns))
+            return
+        if op is Op.IS_NOT:
+            self.draft.filters.append(Filter(options[0][0], op, (options[0][1],)))
+            return
+        self.draft.values.append(options[0])
+
+    def _follows_by(self, at: int) -> bool:
+        before = [one for one in self.found[max(0, at - 2) : at] if not one.is_glue]
+        return bool(before) and before[-1].has("by")
+
+    def axis(self, at: int) -> int:
+        """As in "by region and month", "per quarter", "for each store"."""
+        term = self.found[at]
+        if not term.has("by") or self._names(term):
+            return 0
+        end = start = self._skip(at + 1)
+        per = term.has("by.per")
+        while (one := self._at(end)) is not None:
+            column = self._column(one)
+            if column is not None and len(one.columns) > 1 and not one.is_literal:
+                self.draft.ambiguous.append((one.text, one.columns))
+            elif column is not None and column.kind is Kind.DATE:
+                self.draft.time = column.name
+                if (grain := one.key("grain")) is not None:
+                    self._grain(grain)
+                else:
+                    self.draft.is_trend = True
+            elif column is not None and column.role in (Role.AMOUNT, Role.RATE):
+                if end > start:
+                    break
+                self.draft.by_numbers.append(Measured(column.name, self.pending, one.text))
+                self.pending = None
+            elif column is not None and per and self._is_row_noun(end, one.columns):
+                self.draft.marks.add("each_row")
+            elif column is not None:
+                self.draft.groups.append(column.name)
+            elif one.has("grain"):
+                self._grain(str(one.key("grain")))
+            elif one.has("aggregate") and self.pending is None:
+                self.pending = Aggregate(str(one.key("aggregate")))
+            elif end > start and self._lists(end):
+                pass
+            else:
+                break
+            end += 1
+        if end > start and per:
+            self.draft.marks.add("per")
+        if end > start and term.has("by.split"):
+            self.draft.marks.add("split")
+        return end - at if end > start else 0
+
+    def _lists(self, at: int) -> bool:
+        """Whether an "and", a comma or a repeated "by" stands before one more column or grain."""
+        term = self.found[at]
+        after = self._at(self._skip(at + 1, "by"))
+        joins = term.has("small.and", "by", "small.of") or term.text in ",、，،" or term.is_glue
+        return joins and after is not None and (
+            (bool(after.columns) and not self._is_measure(after)) or after.has("grain")
+        )  # fmt: skip
+
+    def _is_measure(self, term: Term) -> bool:
+        column = self._column(term)
+        return column is not None and column.role in (Role.AMOUNT, Role.RATE)
+
+    def _grain(self, key: str) -> None:
+        if key == "trend":
+            self.draft.is_trend = True
+        elif Grain(key) not in self.draft.grains:
+            self.draft.grains.append(Grain(key))
+
+    def chosen(self, at: int) -> int:
+        """As in "which region", "what 3 products", "in which month", "who"."""
+        term = self.found[at]
+        if not term.has("ask.which", "ask.who", "ask.what") or self._names(term):
+            return 0
+        key = "which" if term.has("ask.which") else "who" if term.has("ask.who") else "what"
+        after = self._at(at + 1)
+        if key == "what" and after is not None and (after.columns or after.has("grain")):
+            key = "which"
+        self.draft.asks.add(key)
+        end = self._skip(at + 1, "small.of") if key == "which" else at + 1
+        number = self._number(self._at(end)) if key == "which" else None
+        after = self._at(end + 1 if number is not None else end)
+        if key != "which" or after is None:
+            return 1
+        column = self._column(after)
+        if column is not None and column.role in (Role.CATEGORY, Role.IDENTIFIER, Role.TEXT):
+            if len(after.columns) > 1 and not after.is_literal:
+                self.draft.ambiguous.append((after.text, after.columns))
+            self.draft.chosen.append(column.name)
+        elif after.has("grain") and not after.has("grain.trend"):
+            self._grain(str(after.key("grain")))
+            self.draft.asks.add("when")
+        else:
+            return 1
+        if number is not None:
+            self.draft.options["which"] = int(number)
+        return (end + 2 if number is not None else end + 1) - at
+
+    def asking(self, at: int) -> int:
+        term = self.found[at]
+        if not term.has("ask") or self._names(term):
+            return 0
+        key = str(term.key("ask"))
+        for name in ("passage", "many", "much", "list"):
+            if term.has(f"ask.{name}"):
+                key = name
+        if key == "why":
+            self.draft.model.append(("why", term.text))
+        self.draft.asks.add(key)
+        return 1
+
+    def aggregate(self, at: int) -> int:
+        term = self.found[at]
+        key = term.key("aggregate")
+        if key is None or (term.columns and not self._measure_follows(at)):
+            return 0
+        if self.pending is not None and self.pending is not Aggregate.SUM:
+            return 0
+        if self.pending is None or key != "sum":
+            self.pending = Aggregate(key)
+        return 1
+
+    def _measure_follows(self, at: int) -> bool:
+        after = self._at(self._skip(at + 1, "small.of"))
+        return after is not None and self._is_measure(after)
+
+    def _late_aggregate(self) -> None:
+        """An aggregate behind its column: "the revenue in total"."""
+        if self.pending is None:
+            return
+        if self.draft.measures and self.draft.measures[-1].aggregate is None:
+            for measure in self.draft.measures:
+                measure.aggregate = measure.aggregate or self.pending
+        elif self.draft.aggregate is None:
+            self.draft.aggregate = self.pending
+        self.pending = None
+
+    def column(self, at: int) -> int:
+        term = self.found[at]
+        named = term.columns
+        column = self._column(term)
+        if column is None:
+            return 0
+        if self._is_row_noun(at, named):
+            self.draft.row_nouns.append(column.name)
+            return 1
+        if len(term.columns) > 1:
+            self.draft.ambiguous.append((term.text, term.columns))
+            return 1
+        if column.kind is Kind.DATE:
+            if (grain := term.key("grain")) is not None:
+                self._grain(grain)
+                self.draft.marks.add("per")
+            else:
+                self.draft.marks.add("time")
+        elif column.role in (Role.AMOUNT, Role.RATE):
+            self.draft.measures.append(Measured(column.name, self.pending, term.text))
+            self.last_measure_at = at
+            self.pending = None
+        else:
+            return self._mention(at, column)
+        return 1
+
+    def _is_row_noun(self, at: int, named: Sequence[str]) -> bool:
+        """Whether a word names what each row is: "orders" where there is an ``order_id``."""
+        assert self.material is not None, "there are columns"
+        roles = {self.material.column(one).role for one in named}
+        if roles & {Role.AMOUNT, Role.RATE, Role.TIME} or not self.material.is_row(named):
+            return False
+        after = self._at(self._skip(at + 1, "op.equal"))
+        return after is None or not any(name in named for name, _ in after.values)
+
+    def _mention(self, at: int, column: Column) -> int:
+        """A column of groups; before a value of its own, or a code, it only names the value."""
+        if self.pending is Aggregate.DISTINCT:
+            self.draft.asks.add("many")
+            self.pending = None
+        after = self._at(self._skip(at + 1, "op.equal"))
+        if after is not None and any(name == column.name for name, _ in after.values):
+            return 1
+        before = self._at(at - 1)
+        if before is not None and any(name == column.name for name, _ in before.values):
+            return 1
+        if column.kind is Kind.NUMBER and after is not None and after.number is not None:
+            self.draft.filters.append(Filter(column.name, Op.IS, (after.number,)))
+            return self.found.index(after) + 1 - at
+        self.draft.mentions.append(column.name)
+        return 1
+
+    def grain(self, at: int) -> int:
+        term = self.found[at]
+        if not term.has("grain") or self._names(term):
+            return 0
+        if self.material is not None and self.calendar is None:
+            return 0
+        self._grain(str(term.key("grain")))
+        self.draft.marks.add("per")
+        return 1
+
+    def derived(self, at: int) -> int:
+        term = self.found[at]
+        if not term.has("derived") or self._names(term):
+            return 0
+        derived = Derived(str(term.key("derived")))
+        if self.draft.derived not in (None, derived):
+            return 0
+        self.draft.derived = derived
+        if term.has("fall"):
+            self.draft.marks.add("fall")
+        return 1
+
+    def thing(self, at: int) -> int:
+        """What is to be made: "line chart", "a deck", "as a spreadsheet"."""
+        term = self.found[at]
+        if self._names(term) or not term.has("thing", "kind"):
+            return 0
+        if term.has("rows") and "many" in self.draft.asks:
+            return 0
+        kind = term.key("kind")
+        if kind is not None:
+            self.draft.style = msgspec.structs.replace(self.draft.style, chart=kind)
+        elif (key := term.key("thing")) is not None and Thing(key) not in self.draft.things:
+            self.draft.things.append(Thing(key))
+        if term.has("option.pivot"):
+            self.draft.options["pivot"] = True
+        if (key := term.key("format")) is not None and key not in self.draft.formats:
+            self.draft.formats.append(key)
+        return 1
+
+    def look(self, at: int) -> int:
+        """A format, a colour, a language, an option, a length."""
+        term = self.found[at]
+        if self._names(term):
+            return 0
+        style = self.draft.style
+        if term.kind == "hex" or (term.has("colour") and not term.has("colour.colour")):
+            colour = term.text.casefold() if term.kind == "hex" else term.key("colour")
+            self.draft.style = msgspec.structs.replace(style, colour=colour)
+        elif term.kind == "size":
+            wide, high = re.split("[x×*:]", term.text.replace(" ", ""))
+            self.draft.style = msgspec.structs.replace(style, size=(int(wide), int(high)))
+        elif (key := term.key("format")) is not None:
+            if key not in self.draft.formats:
+                self.draft.formats.append(key)
+        elif (key := term.key("language")) is not None:
+            self.draft.language = key
+        elif (key := term.key("option")) is not None and key != "caption":
+            self.draft.options.setdefault(key, True)
+            if key in _PALETTE and term.has("option.convert"):
+                self.draft.marks.add("convert")
+        elif term.has("edit.shorter", "edit.longer"):
+            length = "shorter" if term.has("edit.shorter") else "longer"
+            self.draft.style = msgspec.structs.replace(style, length=length)
+        else:
+            return 0
+        return 1
+
+    def word(self, at: int) -> int:
+        """Words that stand for themselves: talk, control, edits, rows, what needs a model."""
+        term = self.found[at]
+        if self._names(term):
+            return 0
+        draft = self.draft
+        if term.has("model"):
+            draft.model.append((str(term.key("model")), term.text))
+        elif term.has("rows") or self._is_own(term):
+            draft.counts.append(term.text)
+        elif term.has("only", "versus", "edit", "small.all", "carry"):
+            for section in ("only", "versus", "edit", "carry"):
+                if (key := term.key(section)) is not None:
+                    draft.marks.add(key)
+        elif term.has("by.split"):
+            draft.marks.add("split")
+        elif term.has("control"):
+            if draft.control is None:
+                draft.control = term.key("control")
+        elif term.has("talk") and not (term.has("small.glue") and at):
+            draft.talk = draft.talk or term.key("talk")
+        elif term.has("ordinal"):
+            draft.ordinal = int(term.key("ordinal") or 1)
+        else:
+            return 0
+        if term.has("small.it", "small.all"):
+            draft.marks |= {"it"} if term.has("small.it") else {"all"}
+        return 1
+
+    def _is_own(self, term: Term) -> bool:
+        """Whether a word is the table's own name, as "orders" of ``orders.csv``."""
+        key = lexicon(self.language).key(term.text) if term.kind == "word" else ""
+        return self.material is not None and bool(key) and key in self.material.own
+
+    def glue(self, at: int) -> int:
+        """Small words that only hold a sentence together."""
+        term = self.found[at]
+        if term.has("small.it"):
+            self.draft.marks.add("it")
+        if term.has("small.source"):
+            self.draft.marks.add("source")
+        key = lexicon(self.language).key
+        is_file = term.kind == "file" or (term.kind == "word" and key(term.text) in self.files)
+        if term.has("small.still"):
+            after = self._at(at + 1)
+            return int(after is not None and bool(after.values))
+        is_unit = self._is_unit(term) or (term.text == "%" and at > 0)
+        return int(is_file or is_unit or term.is_glue or term.has("small"))
+
+    def _is_unit(self, term: Term) -> bool:
+        """Whether a currency is that of a column: in another one nothing is stated."""
+        if not term.has("unit.money") or self.material is None:
+            return False
+        code = _CURRENCIES.get(term.text.casefold()[:3], term.text)
+        return any(column.unit == code for column in self.material.table.columns)
+
+
+_PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (
+    _Parser.title, _Parser.caption, _Parser.amount, _Parser.sorting, _Parser.exclusion,
+    _Parser.period, _Parser.comparison, _Parser.postfix, _Parser.chosen, _Parser.ranking,
+    _Parser.counted_group,
+    _Parser.value, _Parser.axis, _Parser.aggregate, _Parser.column, _Parser.grain, _Parser.derived,
+    _Parser.asking, _Parser.thing, _Parser.look, _Parser.word, _Parser.glue,
+)  # fmt: skip

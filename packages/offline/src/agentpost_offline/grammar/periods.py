@@ -1,0 +1,297 @@
+"""The periods that a request names: years, halves, quarters, months, days, and ranges of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentpost_offline.frame import Filter, Grain, Op
+from agentpost_offline.grammar.material import Calendar
+from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.style import dates
+
+_EDGES = {"since": Op.AT_LEAST, "after": Op.ABOVE, "before": Op.BELOW, "until": Op.AT_MOST}
+_YEARS = range(1900, 2101)
+_MONTHS = {Grain.QUARTER: 3, Grain.MONTH: 1, Grain.YEAR: 12}
+
+
+@dataclass(slots=True)
+class Period:
+    """A period by its parts; a month, quarter or half may lack its year."""
+
+    grain: Grain
+    year: int | None = None
+    half: int | None = None
+    quarter: int | None = None
+    month: int | None = None
+    days: tuple[dt.date, dt.date] | None = None
+    """First and last day, of a period that is none of the calendar's."""
+    edge: str = ""
+    """``since after before until`` when it bounds the rows on one side."""
+    weekdays: tuple[int, ...] = ()
+    ends: tuple[Period, Period] | None = None
+    """Of a range: the periods that it begins and ends with."""
+    text: str = ""
+    """As it was written."""
+    is_relative: bool = False
+    """Whether it was counted from the day of the message: "last month"."""
+
+    @property
+    def months(self) -> tuple[int, ...]:
+        """The numbers of its months in the year."""
+        if self.month:
+            return (self.month,)
+        if self.quarter:
+            return tuple(range(3 * self.quarter - 2, 3 * self.quarter + 1))
+        if self.half:
+            return tuple(range(6 * self.half - 5, 6 * self.half + 1))
+        return tuple(range(1, 13))
+
+    @property
+    def reach(self) -> tuple[dt.date, dt.date] | None:
+        """Its first and last day; None without a year."""
+        if self.days is not None:
+            return self.days
+        if self.year is None:
+            return None
+        months = self.months
+        end = dates.last_day(dt.date(self.year, months[-1], 1), Grain.MONTH)
+        return dt.date(self.year, months[0], 1), end
+
+    @property
+    def iso(self) -> str | None:
+        """As a filter writes it: ``2025``, ``2025-Q2``, ``2025-05``; None for other spans."""
+        if self.days is not None and self.days[0] == self.days[1]:
+            return self.days[0].isoformat()
+        if self.year is None or self.half or self.days is not None:
+            return None
+        if self.month:
+            return f"{self.year}-{self.month:02d}"
+        return f"{self.year}-Q{self.quarter}" if self.quarter else str(self.year)
+
+    def filter(self, calendar: Calendar, op: Op = Op.IS) -> Filter:
+        """The rows that are in it, or that its edge leaves."""
+        column = calendar.column
+        if self.weekdays:
+            return Filter(column, op, tuple(map(float, self.weekdays)), Grain.WEEKDAY)
+        reach = self.reach
+        if reach is None:
+            return Filter(column, op, tuple(map(float, self.months)), Grain.MONTH)
+        first, last = (day.isoformat() for day in reach)
+        if self.edge:
+            edge = _EDGES[self.edge]
+            return Filter(column, edge, (first if edge in (Op.AT_LEAST, Op.BELOW) else last,))
+        if op is Op.IS_NOT and (iso := self.iso) is not None:
+            return Filter(column, Op.IS_NOT, (iso,))
+        return Filter(column, Op.BETWEEN, (first, last))
+
+
+def read(found: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
+    """The period at a place, and how many terms it takes; None and 0 where there is none."""
+    edge, skipped = _edge(found, at)
+    first, size = _one(found, at + skipped, calendar)
+    if first is None:
+        return None, 0
+    end = at + skipped + size
+    joint = _joint(found, end)
+    if joint and (edge in ("", "since", "between")):
+        second, more = _one(found, end + joint, calendar)
+        between = edge == "between" or not found[end].has("small.and")
+        if second is not None and between and (ranged := _range(first, second, calendar)):
+            return ranged, end + joint + more - at
+    if edge and edge != "between":
+        _in_only_year(first, calendar)
+        only_from = found[at].has("small.in") and edge == "since"
+        if only_from or first.reach is None:  # "from 2024" may be all of it or its beginning
+            return (first, end - at) if only_from else (None, 0)
+        first.edge = edge
+    _in_only_year(first, calendar)
+    return first, end - at
+
+
+def _edge(found: Sequence[Term], at: int) -> tuple[str, int]:
+    term = found[at]
+    for edge in ("between", "after", "before", "until", "since"):
+        if term.has(f"period.{edge}"):
+            size = 1
+            while at + size < len(found) and found[at + size].is_glue:
+                size += 1
+            return ("since" if edge == "between" and term.has("small.in") else edge), size
+    return "", 0
+
+
+def _joint(found: Sequence[Term], at: int) -> int:
+    """How many words join two ends of a range: "to", "-", "and the"."""
+    if at >= len(found) or not found[at].has("small.to", "small.and", "period.until"):
+        return 0
+    size = 1
+    while at + size < len(found) and found[at + size].is_glue and found[at + size].kind != "mark":
+        size += 1
+    return size
+
+
+def _one(found: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
+    if at >= len(found):
+        return None, 0
+    relative, size = _relative(found, at, calendar)
+    if relative is not None:
+        return relative, size
+    if found[at].kind == "date":
+        return _date(found[at].text), 1
+    if found[at].has("weekday"):
+        return _weekdays(found, at)
+    return _named(found, at)
+
+
+def _weekdays(found: Sequence[Term], at: int) -> tuple[Period, int]:
+    days = tuple(int(digit) for digit in found[at].key("weekday") or "")
+    return Period(Grain.WEEKDAY, weekdays=days), 1
+
+
+def _named(found: Sequence[Term], at: int) -> tuple[Period | None, int]:
+    """A year, or a day, month, quarter or half with or without its year."""
+    made = Period(Grain.YEAR)
+    day: int | None = None
+    end = at
+    while end < len(found):
+        term = found[end]
+        number = int(term.number) if term.number is not None and term.number % 1 == 0 else None
+        if term.has("month") and not (made.month or made.quarter or made.half):
+            made.month, made.grain = int(term.key("month") or 0), Grain.MONTH
+        elif (part := _part(term)) and not (made.month or made.quarter or made.half):
+            setattr(made, part[0], part[1])
+            made.grain = Grain.QUARTER
+        elif number in _YEARS and made.year is None and len(term.text) == 4:
+            made.year = number
+        elif number and number < 32 and day is None and _beside_month(found, end, made):
+            day = number
+        elif not (end > at and _is_inner(found, end, made)):
+            break
+        end += 1
+    while end > at and (found[end - 1].is_glue or found[end - 1].has("small.in")):
+        end -= 1
+    if day is not None and made.month and made.year:
+        try:
+            one = dt.date(made.year, made.month, day)
+        except ValueError:
+            return None, 0
+        return Period(Grain.DAY, days=(one, one)), end - at
+    if day is not None or end == at or not (made.year or made.month or made.quarter or made.half):
+        return None, 0
+    return made, end - at
+
+
+def _part(term: Term) -> tuple[str, int] | None:
+    key = term.key("period") or ""
+    match = re.fullmatch("(half|quarter)([1-4])", key)
+    return (match[1], int(match[2])) if match else None
+
+
+def _beside_month(found: Sequence[Term], at: int, made: Period) -> bool:
+    if made.month:
+        return at > 0 and (found[at - 1].has("month") or found[at - 1].is_glue)
+    following = [term for term in found[at + 1 : at + 4] if not term.is_glue]
+    return bool(following) and following[0].has("month")
+
+
+def _is_inner(found: Sequence[Term], at: int, made: Period) -> bool:
+    """Whether a small word stands between the parts of one date: "May of 2025", "2025年5月"."""
+    term = found[at]
+    inner = term.is_glue or term.has("small.of", "small.in", "grain.year", "grain.month")
+    return inner and at + 1 < len(found) and not term.has("small.and", "small.to")
+
+
+def _date(text: str) -> Period | None:
+    parts = [int(part) for part in re.split("[-./]", text)]
+    try:
+        if len(parts) == 2:
+            return Period(Grain.MONTH, parts[0], month=parts[1]) if 1 <= parts[1] <= 12 else None
+        if len(str(parts[0])) == 4:
+            day = dt.date(*parts)
+        elif "/" in text and parts[0] != parts[1] and max(parts[:2]) < 13:
+            return None  # 3/4/2025 is two days
+        else:
+            first, second = parts[:2]
+            month, number = (first, second) if second > 12 else (second, first)
+            day = dt.date(parts[2], month, number)
+    except ValueError:
+        return None
+    return Period(Grain.DAY, days=(day, day))
+
+
+def _relative(found: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
+    """As in "last month", "this year", "last 3 months"; counted from the day of the message."""
+    term = found[at]
+    if not term.has("period.last", "period.this"):
+        return None, 0
+    size = 1
+    count = 1
+    while at + size < len(found) and not found[at + size].has("grain"):
+        inner = found[at + size]
+        if inner.number is not None or inner.has("number"):
+            count = int(
+                inner.number if inner.number is not None else float(inner.key("number") or 1)
+            )
+        elif not inner.is_glue:
+            return None, 0
+        size += 1
+    if at + size >= len(found) or size > 3:
+        return None, 0
+    key = found[at + size].key("grain")
+    if key not in ("year", "quarter", "month", "week", "day") or not 0 < count < 1000:
+        return None, 0
+    grain = Grain(key)
+    if term.has("period.this") and count > 1:
+        return None, 0
+    back = 0 if term.has("period.this") else 1
+    made = _counted(grain, count, back, calendar.today)
+    if made is not None:
+        made.is_relative = True
+    return made, size + 1
+
+
+def _counted(grain: Grain, count: int, back: int, today: dt.date) -> Period | None:
+    if grain in (Grain.DAY, Grain.WEEK):
+        step = dt.timedelta(days=7 if grain is Grain.WEEK else 1)
+        start = today - dt.timedelta(days=today.weekday()) if grain is Grain.WEEK else today
+        first = start - step * (back * count)
+        return Period(grain, days=(first, first + step * count - dt.timedelta(days=1)))
+    months = _MONTHS[grain]
+    now = today.year * 12 + today.month - 1
+    start_at = now - now % months - back * months * count
+    year, month = divmod(start_at, 12)
+    if year < 1:
+        return None
+    if count == 1:
+        made = Period(grain, year)
+        if grain is Grain.MONTH:
+            made.month = month + 1
+        elif grain is Grain.QUARTER:
+            made.quarter = month // 3 + 1
+        return made
+    end_year, end_month = divmod(start_at + months * count - 1, 12)
+    end = dates.last_day(dt.date(end_year, end_month + 1, 1), Grain.MONTH)
+    return Period(grain, days=(dt.date(year, month + 1, 1), end))
+
+
+def _range(one: Period, other: Period, calendar: Calendar) -> Period | None:
+    """From the begin of one to the end of the other; None where they cannot be told."""
+    if one.weekdays or other.weekdays:
+        return None
+    one.year = one.year or (other.year if other.days is None else None)
+    if other.year is None and other.days is None and one.year:
+        other.year = one.year
+    _in_only_year(one, calendar)
+    _in_only_year(other, calendar)
+    first, last = one.reach, other.reach
+    if first is None or last is None or first[0] > last[1]:
+        return None
+    return Period(one.grain, days=(first[0], last[1]), ends=(one, other))
+
+
+def _in_only_year(one: Period, calendar: Calendar) -> None:
+    """A month is that of the year which the data is about, when it is about one alone."""
+    if one.days is None and one.year is None and calendar.first.year == calendar.last.year:
+        one.year = calendar.first.year

@@ -1,0 +1,288 @@
+"""A message as clauses, each read over the table that has its words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from agentpost_offline.data.model import Table
+from agentpost_offline.frame import Act, Frame, Query, Thing
+from agentpost_offline.grammar import edits
+from agentpost_offline.grammar.draft import Draft
+from agentpost_offline.grammar.edits import Work
+from agentpost_offline.grammar.material import Material, material_of
+from agentpost_offline.grammar.parsing import parse
+from agentpost_offline.grammar.reading import Choice, Question, Reading, Unclear
+from agentpost_offline.grammar.resolving import Resolved
+from agentpost_offline.grammar.tagging import Term, terms
+from agentpost_offline.grammar.text import WISH_CHARACTERS, normal
+from agentpost_offline.grammar.vocabulary import lexicon
+
+_BREAKS = "!?;。！？；؟؛…"
+_CLAUSES = 6
+_THING_OF_FORMAT = {
+    "png": Thing.CHART, "svg": Thing.CHART, "jpg": Thing.CHART, "pdf": Thing.REPORT,
+    "docx": Thing.REPORT, "pptx": Thing.DECK, "xlsx": Thing.TABLE, "csv": Thing.TABLE,
+    "html": Thing.SITE, "mp4": Thing.VIDEO, "gif": Thing.VIDEO,
+}  # fmt: skip
+_FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
+_IMAGE_OPTIONS = frozenset(
+    ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale", "text", "left",
+     "right", "portrait", "landscape", "pixels", "wide", "high")
+)  # fmt: skip
+_OPTIONS = {
+    Thing.IMAGE: _IMAGE_OPTIONS, Thing.TABLE: frozenset(("pivot", "clean")),
+    Thing.CHART: frozenset(("horizontal", "wide", "high", "pixels")),
+    Thing.SITE: frozenset(("dark",)),
+    Thing.DOCUMENT: frozenset(("convert", "headings")), Thing.DECK: frozenset(("headings",)),
+}  # fmt: skip
+_PAGED = (Thing.DECK, Thing.REPORT, Thing.SITE, Thing.DOCUMENT)
+
+
+@dataclass
+class Surrounding:
+    """What a message is read over."""
+
+    tables: Sequence[Table] = ()
+    kinds: frozenset[str] = frozenset()
+    """``table document image text``: what there is to make things from."""
+    works: Sequence[Work] = ()
+    """What was made or answered before, newest first; empty when files came along."""
+    today: str = ""
+    language: str = "en"
+    has_files: bool = field(default=False)
+    """Whether files came with this message."""
+    names: Sequence[str] = ()
+    """The names of the files: "this plan" is ``move_plan.md``."""
+
+
+def read(text: str, around: Surrounding) -> list[Reading]:
+    """The clauses of a message, each with its frame or its question."""
+    text = normal(text[:WISH_CHARACTERS])
+    candidates = [material_of(one, lexicon(around.language)) for one in around.tables]
+    best: list[Reading] = []
+    tied: list[Material] = []
+    over: list[Material | None] = [*candidates] or [None]
+    for material in over:
+        readings = _read_over(text, material, around)
+        if not best or _cost(readings) < _cost(best):
+            best, tied = readings, [material] if material else []
+        elif material is not None and _cost(readings) == _cost(best):
+            tied.append(material)
+    if len(tied) > 1 and any(one.draft.has_query for one in best):
+        _ask_which_table(best, tied, text)
+    return best
+
+
+def _cost(readings: Sequence[Reading]) -> tuple[int, int]:
+    """How badly a message is understood over a table: unknown words, then questions."""
+    unknown = sum(len(one.draft.unknown) for one in readings)
+    dateless = sum(bool(one.draft.is_dateless) for one in readings)
+    return unknown + dateless, sum(one.question is not None for one in readings)
+
+
+def _ask_which_table(best: list[Reading], tied: Sequence[Material], text: str) -> None:
+    named = [one for one in tied if one.table.name.casefold() in text.casefold()]
+    if len(named) == 1 or all(one.is_edit for one in best):
+        return
+    names = [one.table.name for one in tied]
+    choices = [Choice(name, text=f"{text} · {name}") for name in names]
+    best[0].question = Question("which_table", {}, choices)
+
+
+def _read_over(text: str, material: Material | None, around: Surrounding) -> list[Reading]:
+    found = terms(text, around.language, material)
+    drafts = [
+        parse(text, clause, material, around.today, around.language, around.names)
+        for clause in _clauses(text, found)
+    ]
+    drafts = [one for one in drafts if not one.is_empty]
+    readings = [
+        _reading(draft, material, around, drafts, is_later=at > 0)
+        for at, draft in enumerate(drafts)
+    ]
+    return [one for at, one in enumerate(readings) if not _is_courtesy(one, len(readings))]
+
+
+def _is_courtesy(one: Reading, count: int) -> bool:
+    """As the "Hello!" before a request."""
+    return count > 1 and one.draft.talk in ("hello", "thanks", "yes") and not (
+        one.draft.has_query or one.draft.things or one.draft.unknown
+    )  # fmt: skip
+
+
+def _clauses(text: str, found: Sequence[Term]) -> list[Sequence[Term]]:
+    """The terms of each clause: cut at the ends of sentences, and where a new thing to make or a
+    new question begins behind an "and"."""
+    made: list[Sequence[Term]] = []
+    start = 0
+    for at, term in enumerate(found):
+        ends = term.kind == "mark" and (term.text in _BREAKS or _is_stop(text, found, at))
+        line = at > start and "\n" in text[found[at - 1].end : term.start]
+        if ends and at > start:
+            made.append(found[start : at + 1])
+            start = at + 1
+        elif at > start and (line or _begins(found, start, at)):
+            made.append(found[start:at])
+            start = at
+    if start < len(found):
+        made.append(found[start:])
+    if len(made) > _CLAUSES:
+        made = [*made[: _CLAUSES - 1], [one for rest in made[_CLAUSES - 1 :] for one in rest]]
+    return made
+
+
+def _is_stop(text: str, found: Sequence[Term], at: int) -> bool:
+    """Whether a full stop ends a sentence: not in "2. Quartal" and "e.g."."""
+    if found[at].text != "." or at + 1 == len(found):
+        return False
+    before = found[at - 1] if at else None
+    spaced = text[found[at].end : found[at].end + 1].isspace()
+    return spaced and before is not None and before.number is None and len(before.text) > 2
+
+
+def _begins(found: Sequence[Term], start: int, at: int) -> bool:
+    """Whether a new clause begins at an "and" or a comma."""
+    if not (found[at].has("small.and", "edit.too") or found[at].text in ",，،、"):
+        return False
+    if not any(one.has("thing", "ask", "kind") or one.columns for one in found[start:at]):
+        return False
+    for one in found[at + 1 : at + 6]:
+        if one.columns or one.values:
+            return False
+        if (one.has("thing") and not one.has("format")) or one.has("kind"):
+            return any(each.has("thing", "kind") for each in found[start:at])
+        if one.has("ask.many", "ask.much", "ask.which", "ask.who", "ask.why"):
+            return True
+        if not (one.is_glue or one.has("small", "number", "edit") or one.number is not None):
+            return False
+    return False
+
+
+def _reading(
+    draft: Draft, material: Material | None, around: Surrounding, drafts: Sequence[Draft],
+    *, is_later: bool,
+) -> Reading:  # fmt: skip
+    made = Reading(draft, table=material.table if material is not None else None)
+    if draft.model or _only_stands(draft):
+        return made
+    try:
+        edited = edits.of(draft, material, around.works, around.today) if not (
+            around.has_files or is_later
+        ) else None  # fmt: skip
+        if edited is not None:
+            made.frame, made.target, made.is_free = edited.frame, edited.target, edited.is_free
+            made.is_edit = True
+            _check_look(draft, edited.frame.thing or Thing.ANSWER)
+            made.notes = edited.notes
+            return made
+        made.frame = _frame(draft, material, around, drafts, made)
+    except Unclear as unclear:
+        made.question = unclear.question
+    return made
+
+
+def _only_stands(draft: Draft) -> bool:
+    """Whether a clause only talks, or steers what runs."""
+    steers = draft.control is not None and not (draft.has_query or draft.has_look)
+    talks = draft.talk is not None and not (draft.has_query or draft.things or draft.control)
+    return steers or talks or "passage" in draft.asks
+
+
+def thing_of(draft: Draft, around: Surrounding) -> Thing:
+    """What a clause asks to be made; an answer where nothing is."""
+    things = list(draft.things)
+    documents = bool(around.kinds & {"document", "text"}) and "table" not in around.kinds
+    documents = documents and not {Thing.CHART, Thing.VIDEO, Thing.TABLE} & set(things)
+    images = "image" in around.kinds and "table" not in around.kinds
+    if draft.style.chart is not None and Thing.CHART not in things:
+        things.append(Thing.CHART)
+    if len(things) > 1 and Thing.IMAGE in things:
+        things.remove(Thing.IMAGE)
+    if len(things) > 1 and Thing.CHART in things and Thing.TABLE not in things:
+        things.remove(Thing.CHART)
+    picture = bool(draft.options.keys() & _IMAGE_OPTIONS - {"convert", "left", "right"})
+    if images and (picture or draft.formats or things == [Thing.IMAGE]):
+        return Thing.IMAGE
+    if documents and not draft.has_query and (things or draft.formats or draft.options):
+        return Thing.DOCUMENT
+    if picture and things in ([], [Thing.IMAGE]):
+        return Thing.IMAGE
+    if things:
+        draft.unknown += [one.value for one in things[1:]]
+        return things[0]
+    for option, thing in (("pivot", Thing.TABLE), ("clean", Thing.TABLE)):
+        if option in draft.options:
+            return thing
+    if draft.formats:
+        return _THING_OF_FORMAT.get(draft.formats[0], Thing.DOCUMENT)
+    return Thing.ANSWER
+
+
+def _frame(
+    draft: Draft, material: Material | None, around: Surrounding, drafts: Sequence[Draft],
+    made: Reading,
+) -> Frame | None:  # fmt: skip
+    thing = thing_of(draft, around)
+    _check_look(draft, thing)
+    source = draft
+    if not draft.has_query and thing is not Thing.ANSWER:
+        source = next((one for one in drafts if one.has_query), draft)
+    queries: tuple[Query, ...] = ()
+    if material is not None and (source.has_query or source.aggregate or thing is Thing.ANSWER):
+        resolved = Resolved(source, material, thing, around.today, around.language)
+        made.notes += resolved.notes
+        whole = not resolved.query.measures and not (resolved.query.filters or source.has_query)
+        queries = () if whole else (resolved.query,)
+    if thing is Thing.ANSWER and not queries:
+        return None
+    if thing is Thing.VIDEO and material is not None and not material.dated:
+        raise Unclear("film_needs_time", table=material.table.name)
+    style = msgspec.structs.replace(draft.style, options=dict(draft.options))
+    formats = tuple(draft.formats)
+    if thing is Thing.DOCUMENT:
+        formats = _document_formats(draft)
+        if not formats:
+            return None
+    return Frame(
+        Act.ASK if thing is Thing.ANSWER else Act.MAKE, thing, queries, style, formats,
+        draft.language or around.language, said=draft.text,
+    )  # fmt: skip
+
+
+def _document_formats(draft: Draft) -> tuple[str, ...]:
+    if draft.formats:
+        return tuple(draft.formats)
+    if "headings" in draft.options:
+        return ("pptx",)
+    return tuple(_FORMAT_OF_THING[one] for one in draft.things if one in _FORMAT_OF_THING)
+
+
+def _check_look(draft: Draft, thing: Thing) -> None:
+    """What a thing cannot have is a word that is not understood."""
+    style = draft.style
+    fits = _OPTIONS.get(thing, frozenset[str]())
+    draft.unknown += [
+        str(value) if isinstance(value, (str, int)) and value is not True else key
+        for key, value in draft.options.items() if key not in fits and key != "which"
+    ]  # fmt: skip
+    if style.pages is not None and thing not in _PAGED:
+        draft.unknown.append(str(style.pages))
+    if style.length is not None and thing not in (*_PAGED, Thing.VIDEO):
+        draft.unknown.append(style.length)
+    if style.seconds is not None and thing is not Thing.VIDEO:
+        draft.unknown.append(f"{style.seconds:g} s")
+    if style.chart is not None and thing in (Thing.ANSWER, Thing.IMAGE, Thing.DOCUMENT):
+        draft.unknown.append(style.chart)
+    if thing is Thing.ANSWER:
+        looks = (
+            style.colour,
+            style.title,
+            style.length,
+            style.size and "×".join(map(str, style.size)),
+        )
+        draft.unknown += [str(one) for one in looks if one]
+    if thing in (Thing.ANSWER, Thing.IMAGE, Thing.TABLE) and draft.language:
+        draft.unknown.append(draft.language)

@@ -1,0 +1,699 @@
+"""From a draft to a query: which numbers of which rows, or what has to be asked first.
+
+Three guards stand before any figure: rows are counted only where rows are asked for, rates and the
+like are never summed, and periods that are compared are complete and equally long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from agentpost_offline.data import roles
+from agentpost_offline.data.model import Column, Kind, Role
+from agentpost_offline.frame import (
+    Act,
+    Aggregate,
+    Derived,
+    Filter,
+    Frame,
+    Grain,
+    Measure,
+    Op,
+    Order,
+    Query,
+    Thing,
+)
+from agentpost_offline.grammar import comparing
+from agentpost_offline.grammar.describing import query_text
+from agentpost_offline.grammar.draft import Comparing, Draft, Measured
+from agentpost_offline.grammar.material import Calendar, Material, calendar_of
+from agentpost_offline.grammar.periods import Period
+from agentpost_offline.grammar.reading import Choice, Unclear
+
+_MOST_CHOICES = 4
+_COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
+_CARRIED = {
+    "sold": ("quantity", "revenue"),
+    "earned": ("revenue", "salary"),
+    "spent": ("amount", "cost"),
+}
+"""Columns that a verb speaks of: what was sold is a quantity, else an amount."""
+
+
+class Resolved:
+    """A draft's query; ``notes`` says what the reader must know of it."""
+
+    def __init__(
+        self, draft: Draft, material: Material, thing: Thing, today: str, language: str
+    ) -> None:
+        self.draft, self.material, self.thing, self.language = draft, material, thing, language
+        self.notes: list[tuple[str, dict[str, str]]] = []
+        self.calendar = self._calendar(today)
+        self.filters: list[Filter] = []
+        self.having: list[Filter] = []
+        self.groups: list[str] = []
+        self.time: str | None = None
+        self.grain: Grain | None = None
+        if draft.ambiguous:
+            word, columns = draft.ambiguous[0]
+            labels = [Choice(name, text=self._instead(word, name)) for name in columns]
+            raise Unclear("ambiguous", labels, word=word)
+        if draft.is_dateless:
+            raise Unclear("no_dates", table=material.table.name, words=draft.is_dateless)
+        self.query = self._query()
+
+    def _instead(self, word: str, name: str) -> str:
+        return self.draft.text.replace(word, name, 1)
+
+    def _calendar(self, today: str) -> Calendar | None:
+        dated = self.material.dated
+        named = next((one for one in dated if one.name == self.draft.time), None)
+        if not dated:
+            return None
+        uses_time = bool(self.draft.periods or self.draft.excluded or self.draft.grains
+                         or self.draft.is_trend)  # fmt: skip
+        if named is None and len(dated) > 1 and uses_time:
+            choices = [Choice(one.label, text=f"{self.draft.text} ({one.name})") for one in dated]
+            raise Unclear("which_date", choices[:_MOST_CHOICES])
+        return calendar_of(named or dated[0], today)
+
+    # The parts of the query
+
+    def _query(self) -> Query:
+        draft = self.draft
+        self._groups()
+        self._values()
+        self._periods()
+        measures = self._measures()
+        self._conditions(measures)
+        if draft.derived is Derived.GROWTH or (self._compares_periods() and measures):
+            return self._compared(measures)
+        self._averages(measures)
+        measures, order = self._ranked(measures)
+        measures = self._derived(measures)
+        self._comparison(measures)
+        self._is_whole(measures)
+        if measures == [Measure(None, Aggregate.COUNT)] and not (draft.counts or self._counts_all):
+            raise Unclear("which_measure", self._measure_choices())
+        return self._over(measures, order, self.having)
+
+    def _over(
+        self, measures: Iterable[Measure], order: Order | None = None,
+        having: Iterable[Filter] = (),
+    ) -> Query:  # fmt: skip
+        """The measures over the groups, periods and rows that were named."""
+        return Query(
+            self.material.table.id, tuple(measures), tuple(self.groups), self.time, self.grain,
+            (*self.draft.filters, *self.filters), tuple(having), order,
+        )  # fmt: skip
+
+    @property
+    def _counts_all(self) -> bool:
+        return not self.material.numbers
+
+    def _groups(self) -> None:
+        draft = self.draft
+        self.groups = list(dict.fromkeys((*draft.groups, *draft.chosen)))
+        makes = self.thing is not Thing.ANSWER
+        if draft.mentions and (
+            makes or draft.ranked or "versus" in draft.marks
+            or not (self.groups or self._is_counting or self._looks_up)
+        ):  # fmt: skip
+            self.groups += [name for name in draft.mentions if name not in self.groups]
+        if "who" in draft.asks and not self.groups:
+            people = self.material.concepts.get("person") or self.material.concepts.get("customer")
+            named = self.material.narrowed(people or ())
+            if len(named) != 1:
+                raise Unclear("no_column", table=self.material.table.name, words="who")
+            self.groups = list(named)
+        listing = draft.asks & {"list"} or draft.asks == {"which"} or draft.ranked or (
+            (draft.comparing or draft.values or draft.filters) and not draft.derived
+        )  # fmt: skip
+        measured = len(draft.measures) > len(
+            {one.measured for one in draft.comparing if one.measured is not None}
+        )
+        if draft.row_nouns and not self.groups and not self._is_counting and listing and not (
+            draft.grains or draft.is_trend or (measured and not draft.ranked)
+        ):  # fmt: skip
+            self.groups = draft.row_nouns[:1]
+        if draft.ranked and draft.ranked.concept == "sold" and not (self.groups or draft.grains):
+            self.groups = list(self.material.concepts.get("product", ()))[:1]
+        if draft.grains or draft.is_trend or (draft.time and "when" in draft.asks):
+            if self.calendar is None:
+                raise Unclear("no_dates", table=self.material.table.name, words=draft.text)
+            self.time = self.calendar.column
+            if len(draft.grains) > 1:
+                raise Unclear("two_grains")
+            self.grain = draft.grains[0] if draft.grains else None
+        elif "when" in draft.asks and draft.ranked and self.calendar is not None:
+            self.time, self.grain = self.calendar.column, Grain.MONTH
+        if len(self.groups) + (self.time is not None) > 2:
+            raise Unclear("too_many_groups")
+
+    @property
+    def _is_counting(self) -> bool:
+        return "many" in self.draft.asks
+
+    @property
+    def _looks_up(self) -> bool:
+        """As in "what is the region of Order 17": the values of a column under a condition."""
+        return bool(self.draft.values or self.draft.filters) and not self.draft.measures
+
+    def _values(self) -> None:
+        """Values that were named keep their rows; two of a column are shown side by side."""
+        by_column: dict[str, list[str]] = {}
+        for column, value in self.draft.values:
+            listed = by_column.setdefault(column, [])
+            if value not in listed:
+                listed.append(value)
+        for column, values in by_column.items():
+            self.filters.append(Filter(column, Op.IS, tuple(values)))
+            together = self.draft.aggregate is Aggregate.SUM or any(
+                one.aggregate is Aggregate.SUM for one in self.draft.measures
+            )
+            apart = bool(self.draft.marks & {"versus", "difference", "more"})
+            if len(values) > 1 and column not in self.groups and (apart or not together):
+                self.groups.append(column)
+
+    def _periods(self) -> None:
+        draft, calendar = self.draft, self.calendar
+        if not (draft.periods or draft.excluded):
+            return
+        assert calendar is not None, "periods are only read with a calendar"
+        for one in draft.excluded:
+            self.filters.append(one.filter(calendar, Op.IS_NOT))
+        if self._compares_periods() or draft.derived is Derived.GROWTH:
+            return
+        weekdays = [one for one in draft.periods if one.weekdays]
+        if weekdays:
+            days = tuple(float(day) for one in weekdays for day in one.weekdays)
+            self.filters.append(Filter(calendar.column, Op.IS, days, Grain.WEEKDAY))
+        listed = [one for one in draft.periods if not one.weekdays]
+        if len(listed) > 1:
+            self._several(listed, calendar)
+        elif listed:
+            self._check_reach(listed[0], calendar)
+            if not self.notes:
+                self.notes += comparing.coverage_note(listed[0], calendar, self.language)
+            self.filters.append(listed[0].filter(calendar))
+            if listed[0].reach is None:
+                self._which_year(calendar)
+
+    def _check_reach(self, period: Period, calendar: Calendar) -> None:
+        """Raises `Unclear` for a period of which the data has nothing, and offers its last one."""
+        name = comparing.last_covered(period, calendar, self.language)
+        if name is None:
+            return
+        if not period.is_relative:
+            self.notes.append(("covered_none", comparing.reach_text(calendar, self.language)))
+            return
+        choices = [Choice(name, text=self._instead(period.text, name))] if period.text else []
+        raise Unclear("no_data", choices, **comparing.reach_text(calendar, self.language))
+
+    def _several(self, listed: Sequence[Period], calendar: Calendar) -> None:
+        """As in "in May and June 2025": each is shown; "since May until July" are both ends."""
+        if all(one.edge for one in listed):
+            self.filters += [one.filter(calendar) for one in listed]
+            return
+        listed = comparing.in_one_year(listed)
+        texts = [one.iso for one in listed]
+        grains = {one.grain for one in listed}
+        if None in texts or len(grains) > 1:
+            raise Unclear("periods_unclear")
+        for one in listed:
+            self.notes += comparing.coverage_note(one, calendar, self.language)
+        self.filters.append(Filter(calendar.column, Op.IS, tuple(str(text) for text in texts)))
+        if self.time is None and len(self.groups) < 2:
+            self.time, self.grain = calendar.column, next(iter(grains))
+
+    def _which_year(self, calendar: Calendar) -> None:
+        """A month of several years: each year's is shown, or it is asked which year's."""
+        if self.time is not None:
+            return
+        if not self.groups:
+            self.time, self.grain = calendar.column, Grain.MONTH
+            return
+        years = range(calendar.last.year, calendar.first.year - 1, -1)
+        choices = [Choice(str(year), text=f"{self.draft.text} {year}") for year in years]
+        raise Unclear("which_year", choices[:_MOST_CHOICES])
+
+    # Measures
+
+    def _measures(self) -> list[Measure]:
+        draft = self.draft
+        if draft.by_numbers:
+            if not (draft.ranked or draft.sort is not None) or draft.measures:
+                draft.unknown += [one.word for one in draft.by_numbers]
+            else:
+                draft.measures = draft.by_numbers
+        if draft.row_nouns and not (self.groups and draft.row_nouns[0] in self.groups):
+            draft.counts += draft.row_nouns
+        if "lacking" in draft.marks and draft.measures and not self._is_counting:
+            raise Unclear("which_condition", words=draft.text)
+        if self._is_counting or (draft.counts and not draft.measures):
+            return self._counted()
+        conditions = {one.measured for one in draft.comparing if one.measured is not None}
+        wanted = [one for at, one in enumerate(draft.measures) if at not in conditions]
+        if wanted or (draft.measures and not (self.groups or draft.counts)):
+            if not wanted:
+                raise Unclear("condition_alone", self._condition_choices())
+            if len({one.column for one in wanted}) < len(wanted):
+                wanted = [one for at, one in enumerate(wanted)
+                          if (one.column, one.aggregate) not in
+                          {(o.column, o.aggregate) for o in wanted[:at]}]  # fmt: skip
+            return [self._measure(one) for one in wanted]
+        if conditions:
+            return [self._measure(one) for one in draft.measures[:1]]
+        return self._implied()
+
+    def _measure(self, one: Measured) -> Measure:
+        column = self.material.column(one.column)
+        how = one.aggregate or self.draft.aggregate
+        if how is Aggregate.SUM and column.role is Role.RATE:
+            raise Unclear(
+                "no_sum", self._as_choices([Measure(column.name, Aggregate.MEAN)]),
+                column=column.label,
+            )  # fmt: skip
+        if how is not None:
+            return Measure(column.name, how)
+        return Measure(column.name, self._usual(column))
+
+    def _usual(self, column: Column) -> Aggregate:
+        """How a column is computed when it is not said."""
+        if column.role is Role.RATE:
+            return Aggregate.MEAN
+        if roles.is_additive(column) or self._is_row_each:
+            return Aggregate.SUM
+        ranked = self.draft.ranked
+        if ranked is not None and not (self.groups or self.time):
+            return Aggregate.MAX if ranked.is_top else Aggregate.MIN
+        how = (Aggregate.SUM, Aggregate.MEAN)
+        choices = self._as_choices([Measure(column.name, one) for one in how])
+        raise Unclear("sum_or_mean", choices, column=column.label)
+
+    @property
+    def _is_row_each(self) -> bool:
+        """Whether each group is one row, so that nothing is summed."""
+        table = self.material.table
+        if len(self.groups) == 1 and self.time is None:
+            return self.material.column(self.groups[0]).distinct >= table.rows
+        if self.time is not None and not self.groups:
+            column = self.material.column(self.time)
+            return column.distinct >= table.rows and self.grain in (None, column.grain)
+        named = [f for f in self.filters if f.op is Op.IS and len(f.values) == 1]
+        return any(self.material.column(f.column).distinct >= table.rows for f in named)
+
+    def _counted(self) -> list[Measure]:
+        """Of "how many": rows, different values, or a quantity; never rows for want of better."""
+        draft = self.draft
+        if draft.aggregate not in (None, Aggregate.SUM) and draft.aggregate not in _COUNTING:
+            if draft.aggregate is not Aggregate.MEAN or not (self.groups or self.time):
+                raise Unclear("count_what", self._count_choices(), words=draft.text)
+            return [Measure(None, Aggregate.COUNT, Derived.AVERAGE)]
+        conditions = {one.measured for one in draft.comparing}
+        counted = [one for at, one in enumerate(draft.measures) if at not in conditions]
+        if draft.aggregate is Aggregate.SUM and not self._is_counting:
+            raise Unclear("count_what", self._count_choices()[::-1], words=draft.text)
+        if draft.counts and counted and self._is_counting:
+            raise Unclear("count_what", self._count_choices(), words=draft.text)
+        if draft.counts:
+            return [Measure(None, Aggregate.COUNT)]
+        if counted:
+            draft.measures = counted
+            made = [self._measure(one) for one in draft.measures]
+            if any(one.aggregate is Aggregate.MEAN for one in made):
+                raise Unclear("count_what", self._count_choices(), words=draft.text)
+            return made
+        if draft.mentions:
+            return [Measure(draft.mentions[0], Aggregate.DISTINCT)]
+        if "sold" in draft.marks or (draft.values and "quantity" in self.material.concepts):
+            return [self._of_concept("quantity", "revenue")]
+        if self._counts_all and draft.has_query:
+            return [Measure(None, Aggregate.COUNT)]
+        raise Unclear("count_what", self._count_choices(), words=draft.text)
+
+    def _count_choices(self) -> list[Choice]:
+        sums = [Measure(one.name, Aggregate.SUM) for one in self.material.numbers
+                if roles.is_additive(one)]  # fmt: skip
+        return self._as_choices([Measure(None, Aggregate.COUNT), *sums[: _MOST_CHOICES - 1]])
+
+    def _of_concept(self, *concepts: str) -> Measure:
+        """The measure of the first concept that the table has exactly one column of."""
+        for concept in concepts:
+            names = [
+                name for name in self.material.concepts.get(concept, ())
+                if self.material.column(name).kind is Kind.NUMBER
+            ]  # fmt: skip
+            if len(names) == 1 and not ("spent" in self.draft.marks and self._is_signed(names[0])):
+                how = self.draft.aggregate
+                if how is None:
+                    how = self._usual(self.material.column(names[0]))
+                return Measure(names[0], how)
+        raise Unclear("which_measure", self._measure_choices())
+
+    def _is_signed(self, name: str) -> bool:
+        """Whether a column holds what came in and what went out."""
+        first = self.material.column(name).first
+        return isinstance(first, float) and first < 0
+
+    def _implied(self) -> list[Measure]:
+        """The measure of a clause that names none."""
+        draft = self.draft
+        if draft.ranked is not None and draft.ranked.concept not in ("", "sold"):
+            concept = draft.ranked.concept
+            names = self.material.concepts.get(concept, [])
+            if len(names) != 1:
+                raise Unclear("which_measure", self._measure_choices())
+            how = Aggregate.MAX if draft.ranked.is_top else Aggregate.MIN
+            return [Measure(names[0], how)]
+        if draft.ranked is not None and draft.ranked.concept == "sold":
+            return [self._of_concept("quantity", "revenue")]
+        for carried, concepts in _CARRIED.items():
+            if carried == "spent" and "revenue" in self.material.concepts:
+                continue
+            if carried == "sold" and not draft.asks & {"many", "much"} and all(
+                one in self.material.concepts for one in concepts
+            ):  # fmt: skip
+                raise Unclear("which_measure", self._measure_choices())
+            if carried in draft.marks:
+                return [self._of_concept(*(concepts if "much" not in draft.asks
+                                           else concepts[::-1]))]  # fmt: skip
+        if draft.mentions and not self.groups and not draft.aggregate:
+            return [Measure(draft.mentions[0], Aggregate.DISTINCT)]
+        if not draft.has_query and draft.aggregate is None:
+            return []
+        listing = self.thing is Thing.ANSWER and self.groups and not (
+            draft.ranked or draft.aggregate or draft.derived or self.time or draft.sort is not None
+        )  # fmt: skip
+        if listing and (draft.asks & {"list", "which", "what"} or draft.row_nouns):
+            if self.filters or draft.filters or draft.comparing:
+                draft.counts.append("")
+                return [Measure(None, Aggregate.COUNT)]
+            if len(self.groups) == 1:
+                name = self.groups.pop()
+                return [Measure(name, Aggregate.DISTINCT)]
+        only_rows = not (self.groups or self.time or draft.ranked or draft.aggregate)
+        if self.thing is not Thing.ANSWER and only_rows:
+            return []
+        if self._counts_all:
+            return [Measure(None, Aggregate.COUNT)]
+        sure = [one for one in self.material.numbers
+                if one.role is Role.AMOUNT and roles.is_additive(one)]  # fmt: skip
+        if len(self.material.numbers) == 1:
+            return [self._measure(Measured(self.material.numbers[0].name))]
+        if len(sure) == 1 and self.thing is not Thing.ANSWER:
+            return [self._measure(Measured(sure[0].name))]
+        raise Unclear("which_measure", self._measure_choices())
+
+    def _measure_choices(self) -> list[Choice]:
+        """The same words with each column behind them."""
+        text = self.draft.text.rstrip(" .!?。！？؟")
+        return [
+            Choice(one.label, text=f"{text} · {one.name}")
+            for one in self.material.numbers[:_MOST_CHOICES]
+            if not (self.draft.aggregate is Aggregate.SUM and one.role is Role.RATE)
+        ]
+
+    def _condition_choices(self) -> list[Choice]:
+        """Of "revenue over 1000" alone: the rows that it leaves, counted or summed."""
+        self.filters += [
+            Filter(str(one.column), one.op, one.values) for one in self.draft.comparing
+            if one.column
+        ]  # fmt: skip
+        column = self.draft.measures[0].column
+        return self._as_choices([Measure(None, Aggregate.COUNT), Measure(column, Aggregate.SUM)])
+
+    def _as_choices(self, measures: Iterable[Measure]) -> list[Choice]:
+        """Buttons that run the query with another measure."""
+        made: list[Choice] = []
+        for measure in measures:
+            order = None
+            ranked = self.draft.ranked
+            if ranked is not None and (self.groups or self.time):
+                order = Order(ranked.is_top, ranked.count or 1)
+            made.append(self._choice(self._over([measure], order)))
+        return made
+
+    def _choice(self, query: Query) -> Choice:
+        act = Act.ASK if self.thing is Thing.ANSWER else Act.MAKE
+        frame = Frame(act, self.thing, (query,), self.draft.style, tuple(self.draft.formats),
+                      self.language, said=self.draft.text)  # fmt: skip
+        return Choice(query_text(query, self.material.table, self.language)[:190], (frame,))
+
+    # Conditions
+
+    def _conditions(self, measures: list[Measure]) -> None:
+        """Conditions with numbers: of the rows, or of the groups where their total is meant."""
+        for one in self.draft.comparing:
+            column = self._compared_column(one, measures)
+            made = Filter(column, one.op, one.values)
+            of_groups = bool(self.groups or self.time) and any(m.column == column for m in measures)
+            lists = draft_lists(self.draft) and bool(self.groups) and not self._is_row_each
+            if lists and not of_groups and measures == [Measure(None, Aggregate.COUNT)]:
+                self._list_by(column, made, measures)
+            elif not of_groups or self._is_row_each:
+                self.filters.append(made)
+            elif draft_lists(self.draft):
+                self.having.append(made)
+            else:
+                query = self._over(measures)
+                rows = msgspec.structs.replace(query, filters=(*query.filters, made))
+                groups = msgspec.structs.replace(query, having=(made,))
+                raise Unclear("rows_or_groups", [self._choice(rows), self._choice(groups)])
+
+    def _list_by(self, column: str, made: Filter, measures: list[Measure]) -> None:
+        """As in "which products have more than 100 units": the total of each decides."""
+        if any(one is not made for one in self.having):
+            raise Unclear("which_measure", self._measure_choices())
+        measures[:] = [self._measure(Measured(column))]
+        if measures[0].aggregate is not Aggregate.SUM:
+            of_rows = Query(
+                self.material.table.id, (Measure(None, Aggregate.COUNT),), tuple(self.groups),
+                filters=(*self.draft.filters, *self.filters, made),
+            )  # fmt: skip
+            of_groups = msgspec.structs.replace(
+                of_rows, measures=tuple(measures), filters=of_rows.filters[:-1], having=(made,)
+            )
+            raise Unclear("rows_or_groups", [self._choice(of_groups), self._choice(of_rows)])
+        self.having.append(made)
+
+    def _compared_column(self, one: Comparing, measures: list[Measure]) -> str:
+        if one.column is not None:
+            return one.column
+        named = {measure.column for measure in measures if measure.column}
+        if len(named) == 1:
+            return str(next(iter(named)))
+        numbers = self.material.numbers
+        if len(numbers) == 1:
+            return numbers[0].name
+        choices = [
+            Choice(each.label, text=self._instead(one.text, f"{each.name} {one.text}"))
+            for each in numbers[:_MOST_CHOICES]
+        ]
+        raise Unclear("which_condition", choices, words=one.text)
+
+    # What is computed of the measures
+
+    def _ranked(self, measures: list[Measure]) -> tuple[list[Measure], Order | None]:
+        draft, ranked = self.draft, self.draft.ranked
+        has_axis = bool(self.groups or self.time)
+        if ranked is None:
+            wants_order = draft.sort is not None and has_axis
+            if draft.sort is not None and not has_axis:
+                draft.unknown.append("…")
+            return measures, Order(bool(draft.sort)) if wants_order else None
+        if not has_axis:
+            return [self._extreme(one, ranked.is_top) for one in measures], None
+        count = ranked.count
+        if count is None and "which" in draft.options:
+            count = int(draft.options.pop("which"))
+        named = bool(draft.chosen or draft.mentions or "who" in draft.asks or "when" in draft.asks)
+        if count is None and not named and self.thing is Thing.ANSWER and not ranked.concept:
+            best = Order(ranked.is_top, 1)
+            query = self._over(measures, best)
+            single = msgspec.structs.replace(
+                query, order=None,
+                measures=tuple(self._extreme(one, ranked.is_top) for one in measures),
+            )  # fmt: skip
+            raise Unclear("best_or_each", [self._choice(query), self._choice(single)])
+        if count is None and self.thing is Thing.ANSWER:
+            count = 1
+        return measures, Order(ranked.is_top, count)
+
+    def _averages(self, measures: list[Measure]) -> None:
+        """ "Average revenue per month" is that of the rows of each month, or of the months."""
+        draft = self.draft
+        if "each_row" in draft.marks and not (
+            measures and all(one.aggregate is Aggregate.MEAN for one in measures)
+        ):  # fmt: skip
+            raise Unclear("average_of_what", self._as_choices(
+                Measure(one.column, Aggregate.MEAN) for one in measures if one.column
+            ))  # fmt: skip
+        if "per" not in draft.marks or not (self.groups or self.time) or draft.ranked:
+            return
+        if len(measures) != 1 or measures[0].aggregate is not Aggregate.MEAN:
+            return
+        column = self.material.column(str(measures[0].column))
+        if column.role is not Role.AMOUNT:
+            return
+        if self._is_row_each:
+            self.time, self.grain, self.groups = None, None, []
+            return
+        query = self._over(measures)
+        total = Measure(column.name, Aggregate.SUM, Derived.AVERAGE)
+        of_totals = msgspec.structs.replace(query, measures=(total,))
+        raise Unclear("average_of_what", [self._choice(of_totals), self._choice(query)])
+
+    def _extreme(self, one: Measure, is_top: bool) -> Measure:
+        how = Aggregate.MAX if is_top else Aggregate.MIN
+        if one.column is None or self.draft.ranked is None or self.draft.ranked.count:
+            raise Unclear("rank_what", self._rank_choices())
+        if self.draft.aggregate is not None or one.aggregate not in (
+            Aggregate.SUM, Aggregate.MEAN, how
+        ):  # fmt: skip
+            raise Unclear("rank_what", self._rank_choices())
+        return Measure(one.column, how)
+
+    def _rank_choices(self) -> list[Choice]:
+        ranked = self.draft.ranked
+        groups = [one for one in self.material.groups if one.role is Role.CATEGORY]
+        numbers = self.draft.measures or [Measured(one.name) for one in self.material.numbers[:1]]
+        made = []
+        for group in groups[:_MOST_CHOICES]:
+            self.groups = [group.name]
+            try:
+                measure = self._measure(numbers[0]) if numbers else Measure(None, Aggregate.COUNT)
+            except Unclear:
+                continue
+            order = Order(ranked.is_top if ranked else True, (ranked and ranked.count) or 1)
+            made.append(self._choice(Query(
+                self.material.table.id, (measure,), (group.name,), filters=tuple(self.filters),
+                order=order,
+            )))  # fmt: skip
+        self.groups = []
+        return made
+
+    def _derived(self, measures: list[Measure]) -> list[Measure]:
+        derived = self.draft.derived
+        if derived is None:
+            return measures
+        if derived is Derived.CUMULATIVE and self.time is None:
+            if self.calendar is None:
+                raise Unclear("no_dates", table=self.material.table.name, words=self.draft.text)
+            self.time, self.grain = self.calendar.column, None
+        if derived is Derived.SHARE:
+            if not measures or any(
+                one.aggregate not in (Aggregate.SUM, Aggregate.COUNT) for one in measures
+            ):
+                raise Unclear("share_what", self._count_choices())
+            named = [f for f in self.filters if f.op is Op.IS and f.grain is None]
+            if not self.groups and not self.time and len(named) == 1:
+                self.groups = [named[0].column]
+            elif not self.groups and not self.time:
+                raise Unclear("share_what", self._rank_choices())
+        return [Measure(one.column, one.aggregate, derived) for one in measures]
+
+    def _comparison(self, measures: list[Measure]) -> None:
+        """Whether what is compared is there: groups, two measures, or two values of a column."""
+        marks = self.draft.marks
+        if not marks & {"versus", "difference", "more"}:
+            return
+        pairs = [f for f in self.filters if f.op is Op.IS and len(f.values) > 1]
+        if "difference" in marks:
+            is_two = len(pairs) == 1 and len(pairs[0].values) == 2 and len(measures) == 1
+            if not is_two or self.groups != [pairs[0].column] or self.time:
+                raise Unclear("difference_of_what")
+            if self.thing is Thing.ANSWER:
+                measures[0] = Measure(measures[0].column, measures[0].aggregate, Derived.DIFFERENCE)
+        elif (
+            ("versus" not in marks and not pairs and len(measures) < 2)
+            or not (self.groups or self.time or len(measures) > 1)
+            or (self._names_one_side and not pairs and len(measures) < 2)
+        ):
+            raise Unclear("difference_of_what")
+
+    @property
+    def _names_one_side(self) -> bool:
+        """As in "North against the others", which names one side only."""
+        return any(len(f.values) == 1 and f.column in self.groups for f in self.filters)
+
+    def _compares_periods(self) -> bool:
+        """Whether two periods are set against each other."""
+        marks = self.draft.marks & {"versus", "difference", "more"}
+        pairs = [f for f in self.filters if f.op is Op.IS and len(f.values) > 1 and not f.grain]
+        named = [one for one in self.draft.periods if not one.weekdays and not one.edge]
+        several = len(named) > 1 or any(one.ends for one in named)
+        return bool(marks) and several and not pairs
+
+    def _compared(self, measures: list[Measure]) -> Query:
+        """A growth or difference between two periods, both cut to what the data covers of both."""
+        draft = self.draft
+        if len(measures) != 1 or self.calendar is None or draft.comparing or draft.sort is not None:
+            if self.calendar is None:
+                raise Unclear("no_dates", table=self.material.table.name, words=draft.text)
+            raise Unclear("growth_of_what", self._growth_choices(measures))
+        measure = measures[0]
+        shows = self.thing is not Thing.ANSWER
+        derived = None if shows and draft.derived is None else Derived.GROWTH
+        if "difference" in draft.marks and not shows:
+            derived = Derived.DIFFERENCE
+        made = Measure(measure.column, measure.aggregate, derived)
+        order = None
+        if draft.ranked is not None:
+            top = draft.ranked.is_top != ("fall" in draft.marks)
+            order = Order(top, draft.ranked.count or 1)
+        periods = [one for one in draft.periods if not one.weekdays]
+        if not periods and self.time is not None and not self.groups and order is None:
+            return self._over([made])
+        pair = comparing.pair_of(periods)
+        if pair is None or (order is not None and not self.groups):
+            raise Unclear("growth_of_what", self._growth_choices(measures))
+        cut = comparing.equally_long(pair, self.calendar, self.language)
+        self.notes += cut.notes
+        return Query(
+            self.material.table.id, (made,), tuple(self.groups), self.calendar.column, cut.grain,
+            (*draft.filters, *self.filters, *cut.filters), order=order,
+        )  # fmt: skip
+
+    def _growth_choices(self, measures: list[Measure]) -> list[Choice]:
+        if self.calendar is None or len(measures) != 1:
+            return []
+        base = Query(
+            self.material.table.id, (measures[0],), filters=(*self.draft.filters, *self.filters)
+        )
+        monthly = msgspec.structs.replace(base, time=self.calendar.column, grain=Grain.MONTH)
+        made = [self._choice(monthly)]
+        for pair in comparing.last_years(self.calendar):
+            try:
+                cut = comparing.equally_long(pair, self.calendar, self.language)
+            except Unclear:
+                continue
+            growth = Measure(measures[0].column, measures[0].aggregate, Derived.GROWTH)
+            made.insert(0, self._choice(msgspec.structs.replace(
+                base, measures=(growth,), groups=tuple(self.groups), time=self.calendar.column,
+                grain=cut.grain, filters=(*base.filters, *cut.filters),
+            )))  # fmt: skip
+        return made
+
+    def _is_whole(self, measures: list[Measure]) -> None:
+        """Whether every part of the draft went into the query; what did not is unknown."""
+        draft = self.draft
+        used = {measure.column for measure in measures} | set(self.groups)
+        used |= {one.column for one in (*self.filters, *draft.filters)}
+        used |= set(draft.row_nouns)
+        if draft.ordinal is not None or ("when" in draft.asks and self.time is None):
+            draft.unknown.append(draft.text)
+        if draft.talk == "no" or draft.control is not None:
+            draft.unknown.append(draft.talk or str(draft.control))
+        left = [name for name in (*draft.mentions, *draft.chosen) if name not in used]
+        draft.unknown += [self.material.column(name).label for name in left]
+        if "which" in draft.options:
+            draft.unknown.append(str(draft.options.pop("which")))
+
+
+def draft_lists(draft: Draft) -> bool:
+    """Whether groups are asked for: "which products", "list the shops", "which months"."""
+    which_period = "when" in draft.asks and "which" in draft.asks and draft.ranked is None
+    return bool(draft.chosen) or "list" in draft.asks or which_period

@@ -1,0 +1,247 @@
+"""Terms: the words of a request with everything that they can mean.
+
+The longest phrase wins, whether it stands in the table of words or names a column or a value. A
+word that is known nowhere is compared with those that are, so that a typo is understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agentpost_offline.grammar.material import Keys, Material, value_meant
+from agentpost_offline.grammar.text import Token, folded, name_tokens, number, tokens
+from agentpost_offline.grammar.vocabulary import Lexicon, lexicon
+
+_WHOLE = ("file", "date", "hex", "size")
+_TINY = 3
+"""Values and columns up to this length are found only in their own capitals: "IT" is no "it"."""
+_COMPOUND_ENDS = ("thing", "concept", "grain", "kind")
+
+
+@dataclass(slots=True)
+class Term:
+    """A phrase of a request."""
+
+    text: str
+    kind: str
+    start: int
+    end: int
+    meanings: frozenset[str] = frozenset()
+    columns: tuple[str, ...] = ()
+    """Columns that it names; several when the words fit several."""
+    is_literal: bool = False
+    """Whether a column's whole name was written, not a part of it or another word for it."""
+    values: tuple[tuple[str, str], ...] = ()
+    number: float | None = None
+    typo_of: str = ""
+
+    def has(self, *meanings: str) -> bool:
+        """Whether it can mean one of these: ``section.key``, or all of a section: ``section``."""
+        return any(
+            one in self.meanings or any(each.startswith(f"{one}.") for each in self.meanings)
+            for one in meanings
+        )
+
+    def key(self, section: str) -> str | None:
+        """The key that it stands for in a section."""
+        keys = [one.partition(".")[2] for one in self.meanings if one.startswith(f"{section}.")]
+        return min(keys) if keys else None
+
+    @property
+    def is_glue(self) -> bool:
+        """Whether a sentence may have it anywhere without another meaning."""
+        return (self.kind == "mark" and not self.meanings) or self.has("small.glue", "small.of")
+
+
+def terms(text: str, language: str, material: Material | None = None) -> list[Term]:
+    """The terms of a request, whose text is `normal`."""
+    tagger = _Tagger(text, language, material)
+    made: list[Term] = []
+    at = 0
+    while at < len(tagger.tokens):
+        listed, size = tagger.longest(at)
+        made += listed
+        at += size
+    return made
+
+
+class _Tagger:
+    def __init__(self, text: str, language: str, material: Material | None) -> None:
+        self.text, self.material = text, material
+        self.words: Lexicon = lexicon(language)
+        self.tokens = tokens(text)
+
+    def longest(self, at: int) -> tuple[list[Term], int]:
+        """The longest phrase at a place, and how many tokens it has."""
+        first = self.tokens[at]
+        if first.kind in _WHOLE:
+            return [_plain(first)], 1
+        limit = max(self.words.longest, self.material.longest if self.material else 1)
+        for size in range(min(limit, len(self.tokens) - at), 0, -1):
+            span = self.tokens[at : at + size]
+            if any(token.kind in _WHOLE for token in span):
+                continue
+            term = self._term(span)
+            if term is not None:
+                return [term], size
+        return self._unknown(at)
+
+    def _term(self, span: Sequence[Token]) -> Term | None:
+        if len(span) > 1 and "mark" in (span[0].kind, span[-1].kind) and span[0].text not in "'<>":
+            return None
+        for keys in self._spellings(span):
+            term = self._meant(span, keys)
+            if term is not None:
+                return term
+        return None
+
+    def _spellings(self, span: Sequence[Token]) -> Iterator[Keys]:
+        rest = tuple(self.words.key(token.text) for token in span[1:])
+        for key in self.words.keys(span[0].text):
+            yield (key, *rest)
+
+    def _meant(self, span: Sequence[Token], keys: Keys) -> Term | None:
+        start, end = span[0].start, span[-1].end
+        meanings = self.words.phrases.get(keys, ())
+        if len(span) > 1 and meanings and self._holds_column(span):
+            meanings = ()
+        if not meanings and self.words.language != "en" and span[0].text.isascii():
+            english = lexicon("en")
+            meanings = tuple(
+                one for one in english.phrases.get(tuple(english.key(t.text) for t in span), ())
+                if one.partition(".")[0] in ("thing", "kind", "format", "talk", "control")
+            )  # fmt: skip
+        columns, is_literal, values = self._names(self.text[start:end], span, keys, meanings)
+        meanings = tuple(one for one in meanings if not one.startswith("value."))
+        if not (meanings or columns or values):
+            return None
+        kind = span[0].kind if len(span) == 1 else "word"
+        figure = number(span[0].text, self.words.decimal) if kind == "number" else None
+        return Term(
+            self.text[start:end], kind, start, end, frozenset(meanings), columns, is_literal,
+            values, figure,
+        )  # fmt: skip
+
+    def _holds_column(self, span: Sequence[Token]) -> bool:
+        """Whether a phrase that is written otherwise in the table has the name of a column in it:
+        "orders by" is no "order by" where there are orders."""
+        said = tuple(folded(token.text) for token in span)
+        columns = self.material.columns if self.material else {}
+        return said not in self.words.exact and any((word,) in columns for word in said)
+
+    def _names(
+        self, said: str, span: Sequence[Token], keys: Keys, meanings: Sequence[str]
+    ) -> tuple[tuple[str, ...], bool, tuple[tuple[str, str], ...]]:
+        """The columns that a phrase names, whether by their whole name, and the values."""
+        material = self.material
+        if material is None:
+            return (), False, ()
+        plain = tuple(folded(token.text) for token in span if token.kind != "mark" or len(span) < 2)
+        is_small = any(one.startswith("small.") for one in meanings)
+        columns = material.columns.get(keys) or material.columns.get(plain) or []
+        if is_small:
+            columns = [one for one in columns if _is_written(said, one)]
+        is_literal = bool(columns)
+        for meaning in meanings:
+            if not columns and meaning.startswith("concept."):
+                columns = material.concepts.get(meaning.removeprefix("concept."), [])
+        only_names = all(one.startswith(("concept.", "carry.")) for one in meanings)
+        if not columns and len(keys) == 1 and only_names:
+            columns = material.parts.get(keys[0]) or material.parts.get(plain[0]) or []
+        values = material.values.get(keys) or material.values.get(plain) or []
+        for meaning in meanings:
+            if meaning.startswith("value."):
+                values = values or value_meant(material, meaning.removeprefix("value."))
+        if not (values or columns or meanings):
+            parts = material.value_parts.get(keys) or material.value_parts.get(plain) or []
+            values = parts if len(parts) == 1 else []
+        kept = tuple(
+            (column, value) for column, value in values
+            if (_is_written(said, value) and not (is_small and said == said.casefold()))
+            or not (is_small or (len(value) <= _TINY and meanings))
+        )  # fmt: skip
+        return tuple(columns), is_literal, kept
+
+    def _unknown(self, at: int) -> tuple[list[Term], int]:
+        first = self.tokens[at]
+        if first.kind == "number":
+            term = _plain(first)
+            term.number = number(first.text, self.words.decimal)
+            return [term], 1
+        if first.kind == "han":
+            return self._unknown_han(at)
+        if first.kind != "word":
+            return [_plain(first)], 1
+        if self.words.language == "de" and (parts := self._compound(first)):
+            return parts, 1
+        meant = self._corrected(first.text)
+        if meant is None:
+            return [_plain(first)], 1
+        spelt = [Token(meant, "word", first.start, first.end)]
+        for keys in self._spellings(spelt):
+            if (known := self._meant(spelt, keys)) is not None:
+                known.typo_of = meant
+                return [known], 1
+        return [_plain(first)], 1
+
+    def _unknown_han(self, at: int) -> tuple[list[Term], int]:
+        """A run of Han characters up to the next phrase that is known."""
+        limit = max(self.words.longest, self.material.longest if self.material else 1)
+        end = at + 1
+        while end < len(self.tokens) and self.tokens[end].kind == "han":
+            sizes = range(min(limit, len(self.tokens) - end), 0, -1)
+            if any(self._term(self.tokens[end : end + size]) for size in sizes):
+                break
+            end += 1
+        start, stop = self.tokens[at].start, self.tokens[end - 1].end
+        return [Term(self.text[start:stop], "word", start, stop)], end - at
+
+    def _compound(self, token: Token) -> list[Term]:
+        """As in "Umsatzdiagramm": two terms, where both parts are known."""
+        word = token.text
+        for cut in range(len(word) - 3, 2, -1):
+            tail = [Token(word[cut:], "word", token.start + cut, token.end)]
+            end = self._meant(tail, (self.words.key(word[cut:]),))
+            if end is None or not (end.columns or end.has(*_COMPOUND_ENDS)):
+                continue
+            for link in ("", "s", "es", "n", "en"):
+                bare = word[: cut - len(link)]
+                if len(bare) < 3 or not word[:cut].endswith(link):
+                    continue
+                head = [Token(bare, "word", token.start, token.start + cut)]
+                begin = self._meant(head, (self.words.key(bare),))
+                if begin is not None and not (begin.is_glue or begin.has("language")):
+                    return [begin, end]
+        return []
+
+    def _corrected(self, word: str) -> str | None:
+        """The one known word that is one letter away; None where none is, or several are."""
+        if len(word) < 4 or not word.isalpha():
+            return None
+        from rapidfuzz.distance import OSA
+
+        typed = folded(word)
+        for known in (self.material.spellings if self.material else {}, self.words.spellings):
+            near = {
+                self.words.key(written): written
+                for spelt, written in known.items()
+                if spelt[0] == typed[0]
+                and OSA.distance(typed, spelt, score_cutoff=1) <= 1
+                and len(spelt) > 4
+                and (len(typed) > 4 or len(spelt) > len(typed))
+            }
+            if len(near) == 1:
+                return next(iter(near.values()))
+            if near:
+                return None
+        return None
+
+
+def _is_written(said: str, name: str) -> bool:
+    """Whether a name stands there as the table writes it, capitals included."""
+    return said == name or (said != said.casefold() and name_tokens(said) == name_tokens(name))
+
+
+def _plain(token: Token) -> Term:
+    return Term(token.text, token.kind, token.start, token.end)

@@ -1,0 +1,51 @@
+"""Which things can be made, with their prices and formats: a thing is one line here.
+
+Makers are imported when they are used, so that starting a server loads none of their libraries.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Final
+
+from agentpost_offline.frame import Thing
+from agentpost_offline.making.maker import Maker
+
+_TABLE: Final = frozenset({"table"})
+_PICTURES: Final = ("png", "jpg", "webp", "gif", "bmp", "tiff")
+
+MAKERS: Final = {
+    one.thing: one
+    for one in (
+        Maker(Thing.CHART, "Chart", 1, ("png", "svg", "pdf"), _TABLE, "chart.making:make"),
+        Maker(Thing.REPORT, "Report", 2, ("pdf", "docx", "html"), _TABLE,
+              "document.making:make_report", together=2),
+        Maker(Thing.DECK, "Deck", 3, ("pptx", "pdf"), _TABLE, "deck.making:make"),
+        Maker(Thing.SITE, "Page", 3, ("html",), _TABLE, "document.making:make_page"),
+        Maker(Thing.IMAGE, "Image", 1, _PICTURES, frozenset({"image"}), "image.making:make"),
+        Maker(Thing.VIDEO, "Video", 5, ("mp4",), _TABLE, "video.making:make", ("av", "video")),
+        Maker(Thing.TABLE, "Table", 1, ("xlsx", "csv"), _TABLE, "table.making:make"),
+        Maker(Thing.DOCUMENT, "Document", 1, ("pdf", "docx", "html", "pptx"),
+              frozenset({"document", "text"}), "document.making:make"),
+    )
+}  # fmt: skip
+"""The makers, in the order in which things are offered."""
+
+
+def maker(thing: Thing) -> Maker | None:
+    """What makes a thing; None when nothing does."""
+    return MAKERS.get(thing)
+
+
+def makers() -> list[Maker]:
+    """All makers, in the order in which things are offered."""
+    return list(MAKERS.values())
+
+
+def missing_extra(maker: Maker) -> str | None:
+    """The extra that has to be installed for a thing, None when all is there."""
+    if maker.requires is None:
+        return None
+    libraries, extra = maker.requires
+    is_absent = any(find_spec(library) is None for library in libraries.split())
+    return extra if is_absent else None

@@ -1,0 +1,55 @@
+"""What a caller wants to stand in a deck, report, page or film, section by section.
+
+The words are the caller's and stay as they are; figures, tables and charts are computed from the
+files.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from agentpost_offline.making.content import Figure
+from agentpost_offline.making.tabulating import Request
+
+
+class Column(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One of several columns beside each other."""
+
+    title: str
+    bullets: tuple[str, ...]
+
+
+class Moment(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A point of a timeline."""
+
+    when: str
+    what: str
+
+
+class Section(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A section, a slide or a scene. Text and bullets may have Markdown's inline marks."""
+
+    title: str = ""
+    text: str = ""
+    """Markdown."""
+    bullets: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
+    quote: str = ""
+    quoted_from: str = ""
+    timeline: tuple[Moment, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    """Of a table whose cells the caller wrote."""
+    request: Request | None = None
+    """A table to compute."""
+    show: Literal["chart", "table", "both"] = "chart"
+    """How it is shown."""
+    chart: str | None = None
+    """The kind of chart; None decides by the data."""
+    picture: int | None = None
+    """Which of the files."""
+    notes: str = ""
+    """What is said while it is shown: speaker notes, the words of a film."""

@@ -1,0 +1,154 @@
+"""What the agent offers: sentences over this conversation's files, each of which it understands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentpost_offline import questions
+from agentpost_offline.data import roles
+from agentpost_offline.data.model import Column, Role, Table
+from agentpost_offline.grammar.draft import Draft
+from agentpost_offline.grammar.reading import Choice, Reading
+from agentpost_offline.making import catalogue, queries
+from agentpost_offline.replying import details, knows, listed, quoted, say, shortened
+from agentpost_offline.scope import Surroundings
+
+_OFFERS = 6
+_NEAREST = 3
+_COLUMNS_SHOWN = 30
+_MOST_GROUPS = 30
+
+
+def table_sentences(table: Table, language: str) -> list[str]:
+    """Sentences over the columns of a table, the most telling first."""
+    main = queries.main_measure(table)
+    numbers = [one for one in table.columns if one.name == main.column]
+    groups = [
+        one for one in table.columns
+        if one.role is Role.CATEGORY and 1 < one.distinct <= _MOST_GROUPS
+    ]  # fmt: skip
+    has_time = any(one.role is Role.TIME for one in table.columns)
+    made: list[str] = []
+    if numbers:
+        column = numbers[0]
+        what = say(language, f"offers.{_usual(column)}", column=column.name)
+        if groups:
+            made.append(say(language, "offers.chart_by", what=what, group=groups[0].name))
+        if has_time:
+            made.append(say(language, "offers.by_month", what=what))
+        if groups:
+            made.append(say(language, "offers.best", what=what, group=groups[-1].name))
+        made.append(what)
+    elif groups:
+        made.append(say(language, "offers.rows_by", group=groups[0].name))
+        made.append(say(language, "offers.rows"))
+    else:
+        made.append(say(language, "offers.rows"))
+    made += [say(language, "offers.report"), say(language, "offers.deck")]
+    return made[:_OFFERS]
+
+
+def _usual(column: Column) -> str:
+    is_sum = column.role is Role.AMOUNT and roles.is_additive(column)
+    return "total" if is_sum else "average"
+
+
+def sentences(here: Surroundings, draft: Draft | None = None) -> list[Choice]:
+    """Sure sentences over the files; the nearest ones to a draft where there is one."""
+    language = here.language
+    made: list[str] = []
+    if here.tables:
+        table = max(here.tables, key=lambda one: one.rows)
+        made += table_sentences(table, language)
+    elif here.documents or here.material:
+        made += [say(language, f"offers.{key}") for key in ("document_pdf", "document_deck")]
+    elif here.images:
+        made += [say(language, f"offers.{key}") for key in ("square", "half", "gray")]
+    if draft is not None:
+        words = set(draft.text.casefold().split())
+        made.sort(key=lambda one: -len(words & set(one.casefold().split())))
+        made = made[:_NEAREST]
+    return [Choice(one, text=one) for one in made]
+
+
+def offer(here: Surroundings) -> None:
+    """Offer what can be done with the files, or say what files would help."""
+    language = here.language
+    if here.files and not here.usable:
+        names = listed(language, [file.name for file in here.files])
+        here.turn.reply(say(language, "unusable", files=names))
+        return
+    choices = sentences(here)
+    if not choices:
+        here.turn.reply(help_text(language))
+        return
+    names = listed(language, [shortened(file.name) for file in here.files] or
+                   [say(language, "your_text")])  # fmt: skip
+    skipped = details(language, (), here.skipped, ())
+    text = say(language, "ask_what", files=names)
+    questions.ask(here, "\n\n".join(filter(None, [text, skipped])), choices)
+
+
+def talk(here: Surroundings, about: str) -> None:
+    """Answer what is no request."""
+    language = here.language
+    if about == "price":
+        here.turn.reply(say(language, "prices", things=price_list(language)))
+    elif about in ("thanks", "no"):
+        here.turn.reply(say(language, "thanks" if about == "thanks" else "dropped"))
+    elif about == "columns" and here.tables:
+        here.turn.reply("\n".join(_described(language, one) for one in here.tables[:8]))
+    elif about in ("help", "hello", "columns", "yes") and sentences(here):
+        offer(here)
+    elif about == "hello":
+        here.turn.reply(say(language, "hello", help=help_text(language)))
+    else:
+        here.turn.reply(help_text(language))
+
+
+def _described(language: str, table: Table) -> str:
+    labels = [shortened(column.label, 60) for column in table.columns]
+    more = [f"+{len(labels) - _COLUMNS_SHOWN}"] if len(labels) > _COLUMNS_SHOWN else []
+    columns = listed(language, [*labels[:_COLUMNS_SHOWN], *more])
+    return say(language, "table_is", table=table.name, rows=table.rows, columns=columns)
+
+
+def needs_model(here: Surroundings, reading: Reading) -> None:
+    """Say that something needs a model, and offer what can be done."""
+    language = here.language
+    words = quoted(language, [word for _, word in reading.draft.model], "and")
+    text = say(language, "needs_model", words=words)
+    choices = sentences(here)
+    if choices:
+        questions.ask(here, text, [*choices, Choice(say(language, "leave_it"))])
+    else:
+        here.turn.reply(text)
+
+
+def explain(here: Surroundings, words: Sequence[str]) -> None:
+    """Say what was not understood where there is nothing to work from."""
+    language = here.language
+    text = say(language, "not_understood", words=quoted(language, words, "and"))
+    here.turn.reply(f"{text}\n\n{help_text(language)}")
+
+
+def help_text(language: str) -> str:
+    """What to do with this agent."""
+    return say(language, "help", things=price_list(language))
+
+
+def price_list(language: str) -> str:
+    """What can be made, in which formats, at which price."""
+    lines = []
+    for maker in catalogue.makers():
+        if not knows(language, f"things.{maker.thing}"):
+            continue
+        extra = catalogue.missing_extra(maker)
+        name = say(language, f"things.{maker.thing}")
+        price = say(language, "free")
+        if maker.credits:
+            key = "credit" if maker.credits == 1 else "credits"
+            price = say(language, key, count=f"{maker.credits:g}")
+        line = say(language, "thing_line", name=name, formats=", ".join(maker.formats), price=price)
+        lines.append(f'{line} (`pip install "agentpost[{extra}]"`)' if extra else line)
+    return "\n".join(lines)

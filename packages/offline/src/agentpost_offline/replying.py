@@ -1,0 +1,100 @@
+"""What the agent says, in the user's language: texts are data, one file for each language."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from agentpost_offline.style.languages import language as written
+
+_SOURCES = 3
+_SHORT = 80
+_ITEMS = 12
+
+
+@cache
+def _texts(language: str) -> dict[str, Any]:
+    folder = resources.files("agentpost_offline") / "replies"
+    path = folder / f"{language}.toml"
+    if not path.is_file():
+        path = folder / "en.toml"
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+def say(language: str, key: str, **values: object) -> str:
+    """A text by its key (``title.chart`` is in a section), with its places filled in."""
+    found: Any = _texts(language)
+    for part in key.split("."):
+        found = found[part]
+    return str(found).format(**values)
+
+
+def knows(language: str, key: str) -> bool:
+    """Whether there is such a text."""
+    found: Any = _texts(language)
+    for part in key.split("."):
+        if not isinstance(found, dict) or part not in found:
+            return False
+        found = found[part]
+    return True
+
+
+def listed(language: str, items: Sequence[str], word: str = "and") -> str:
+    """As in "a, b and c"."""
+    join = say(language, word)
+    if len(items) < 2:
+        return "".join(items)
+    comma = {"zh": "、", "ar": "، "}.get(language, ", ")
+    if language == "zh":
+        return f"{comma.join(items[:-1])}{join}{items[-1]}"
+    if language == "ar":
+        spaced = " " if word == "or" else ""
+        return f"{comma.join(items[:-1])} {join}{spaced}{items[-1]}"
+    return f"{comma.join(items[:-1])} {join} {items[-1]}"
+
+
+def quoted(language: str, words: Iterable[str], word: str = "or") -> str:
+    """Words in quotation marks of the language."""
+    marks = {"de": "„{}“", "es": "«{}»", "fr": "« {} »", "ar": "«{}»"}.get(language, "“{}”")
+    return listed(language, [marks.format(shortened(one)) for one in words], word)
+
+
+def sources(language: str, names: Sequence[str]) -> str:
+    """The files something is made from, the first few by name."""
+    if not names:
+        return say(language, "your_text")
+    shown = [shortened(name) for name in names[:_SOURCES]]
+    more = len(names) - len(shown)
+    return listed(language, [*shown, f"+{more}"] if more else shown)
+
+
+def details(
+    language: str, used: Sequence[str], skipped: Sequence[str], notes: Sequence[str]
+) -> str:
+    """``Used: …``, ``Not used: …`` and notes, one a line; nothing for an empty list, and only the
+    number of what is beyond the first dozen."""
+    lines = [("used", used), ("skipped", skipped), ("note", notes)]
+    colon = written(language).colon
+    semicolon, stop = ("；", "。") if language == "zh" else ("; ", ".")
+    return "\n".join(
+        f"{say(language, key)}{colon}{semicolon.join(_first(items))}{stop}"
+        for key, items in lines
+        if items
+    )
+
+
+def _first(items: Sequence[str]) -> list[str]:
+    more = len(items) - _ITEMS
+    return [
+        *(item.rstrip(".") for item in items[:_ITEMS]),
+        *([f"+{more}"] if more > 0 else []),
+    ]
+
+
+def shortened(text: str, most: int = _SHORT) -> str:
+    """At most so many characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

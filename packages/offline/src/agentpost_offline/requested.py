@@ -1,0 +1,151 @@
+"""What was started in a conversation, and which of it was stopped or has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from agentpost.agents.base import Json, Started, Turn, WorkRef
+from agentpost_offline.frame import Frame
+from agentpost_offline.grammar.edits import ANSWERED, Work
+from agentpost_offline.making import catalogue
+from agentpost_offline.scope import frame_of
+
+_KEPT = "requests"
+_AGAIN = "Try again"
+_MOST = 8
+_TEXT_CHARACTERS = 20_000
+"""A longer text that came with a request is found again in its message."""
+
+
+class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A job that was started, and what to start it with once more.
+
+    Args:
+        job: its id.
+        work: the work it writes to.
+        frame: the `Frame` as JSON.
+        title: what it is called.
+        version: which result of its work it makes.
+        message: the message that asked for it.
+        waits: whether it had to wait when it was started.
+        long: whether the frame's text is left out, because it stands in the message.
+    """
+
+    job: str
+    work: str
+    frame: dict[str, Any]
+    title: str
+    version: int = 1
+    message: str = ""
+    waits: bool = False
+    long: bool = False
+
+    @property
+    def id(self) -> str:
+        """Its job, or of one that was refused the message and the title."""
+        return self.job or f"{self.message} {self.title}"
+
+    @property
+    def wanted(self) -> Frame:
+        """The frame."""
+        made = frame_of(self.frame)
+        assert made is not None, "only requests whose frame can be read are found"
+        return made
+
+
+def remember(turn: Turn, started: Started, frame: dict[str, Any], title: str, version: int) -> None:
+    """Keep what was started; a later request of the same work takes the place of the earlier."""
+    long = len(str(frame.get("text", ""))) > _TEXT_CHARACTERS
+    made = Request(
+        started.job_id, started.work_id, {**frame, "text": ""} if long else frame, title, version,
+        turn.message.message_id, started.state == "queued", long,
+    )  # fmt: skip
+    others = [one for one in _known(turn) if not (one.work and one.work == made.work)]
+    kept: list[Json] = [msgspec.to_builtins(one) for one in [*others, made][-_MOST:]]
+    turn.state[_KEPT] = kept
+
+
+def forget_refused(turn: Turn, request: Request) -> None:
+    """A request that was refused is started now: the new one takes its place."""
+    if not request.job:
+        kept: list[Json] = [msgspec.to_builtins(o) for o in _known(turn) if o.id != request.id]
+        turn.state[_KEPT] = kept
+
+
+def _known(turn: Turn) -> list[Request]:
+    data = turn.state.get(_KEPT)
+    try:
+        found = msgspec.convert(data, list[Request]) if data is not None else []
+    except msgspec.ValidationError:
+        return []  # written by another version
+    return [one for one in found if frame_of(one.frame) is not None]
+
+
+def unfinished(turn: Turn) -> list[Request]:
+    """What was started, does not run and left no result, the latest last."""
+    running = {job.job_id for job in turn.running}
+    ended_well = {one.id for one in finished(turn)}
+    return [one for one in _known(turn) if one.job not in running and one.id not in ended_well]
+
+
+def finished(turn: Turn) -> list[Request]:
+    """What was started and left its result, the latest last."""
+    made = {work.work_id: work.state.get("version") for work in turn.works}
+
+    def ended_well(one: Request) -> bool:
+        version = made.get(one.work)
+        return isinstance(version, int) and version >= one.version
+
+    return [one for one in _known(turn) if ended_well(one)]
+
+
+def has_ended(turn: Turn, request: Request) -> bool:
+    """Whether a job of the request's message has ended: a stopped one leaves nothing behind."""
+    return any(one.role == "job" and one.message_id == request.message for one in turn.history)
+
+
+def latest(requests: Sequence[Request]) -> list[Request]:
+    """Those that the last message asked for which has any."""
+    return [one for one in requests if one.message == requests[-1].message]
+
+
+def named(turn: Turn) -> Request | None:
+    """The unfinished request whose title stands behind "Try again:", which the web app's button
+    sends; the latest of that title."""
+    begin, colon, title = turn.message.text.strip().partition(":")
+    if not colon or begin.casefold() != _AGAIN.casefold():
+        return None
+    same = [one for one in unfinished(turn) if one.title == title.strip()]
+    return same[-1] if same else None
+
+
+def answered(works: Sequence[Work]) -> Frame | None:
+    """The last question, when it was answered last."""
+    return works[0].frame if works and works[0].id == ANSWERED else None
+
+
+def works_of(turn: Turn) -> list[Work]:
+    """What may be changed, newest first: what runs, the last answer when it came last, and the
+    works."""
+    made = [work for one in turn.works if (work := _work(one)) is not None]
+    last = frame_of(turn.state.get("answered"))
+    if last is not None:
+        made.insert(0, Work(ANSWERED, last))
+    running = {job.job_id for job in turn.running}
+    return [Work(one.job, one.wanted) for one in _known(turn) if one.job in running][::-1] + made
+
+
+def _work(work: WorkRef) -> Work | None:
+    frame = frame_of(work.state.get("frame"))
+    if frame is None:
+        return None
+    kept = work.state.get("earlier")
+    earlier = [frame_of(one) for one in kept] if isinstance(kept, list) else []
+    maker = catalogue.maker(frame.thing) if frame.thing is not None else None
+    return Work(
+        work.work_id, frame, tuple(one for one in earlier if one is not None),
+        maker.usual if maker is not None else (),
+    )  # fmt: skip

@@ -1,0 +1,180 @@
+"""What a message is about: its files and their kinds, and the works of the conversation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from agentpost.agents.base import File, Turn
+from agentpost_offline.data.model import Table
+from agentpost_offline.frame import Frame, Thing, from_json
+from agentpost_offline.grammar.edits import Work
+
+_TABLES = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|json|jsonl|parquet)$", re.IGNORECASE)
+_SHEETS = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|parquet)$", re.IGNORECASE)
+_IMAGES = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?|avif)$", re.IGNORECASE)
+_WEB = re.compile(r"\.html?$", re.IGNORECASE)
+_UNUSABLE = ("video", "audio")
+_NAMED = re.compile(
+    r"(?<![\w.-])[\w-][\w.-]{0,100}\.(?:csv|tsv|tab|xlsx?|xlsm|md|txt|pdf|docx?|html?|json|pptx|png"
+    r"|jpe?g|webp|avif)\b",
+    re.IGNORECASE,
+)
+_NAMING = re.compile(
+    r"(?:\bas|called|named|\bto|\binto|titled?|als|como|comme)\s+[\"“„'«]?$", re.IGNORECASE
+)
+
+
+@dataclass
+class Surroundings:
+    """Everything that decides what a message means, besides its words."""
+
+    turn: Turn
+    language: str
+    files: list[File]
+    tables: list[Table] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    material: str = ""
+    material_of: str = ""
+    """The message that the material stands in."""
+    works: list[Work] = field(default_factory=list)
+    inside: dict[str, list[str]] = field(default_factory=dict)
+    """The kinds of files in each archive, by its id."""
+    too_much: bool = False
+    """Whether looking at the files took more memory or time than it may."""
+
+    @property
+    def brings_material(self) -> bool:
+        """Whether the message itself has a pasted text or table."""
+        return bool(self.material) and self.material_of == self.turn.message.message_id
+
+    def of_table(self, table: str) -> list[File]:
+        """The file that a table is in; none for one pasted into the message."""
+        file = next((one.file for one in self.tables if one.id == table), "")
+        return [one for one in self.files if one.id == file]
+
+    @property
+    def table_files(self) -> list[File]:
+        """Files in which there are tables."""
+        with_tables = {table.file for table in self.tables}
+        return [file for file in self.files if file.id in with_tables]
+
+    @property
+    def documents(self) -> list[File]:
+        """Files that are read as text: also JSON and the like, with or without tables."""
+        return [
+            file
+            for file in self.files
+            if is_usable(file)
+            and not (is_image(file) or _SHEETS.search(file.name))
+            and (file.kind != "archive" or "document" in self.inside.get(file.id, ()))
+        ]
+
+    @property
+    def prose(self) -> list[File]:
+        """Documents that are no data: in these passages are looked for without being asked."""
+        return [
+            file for file in self.documents
+            if not (is_table(file) or (_WEB.search(file.name) and file in self.table_files))
+        ]  # fmt: skip
+
+    @property
+    def images(self) -> list[File]:
+        """Pictures."""
+        return [file for file in self.files if is_image(file)]
+
+    @property
+    def usable(self) -> list[File]:
+        """Files that can be made something of."""
+        return [file for file in self.files if is_usable(file)]
+
+    @property
+    def kinds(self) -> set[str]:
+        """Kinds of input that are there, as `Maker.needs` names them."""
+        pasted = any(not table.file for table in self.tables)
+        web = any(_WEB.search(file.name) for file in self.table_files)
+        data = web or any(is_table(file) for file in self.files)
+        packed = {kind for listed in self.inside.values() for kind in listed}
+        found = {
+            "table": pasted or data or "data" in packed, "document": bool(self.prose),
+            "image": bool(self.images) or "image" in packed,
+            "text": bool(self.material) and not pasted,
+        }  # fmt: skip
+        return {kind for kind, there in found.items() if there}
+
+
+def is_table(file: File) -> bool:
+    """Whether a file is data and not text."""
+    return file.kind == "data" or bool(_TABLES.search(file.name))
+
+
+def is_image(file: File) -> bool:
+    """Whether a file is a picture."""
+    return file.kind == "image" or bool(_IMAGES.search(file.name))
+
+
+def is_usable(file: File) -> bool:
+    """Whether anything can be made of a file."""
+    return file.kind not in _UNUSABLE
+
+
+def files_of(turn: Turn, wish: str) -> list[File]:
+    """The files a message is about: its own, else those it names, else the last ones sent."""
+    said = wish.casefold()
+    if turn.message.files:
+        named = [file for file in turn.message.files if file.name.casefold() in said]
+        return named or list(turn.message.files)
+    sent = [one.files for one in reversed(turn.history) if one.role == "user" and one.files]
+    earlier = {f.name: f for files in reversed(sent) for f in files if f.name.casefold() in said}
+    return list(earlier.values()) or list(sent[0] if sent else ())
+
+
+def absent_files(turn: Turn, wish: str) -> list[str]:
+    """Files that a wish names as sources and that nobody has sent."""
+    known = [file.name for one in (turn.message, *turn.history) for file in one.files]
+    known += [file.name for work in turn.works for file in work.files]
+    there = " ".join(known).casefold()
+    found = [
+        match[0]
+        for match in _NAMED.finditer(wish)
+        if match[0].casefold() not in there and not _NAMING.search(wish[: match.start()][-20:])
+    ]
+    return list(dict.fromkeys(found))
+
+
+def files_by_id(turn: Turn, ids: Iterable[str]) -> list[File]:
+    """Files of the conversation by their ids; those that are gone are left out."""
+    known = {f.id: f for one in (turn.message, *turn.history) for f in one.files}
+    known |= {f.id: f for work in turn.works for f in work.files}
+    return [known[key] for key in ids if key in known]
+
+
+def frame_of(data: Any) -> Frame | None:
+    """A frame from its JSON; None when there is none, or none that can be read."""
+    if not isinstance(data, dict):
+        return None
+    try:
+        return from_json(data)
+    except msgspec.ValidationError:
+        return None  # written by another version
+
+
+def running_things(turn: Turn) -> dict[str, Thing]:
+    """What each running job makes, as far as it is remembered."""
+    kept = turn.state.get("started")
+    found: dict[str, Thing] = {}
+    if isinstance(kept, dict):
+        for job in turn.running:
+            name = kept.get(job.job_id)
+            if isinstance(name, str) and name in list(Thing):
+                found[job.job_id] = Thing(name)
+    return found
+
+
+def tables_from(data: Sequence[Any]) -> list[Table]:
+    """Tables from their JSON."""
+    return msgspec.convert(list(data), list[Table])

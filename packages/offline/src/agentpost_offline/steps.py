@@ -1,0 +1,40 @@
+"""What the turn and the job let worker processes do: read files, and answer questions from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentpost.agents.base import File
+
+SECONDS = 120.0
+"""How long one step may take."""
+
+
+def survey(files: Sequence[File], pasted: str = "") -> dict[str, Any]:
+    """The tables of files as JSON, what could not be read, and the kinds of files in each archive:
+    ``tables``, ``skipped`` and ``inside``."""
+    from agentpost_offline.archives import inside
+    from agentpost_offline.data.dataset import survey as look
+
+    return {**look(files, pasted), "inside": {file.id: found for file in files
+                                              if (found := inside(file))}}  # fmt: skip
+
+
+def ask_tables(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a question over tables; see `data.answers.answer`."""
+    from agentpost_offline.data.answers import answer
+
+    found: dict[str, Any] = answer(files, frame)
+    return found
+
+
+def ask_documents(
+    files: Sequence[File], question: str, language: str, pasted: str = ""
+) -> dict[str, Any]:
+    """The answer to a question over documents, as `Answer`."""
+    from agentpost_offline.archives import unpacking
+    from agentpost_offline.documents.answers import answer
+
+    found: dict[str, Any] = unpacking(answer)(files, question, language, pasted)
+    return found

@@ -1,0 +1,135 @@
+"""What columns and measures are called in a sentence or under a title."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentpost_offline.data.computed import Columns
+from agentpost_offline.data.model import Column, Kind, Table
+from agentpost_offline.frame import (
+    Aggregate,
+    Derived,
+    Filter,
+    Grain,
+    Measure,
+    Op,
+    Query,
+)
+from agentpost_offline.style import dates, numbers
+from agentpost_offline.style.languages import language, words
+
+WORDS = Path(__file__).with_name("words")
+ROWS = Measure(None, Aggregate.COUNT)
+COMPUTED = "computed"
+"""The id of a table whose columns are called what they are: the names of measures were chosen."""
+_LOWERED = ("en", "es", "fr")
+_PERCENT = (Derived.SHARE, Derived.GROWTH)
+
+
+def column(name: str | None, table: Table) -> Column | None:
+    """The table's column of that name."""
+    return Columns(table).get(name) if name else None
+
+
+def label(name: str | None, table: Table) -> str:
+    """What people read for a column."""
+    found = column(name, table)
+    return found.label if found is not None else str(name or "")
+
+
+def measure(wanted: Measure, table: Table, code: str = "en") -> str:
+    """``Revenue``, ``Average margin``, ``Number of rows``."""
+    name = label(wanted.column, table)
+    if table.id == COMPUTED:
+        return name
+    tongue = words(WORDS, code)["measures"]
+    if wanted.column is None:
+        base = tongue["rows"]
+    else:
+        pattern = tongue[wanted.aggregate.value]
+        base = pattern.format(name if pattern.startswith("{") else inner(name, code))
+    if wanted.derived in (None, Derived.RANK):
+        return str(base)
+    return str(tongue[wanted.derived.value].format(inner(str(base), code)))
+
+
+def unit(wanted: Measure, table: Table) -> str | None:
+    """The unit of a measure's values."""
+    if wanted.derived in _PERCENT:
+        return numbers.PERCENT
+    if wanted.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT) or wanted.derived is Derived.RANK:
+        return None
+    found = column(wanted.column, table)
+    return found.unit if found is not None else None
+
+
+def inner(name: str, code: str = "en") -> str:
+    """A label inside a sentence: without its capital, unless it is a name or an acronym, or the
+    language keeps it."""
+    if code not in _LOWERED or len(name) < 2 or name[1].isupper() or not name[1].isalpha():
+        return name
+    first = name.split(maxsplit=1)[0]
+    return name if any(c.isupper() for c in first[1:]) else name[0].lower() + name[1:]
+
+
+def subtitle(query: Query, table: Table, code: str = "en", *, span: str = "") -> str:
+    """Measure, unit, grouping, filters and period: what a picture shows."""
+    tongue = words(WORDS, code)["subtitle"]
+    names = [measure(m, table, code) for m in query.measures] or [measure(ROWS, table, code)]
+    what = language(code).listed([names[0], *(inner(n, code) for n in names[1:])])
+    units = {unit(m, table) for m in query.measures}
+    shared = units.pop() if len(units) == 1 else None
+    by = [inner(label(name, table), code) for name in query.groups]
+    if query.time is not None:
+        grain = query.grain or Grain.DAY
+        what = tongue["per"].format(what, words(WORDS, code)["grains"][grain.value])
+    if by:
+        what = tongue["by"].format(what, language(code).listed(by))
+    parts = [what]
+    if shared and shared != numbers.PERCENT and shared.casefold() not in what.casefold():
+        parts.append(tongue["unit"].format(shared))
+    parts.extend(condition(f, table, code) for f in query.filters)
+    if span:
+        parts.append(span)
+    return language(code).separator.join(parts)
+
+
+def condition(wanted: Filter, table: Table, code: str = "en") -> str:
+    """A filter in words: ``country = Spain``, ``margin ≥ 20``."""
+    tongue = words(WORDS, code)["filters"]
+    found = column(wanted.column, table)
+    name = inner(found.label, code) if found is not None else wanted.column
+    values = [_value(value, wanted.grain, code) for value in wanted.values]
+    if wanted.op is Op.BETWEEN and len(values) == 2:
+        if found is not None and found.kind is Kind.DATE:
+            whole = dates.whole(wanted.values[0], wanted.values[1])
+            if whole is not None:
+                return dates.period(wanted.values[0], whole, code)
+        return f"{name} {values[0]} – {values[1]}"
+    pattern = str(tongue[wanted.op.value])
+    return pattern.format(name, language(code).separator.join(values))
+
+
+def _value(value: str | float, grain: Grain | None, code: str) -> str:
+    if grain is Grain.MONTH and isinstance(value, (int, float)) and 1 <= value <= 12:
+        return language(code).months[int(value) - 1]
+    if grain is Grain.QUARTER and isinstance(value, (int, float)):
+        return language(code).quarter_short.format(quarter=int(value))
+    if grain in (Grain.WEEKDAY, Grain.HOUR, Grain.YEAR):
+        return dates.period(value, grain, code)
+    if isinstance(value, str):
+        is_day = len(value) == 10 and dates.parsed(value) is not None
+        return dates.period(value, Grain.DAY, code) if is_day else value
+    return numbers.full(value, None, code)
+
+
+def row_count(table: Table, code: str = "en") -> str:
+    """As in ``600 rows``."""
+    tongue = words(WORDS, code)
+    rows = numbers.full(table.rows, None, code)
+    return str(tongue["row"] if table.rows == 1 else tongue["rows"].format(rows))
+
+
+def with_rows(table: Table, code: str = "en") -> str:
+    """What was read of a table: ``orders.csv (600 rows)``."""
+    return f"{table.name} ({row_count(table, code)})"

@@ -1,0 +1,123 @@
+"""Dates and periods as people write them, from the ISO 8601 values of results."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+
+from agentpost_offline.frame import Cell, Grain
+from agentpost_offline.style.languages import language
+
+_DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?:[T ](\d\d))?")
+_QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
+_WEEK = re.compile(r"(\d{4})-?W(\d\d)")
+
+
+def parsed(value: Cell) -> date | None:
+    """The first day of a period; None for what is no date."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, (int, float)):
+        return date(int(value), 1, 1) if value == int(value) and 1 <= value <= 9999 else None
+    try:
+        if found := _QUARTER.fullmatch(value):
+            return date(int(found[1]), 3 * int(found[2]) - 2, 1)
+        if found := _WEEK.fullmatch(value):
+            return date.fromisocalendar(int(found[1]), int(found[2]), 1)
+        if found := _DATE.match(value):
+            return date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+    except ValueError:
+        return None
+    return None
+
+
+def period(value: Cell, grain: Grain | None, code: str = "en", *, short: bool = False) -> str:
+    """A period in words: ``September 2025``, ``Q3 2025``, ``3 May 2025``, ``Monday``.
+
+    Args:
+        value: as in a result.
+        grain: its length; None for a day.
+        code: the language.
+        short: months and weekdays by their short names.
+    """
+    tongue = language(code)
+    if grain is Grain.WEEKDAY:
+        number = _whole(value)
+        names = tongue.weekdays_short if short else tongue.weekdays
+        return names[number - 1] if number is not None and 1 <= number <= 7 else str(value)
+    if grain is Grain.HOUR:
+        return _hour(value, code)
+    day = parsed(value)
+    if day is None:
+        return "" if value is None else str(value)
+    month = (tongue.months_short if short else tongue.months)[day.month - 1]
+    iso = day.isocalendar()
+    pattern = {
+        Grain.YEAR: "{year}",
+        Grain.QUARTER: tongue.quarter,
+        Grain.MONTH: tongue.month,
+        Grain.WEEK: tongue.week,
+    }.get(grain or Grain.DAY, tongue.day)
+    year = iso.year if grain is Grain.WEEK else day.year
+    return pattern.format(
+        year=year, month=month, day=day.day, week=iso.week, quarter=(day.month + 2) // 3
+    )
+
+
+def _hour(value: Cell, code: str) -> str:
+    number = _whole(value)
+    if number is not None:
+        return language(code).hour.format(hour=number)
+    found = _DATE.match(str(value))
+    if found is None or found[4] is None:
+        return str(value)
+    hour = language(code).hour.format(hour=int(found[4]))
+    return f"{period(str(value)[:10], Grain.DAY, code, short=True)}, {hour}"
+
+
+def _whole(value: Cell) -> int | None:
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return int(number) if number == int(number) else None
+
+
+def span(first: Cell, last: Cell, grain: Grain | None, code: str = "en") -> str:
+    """``January 2024 to December 2025``; the period alone when both are the same."""
+    one, other = period(first, grain, code), period(last, grain, code)
+    return one if one == other else language(code).range.format(first=one, last=other)
+
+
+def last_day(start: date, grain: Grain) -> date:
+    """The last day of the period that begins at ``start``."""
+    if grain is Grain.YEAR:
+        return date(start.year, 12, 31)
+    if grain is Grain.WEEK:
+        return start + timedelta(days=6)
+    if grain in (Grain.MONTH, Grain.QUARTER):
+        months = start.month + (1 if grain is Grain.MONTH else 3)
+        year, month = (start.year + 1, months - 12) if months > 12 else (start.year, months)
+        return date(year, month, 1) - timedelta(days=1) if year <= 9999 else date(9999, 12, 31)
+    return start
+
+
+def whole(first: Cell, last: Cell) -> Grain | None:
+    """The period that two days are the first and the last of: a year, a quarter, a month."""
+    start, end = parsed(first), parsed(last)
+    if start is None or end is None or len(str(first)) < 10 or len(str(last)) < 10:
+        return None
+    begins = {
+        Grain.YEAR: (start.month, start.day) == (1, 1),
+        Grain.QUARTER: start.month % 3 == 1 and start.day == 1,
+        Grain.MONTH: start.day == 1,
+    }
+    grains = (grain for grain, begun in begins.items() if begun)
+    return next((grain for grain in grains if last_day(start, grain) == end), None)
+
+
+def following(start: date, grain: Grain) -> date:
+    """The first day of the next period; raises `OverflowError` at the end of the calendar."""
+    return last_day(start, grain) + timedelta(days=1)

@@ -1,0 +1,151 @@
+"""The fonts that things are set in, and which characters they cannot show.
+
+Inter for Latin, Greek and Cyrillic; Noto Sans for the other scripts; Noto Sans CJK when the extra
+``cjk`` is installed, else a Chinese, Japanese or Korean font of the system. Coverage is read from
+the character maps of these files.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from agentpost_offline.style.charmap import charmap
+
+TEXT = "Inter"
+_NOTO = (
+    "Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Thai", "Noto Sans Devanagari",
+    "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Telugu", "Noto Sans Gujarati",
+    "Noto Sans Gurmukhi", "Noto Sans Kannada", "Noto Sans Malayalam", "Noto Sans Oriya",
+    "Noto Sans Sinhala", "Noto Sans Khmer", "Noto Sans Lao", "Noto Sans Myanmar",
+    "Noto Sans Georgian", "Noto Sans Armenian", "Noto Sans Ethiopic", "Noto Sans Symbols",
+    "Noto Emoji",
+)  # fmt: skip
+_CJK = re.compile(
+    "[\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3100-\u31ff\u3200-\u9fff\ua960-\ua97f"
+    "\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff]"
+)
+_REGION = {"ja": "JP", "ko": "KR", "zh": "SC"}
+# A system's own fonts, where the extra is not installed: file name and family.
+_SYSTEM = (
+    ("NotoSansCJK-Regular.ttc", "Noto Sans CJK SC"),
+    ("wqy-microhei.ttc", "WenQuanYi Micro Hei"),
+    ("wqy-zenhei.ttc", "WenQuanYi Zen Hei"),
+    ("Hiragino Sans GB.ttc", "Hiragino Sans GB"),
+    ("msyh.ttc", "Microsoft YaHei"),
+)
+_SYSTEM_FOLDERS = {
+    "darwin": ("/System/Library/Fonts", "/Library/Fonts"),
+    "win32": ("C:/Windows/Fonts",),
+}
+_IGNORED = frozenset("\u200b\u200c\u200d\u200e\u200f\u2060\ufe0e\ufe0f\ufeff\u00ad")
+
+
+@dataclass(frozen=True, slots=True)
+class Faces:
+    """The fonts for a text: families in the order they are tried, and where their files are."""
+
+    families: tuple[str, ...]
+    folders: tuple[Path, ...]
+
+
+def faces(text: str, code: str = "en") -> Faces:
+    """The fonts to set a text in; the large CJK font only where the text needs it."""
+    families, folders = [TEXT, *_NOTO], [*_folders()]
+    if needs_cjk(text):
+        found = _cjk()
+        if found is not None:
+            folder, family = found
+            if family.startswith("Noto Sans CJK"):
+                family = f"Noto Sans CJK {_region(text, code)}"
+            families.insert(1, family)
+            folders.append(folder)
+    return Faces(tuple(families), tuple(folders))
+
+
+def needs_cjk(text: str) -> bool:
+    """Whether there is a Chinese, Japanese or Korean character in the text."""
+    return _CJK.search(text) is not None
+
+
+def missing(text: str) -> tuple[str, ...]:
+    """The distinct characters of a text for which no font at hand has a glyph, in code order."""
+    asked = {c for c in text if ord(c) > 0x7E and c not in _IGNORED and _visible(c)}
+    if not asked:
+        return ()
+    for path in _files(needs_cjk(text)):
+        known = charmap(path)
+        asked = {c for c in asked if not known.has(ord(c))}
+        if not asked:
+            break
+    return tuple(sorted(asked))
+
+
+def without_missing(text: str, gone: Iterable[str]) -> str:
+    """The text with each run of characters that cannot be shown as one ellipsis."""
+    pattern = "[" + "".join(re.escape(c) for c in gone) + "]+"
+    return re.sub(pattern, "…", text) if pattern != "[]+" else text
+
+
+def sample(chars: Iterable[str], most: int = 8) -> str:
+    """The first few of some characters, for a note."""
+    shown = list(chars)
+    return "".join(shown[:most]) + ("…" if len(shown) > most else "")
+
+
+def _visible(char: str) -> bool:
+    category = unicodedata.category(char)
+    return category[0] != "Z" and category not in ("Cc", "Cf", "Cs")
+
+
+def _region(text: str, code: str) -> str:
+    if code in _REGION:
+        return _REGION[code]
+    if re.search("[\u3040-\u30ff]", text):
+        return "JP"
+    return "KR" if re.search("[\uac00-\ud7ff]", text) else "SC"
+
+
+@cache
+def _folders() -> tuple[Path, ...]:
+    found = [_package("fontpkg_inter", "files"), _package("manimgx_fonts", "")]
+    return tuple(folder for folder in found if folder is not None)
+
+
+def _package(name: str, folder: str) -> Path | None:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent / folder
+
+
+@cache
+def _cjk() -> tuple[Path, str] | None:
+    """The folder and family of a font for Chinese, Japanese and Korean."""
+    own = _package("manimgx_fonts_cjk", "")
+    if own is not None:
+        return own, "Noto Sans CJK SC"
+    places = _SYSTEM_FOLDERS.get(sys.platform, ("/usr/share/fonts", "/usr/local/share/fonts"))
+    for place in places:
+        for name, family in _SYSTEM:
+            for path in sorted(Path(place).rglob(name)) if Path(place).is_dir() else ():
+                return path.parent, family
+    return None
+
+
+@cache
+def _files(cjk: bool) -> tuple[Path, ...]:
+    found = _cjk() if cjk else None
+    folders = [*_folders(), *([found[0]] if found is not None else [])]
+    return tuple(
+        path
+        for folder in folders
+        for path in sorted(folder.iterdir(), key=lambda path: path.name)
+        if path.suffix.lower() in (".ttf", ".otf", ".ttc") and "Italic" not in path.name
+    )

@@ -1,0 +1,201 @@
+"""The turn: read the message, and do what it surely asks for; else ask, with choices."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from typing import Any, cast
+
+import msgspec
+
+from agentpost.agents.base import File, Turn
+from agentpost.agents.caller_context import BareTurn
+from agentpost.agents.deaths import WorkerDied
+from agentpost.extraction import Unreadable
+from agentpost_offline import (
+    asking,
+    controlling,
+    doing,
+    offering,
+    questions,
+    requested,
+    steps,
+)
+from agentpost_offline.grammar import requests
+from agentpost_offline.grammar.draft import Draft
+from agentpost_offline.grammar.reading import Choice, Reading
+from agentpost_offline.grammar.requests import Surrounding
+from agentpost_offline.grammar.text import wish_and_material
+from agentpost_offline.grammar.vocabulary import language_of
+from agentpost_offline.questions import Pending
+from agentpost_offline.replying import listed, say
+from agentpost_offline.scope import (
+    Surroundings,
+    absent_files,
+    files_by_id,
+    files_of,
+    tables_from,
+)
+
+logger = logging.getLogger(__name__)
+
+_REMEMBERED_BYTES = 300_000
+
+
+async def agent(turn: Turn) -> None:
+    """Answer one message (the entry point, ``agentpost_offline:agent``)."""
+    # Instructions are for agents with a model; here each word would belong to the request.
+    turn = cast("Turn", BareTurn(turn))
+    pending = questions.taken(turn)
+    before = turn.state.get("language")
+    said, material = wish_and_material(turn.message.text)
+    language = language_of(said, before if isinstance(before, str) else None)
+    turn.state["language"] = language
+    named = requested.named(turn)
+    if named is not None:
+        await controlling.restart(_surroundings(turn, language, said, material), named)
+        return
+    choice = pending.chosen(said) if pending is not None and not turn.message.files else None
+    if pending is not None and choice is not None:
+        await _choose(turn, pending, choice, before if isinstance(before, str) else language)
+        return
+    brings = bool(turn.message.files or material)
+    if pending is not None and pending.text and brings and _only_hands_over(said, language):
+        said = pending.text
+    await _answer(_surroundings(turn, language, said, material), said, pending)
+
+
+def _only_hands_over(said: str, language: str) -> bool:
+    """As in "here it is": nothing beside the file that was missing."""
+    return all(
+        one.draft.talk in ("help", "hello", "thanks", "yes") and one.draft.is_talk
+        for one in requests.read(said, Surrounding(language=language))
+    )
+
+
+def _surroundings(turn: Turn, language: str, said: str, material: str) -> Surroundings:
+    files = files_of(turn, said)
+    works = [] if turn.message.files or material else requested.works_of(turn)
+    material_of = turn.message.message_id
+    if works and not files and not material:  # what was made of a pasted table
+        material, material_of = works[0].frame.text, ""
+    return Surroundings(
+        turn, language, files, material=material, material_of=material_of, works=works
+    )
+
+
+async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -> None:
+    """Go on with the request that a choice stands for."""
+    turn.state["language"] = language
+    material = ""
+    if pending.message:
+        said = [one.text for one in turn.history if one.message_id == pending.message]
+        material = next((found for text in said if (found := wish_and_material(text)[1])), "")
+    here = Surroundings(
+        turn, language, files_by_id(turn, pending.files), material=material,
+        material_of=pending.message, works=requested.works_of(turn),
+    )  # fmt: skip
+    if choice.text:
+        await _answer(here, choice.text)
+        return
+    if not choice.frames:
+        turn.reply(say(language, "dropped"))
+        return
+    await survey(here)
+    for frame in choice.frames:
+        await doing.carry_out(here, Reading(Draft(frame.said), frame))
+
+
+async def _answer(here: Surroundings, text: str, pending: Pending | None = None) -> None:
+    absent = absent_files(here.turn, text)
+    if absent and here.files:
+        _ask_for(here, text, absent)
+        return
+    await survey(here)
+    if here.too_much:
+        here.turn.reply(say(here.language, "too_much"))
+        return
+    readings = requests.read(text, around(here))
+    if pending is not None and pending.text and not here.turn.message.files:
+        readings = _completed(here, pending.text, text, readings)
+    if not readings:
+        offering.offer(here)
+        return
+    if len(readings) > 1 and not all(map(_is_clear, readings)):
+        asking.unclear_parts(here, readings)
+        return
+    for reading in readings:
+        await _one(here, reading)
+
+
+def _completed(here: Surroundings, asked: str, text: str, readings: list[Reading]) -> list[Reading]:
+    """A short message as the answer to the question before it: "revenue", "the average"."""
+    bare = all(one.draft.is_fragment and not one.is_edit for one in readings)
+    if not readings or not bare:
+        return readings
+    together = requests.read(f"{asked.rstrip(' .!?。！？؟')} · {text}", around(here))
+    return together if together and all(one.is_sure for one in together) else readings
+
+
+def around(here: Surroundings) -> Surrounding:
+    """What a message is read over."""
+    return Surrounding(
+        here.tables, frozenset(here.kinds), here.works, here.turn.message.at[:10], here.language,
+        bool(here.turn.message.files or here.brings_material), [file.name for file in here.files],
+    )  # fmt: skip
+
+
+def _is_clear(reading: Reading) -> bool:
+    draft = reading.draft
+    return reading.is_sure or bool(draft.talk or draft.control) or "passage" in draft.asks
+
+
+def _ask_for(here: Surroundings, text: str, absent: Sequence[str]) -> None:
+    """Ask which file is meant by a name that no file has."""
+    names = [file.name for file in here.files]
+    choices = [Choice(name, text=text.replace(absent[0], name)) for name in names]
+    there, missing = listed(here.language, names), listed(here.language, absent)
+    question = say(here.language, "absent_file", missing=missing, there=there)
+    questions.ask(here, question, choices, text=text)
+
+
+async def _one(here: Surroundings, reading: Reading) -> None:
+    draft = reading.draft
+    if here.files and not here.usable and draft.control is None:
+        asking.unusable(here)
+    elif draft.control is not None and reading.frame is None and not draft.has_query:
+        await controlling.control(here, reading)
+    elif draft.talk is not None and reading.frame is None:
+        offering.talk(here, draft.talk)
+    elif draft.model:
+        offering.needs_model(here, reading)
+    else:
+        await doing.carry_out(here, reading)
+
+
+async def survey(here: Surroundings) -> None:
+    """Look at the tables of the files, once for the same files."""
+    files: list[File] = here.usable
+    if not files and not here.material:
+        return
+    names = [f"{file.id} {file.revision}" for file in files]
+    key = hashlib.sha256("\n".join([*names, here.material]).encode()).hexdigest()
+    known = here.turn.state.get("surveyed")
+    found: dict[str, Any]
+    if isinstance(known, dict) and known.get("key") == key and "inside" in known:
+        found = {name: known[name] for name in ("tables", "skipped", "inside")}
+    else:
+        try:
+            found = await here.turn.step(steps.survey, files, here.material)
+        except Unreadable as error:
+            found = {"tables": [], "skipped": [str(error)], "inside": {}}
+        except (TimeoutError, WorkerDied, MemoryError) as error:
+            logger.warning("looking at files took more than a call may use: %s", error)
+            here.too_much = True
+            return
+        if len(msgspec.json.encode(found)) <= _REMEMBERED_BYTES:
+            here.turn.state["surveyed"] = {"key": key, **found}
+    here.tables = tables_from(found["tables"])
+    here.skipped = [str(one) for one in found["skipped"]]
+    here.inside = dict(found["inside"])

@@ -1,0 +1,26 @@
+"""What turns read into memory once: the word lists of all languages, and what can be made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from agentpost_offline.grammar import vocabulary
+from agentpost_offline.making import catalogue
+
+
+async def load() -> None:
+    """Load it in parts, since a turn that comes meanwhile waits for the part under way."""
+    for part in _parts():
+        part()
+        await asyncio.sleep(0)
+
+
+def _parts() -> Iterator[Callable[[], object]]:
+    yield partial(
+        vocabulary.language_of, "a message"
+    )  # has letters: compares it with the word lists
+    yield from (partial(vocabulary.lexicon, language) for language in vocabulary.LANGUAGES)
+    yield vocabulary.concepts
+    yield from (maker.load for maker in catalogue.makers())
