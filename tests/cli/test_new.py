@@ -14,28 +14,66 @@ def new(*arguments: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-def test_the_tests_of_a_new_agent_pass(tmp_path: Path) -> None:
+BROKEN = """
+from agentpost.testing import run
+
+
+async def agent(turn):
+    await turn.start(work, title="Work")
+
+
+async def work(job):
+    return await job.step(read_total, {})
+
+
+def read_total(order):
+    return order["total"]
+
+
+def test_it() -> None:
+    done = run(agent, "go")
+    assert done.status == "completed", done.error
+"""
+
+
+def test_the_tests_of_a_new_agent_pass_and_one_that_fails_says_where(tmp_path: Path) -> None:
     """One process of pytest: slow because it imports the server."""
     folder = tmp_path / "my-agent"
-    code, said = new(str(folder))
+    code, output = new(str(folder))
     assert code == 0
-    assert "agentpost dev" in said
+    assert "agentpost dev" in output
+    assert ".agentpost/\n" in (folder / ".gitignore").read_text()
+    source = Path(__file__).parents[2]
+    requirements = (folder / "requirements.txt").read_text().splitlines()
+    assert requirements == [
+        f"agentpost-client @ {(source / 'clients/python').as_uri()}",
+        f"agentpost @ {source.as_uri()}",
+        "pytest",
+    ]
+
+    (folder / "test_broken.py").write_text(BROKEN)
     done = pytest_in(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
+    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    failure, _, log = done.stdout.partition("Captured stderr call")
+    assert "AssertionError: KeyError: 'total' (test_broken.py, line 14, in read_total)" in failure
+    assert log.index("in work") < log.index('return order["total"]') < log.index("KeyError")
+    assert log.count("Traceback") == 1
+    assert "site-packages" not in log
+    assert "src/agentpost" not in log
+    assert len(log.splitlines()) < 20
 
 
 @pytest.mark.parametrize("name", ["1st", "a b", "json", "class", "é"])
 def test_a_name_that_cannot_be_used_is_refused(tmp_path: Path, name: str) -> None:
-    code, said = new(str(tmp_path / name))
+    code, output = new(str(tmp_path / name))
     assert code == 1
-    assert name in said
+    assert name in output
     assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "agent.py").write_text("mine")
-    code, said = new(str(tmp_path / "mine"))
-    assert (code, "exists and is not empty" in said) == (1, True)
+    code, output = new(str(tmp_path / "mine"))
+    assert (code, "exists and is not empty" in output) == (1, True)
     assert (tmp_path / "mine" / "agent.py").read_text() == "mine"

@@ -1,4 +1,4 @@
-"""The agents of `docs/agents.md` and of `examples/` do what is said of them, in a real server."""
+"""The agents of the pages for authors and of `examples/` do what is said of them, in a real server."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.e2e.server import KEY, AgentServer
 from tests.house.tree import DOCS
 from tests.nested import run_tests
 
-PAGE = DOCS / "agents.md"
+PAGES = ("agents.md", "agents-reference.md", "agents-testing.md")
 SECONDS_MAX = 90.0
 
 
@@ -26,12 +26,18 @@ def serving(home: Path, agent: str) -> Iterator[Client]:
         server.stop()
 
 
+def write_pages(folder: Path) -> None:
+    """The programs of all pages."""
+    for page in PAGES:
+        write_programs(DOCS / page, folder)
+
+
 def ended(client: Client, message: Message) -> Message:
     return client.wait(message.id, timeout=SECONDS_MAX)
 
 
 def test_the_ten_line_agent(tmp_path: Path) -> None:
-    write_programs(PAGE, tmp_path)
+    write_pages(tmp_path)
     with serving(tmp_path, "hello:agent") as client:
         done = ended(client, client.send("to be or not to be"))
         results = [entry.text for entry in client.follow(done.id) if entry.type == "result"]
@@ -41,8 +47,25 @@ def test_the_ten_line_agent(tmp_path: Path) -> None:
     assert (path.name, path.stat().st_size) == ("words.txt", 12)
 
 
+def test_the_agent_that_uses_an_earlier_file(tmp_path: Path) -> None:
+    write_pages(tmp_path)
+    (tmp_path / "sales.csv").write_text("month,revenue\nJan,120\nFeb,135\n")
+    with serving(tmp_path, "columns:agent") as client:
+        without = client.send("Add this up", conversation="eve")
+        asked = client.send("This", files=[tmp_path / "sales.csv"], conversation="eve")
+        done = ended(client, client.send(answer_to=asked.id, answer="revenue"))
+        failed = client.send("The other column", conversation="eve")
+        failed = ended(client, client.send(answer_to=failed.id, answer="month"))
+        other = client.send("Add this up", conversation="bob")
+    assert without.question == other.question == "Please attach a CSV file."
+    assert asked.answer_format is not None
+    assert asked.answer_format.choices == ("month", "revenue")
+    assert done.text == "revenue: 255"
+    assert failed.reason == "execution_failed"
+
+
 def test_the_agent_with_an_order(tmp_path: Path) -> None:
-    write_programs(PAGE, tmp_path)
+    write_pages(tmp_path)
     (tmp_path / "order.json").write_text(json.dumps(["a", "b"]))
     (tmp_path / "broken.json").write_text("{")
     with serving(tmp_path, "orders:agent") as client:
@@ -57,7 +80,7 @@ def test_the_agent_with_an_order(tmp_path: Path) -> None:
 
 
 def test_the_agent_with_typed_questions(tmp_path: Path) -> None:
-    write_programs(PAGE, tmp_path)
+    write_pages(tmp_path)
     schema = {"properties": {"price": {"type": "string"}}, "required": ["price"]}
     with serving(tmp_path, "parcels:agent") as client:
         first = client.send("A parcel to Rome")
@@ -73,7 +96,7 @@ def test_the_agent_with_typed_questions(tmp_path: Path) -> None:
 
 
 def test_the_test_of_an_agent(tmp_path: Path) -> None:
-    write_programs(PAGE, tmp_path)
+    write_pages(tmp_path)
     assert run_tests(tmp_path, "test_hello") == 3
 
 

@@ -37,8 +37,10 @@ PAGES = {
     ),
     "agents.md": Reading(
         before=(ACTIVATE,),
-        apart={"python -m pytest": "test_agents_page.py runs it, on a port that is free"},
+        codes={'agentpost send "Add this up" --file sales.csv --conversation eve': 3},
+        ports=("8080", "8081"),
     ),
+    "agents-testing.md": Reading(apart={"python -m pytest": "test_agents_page.py runs the test"}),
     "api.md": Reading(before=(ACTIVATE, SERVE)),
     "doors.md": Reading(before=(ACTIVATE, SALES, SERVE)),
     "cli.md": Reading(

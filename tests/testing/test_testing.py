@@ -204,7 +204,7 @@ def test_retries_wait_on_the_clock_of_the_test() -> None:
 def test_a_crash_point_that_is_not_reached_is_an_error() -> None:
     with pytest.raises(AssertionError, match=r"nothing reached crash_after\('step', 9\)"):
         run(agent, "go", crash=crash_after("step", 9))
-    with pytest.raises(ValueError, match="'steps' is no recorded call"):
+    with pytest.raises(ValueError, match="'steps' is not a recorded call"):
         crash_after("steps")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import keyword
 import re
 import sys
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -19,6 +21,7 @@ EXAMPLES: Final = {
         agentpost new agents/invoices
     """,
 }
+_DISTRIBUTIONS: Final = ("agentpost-client", "agentpost")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _AGENT = '''"""{title}: counts the words of a message."""
 
@@ -49,39 +52,45 @@ from agent import agent
 
 def test_it_counts() -> None:
     done = run(agent, "to be or not to be")
-    assert (done.status, done.reply) == ("completed", "I am counting.")
+    assert done.status == "completed", done.error
+    assert done.reply == "I am counting."
     assert done.text == "4 different words."
     assert done.files["words.txt"] == b"be\\nnot\\nor\\nto"
 
 
 def test_it_survives_a_crash() -> None:
-    assert run(agent, "to be", crash=crash_after("step")).status == "completed"
+    done = run(agent, "to be", crash=crash_after("step"))
+    assert done.status == "completed", done.error
 """
-_REQUIREMENTS = "agentpost\npytest\n"
+_NEXT = """
+  python -m venv .venv && source .venv/bin/activate
+  pip install -r requirements.txt
+  python -m pytest
+  agentpost dev"""
 _README = """# {title}
 
 ```
+$ python -m venv .venv && source .venv/bin/activate
 $ pip install -r requirements.txt
 $ python -m pytest
 $ agentpost dev
 ```
 
-`agentpost dev` prints an address and a key, and takes `agent.py` up again whenever it is saved. In
-another terminal:
+`agentpost dev` prints an address and a key, and reloads `agent.py` on save. In another terminal:
 
 ```
+$ source .venv/bin/activate
 $ export AGENTPOST_URL=http://127.0.0.1:8080 AGENTPOST_KEY=the-key
 $ agentpost send "to be or not to be"
 ```
 
-A server that is to stay is started with `agentpost serve --agent agent:agent`.
+To keep a server running: `agentpost serve --agent agent:agent`.
 """
-_FILES: Final = {
-    "agent.py": _AGENT,
-    "test_agent.py": _TEST,
-    "requirements.txt": _REQUIREMENTS,
-    "README.md": _README,
-}
+_GITIGNORE = """.agentpost/
+.pytest_cache/
+.venv/
+__pycache__/
+"""
 
 
 def attach(app: typer.Typer) -> None:
@@ -90,28 +99,54 @@ def attach(app: typer.Typer) -> None:
 
 
 def new(
-    folder: Annotated[Path, typer.Argument(help="The folder to make; its name is the agent's.")],
+    folder: Annotated[Path, typer.Argument(help="Folder to create; its name is the agent's.")],
 ) -> None:
-    """Make a folder with an agent, its test and how to run it."""
+    """Create a folder with an agent, its test and how to run it."""
     problem = _problem(folder)
     if problem:
         say(problem)
         raise typer.Exit(1)
+    files = {
+        "agent.py": _AGENT.format(title=folder.name),
+        "test_agent.py": _TEST,
+        "requirements.txt": _requirements(),
+        "README.md": _README.format(title=folder.name),
+        ".gitignore": _GITIGNORE,
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in _FILES.items():
-            made = text.format(title=folder.name) if name in ("agent.py", "README.md") else text
+        for name, text in files.items():
             with (folder / name).open("x", encoding="utf-8") as file:
-                file.write(made)
+                file.write(text)
     except OSError as error:
-        say(f"{folder} cannot be made: {error.strerror or error}")
+        say(f"cannot create {folder}: {error.strerror or error}")
         raise typer.Exit(1) from None
-    print_text(f"Made {folder} with {', '.join(_FILES)}. Next:\n")
-    print_text(f"  cd {folder}\n  python -m pytest\n  agentpost dev")
+    print_text(f"Created {folder} with {', '.join(files)}. Next:\n")
+    print_text(f"  cd {folder}{_NEXT}")
+
+
+def _requirements() -> str:
+    """This agentpost, from where it was installed: a folder, a file, a repository, or the index."""
+    return "".join(f"{_requirement(name)}\n" for name in (*_DISTRIBUTIONS, "pytest"))
+
+
+def _requirement(name: str) -> str:
+    try:
+        origin = json.loads(distribution(name).read_text("direct_url.json") or "null")
+    except PackageNotFoundError:
+        origin = None
+    if origin is None:  # it came from the package index
+        return name
+    url, repository = origin["url"], origin.get("vcs_info")
+    if repository is not None:
+        url = f"{repository['vcs']}+{url}@{repository['commit_id']}"
+    if "subdirectory" in origin:
+        url = f"{url}#subdirectory={origin['subdirectory']}"
+    return f"{name} @ {url}"
 
 
 def _problem(folder: Path) -> str | None:
-    """Why that folder cannot be made; nothing is ever overwritten."""
+    """Why that folder cannot be created; nothing is ever overwritten."""
     name = folder.name
     if not _NAME.fullmatch(name):
         return (
@@ -119,7 +154,7 @@ def _problem(folder: Path) -> str | None:
             " a letter, and at most 64 characters"
         )
     if keyword.iskeyword(name) or name in sys.stdlib_module_names:
-        return f"{name!r} is a word of Python or one of its modules; choose another name"
+        return f"{name!r} is a keyword or a module of Python; choose another name"
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         return f"{folder} exists and is not empty; choose another name"
     return None

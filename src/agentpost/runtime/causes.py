@@ -51,10 +51,25 @@ def cause_of(error: BaseException) -> str:
     return f"{cut} ({place})" if place else cut
 
 
+def author_traceback(error: BaseException) -> str:
+    """The traceback as Python prints it, with the lines of the author's code only."""
+    formatted = traceback.TracebackException.from_exception(error, compact=True)
+    link: traceback.TracebackException | None = formatted
+    while link is not None:
+        lines = [frame for frame in link.stack if _is_author_file(frame.filename)]
+        link.stack = traceback.StackSummary.from_list(lines)
+        link = link.__cause__ or link.__context__
+    return "".join(formatted.format()).rstrip()
+
+
 def _place(error: BaseException) -> str | None:
     frames = traceback.extract_tb(error.__traceback__)
     for frame in reversed(frames):
-        ours = Path(frame.filename).is_relative_to(_OURS)
-        if not ours and not registry.is_installed(frame.filename):
+        if _is_author_file(frame.filename):
             return f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}"
     return None
+
+
+def _is_author_file(filename: str) -> bool:
+    is_server_file = Path(filename).is_relative_to(_OURS)
+    return not is_server_file and not registry.is_installed(filename)

@@ -11,7 +11,7 @@
 
 The agent runs on the server's own runtime with an SQLite journal in a temporary folder. The clock
 stands still until the test moves it, and the credits are the test's. Documented in
-``docs/agents.md``.
+``docs/agents-testing.md``.
 """
 
 from agentpost.testing.conversation import Conversation, run

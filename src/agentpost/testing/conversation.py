@@ -31,6 +31,7 @@ from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 from agentpost.services.new_messages import NewMessage
 from agentpost.settings import Settings, load_settings
+from agentpost.testing import failures
 from agentpost.testing.faults import CrashPoint, FaultyDatabase, NotRepeatable
 from agentpost.testing.outcome import Outcome, Read, outcome
 from agentpost.testing.workers import Threads
@@ -94,6 +95,7 @@ class Conversation:
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
+        failures.configure()
         try:
             folder = Path(
                 self._held.enter_context(tempfile.TemporaryDirectory(prefix="agentpost-"))
@@ -260,7 +262,7 @@ class Conversation:
         message_json = json.loads(MessageShape.of(read.snapshot, self._ctx.links).json())
         contents = [await self._bytes(file) for file in read.snapshot.files]
         files = dict(zip((f.path for f in read.snapshot.files), contents, strict=True))
-        return outcome(read, message_json, files)
+        return outcome(read, message_json, files, self._db.errors)
 
     async def _bytes(self, file: FileRecord) -> bytes:
         return (await self._ctx.storage.local(file.blob)).read_bytes()

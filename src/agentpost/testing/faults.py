@@ -6,11 +6,12 @@ The runtime takes the lost run up again from its journal, as it does after a res
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from agentpost.db import jobs, journal, messages
+from agentpost.db import jobs, journal, messages, timeline
 from agentpost.db.session import Database, Tx
 from agentpost.domain.errors import Fenced
 from agentpost.domain.job import JobState
@@ -48,7 +49,7 @@ class CrashPoint:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             methods = ", ".join(METHODS)
-            raise ValueError(f"{self.method!r} is no recorded call; those are {methods}")
+            raise ValueError(f"{self.method!r} is not a recorded call; the recorded calls are {methods}")
         if self.n < 1:
             raise ValueError(f"calls are counted from 1, not {self.n}")
 
@@ -106,6 +107,9 @@ class FaultyDatabase:
         self.points = points
         self.lost: list[str] = []
         self.problems: list[str] = []
+        self.errors: dict[str, str | None] = {}
+        """Why a turn or job failed, by its id: from its first end, because an error that is read
+        from the records has lost its line inside the step."""
 
     @property
     def external_commits(self) -> int | None:
@@ -166,6 +170,7 @@ class FaultyDatabase:
                     raise hit
             now = _ending(tx, run)
             if now.state in _ENDED and was.state not in _ENDED:
+                self.errors.setdefault(run.owner, _error(tx, run.owner))
                 self._check_end(run, now)
         return result, hit
 
@@ -194,6 +199,12 @@ class FaultyDatabase:
             raise _Replay(run, now)
         elif first is not None and first != now:
             self.problems.append(_difference(first, now))
+
+
+def _error(tx: Tx, owner: str) -> str | None:
+    """The cause in the signal with which the turn or job failed."""
+    causes = [json.loads(body).get("cause") for _, _, body in timeline.signals(tx, owner)]
+    return next((str(cause) for cause in reversed(causes) if cause is not None), None)
 
 
 def _ending(tx: Tx, run: Run) -> _Ending:

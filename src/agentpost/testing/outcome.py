@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from agentpost.domain.records import EntryRecord, Snapshot
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
     """A job: ``text`` is its result or why it failed, ``calls`` are its recorded calls in order,
-    such as ``step orders:book``."""
+    such as ``step orders:book``. ``error``: see `Outcome`."""
 
     title: str
     status: str
@@ -26,14 +26,18 @@ class JobOutcome:
     text: str | None
     output: Any
     calls: tuple[str, ...]
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A message as its caller sees it.
+    """A message as its caller sees it, and why it failed as its author wants to see it.
 
-    ``files`` are those it shows, by their paths; ``progress`` is what its jobs told in order;
-    ``calls`` are the recorded calls of its turn.
+    ``files`` are those it shows, by their paths; ``progress`` are the steps that its jobs reported,
+    in order; ``calls`` are the recorded calls of its turn. ``error`` is the exception that ended
+    the turn or the last of its jobs to fail, with its line in the agent's code
+    (``KeyError: 'total' (orders.py, line 12, in handle)``); None when nothing raised, and for a
+    `JobFailed`, whose text is ``text``.
     """
 
     id: str
@@ -48,6 +52,7 @@ class Outcome:
     jobs: tuple[JobOutcome, ...]
     progress: tuple[str, ...]
     calls: tuple[str, ...]
+    error: str | None
     files: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -83,8 +88,16 @@ class Read:
         return cls(snapshot, messages.entries_after(tx, message_id, 0, 1_000), calls)
 
 
-def outcome(read: Read, message: dict[str, Any], files: dict[str, bytes]) -> Outcome:
-    """The outcome of a message that is ``message`` to clients like this."""
+def outcome(
+    read: Read, message: dict[str, Any], files: dict[str, bytes], errors: Mapping[str, str | None]
+) -> Outcome:
+    """The outcome of a message.
+
+    Args:
+        message: as clients read it.
+        files: contents by path.
+        errors: the exceptions of the turns and jobs that have ended, by their ids.
+    """
     jobs = tuple(
         JobOutcome(
             title=job["title"],
@@ -93,9 +106,11 @@ def outcome(read: Read, message: dict[str, Any], files: dict[str, bytes]) -> Out
             text=job["text"],
             output=job.get("output"),
             calls=read.calls[job["job_id"]],
+            error=errors.get(job["job_id"]),
         )
         for job in message["jobs"]
     )
+    job_errors = (job.error for job in reversed(jobs) if job.error is not None)
     choices = (message.get("answer_format") or {}).get("choices")
     return Outcome(
         id=message["id"],
@@ -110,6 +125,7 @@ def outcome(read: Read, message: dict[str, Any], files: dict[str, bytes]) -> Out
         jobs=jobs,
         progress=tuple(_progress(read.entries)),
         calls=read.calls[message["id"]],
+        error=errors.get(message["id"]) or next(job_errors, None),
         files=files,
     )
 

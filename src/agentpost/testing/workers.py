@@ -85,4 +85,5 @@ async def _call_in_thread(
         except Exception as error:
             rebuilt = values.rebuild_error(values.describe_error(error))
             values.remember_class_names(rebuilt, values.class_names(error))
-            raise rebuilt from error
+            # One exception with the lines of both sides: the rebuilt one says nothing more.
+            raise rebuilt.with_traceback(error.__traceback__) from error.__cause__
