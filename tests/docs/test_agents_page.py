@@ -1,4 +1,4 @@
-"""The agents of the pages for authors and of `examples/` do what is said of them, in a real server."""
+"""The agents of the pages for authors and of `examples/` do what the pages say, on a server."""
 
 import json
 from collections.abc import Iterator

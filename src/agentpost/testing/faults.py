@@ -49,7 +49,7 @@ class CrashPoint:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             methods = ", ".join(METHODS)
-            raise ValueError(f"{self.method!r} is not a recorded call; the recorded calls are {methods}")
+            raise ValueError(f"{self.method!r} is not a recorded call; choose from {methods}")
         if self.n < 1:
             raise ValueError(f"calls are counted from 1, not {self.n}")
 
