@@ -143,6 +143,18 @@ def test_a_message_over_the_limit_leaves_its_key_free(
     assert answer == 201
 
 
+def test_a_schema_is_not_looked_at_before_the_limit(limited: Callable[..., Caller]) -> None:
+    caller = limited("schemas", messages_per_day=1)
+    draft = {"$schema": "http://json-schema.org/draft-07/schema#"}
+    fields = {"response_schema": {**draft, "items": [{"type": "integer"}]}}
+    first = caller.post("first", key="k", **fields).json()
+    unusable = {"response_schema": {**draft, "prefixItems": [{}]}}
+    for key in (None, "another"):
+        assert caller.post("second", key=key, **unusable).status_code == 429
+    assert caller.post("first", key="k", **fields).json()["id"] == first["id"]
+    assert caller.post("first", key="k", **unusable).status_code == 409
+
+
 def sent(caller: Caller, text: str, key: str) -> int:
     status = caller.post(text, key=key).status_code
     return 0 if status == 429 else status

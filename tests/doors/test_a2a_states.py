@@ -12,8 +12,13 @@ from agentpost.api.operation import Api
 from agentpost.domain.errors import ErrorCode, RateLimited, Refusal
 from agentpost.domain.job import Reason
 from agentpost.domain.message import MessageStatus, TurnState
-from agentpost.doors.a2a.handler import CALLER, REQUEST_ID, TaskHandler
+from agentpost.doors.a2a.handler import EXCHANGE, Exchange, TaskHandler
+from agentpost.doors.a2a.parts import FILES_AT
 from agentpost.doors.a2a.states import PAUSED, TERMINAL, error_of, state_of
+from agentpost.doors.bodies import FileTexts
+from agentpost.doors.rpc import Call
+from agentpost.http.request_state import RequestState
+from agentpost.services import following
 from agentpost.services.messages import Caller
 from tests.doors.test_response_states import message
 
@@ -83,7 +88,9 @@ def test_a_rate_limit_says_how_long_to_wait() -> None:
 
 
 async def test_a_fault_is_logged_and_its_text_is_kept_from_the_client() -> None:
-    context = ServerCallContext(state={CALLER: Caller("key_1", "k", "acc_1"), REQUEST_ID: "req_1"})
+    state = RequestState("req_1", at=0, began=0.0, caller=Caller("key_1", "k", "acc_1"))
+    exchange = Exchange(state, Call(b"", {}, FileTexts(FILES_AT, 0)), following.nobody_hangs_up)
+    context = ServerCallContext(state={EXCHANGE: exchange})
     handler = TaskHandler(cast("Api", SimpleNamespace(ctx=None)))  # reading from it fails
     with pytest.raises(errors.InternalError) as failed:
         await handler.on_get_task(a2a_pb2.GetTaskRequest(id="msg_" + "0" * 32), context)

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
 from tests.waiting import eventually
 
@@ -21,6 +22,14 @@ HEADERS = {
 
 def rpc(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"json": {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}}
+
+
+def tool(name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+    return "/mcp", rpc("tools/call", {"name": name, "arguments": arguments})
+
+
+def task(method: str, **params: Any) -> tuple[str, dict[str, Any]]:
+    return "/a2a", rpc(method, params)
 
 
 @pytest.mark.parametrize("door", ["api", "mcp", "a2a", "openai"])
@@ -79,3 +88,42 @@ def test_no_body_of_a_door_is_logged(server: AgentServer, caller: Caller) -> Non
         [line] = eventually(partial(server.rows, sql))
         assert line["response_bytes"] == len(answer.content)
         assert [line[name] for name in ("request_body", "response_body", "bodies")] == [None] * 3
+
+
+NO_MESSAGE = "msg_" + "0" * 32
+A2A_MESSAGE = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
+REFUSALS = [
+    (tool("stop_message", message_id=NO_MESSAGE), "not_found"),
+    (tool("answer_question", message_id=NO_MESSAGE, text="1"), "not_found"),
+    (task("CancelTask", id=NO_MESSAGE), "not_found"),
+    (task("SendMessage", message={**A2A_MESSAGE, "taskId": NO_MESSAGE}), "not_found"),
+    (tool("no_such_tool"), None),
+    (task("SendMessage", message={**A2A_MESSAGE, "parts": []}), None),
+]
+CHANGES = [tool("send_message", text="hello"), task("SendMessage", message=A2A_MESSAGE)]
+
+
+def test_the_budget_of_the_log_keeps_the_calls_that_changed_something(
+    start_server: ServerMaker,
+) -> None:
+    """A refusal within an answer of JSON-RPC has the status 200, and changes nothing."""
+    server = start_server(request_log_bytes_per_day=0)
+    with httpx2.Client(base_url=server.url, headers=HEADERS, timeout=60, trust_env=False) as http:
+        for (path, request), _ in REFUSALS:
+            assert http.post(path, **request).status_code == 200
+        changes = [http.post(path, **request) for path, request in CHANGES]
+    ids = {each.headers["request-id"] for each in changes}
+    count = "SELECT count(*) AS n FROM requests"
+    eventually(lambda: server.rows(count)[0]["n"] >= len(ids), what="the lines of the changes")
+    assert {line["id"] for line in server.rows("SELECT id FROM requests")} == ids
+
+
+@pytest.mark.parametrize(("call", "code"), REFUSALS[:4])
+def test_a_refusal_within_an_answer_is_logged_with_its_code(
+    server: AgentServer, call: tuple[str, dict[str, Any]], code: str
+) -> None:
+    path, request = call
+    with httpx2.Client(base_url=server.url, headers=HEADERS, timeout=60, trust_env=False) as http:
+        answer = http.post(path, **request)
+    sql = f"SELECT status, error FROM requests WHERE id = '{answer.headers['request-id']}'"
+    assert eventually(partial(server.rows, sql)) == [{"status": 200, "error": code}]

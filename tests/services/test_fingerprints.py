@@ -26,6 +26,7 @@ SAME: dict[str, Any] = {
     "attempt": Attempt("topic", "body", 0, 0),
     "follows": "msg_1",
     "files": (FILE,),  # their identities are compared
+    "usable_schema": {"type": "object"},
     "attached": AttachmentResult(),
     "counted": RateDecision(allowed=True, at=0, remaining=1, reset_at=0, free_at=0),
 }

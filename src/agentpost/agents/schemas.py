@@ -37,7 +37,7 @@ _PATTERN_BYTES: Final = 400_000
 _PROBLEM_CHARACTERS: Final = 300
 
 
-def written(schema: object) -> dict[str, Any]:
+def _translate(schema: object) -> dict[str, Any]:
     """The schema as one of draft 2020-12, which `check` may still refuse; raises as that."""
     if not isinstance(schema, dict):
         raise ValueError("must be a JSON Schema: an object")
@@ -53,7 +53,7 @@ def written(schema: object) -> dict[str, Any]:
 def check(schema: object) -> dict[str, Any]:
     """The schema as one of draft 2020-12; raises `ValueError`, with what is wrong, for one that may
     not be used."""
-    usable = written(schema)
+    usable = _translate(schema)
     text = _as_text(usable)
     _check_size(text)  # before it is compiled, which is dear
     _compiled(text)
@@ -63,7 +63,7 @@ def check(schema: object) -> dict[str, Any]:
 def check_stored(schema: object) -> dict[str, Any]:
     """`check` for a schema that it has let pass before, maybe of an earlier version that took more
     patterns: what was planned with it goes on."""
-    usable = written(schema)
+    usable = _translate(schema)
     _compiled(_as_text(usable))
     return usable
 

@@ -45,10 +45,13 @@ class Call:
 async def read(api: Api, request: Request, caller: Caller, files_at: re.Pattern[str]) -> Call:
     """The call that a body is, bounded in its size and values before the SDK reads it.
 
+    The request counts as one that only reads until the call has changed something.
+
     ``files_at``: the places of the contents of files (``params.arguments.files.0.base64``).
 
     Raises as `bodies.read_json`, and ``invalid_request`` for what is no call.
     """
+    state_of(request.scope).reads = True
     data = await bodies.read_json(api, request, caller)
     call = await in_turn(
         api, request, data, partial(_call, data, FileTexts(files_at, RPC_CALL_BYTES_MAX))

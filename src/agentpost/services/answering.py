@@ -61,8 +61,7 @@ async def check_schema(
 ) -> dict[str, Any]:
     """The schema of an account's caller, as one of draft 2020-12.
 
-    ``check`` may be `schemas.written`, which takes less time. Raises ``invalid_request``, which
-    names the field, for a schema that cannot be used.
+    Raises ``invalid_request``, which names the field, for a schema that cannot be used.
     """
     try:
         return await ctx.account_threads.run(account_id, partial(check, schema))

@@ -65,6 +65,9 @@ class NewMessage:
     answer: Any = None
     """Without it the text may be the answer."""
     response_schema: dict[str, Any] | None = None
+    """As it was sent, which is compared."""
+    usable_schema: dict[str, Any] | None = None
+    """The same as one of draft 2020-12, once it is checked."""
     user_id: str | None = None
     """Who wrote it in the app."""
     original_hash: str | None = None
@@ -99,7 +102,7 @@ _NOT_COMPARED: Final = frozenset(
         *("conversation", "conversation_id", "metadata", "webhook_endpoint_id"),
         # They are about the call.
         *("idempotency_key", "attempt", "follows", "traceparent", "user_id"),
-        *("held", "scheduled", "wait_seconds", "attached", "counted"),
+        *("held", "scheduled", "wait_seconds", "usable_schema", "attached", "counted"),
     }
 )
 _OTHERWISE_COMPARED: Final = frozenset(
@@ -231,7 +234,7 @@ def message_of(
         queue_patience=queued,
         max_credits=new.max_credits,
         user_id=new.user_id,
-        response_schema_json=_compact(new.response_schema),
+        response_schema_json=_compact(new.usable_schema),
     )
 
 

@@ -77,10 +77,15 @@ class RequestLogEntry:
     """Whether it only reads, although its method is that of a change."""
 
     @property
+    def is_refused(self) -> bool:
+        """Whether it was refused; by MCP and Agent2Agent the status of that may be 200."""
+        return 400 <= self.status < 500 or (self.status < 400 and self.error is not None)
+
+    @property
     def changes(self) -> bool:
         """Whether it may have changed something."""
-        is_refused = self.status >= 400 or self.error is not None
-        return not (self.reads or is_refused or self.method in READS)
+        has_failed = self.status >= 400 or self.error is not None
+        return not (self.reads or has_failed or self.method in READS)
 
     @property
     def owner(self) -> str:
@@ -143,7 +148,7 @@ class RequestLog:
     def append(self, entry: RequestLogEntry) -> None:
         """Remember a request, unless the queue is full or its key was refused often in this minute;
         without its bodies when they are long and too many of those wait."""
-        if 400 <= entry.status < 500 and entry.account_id is not None and self._is_often(entry):
+        if entry.is_refused and entry.account_id is not None and self._is_often(entry):
             self._leave_out(entry.owner)
             return
         full = len(self._queue) >= QUEUE_MAX

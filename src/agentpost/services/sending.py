@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from agentpost.agents import schemas
 from agentpost.clock import new_id
@@ -95,8 +95,6 @@ async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage 
     is dear.
     """
     if new.idempotency_key is not None or new.attempt is not None:
-        # As repeated calls are compared.
-        new = await _with_schema(ctx, caller, new, schemas.written)
         if new.files and new.idempotency_key is not None:
             identities = await asyncio.to_thread(_identities, new.files)
             new = replace(new, file_identities=identities)
@@ -111,8 +109,7 @@ async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage 
         if replay is None:
             raise
         return replay
-    check_schema = schemas.check_stored if new.scheduled else schemas.check
-    new = await _with_schema(ctx, caller, new, check_schema)  # it counts, also when it is refused
+    new = await _with_schema(ctx, caller, new)  # it counts, also when it is refused
     if not new.files:
         return replace(new, counted=decision)
     try:
@@ -123,14 +120,13 @@ async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage 
     return replace(new, files=(), attached=attached, counted=decision)
 
 
-async def _with_schema(
-    ctx: AppContext, caller: Caller, new: NewMessage, check: Callable[[object], dict[str, Any]]
-) -> NewMessage:
-    """The message with its schema, if it has one, as ``check`` gives it."""
+async def _with_schema(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage:
+    """The message with its schema, if it has one, checked."""
     if new.response_schema is None:
         return new
+    check = schemas.check_stored if new.scheduled else schemas.check
     schema = await answering.check_schema(ctx, caller.account_id, new.response_schema, check=check)
-    return replace(new, response_schema=schema)
+    return replace(new, usable_schema=schema)
 
 
 def _identities(files: Sequence[InlineFile]) -> tuple[dict[str, str | None], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, NoReturn
 
@@ -27,7 +27,9 @@ from agentpost.doors.a2a import parts, tasks
 from agentpost.doors.a2a.artifacts import ArtifactStream
 from agentpost.doors.a2a.states import PAUSED, TERMINAL, error_of, state_of
 from agentpost.doors.bodies import FileTexts
+from agentpost.doors.rpc import Call
 from agentpost.http.pipeline import report_fault
+from agentpost.http.request_state import RequestState
 from agentpost.services import admission, chains, following, message_lists, places
 from agentpost.services.chains import Chain
 from agentpost.services.context import AppContext
@@ -37,16 +39,24 @@ from agentpost.services.messages import Caller
 from agentpost.services.new_messages import NewMessage
 from agentpost.wakeups.base import Wait
 
-CALLER: Final = "caller"
-"""The caller, in the state of a call's context."""
-REQUEST_ID: Final = "agentpost.request_id"
-"""Our id of the request, there as well; the SDK has one of its own."""
-CALL: Final = "agentpost.call"
-"""The call as its JSON has it, there as well."""
-TEXTS: Final = "agentpost.texts"
-"""The contents of its files, there as well."""
-HUNG_UP: Final = "agentpost.hung_up"
-"""What is to be called when the client of a held call hangs up, there as well."""
+EXCHANGE: Final = "agentpost.exchange"
+"""Where the `Exchange` is in the state of a call's context, and in the scope of its request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A call, the state of the request that brought it, and what calls back when the client hangs
+    up."""
+
+    state: RequestState
+    call: Call
+    hung_up: HungUp
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls."""
+        assert self.state.caller is not None, "who has no key is refused before"
+        return self.state.caller
 
 
 class TaskHandler(RequestHandler):
@@ -65,9 +75,9 @@ class TaskHandler(RequestHandler):
             wait = not params.configuration.return_immediately
             if wait:
                 await admission.held_call(self._api.ctx, caller)
-            chain = await self._send(caller, params, context.state[TEXTS])
+            chain = await self._send(_exchange(context), params)
             if wait:
-                chain = await self._ended(caller, chain, context.state[HUNG_UP])
+                chain = await self._ended(caller, chain, _exchange(context).hung_up)
             return tasks.task(chain, self._api.ctx.links, history)
 
     async def on_message_send_stream(
@@ -78,7 +88,7 @@ class TaskHandler(RequestHandler):
             await admission.held_call(self._api.ctx, caller)
             message_id = sending.fresh_id(self._api.ctx)
             with self._api.ctx.wakeups.listen(message_id, texts=True) as wait:
-                chain = await self._send(caller, params, context.state[TEXTS], message_id)
+                chain = await self._send(_exchange(context), params, message_id)
                 place = wait if chain.last.message.id == message_id else None
                 async with aclosing(self._events(caller, chain, place)) as events:
                     async for event in events:
@@ -100,17 +110,16 @@ class TaskHandler(RequestHandler):
 
     async def _send(
         self,
-        caller: Caller,
+        exchange: Exchange,
         params: a2a.SendMessageRequest,
-        texts: FileTexts,
         message_id: str | None = None,
     ) -> Chain:
         """Take the message in; the task that it begins or goes on with. ``message_id`` is a fresh
         one."""
-        ctx, message = self._api.ctx, params.message
+        ctx, message, caller = self._api.ctx, params.message, exchange.caller
         if params.configuration.HasField("task_push_notification_config"):
             raise errors.PushNotificationNotSupportedError(_NO_PUSH)
-        understand = partial(_new_message, ctx, params, texts)
+        understand = partial(_new_message, ctx, params, exchange.call.texts)
         new = await ctx.account_threads.run(caller.account_id, understand)
         first_id = message.task_id
         if first_id:
@@ -123,6 +132,7 @@ class TaskHandler(RequestHandler):
             )
             new = sending.answering(new, chain.last)
         record = await sending.send(ctx, caller, new, message_id)
+        exchange.state.reads = False
         return await chains.look(ctx, caller, first_id or record.id)
 
     # --- following --------------------------------------------------------------------------------
@@ -207,7 +217,7 @@ class TaskHandler(RequestHandler):
             raise errors.InvalidParamsError(f"pageSize must be from 1 to {A2A_PAGE_MAX}.")
         if params.page_token and not ids.is_id(ids.MESSAGE, params.page_token):
             raise errors.InvalidParamsError("pageToken must be the nextPageToken of a page.")
-        _check_status(params, context.state[CALL])
+        _check_status(params, _exchange(context).call.fields)
         history = _history_length(params)
         caller = _caller(context)
         with _refusals_translated(context, Scope.READ):
@@ -243,6 +253,7 @@ class TaskHandler(RequestHandler):
                 )
             for snapshot in chain.snapshots:
                 await message_lists.cancel(ctx, caller, snapshot.message.id)
+                _exchange(context).state.reads = False
             chain = await chains.look(ctx, caller, params.id)
         return tasks.task(chain, ctx.links)
 
@@ -294,10 +305,13 @@ def _new_message(ctx: AppContext, params: a2a.SendMessageRequest, texts: FileTex
     )
 
 
+def _exchange(context: ServerCallContext) -> Exchange:
+    exchange: Exchange = context.state[EXCHANGE]
+    return exchange
+
+
 def _caller(context: ServerCallContext) -> Caller:
-    caller = context.state[CALLER]
-    assert isinstance(caller, Caller)
-    return caller
+    return _exchange(context).caller
 
 
 def _ensure_goes_on(chain: Chain, message: a2a.Message) -> None:
@@ -351,7 +365,8 @@ def _refusals_translated(context: ServerCallContext, scope: Scope) -> Iterator[N
         yield
     except errors.A2AError:
         raise
-    except Refusal as refusal:
-        raise error_of(refusal) from None
     except Exception as fault:
-        raise error_of(report_fault(fault, context.state[REQUEST_ID], "POST")) from None
+        state = _exchange(context).state
+        refusal = fault if isinstance(fault, Refusal) else report_fault(fault, state.id, "POST")
+        state.error = refusal.code
+        raise error_of(refusal) from None

@@ -22,7 +22,7 @@ from agentpost.api.operation import Api, Handler, watch_hang_up
 from agentpost.doors import rpc
 from agentpost.doors.a2a import parts
 from agentpost.doors.a2a.card import PATH, card
-from agentpost.doors.a2a.handler import CALL, CALLER, HUNG_UP, REQUEST_ID, TEXTS, TaskHandler
+from agentpost.doors.a2a.handler import EXCHANGE, Exchange, TaskHandler
 from agentpost.http.headers import header
 from agentpost.http.pipeline import Handler as OpenHandler
 from agentpost.http.published import PublishedDocument
@@ -31,13 +31,6 @@ from agentpost.services.messages import Caller
 
 CARD_PATH: Final = "/.well-known/agent-card.json"
 _VERSION: Final = b"a2a-version"
-_CHANGES: Final = frozenset(
-    {
-        *("SendMessage", "SendStreamingMessage", "CancelTask"),
-        *("message/send", "message/stream", "tasks/cancel"),
-    }
-)
-"""The methods that change something, in both versions of the protocol."""
 
 # They log each call that a client got wrong, with what it sent.
 logging.getLogger("a2a").setLevel(logging.CRITICAL)
@@ -55,13 +48,11 @@ class _ReadRequest(Request):
 
 
 class _CallContext(DefaultServerCallContextBuilder):
-    """The context of a call, with who calls."""
+    """The context of a call, with its `Exchange`."""
 
     def build(self, request: Request) -> ServerCallContext:
         context = super().build(request)
-        state = state_of(request.scope)
-        context.state[CALLER], context.state[REQUEST_ID] = state.caller, state.id
-        context.state.update((name, request.scope[name]) for name in (HUNG_UP, CALL, TEXTS))
+        context.state[EXCHANGE] = request.scope[EXCHANGE]
         return context
 
 
@@ -70,16 +61,16 @@ def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
     dispatcher = JsonRpcDispatcher(TaskHandler(api), _CallContext(), enable_v0_3_compat=True)
 
     async def post(api: Api, request: Request, caller: Caller) -> Response:
-        read = await rpc.read(api, request, caller, parts.FILES_AT)
-        call = read.fields
-        parts.check_counts(read.body, call)
+        call = await rpc.read(api, request, caller, parts.FILES_AT)
+        parts.check_counts(call.body, call.fields)
         scope = request.scope
-        state_of(scope).reads = call.get("method") not in _CHANGES
-        scope[HUNG_UP], scope[CALL], scope[TEXTS] = watch_hang_up(request), call, read.texts
-        if str(call.get("method")) in dispatcher.METHOD_TO_MODEL and not header(request, _VERSION):
+        scope[EXCHANGE] = Exchange(state_of(scope), call, watch_hang_up(request))
+        if str(call.fields.get("method")) in dispatcher.METHOD_TO_MODEL and not header(
+            request, _VERSION
+        ):
             # The SDK takes a call without a version for one of 0.3, which has other methods.
             scope = {**scope, "headers": [(_VERSION, b"1.0"), *scope["headers"]]}
-        return await dispatcher.handle_requests(_ReadRequest(scope, call))
+        return await dispatcher.handle_requests(_ReadRequest(scope, call.fields))
 
     return {("POST", PATH): post}
 

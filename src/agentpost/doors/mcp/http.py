@@ -17,7 +17,6 @@ from agentpost.domain.limits import RPC_CALL_BYTES_MAX
 from agentpost.doors import rpc
 from agentpost.doors.mcp.local import LocalBackend
 from agentpost.doors.mcp.server import build
-from agentpost.doors.mcp.tools import TOOLS
 from agentpost.http.bodies import LARGE_BYTES
 from agentpost.http.request_state import state_of
 from agentpost.services.messages import Caller
@@ -32,19 +31,10 @@ def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
 
     async def post(api: Api, request: Request, caller: Caller) -> Response:
         call = await rpc.read(api, request, caller, _FILES_AT)
-        state = state_of(request.scope)
-        state.reads = _reads(call.fields)
-        return _Answer(LocalBackend(api.ctx, caller, state.id, call.texts), call.body)
+        backend = LocalBackend(api.ctx, caller, state_of(request.scope), call.texts)
+        return _Answer(backend, call.body)
 
     return {("POST", "/mcp"): post}
-
-
-def _reads(call: dict[str, Any]) -> bool:
-    """Whether a call changes nothing."""
-    if call.get("method") != "tools/call":
-        return True
-    tool = TOOLS.get(str(call.get("params", {}).get("name")))
-    return tool is None or tool.reads_only
 
 
 class _Answer(Response):

@@ -30,6 +30,7 @@ from agentpost.doors.bodies import FileTexts
 from agentpost.doors.mcp.backend import BackendError, Change, Json
 from agentpost.doors.writing import read
 from agentpost.http.pipeline import report_fault
+from agentpost.http.request_state import RequestState
 from agentpost.services import admission, following, message_lists, places, recover, works
 from agentpost.services.attachments import InlineFile
 from agentpost.services.context import AppContext
@@ -47,11 +48,13 @@ _PAGES_MAX = 50
 class LocalBackend:
     """See `Backend`. What belongs to others is not found, as everywhere."""
 
-    def __init__(self, ctx: AppContext, caller: Caller, request_id: str, texts: FileTexts) -> None:
-        """``texts``: the contents of the files of the call."""
+    def __init__(
+        self, ctx: AppContext, caller: Caller, state: RequestState, texts: FileTexts
+    ) -> None:
+        """``state``: that of the request; ``texts``: the contents of the files of the call."""
         self._ctx = ctx
         self._caller = caller
-        self._request_id = request_id
+        self._state = state
         self._texts = texts
 
     async def send(self, fields: Json, idempotency_key: str | None) -> Json:
@@ -152,14 +155,21 @@ class LocalBackend:
 
     @contextmanager
     def _refusals_translated(self, scope: Scope) -> Iterator[None]:
-        """Ask for a scope of the key, and say a refusal as the backend says it."""
+        """Ask for a scope of the key, and say a refusal as the backend says it. The request log
+        learns of it; and of a change, which is what is asked for with the scope `Scope.SEND`."""
         try:
             scopes.check(self._caller.scopes, scope)
             yield
-        except (Refusal, BackendError) as refusal:
-            raise _said(refusal) from None
+        except BackendError:
+            raise
         except Exception as fault:
-            raise _said(report_fault(fault, self._request_id, "POST")) from None
+            refusal = fault
+            if not isinstance(refusal, Refusal):
+                refusal = report_fault(fault, self._state.id, "POST")
+            self._state.error = refusal.code
+            raise BackendError(refusal.code.value, *in_words(refusal)) from None
+        if scope is Scope.SEND:
+            self._state.reads = False
 
     async def _look(self, message_id: str, after: int = 0) -> Moment:
         with self._refusals_translated(Scope.READ):
@@ -178,12 +188,6 @@ class LocalBackend:
             from_char=from_char,
         )
         return _json(shape)
-
-
-def _said(refusal: Refusal | BackendError) -> BackendError:
-    if isinstance(refusal, BackendError):
-        return refusal
-    return BackendError(refusal.code.value, *in_words(refusal))
 
 
 def _json(shape: Shape) -> Json:
