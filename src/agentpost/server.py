@@ -216,15 +216,16 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
     if alone:
         lock.acquire()
     await asyncio.to_thread(upgrade_database, settings)
+    problem = await step_places.trouble(settings)
+    if problem:
+        raise OSError(problem)
     if settings.agent_processes and registry.is_code(settings.agent):
-        agent = await asyncio.to_thread(described, settings.agent, settings.worker_env)
+        with step_places.launch(settings) as launch:
+            agent = await asyncio.to_thread(described, settings.agent, settings.worker_env, launch)
     else:
         if settings.agent_processes:
             log.warning("agent_processes_ignored", reason="the agent is no code of an author's")
         agent = registry.resolve(settings.agent)
-    problem = await step_places.trouble(settings)
-    if problem:
-        raise OSError(problem)
     adapters = await open_adapters(settings, clock)
     scratch = await asyncio.to_thread(Scratch, folder / "scratch", adapters.node)
     ready = threading.Event()

@@ -29,6 +29,7 @@ from agentpost.services.lease import LEASE_SECONDS, Lease
 from agentpost.services.mail import SmtpServer
 from agentpost.services.metrics import Metrics
 from agentpost.settings import Settings
+from agentpost.storage.scratch import AGENTS
 from agentpost.tasks.background import Background
 from agentpost.threads.loop import AgentLoop
 from agentpost.web.routes import PageRoutes
@@ -107,7 +108,7 @@ def wire(
 def _agent_processes(settings: Settings, scratch: Path) -> AgentProcesses | None:
     """None where turns and jobs run in the server's own process."""
     if settings.agent_processes and registry.is_code(settings.agent):
-        return make_processes(settings, scratch / "agents")
+        return make_processes(settings, scratch / AGENTS)
     return None
 
 

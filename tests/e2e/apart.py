@@ -6,16 +6,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agentpost.agents import File, Job, Turn
+from agentpost.runtime.isolated import frames
 
 HANG = "import time; time.sleep(600)"
 
 
 async def agent(turn: Turn) -> None:
     word, _, folder = turn.message.text.partition(" ")
+    if word == "here":
+        assert turn.message.files
+        data, pid = folder.split()
+        turn.reply(repr(look(await lent(turn.message.files[0]), data, int(pid))))
+        return
     given = turn.message.files[0] if turn.message.files else None
     if word == "text":
         assert given is not None
@@ -24,7 +31,25 @@ async def agent(turn: Turn) -> None:
         await turn.start(work, title=word, how=word, given=given, folder=folder)
 
 
+async def lent(file: File) -> File:
+    """The file where this process can read it."""
+    return replace(file, local_path=await file.path())
+
+
 async def work(job: Job, how: str, given: File | None, folder: str) -> str:
+    match how:
+        case "write":
+            await job.write("bytes.txt", b"x" * 1_000_000)
+            await job.write("path.txt", made_below())
+            await job.write("coroutine.txt", made_here)  # type: ignore[arg-type]
+            return how
+        case "write-link":
+            await job.write("link.txt", made_link(f"{folder}/agentpost.db"))
+        case "write-lie":
+            lie(job, f"{folder}/agentpost.db")
+            await job.write("lie.txt", Path("anything"))
+        case "hang-here":
+            hang(folder)
     data = os.environ["AGENTPOST_DATA_DIR"]
     match how:
         case "look":
@@ -79,6 +104,16 @@ def made_link(target: str) -> Path:
     link = Path(tempfile.mkdtemp()) / "link.txt"
     link.symlink_to(target)
     return link
+
+
+async def made_here() -> bytes | str | Path:
+    return made_below()
+
+
+def lie(job: Job, target: str) -> None:
+    """Let the process name a file of the server's as contents of its own."""
+    frames.contents_frame = lambda _: {"path": target}  # type: ignore[assignment]
+    frames.request_frame.__globals__["contents_frame"] = frames.contents_frame
 
 
 def hang(notes: str) -> None:

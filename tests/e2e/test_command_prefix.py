@@ -62,12 +62,13 @@ PREFIXES = {
 }
 
 
-def serving(home: Path, prefix: str) -> AgentServer:
+def serving(home: Path, prefix: str, agent_processes: int = 0) -> AgentServer:
     server = AgentServer(
         home,
         agent="tests.e2e.apart:agent",
         worker_command_prefix=json.dumps(PREFIXES[prefix]),
         pool_workers=2,
+        agent_processes=agent_processes,
     )
     server.wrapped_by = wrapping()
     return server
@@ -155,5 +156,81 @@ def test_nothing_is_left_of_a_killed_server(
     assert [folder.parent for folder in folders] == [Path("/tmp")]
     server.kill()
     eventually(lambda: all(gone(pid) for pid in pids), what="the end of the step")
+    Scratch(scratch, "next").close()
+    assert not any(folder.exists() for folder in folders)
+
+
+# --- agent processes ------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
+    """A server whose turns and jobs run apart as well."""
+    server = serving(tmp_path_factory.mktemp("agents"), "setpriv", agent_processes=2)
+    yield server.start()
+    if server.process is not None:
+        server.stop()
+
+
+def look_from_turn(server: AgentServer) -> dict[str, Any]:
+    """What a coroutine of the agent finds that tries everything."""
+    caller = Caller(server)
+    assert server.process is not None
+    text = f"here {server.home / 'data'} {server.process.pid}"
+    reply = caller.final(caller.send(text, files=GIVEN)["id"])["reply"]
+    caller.close()
+    findings: dict[str, Any] = literal_eval(reply)
+    assert (findings["text"], findings["written"]) == ("for one step", len("mine"))
+    assert findings["secrets"] == []
+    return findings
+
+
+def test_a_turn_in_an_agent_process_reaches_nothing_of_the_server(agents: AgentServer) -> None:
+    findings = look_from_turn(agents)
+    assert findings["user"] == [NOBODY, NOBODY, []]
+    reached = {name: findings[name] for name in OUT_OF_REACH}
+    assert reached == dict.fromkeys(OUT_OF_REACH, "PermissionError")
+
+
+@pytest.mark.parametrize("prefix", ["sudo", "bwrap"])
+def test_so_it_is_in_agent_processes_of_other_commands(prefix: str, tmp_path: Path) -> None:
+    if shutil.which(PREFIXES[prefix][0]) is None:
+        pytest.skip(f"{prefix} is not installed: apt-get install sudo bubblewrap")
+    server = serving(tmp_path, prefix, agent_processes=1).start()
+    try:
+        findings = look_from_turn(server)
+    finally:
+        server.stop()
+    assert [name for name in OUT_OF_REACH if findings[name] == "done"] == []
+
+
+def test_what_a_job_in_an_agent_process_writes_comes_back(agents: AgentServer) -> None:
+    caller = Caller(agents)
+    done = caller.final(caller.send("write")["id"])
+    texts = {file["name"]: httpx2.get(file["url"]).text for file in done["jobs"][0]["files"]}
+    assert texts == {
+        "bytes.txt": "x" * 1_000_000,
+        "path.txt": "made below",
+        "coroutine.txt": "made below",
+    }
+    for how in ("write-link", "write-lie"):
+        (job,) = caller.final(caller.send(f"{how} {agents.home / 'data'}")["id"])["jobs"]
+        assert (job["status"], job["files"]) == ("failed", []), how
+    caller.close()
+
+
+def test_nothing_is_left_of_an_agent_process_of_a_killed_server(
+    agents: AgentServer, open_folder: Path
+) -> None:
+    caller = Caller(agents)
+    caller.send(f"hang-here {open_folder}")
+    note = open_folder / "pids"
+    eventually(note.exists, what="the job")
+    pids = [int(pid) for pid in note.read_text().split()]
+    assert not any(gone(pid) for pid in pids)
+    scratch = agents.home / "data" / "scratch"
+    folders = [link.readlink() for link in scratch.glob(f"*/agents/{ELSEWHERE}")]
+    assert [folder.parent for folder in folders] == [Path("/tmp")]
+    agents.kill()
+    caller.close()
+    eventually(lambda: all(gone(pid) for pid in pids), what="the end of the job")
     Scratch(scratch, "next").close()
     assert not any(folder.exists() for folder in folders)

@@ -14,10 +14,12 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 _PARENT_CHECK_SECONDS: Final = 0.5
 _PR_SET_PDEATHSIG: Final = 1
@@ -35,6 +37,16 @@ def take_channel() -> socket.socket:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
     return channel
+
+
+def settle(hello: Mapping[str, Any]) -> None:
+    """Find the modules that the server finds; in a process that a command prefix has started, use
+    the environment and the temporary folder that the server sends."""
+    sys.path[:] = hello["path"]
+    if "env" in hello:
+        os.umask(0o077)
+        os.environ.update(hello["env"])
+        tempfile.tempdir = hello["folder"]
 
 
 def die_with(parent: int) -> None:

@@ -28,7 +28,6 @@ import shutil
 import signal
 import struct
 import sys
-import tempfile
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -44,6 +43,7 @@ from agentpost.processes.confinement import (
     go_first_when_memory_is_short,
     has_filled_memory,
     limit_memory,
+    settle,
     take_channel,
 )
 
@@ -68,7 +68,6 @@ def frame(message: dict[str, Any]) -> bytes:
 def main(parent: int) -> None:
     """Serve requests until the channel closes or the parent is gone."""
     os.nice(_NICENESS)
-    apart = parent == 0
     die_with(parent or os.getppid())
     channel = take_channel()
     # A service manager signals the whole group; whether a step ends is the server's decision. A
@@ -82,7 +81,7 @@ def main(parent: int) -> None:
         hello = _receive(requests)
         if hello is None:
             return
-        _settle(hello, apart)
+        settle(hello)
         limit_memory(hello["memory_bytes"])
         log_records.install(hello["log_level"])
         channel.sendall(frame({"value": "null"}))
@@ -123,15 +122,6 @@ class Imports:
             pause = 0.0
             with contextlib.suppress(Exception, SystemExit):  # the call that needs it says why
                 importlib.import_module(self._left.popleft())
-
-
-def _settle(hello: dict[str, Any], apart: bool) -> None:
-    """Find the modules that the server finds, and use the environment that it sends."""
-    sys.path[:] = hello["path"]
-    if apart:
-        os.umask(0o077)
-        os.environ.update(hello["env"])
-        tempfile.tempdir = hello["folder"]
 
 
 def _handle_request(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from agentpost.processes import capacity
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.requests import Request
 from agentpost.processes.slots import FairSemaphore
-from agentpost.processes.starting import Starter
+from agentpost.processes.starting import WorkerStarter
 from agentpost.processes.worker import CallLimits, WorkerProcess
 
 _BEGINNINGS_MAX: Final = 3
@@ -86,7 +86,7 @@ class WorkerPool:
         workers = workers or capacity.default_workers()
         self._most = workers
         self._slots = FairSemaphore(workers)
-        self._starter = Starter(
+        self._starter = WorkerStarter(
             workers,
             scratch=scratch,
             memory_bytes=memory_bytes,

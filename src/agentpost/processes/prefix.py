@@ -1,5 +1,5 @@
-"""The setting ``worker_command_prefix``: a command that starts the processes which run steps and
-read files, such as one that takes another user or makes a container (design: Steps apart).
+"""The setting ``worker_command_prefix``: a command that starts the processes which run author's
+code and read files, such as one that takes another user or makes a container (design: Steps apart).
 
 Such a process has a `Place`. The server opens no name in it that the process could have made into a
 link, and the process opens nothing outside it that is the server's.
@@ -25,6 +25,7 @@ SETTING: Final = "AGENTPOST_WORKER_COMMAND_PREFIX"
 _PATH_BYTES_MAX: Final = 107
 """Longest path of a Unix socket."""
 _SERVER_ONLY: Final = ("USER", "LOGNAME", "SHELL", "XDG_")
+_OF_A_CONTAINER: Final = frozenset({"PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV"})
 _ENTERED_BY_OTHERS: Final = 0o711
 _COPY_BYTES: Final = 64 * 1024 * 1024
 
@@ -56,6 +57,12 @@ class CommandPrefix:
             word.replace("{folder}", str(folder)).replace("{worker}", str(worker))
             for word in self.words
         ]
+
+
+def portable(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that another user or a container does not have themselves."""
+    names = environ.keys() - _OF_A_CONTAINER
+    return {name: environ[name] for name in names if not name.startswith(_SERVER_ONLY)}
 
 
 def make_parent() -> Path:
@@ -122,17 +129,22 @@ class Place:
         """The value with every file that has a path at a copy of that, which the process may read.
         Blocks. Raises `OSError`."""
         if isinstance(value, File) and value.local_path is not None:
-            folder = Path(tempfile.mkdtemp(dir=self.given))
-            copy = folder / value.local_path.name
-            shutil.copyfile(value.local_path, copy)
-            copy.chmod(0o444)
-            folder.chmod(_ENTERED_BY_OTHERS)
-            return replace(value, local_path=copy)
+            return replace(value, local_path=self.lend_file(value.local_path))
         if isinstance(value, list | tuple):
             return [self.lend(item) for item in value]
         if isinstance(value, dict):
             return {key: self.lend(item) for key, item in value.items()}
         return value
+
+    def lend_file(self, path: Path) -> Path:
+        """A copy of the file, alone in a folder, which the process may read. Blocks. Raises
+        `OSError`."""
+        folder = Path(tempfile.mkdtemp(dir=self.given))
+        copy = folder / path.name
+        shutil.copyfile(path, copy)
+        copy.chmod(0o444)
+        folder.chmod(_ENTERED_BY_OTHERS)
+        return copy
 
     def take_back(self) -> None:
         """Remove what was lent. Blocks."""

@@ -18,6 +18,8 @@ from typing import Final
 from agentpost.storage.private_folder import make_private
 
 ELSEWHERE: Final = "elsewhere"
+AGENTS: Final = "agents"
+"""The folder of agent processes, which may have such a link as well."""
 
 
 class Scratch:
@@ -50,8 +52,9 @@ class Scratch:
 
 def _remove(folder: Path) -> None:
     """Nobody but the server's user can have made the link: the folder is private."""
-    with contextlib.suppress(OSError):
-        shutil.rmtree((folder / ELSEWHERE).readlink(), ignore_errors=True)
+    for link in (folder / ELSEWHERE, folder / AGENTS / ELSEWHERE):
+        with contextlib.suppress(OSError):
+            shutil.rmtree(link.readlink(), ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import inspect
+import shutil
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from agentpost.runtime.isolated.frames import (
     Frame,
     contents_frame,
     failure,
+    new_spilled,
     request_frame,
     said_of,
 )
@@ -40,8 +44,17 @@ class Calls:
     how the run's files are read, too (`FileSource`). Made and used on the agent loop, but for
     `hear_at_once`."""
 
-    def __init__(self, number: int, say: Say, die: Callable[[int, MemoryError], None]) -> None:
+    def __init__(
+        self,
+        number: int,
+        say: Say,
+        die: Callable[[int, MemoryError], None],
+        *,
+        is_apart: bool = False,
+    ) -> None:
+        """``is_apart``: the server opens no file but those in this process's temporary folder."""
         self.number = number
+        self._is_apart = is_apart
         self.over = False
         self.ended = False
         self._scope = Scope()
@@ -113,11 +126,14 @@ class Calls:
             inside = self._scope.calling(request.name)
         else:
             self._scope.refuse_in_body(request.name)
-        body = _body(request)
+        body = self._body(request)
+        copy: Callable[[], object] | None = None
+        if self._is_apart and isinstance(request.data, Path):
+            request, copy = _spilling(request, request.data)
         fields = request_frame(request, is_body_here=body is not None)
         if inside is not None:
             fields["in"] = self._steps.get(inside, 0)
-        return self._ask(fields, body)
+        return self._ask(fields, body, copy)
 
     def refuse_in_body(self, name: str) -> None:
         """Raises `NotAllowedInStep` unless the run's own function makes a call of that name."""
@@ -143,16 +159,25 @@ class Calls:
         self.say(go=number)
         return [said_of(fields) for fields in self._value(number, waiting.result())]
 
-    def _ask(self, fields: Frame, body: BodyRun | None = None) -> Coroutine[Any, Any, Any]:
+    def _ask(
+        self,
+        fields: Frame,
+        body: BodyRun | None = None,
+        copy: Callable[[], object] | None = None,
+    ) -> Coroutine[Any, Any, Any]:
         self.go_on()
         self._made += 1
         self.say(id=self._made, **fields)
-        return self._answered(self._made, body)
+        return self._answered(self._made, body, copy)
 
-    async def _answered(self, number: int, body: BodyRun | None) -> Any:
+    async def _answered(
+        self, number: int, body: BodyRun | None, copy: Callable[[], object] | None
+    ) -> Any:
         answers = self._answers[number] = asyncio.Queue()
-        self.say(go=number)
         try:
+            if copy is not None:
+                await asyncio.to_thread(copy)
+            self.say(go=number)
             while "body" in (frame := await answers.get()):
                 assert body is not None
                 attempt = frame["try"]
@@ -204,6 +229,24 @@ class Calls:
             current_step_key.reset(token)
         self.say(**{"id": number, "done": outcome, "try": attempt})
 
+    def _body(self, request: Request) -> BodyRun | None:
+        """What runs the function of a call in this process, if it runs here."""
+        fn = request.fn
+        if fn is None or not inspect.iscoroutinefunction(fn):
+            return None
+        make = fn
+
+        async def run() -> Frame:
+            value = await make(*(request.args or ()), **request.kwargs)
+            if request.name != "write":
+                return {"value": values.dump(value)}
+            if self._is_apart and isinstance(value, Path):
+                value, source = new_spilled(), value
+                await asyncio.to_thread(shutil.copyfile, source, value)
+            return contents_frame(value)
+
+        return run
+
     # --- files ------------------------------------------------------------------------------------
     async def path(self, file: File) -> Path:
         """See `FileSource.path`."""
@@ -215,16 +258,7 @@ class Calls:
         return text
 
 
-def _body(request: Request) -> BodyRun | None:
-    """What runs the function of a call in this process, if it runs here."""
-    fn = request.fn
-    if fn is None or not inspect.iscoroutinefunction(fn):
-        return None
-    make = fn
-
-    async def run() -> Frame:
-        value = await make(*(request.args or ()), **request.kwargs)
-        is_write = request.name == "write"
-        return contents_frame(value) if is_write else {"value": values.dump(value)}
-
-    return run
+def _spilling(request: Request, source: Path) -> tuple[Request, Callable[[], object]]:
+    """The call with contents in a file of this process, and what copies them there."""
+    target = new_spilled()
+    return replace(request, data=target), partial(shutil.copyfile, source, target)

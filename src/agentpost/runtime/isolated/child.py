@@ -1,5 +1,6 @@
 """The program of an agent process: ``python -m agentpost.runtime.isolated.child PARENT_PID``, with
-a socket as its standard input (see `agentpost.runtime.isolated.frames`).
+a socket as its standard input (see `agentpost.runtime.isolated.frames`); below a supervisor
+(`agentpost.processes.supervisor`) the number is 0.
 
 The main thread reads what the server says and watches the agent loop, which runs the author's code
 on a thread of its own. So a loop that is held is noticed, and told.
@@ -87,7 +88,7 @@ class Channel:
 
 def main(parent: int) -> None:
     """Run what the server says, until it is gone."""
-    confinement.die_with(parent)
+    confinement.die_with(parent or os.getppid())
     channel = Channel(confinement.take_channel())
     # A service manager signals the whole group; when this process ends is the server's decision.
     signal.signal(signal.SIGTERM, lambda *_: None)
@@ -98,7 +99,7 @@ def main(parent: int) -> None:
     while not messages:
         messages = channel.hear(None)
     (hello,) = messages
-    sys.path[:] = hello["path"]
+    confinement.settle(hello)
     sys.setswitchinterval(_SWITCH_SECONDS)
     tempfile.tempdir = hello["folder"]
     confinement.limit_memory(hello["memory_bytes"])
@@ -121,6 +122,7 @@ class Host:
         self._channel = channel
         self._agent = agent
         self._memory_bytes: int | None = hello["memory_bytes"]
+        self._is_apart = "env" in hello
         self._loop = AgentLoop()
         self._watch = _Watch(channel, self._loop, hello["stall_seconds"])
         self._runs: dict[int, tuple[Calls, Submission]] = {}
@@ -154,7 +156,7 @@ class Host:
             self._loop.call_soon(self._runs[number][0].hear, message)
 
     def _begin(self, number: int, message: Frame) -> None:
-        calls = Calls(number, self._channel.say, self._die)
+        calls = Calls(number, self._channel.say, self._die, is_apart=self._is_apart)
         code = partial(self._turn, calls, message) if "turn" in message else None
         code = code or partial(self._job, calls, message)
         submission = self._loop.submit(

@@ -7,33 +7,38 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from agentpost.agents import Turn, registry
 from agentpost.extras import MissingExtra
 from agentpost.processes.environment import worker_environment
+from agentpost.processes.prefix import portable
 
 _MARK: Final = "\x1eagentpost-agent "
 _PROGRAM: Final = (
-    "import json, sys; sys.path[:] = json.load(sys.stdin);"
+    "import json, os, sys; sys.path[:], environ = json.load(sys.stdin); os.environ.update(environ);"
     "from agentpost.runtime.isolated import description; description.say(sys.argv[1])"
 )
 
 
-def described(spec: str, env: list[str]) -> registry.Agent:
+def described(spec: str, env: list[str], launch: Sequence[str] = ()) -> registry.Agent:
     """Like `registry.resolve`; the agent's function is not there. Raises `UnknownAgent`.
 
     Args:
         env: environment variables that its processes get besides the usual ones.
+        launch: the words of a command that starts the process.
     """
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # of the processes that run its functions, too
+    environ = worker_environment(os.environ, env, threads=1)
+    sent = {} if not launch else portable({**environ, "HOME": "/"})
     process = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-P", "-c", _PROGRAM, spec],
-        input=json.dumps(sys.path),
-        env=worker_environment(os.environ, env, threads=1),
+        [*launch, sys.executable, "-P", "-c", _PROGRAM, spec],
+        input=json.dumps([sys.path, sent]),
+        env=environ,
         stdout=subprocess.PIPE,
         text=True,
         check=False,

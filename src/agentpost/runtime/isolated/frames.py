@@ -41,6 +41,7 @@ From the process
 from __future__ import annotations
 
 import base64
+import os
 import tempfile
 import traceback
 from collections.abc import Callable
@@ -155,6 +156,8 @@ def _unreachable_function() -> Callable[..., Any]:
 
 def contents_frame(data: Contents) -> Frame:
     """What is to be written, as a part of a frame."""
+    if isinstance(data, Spilled):
+        return {"spilled": str(data)}
     if isinstance(data, Path):
         return {"path": str(data.absolute())}
     if isinstance(data, str):
@@ -163,9 +166,17 @@ def contents_frame(data: Contents) -> Frame:
         raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
     if len(data) <= INLINE_BYTES_MAX:
         return {"base64": base64.b64encode(data).decode()}
-    with tempfile.NamedTemporaryFile(prefix="contents-", delete=False) as file:
-        file.write(data)
-    return {"spilled": file.name}
+    spilled = new_spilled()
+    spilled.write_bytes(data)
+    return {"spilled": str(spilled)}
+
+
+def new_spilled() -> Spilled:
+    """An empty file in the temporary folder, which the server can read also as another user."""
+    descriptor, name = tempfile.mkstemp(prefix="contents-")
+    os.fchmod(descriptor, 0o644)
+    os.close(descriptor)
+    return Spilled(name)
 
 
 def contents_of(frame: Frame) -> bytes | Path:

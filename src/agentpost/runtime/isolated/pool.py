@@ -8,10 +8,6 @@ and what ends its process again is known to have done it (`isolated.suspects`).
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,8 +20,9 @@ from agentpost.agents import JobFn, Turn, values
 from agentpost.agents.deaths import WorkerDied
 from agentpost.domain import poison
 from agentpost.processes import bytecode, capacity
-from agentpost.processes.environment import worker_environment
 from agentpost.processes.main import frame
+from agentpost.processes.prefix import CommandPrefix
+from agentpost.processes.starting import Starter
 from agentpost.processes.worker import CallLimits
 from agentpost.runtime.author import AuthorJob, AuthorTurn
 from agentpost.runtime.changed_code import JobCodeMissing
@@ -41,7 +38,6 @@ log = structlog.get_logger(__name__)
 _BOOT_SECONDS_MAX: Final = 120.0
 _RETIRE_SHARE: Final = 0.5
 """A process that has used so much of its CPU time or memory takes no further runs."""
-_FOLDER_PREFIX: Final = "agent-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +69,8 @@ class AgentProcesses:
         agent: the setting of that name.
         scratch: a folder of this server alone: each process has its temporary files below.
         env: environment variables that they get besides the usual ones.
+        prefix: the command that starts them; None: none.
+        first: the least number that the prefix is given.
     """
 
     def __init__(
@@ -84,13 +82,21 @@ class AgentProcesses:
         limits: Limits,
         env: list[str],
         bytecode_folder: Path | None = None,
+        prefix: CommandPrefix | None = None,
+        first: int = 1,
     ) -> None:
         self._most = most
         self._agent = agent
-        self._scratch = scratch
         self._limits = limits
-        self._env = env
-        self._bytecode = bytecode.environment(bytecode_folder)
+        self._starter = Starter(
+            AgentProcess,
+            scratch=scratch,
+            threads=1,
+            env=env,
+            bytecode_folder=bytecode_folder,
+            prefix=prefix,
+            first=first,
+        )
         self._suspects = Suspects()
         self._processes: set[AgentProcess] = set()
         self._starting: dict[asyncio.Task[AgentProcess], bool] = {}  # whether for one run alone
@@ -99,6 +105,7 @@ class AgentProcesses:
 
     async def start(self) -> None:
         """Start the first process. Raises `NoAgentProcess`."""
+        await asyncio.to_thread(self._starter.prepare)
         await self._begin_starting(alone=False)
 
     async def aclose(self) -> None:
@@ -110,6 +117,7 @@ class AgentProcesses:
         for process in list(self._processes):
             process.end(Death("the server ends", ours=True))
         await asyncio.gather(*(process.ended() for process in list(self._processes)))
+        await asyncio.to_thread(self._starter.tidy)
 
     # --- what the runners call --------------------------------------------------------------------
     async def take_turn(self, turn: Turn) -> None:
@@ -249,21 +257,15 @@ class AgentProcesses:
         if self._closed:
             raise NoAgentProcess("the server ends")
         try:
-            await asyncio.to_thread(self._scratch.mkdir, parents=True, exist_ok=True)
-            folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._scratch))
-            environ = worker_environment(os.environ, self._env, threads=1)
-            environ |= {**self._bytecode, "TMPDIR": str(folder)}
-            process = await AgentProcess.spawn(folder, environ)
+            process = await self._starter.start()
         except OSError as error:
             raise NoAgentProcess(f"an agent process could not be started: {error}") from error
         hello = {
-            "path": sys.path,
+            **self._starter.hello(process),
             "spec": self._agent,
-            "folder": str(folder),
             "memory_bytes": self._limits.memory_bytes,
             "cpu_seconds": self._limits.cpu_seconds,
             "stall_seconds": self._limits.stall_seconds,
-            "log_level": logging.getLogger().level,
         }
         try:
             answer = await process.ask(frame(hello), CallLimits("it is late", _BOOT_SECONDS_MAX))
@@ -310,4 +312,6 @@ def make_processes(settings: Settings, scratch: Path) -> AgentProcesses:
         limits=Limits.of(settings),
         env=settings.worker_env,
         bytecode_folder=bytecode.folder(settings.data_path),
+        prefix=CommandPrefix.parse(settings.worker_command_prefix),
+        first=1 + (settings.pool_workers or capacity.default_workers()),
     )

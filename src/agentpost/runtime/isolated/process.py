@@ -54,7 +54,7 @@ class AgentProcess(WorkerProcess):
     """One process, with what runs in it. Belongs to the agent loop."""
 
     MODULE: ClassVar = "agentpost.runtime.isolated.child"
-    REPLY_BYTES_MAX: ClassVar = 2**32
+    REPLY_BYTES_MAX: ClassVar = 256 * 1024 * 1024
 
     runs: dict[int, Hearing]
     run_count: int
@@ -139,7 +139,7 @@ class AgentProcess(WorkerProcess):
             run.lost(death)
 
     def _found_dead(self) -> Death:
-        code = self._process.returncode
+        code = self._code()
         if code == -signal.SIGXCPU and self._cpu_seconds is not None:
             most = f"{self._cpu_seconds:g} s"
             return Death(f"it used more than {most} of CPU time (the setting agent_cpu_seconds)")

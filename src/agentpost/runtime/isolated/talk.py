@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import secrets
+import shutil
+import tempfile
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import Context, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from agentpost.agents import NotAllowedInStep, OutputInvalid, values
 from agentpost.agents.base import step_key
 from agentpost.processes.output import keep
-from agentpost.runtime.author import AuthorJob, AuthorTurn
+from agentpost.runtime.author import AuthorJob, AuthorTurn, Contents
+from agentpost.runtime.bodies import Spilled
 from agentpost.runtime.isolated.frames import (
     Frame,
     contents_of,
@@ -71,6 +77,7 @@ class Talk:
         self._made: dict[int, tuple[Coroutine[Any, Any, Any], Context]] = {}
         self._answering: dict[int, asyncio.Task[None]] = {}
         self._bodies: dict[int, _Body] = {}
+        self._copies: dict[Path, Path] = {}
         self._number = process.add(self)
 
     async def run(self, first: Frame) -> Frame:
@@ -113,6 +120,8 @@ class Talk:
         for task in answering:
             task.cancel()
         await asyncio.gather(*answering, return_exceptions=True)
+        for copy in self._copies.values():
+            await asyncio.to_thread(shutil.rmtree, copy.parent, ignore_errors=True)
 
     # --- what the process says --------------------------------------------------------------------
     def lost(self, death: Death) -> None:
@@ -176,7 +185,13 @@ class Talk:
         if message["op"] == "history":
             return self._history()
         body = self._body(message) if "body" in message else None
-        return _await(self._author.backend.call(request_of(message, self._journal, body)))
+        request = request_of(message, self._journal, body)
+        place, spilled = self._process.place, request.data
+        if place is None or not isinstance(spilled, Path):
+            return _await(self._author.backend.call(request))
+        copy = _fetched()
+        call = self._author.backend.call(replace(request, data=copy))
+        return _await(call, partial(place.fetch, spilled.name, copy))
 
     async def _history(self) -> list[Frame]:
         assert isinstance(self._author, AuthorTurn), "a job has none"
@@ -184,7 +199,30 @@ class Talk:
 
     async def _read(self, message: Frame) -> str:
         file = values.load(message["file"], self._journal)
-        return str(await file.path()) if message["op"] == "path" else await file.text()
+        if message["op"] == "text":
+            text: str = await file.text()
+            return text
+        return str(await self._lent(await file.path()))
+
+    async def _lent(self, path: Path) -> Path:
+        """The file, or a copy of it that a process which a command prefix has started can read; it
+        is kept until the run ends."""
+        place = self._process.place
+        if place is None:
+            return path
+        if path not in self._copies:
+            self._copies[path] = await asyncio.to_thread(place.lend_file, path)
+        return self._copies[path]
+
+    async def _contents(self, frame: Frame) -> Contents:
+        """Contents that the process has made."""
+        contents = contents_of(frame)
+        place = self._process.place
+        if place is None or not isinstance(contents, Path):
+            return contents
+        copy = _fetched()
+        await asyncio.to_thread(place.fetch, contents.name, copy)
+        return copy
 
     def _go(self, number: int) -> None:
         coro, context = self._made.pop(number)
@@ -227,7 +265,7 @@ class Talk:
                 raise failure_error(came["failed"])
             if "value" in came:
                 return values.load(came["value"], self._journal)
-            return contents_of(came)
+            return await self._contents(came)
 
         return values.elsewhere(run_there, message["body"])
 
@@ -236,5 +274,13 @@ async def _raise(error: BaseException) -> Any:
     raise error
 
 
-async def _await(call: Awaitable[Any]) -> Any:
+async def _await(call: Awaitable[Any], fetch: Callable[[], None] | None = None) -> Any:
+    """Make the call, after what it needs was fetched."""
+    if fetch is not None:
+        await asyncio.to_thread(fetch)
     return await call
+
+
+def _fetched() -> Spilled:
+    """Where contents of a process that a command prefix has started are copied to."""
+    return Spilled(Path(tempfile.gettempdir(), f"contents-{secrets.token_hex(8)}"))
