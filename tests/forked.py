@@ -43,13 +43,17 @@ IMPORTED = (
     "agentpost.services.doctor",
     "agentpost.db.postgres",
     "agentpost.wakeups.postgres",
+    "agentpost_client._sync",
+    "agentpost.agents.offline",
+    "httpx2",
+    "idna",
     "psycopg_pool",
     "tests.e2e.agents",
     "uvicorn.lifespan.off",
     "uvicorn.protocols.http.httptools_impl",
     "uvloop",
 )
-"""What the commands import until a server is ready, on either database."""
+"""What the commands import until a server is ready, on either database, or has answered them."""
 
 
 class Process(Protocol):

@@ -91,7 +91,8 @@ class Reader:
             os.mkfifo(line)
         self.move_to("agentpost")
         path = [p for p in os.environ["PATH"].split(":") if not (Path(p) / "agentpost").exists()]
-        not_theirs = ("AGENTPOST_", "VIRTUAL", "MAKE", "MFLAGS")  # the tests may be run by make
+        # The tests may be run by make, which hands its variables on: `make test ARGS=…`.
+        not_theirs = ("AGENTPOST_", "VIRTUAL", "MAKE", "MFLAGS", "ARGS", "WORKERS")
         kept = {n: v for n, v in os.environ.items() if not n.startswith(not_theirs)}
         self._environment = {
             **kept,

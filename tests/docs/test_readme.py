@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.docs.reader import Reader, taken
 from tests.docs.snippets import Command, programs
 from tests.house.tree import DOCS, ROOT
@@ -37,20 +39,23 @@ def test_it_happens_as_it_is_written(tmp_path: Path) -> None:
         assert (reader.folder / "sales-chart.png").is_file()
 
 
-def test_a_taken_port_is_said_and_another_one_does(tmp_path: Path) -> None:
-    """As the page advises: with ARGS="--port 9000"; what is printed then is for that port."""
+def test_a_taken_port_is_said_and_another_one_can_be_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the page advises: `make serve` hands on the ARGS it was given, and none of `make test`."""
     advice = 'make serve ARGS="--port 9000"'
     assert advice in README.read_text("utf-8")
-    with Reader(tmp_path, ("8080", "9000")) as reader, taken(reader.ports["8080"]):
-        refused = reader.run(Command("make serve", ()), code=2)
-        said = f"agentpost: cannot listen on 127.0.0.1:{reader.ports['8080']}"
-        (line,) = (each for each in refused.splitlines() if each.startswith(said))
+    monkeypatch.setenv("ARGS", "-k nothing")
+    with Reader(tmp_path) as reader, taken(reader.ports["8080"]):
+        assert "-k nothing" not in reader.paste("make -n serve")
+        command = reader.paste(advice.replace("make", "make -n")).strip()
+        assert command == "exec .venv/bin/agentpost serve --port 9000"
+        reader.paste("source .venv/bin/activate")
+        refusal = reader.run(Command("agentpost serve", ()), code=1)
+        start = f"agentpost: cannot listen on 127.0.0.1:{reader.ports['8080']}"
+        (line,) = (each for each in refusal.splitlines() if each.startswith(start))
         assert line.endswith("Is another server running there? Choose another with --port.")
-        assert "Traceback" not in refused
-        reported = reader.run(Command(advice, ()))
-        assert f"curl -s http://127.0.0.1:{reader.ports['9000']}/v1/messages" in reported
-        answer = json.loads(reader.paste(printed_call(reported)))
-        assert answer["status"] == "processing"
+        assert "Traceback" not in refusal
 
 
 def test_the_first_agent_is_the_one_that_is_explained() -> None:

@@ -125,9 +125,9 @@ Deploy = Callable[..., Deployed]
     ("processes", "wrong", "differs", "right"),
     [
         (0, DIFFERENT, CALL_DIFFERS, RECORDED),
-        (2, DIFFERENT, CALL_DIFFERS, FORWARD),
+        (1, DIFFERENT, CALL_DIFFERS, FORWARD),
         (0, WITHOUT_JOB, JOB_IS_MISSING, FORWARD),
-        (2, WITHOUT_JOB, JOB_IS_MISSING, RECORDED),
+        (1, WITHOUT_JOB, JOB_IS_MISSING, RECORDED),
     ],
 )
 def test_a_wrong_deploy_is_said_everywhere_and_taken_back(

@@ -370,16 +370,16 @@ def lives(count: int, *phases: Phase) -> settings:
 @pytest.mark.rule("What the service does 3")
 @pytest.mark.filterwarnings("error")
 def test_a_life_on_sqlite() -> None:
-    run_state_machine_as_test(Account, settings=lives(15))
+    run_state_machine_as_test(Account, settings=lives(12))
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_life_on_postgres(postgres: Postgres) -> None:
-    """Fewer, and what fails is shown as it came: each statement is a round trip."""
+    """One, and what fails is shown as it came: each statement is a round trip."""
     schema = postgres.schema()
 
     class OnPostgres(Account):
         def database(self) -> str:
             return self.open.enter_context(postgres.database(schema))
 
-    run_state_machine_as_test(OnPostgres, settings=lives(3, Phase.generate))
+    run_state_machine_as_test(OnPostgres, settings=lives(1, Phase.generate))
