@@ -44,7 +44,7 @@ IMPORTED = (
     "agentpost.db.postgres",
     "agentpost.wakeups.postgres",
     "agentpost_client._sync",
-    "agentpost.agents.offline",
+    "agentpost_offline",
     "httpx2",
     "idna",
     "psycopg_pool",

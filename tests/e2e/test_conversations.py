@@ -1,21 +1,16 @@
 """People's conversations with the built-in agent over real HTTP: in each language a message with a
-file, what is made of it, a change, and a question; and one question to each kind of file."""
+file, what is made of it, and a question; in some of them a change.
+
+The kinds of files are in test_file_types.py.
+"""
 
 from __future__ import annotations
 
 import base64
-import io
-import zipfile
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from docx import Document
-from openpyxl import Workbook
-from PIL import Image
-from pptx import Presentation
 
-from tests.e2e import hostile_files
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
@@ -30,49 +25,11 @@ ROWS = [("month", "region", "channel", "revenue")] + [
 ]
 TOTAL = sum(int(row[3]) for row in ROWS[1:])
 NORTH = sum(int(row[3]) for row in ROWS[1:] if row[1] == "North")
-TEXT = "The launch is on 3 March. The vans cost 900 euros a week. The depot opens in April."
 
 
 def csv(delimiter: str = ",", names: tuple[str, ...] = ()) -> bytes:
     rows = [names or ROWS[0], *ROWS[1:]]
     return "\n".join(delimiter.join(map(str, row)) for row in rows).encode()
-
-
-def xlsx() -> bytes:
-    book, buffer = Workbook(), io.BytesIO()
-    assert book.active is not None
-    for row in ROWS:
-        book.active.append(row)
-    book.save(buffer)
-    return buffer.getvalue()
-
-
-def json() -> bytes:
-    rows = [dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]
-    return repr(rows).replace("'", '"').encode()
-
-
-def docx() -> bytes:
-    document, buffer = Document(), io.BytesIO()
-    document.add_heading("Plan", 1)
-    document.add_paragraph(TEXT)
-    document.save(buffer)
-    return buffer.getvalue()
-
-
-def pptx() -> bytes:
-    deck, buffer = Presentation(), io.BytesIO()
-    slide = deck.slides.add_slide(deck.slide_layouts[1])
-    slide.shapes.title.text = "Plan"
-    slide.placeholders[1].text = TEXT
-    deck.save(buffer)
-    return buffer.getvalue()
-
-
-def png() -> bytes:
-    buffer = io.BytesIO()
-    Image.new("RGB", (64, 40), "#2a6f97").save(buffer, "PNG")
-    return buffer.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +68,6 @@ TALKS = {
     ),
     "es": (
         ("Haz un gráfico de los ingresos por mes", ("En marcha", "Usado: sales.csv (24 filas)")),
-        ("divídelo por región", ("sales-chart-2",)),
         ("¿Cuáles fueron los ingresos totales?", (f"total: {TOTAL}.",)),
     ),
     "fr": (
@@ -119,12 +75,10 @@ TALKS = {
             "Fais un graphique du chiffre d’affaires par mois",
             ("C’est parti", "Utilisé\xa0: sales.csv (24 lignes)"),
         ),
-        ("répartis-le par région", ("sales-chart-2",)),
         ("Quel est le chiffre d’affaires total ?", (f"{TOTAL:,}".replace(",", "\u202f"),)),
     ),
     "zh": (
         ("按月份画一个收入图表", ("开始", "使用：sales.csv (24行)。")),
-        ("按地区拆分", ("sales-chart-2",)),
         ("总收入是多少？", (f"{TOTAL:,}",)),
     ),
     "ar": (
@@ -166,42 +120,8 @@ def test_a_conversation(talks: dict[str, Future[list[Json]]], language: str) -> 
             assert mark in f"{answer['said']} {names}", message
 
 
-def zipped(name: str, data: bytes) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as packed:
-        packed.writestr(name, data)
-    return buffer.getvalue()
-
-
-SUM, WHEN, BUDGET = "What is the total revenue?", "When is the launch?", "3 March"
-FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {
-    "sales_csv": (SUM, csv, f"{TOTAL:,}"),
-    "sales_tsv": (SUM, lambda: csv("\t"), f"{TOTAL:,}"),
-    "sales_xlsx": (SUM, xlsx, f"{TOTAL:,}"),
-    "sales_json": (SUM, json, f"{TOTAL:,}"),
-    "sales_zip": (SUM, lambda: zipped("data/sales.csv", csv()), f"{TOTAL:,}"),
-    "plan_zip": (WHEN, lambda: zipped("plan.md", TEXT.encode()), BUDGET),
-    "plan_md": (WHEN, f"# Plan\n\n{TEXT}\n".encode, BUDGET),
-    "plan_txt": (WHEN, TEXT.encode, BUDGET),
-    "plan_html": (WHEN, f"<html><body><p>{TEXT}</p></body></html>".encode, BUDGET),
-    "plan_docx": (WHEN, docx, BUDGET),
-    "plan_pptx": (WHEN, pptx, BUDGET),
-    "plan_pdf": (WHEN, lambda: hostile_files.pages(TEXT), BUDGET),
-    "shop_png": ("crop it square", png, "40 × 40"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_kind_of_file(caller: Caller, name: str) -> None:
-    message, make, found = FILES[name]
-    answer = say(caller, name, message, **{name: make()})
-    assert answer["status"] == "completed", answer["said"]
-    assert found in answer["said"]
-    assert f"{name.partition('_')[0]}." in answer["said"].partition("Used: ")[2]
-
-
 def test_a_pasted_table(caller: Caller) -> None:
-    message = f"{SUM}\n{csv().decode()}"
+    message = f"What is the total revenue?\n{csv().decode()}"
     assert f"{TOTAL:,}" in say(caller, "pasted", message)["said"]
 
 

@@ -18,10 +18,11 @@ from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.posting import ready
 from tests.e2e.server import AgentServer
-from tests.extraction.hostile import BOMBS, PAGES
+from tests.extraction.hostile import BOMBS
 
 ROWS = [("region", "orders"), ("North", 12), ("South", 30)]
 SENTENCE = "The warehouse opens in April."
+TOTAL = "What is the total of orders?"
 ASKED = "Where does it say when the warehouse opens?"
 HOSTILE_SECONDS = 60.0
 
@@ -84,10 +85,10 @@ def picture(form: str) -> Callable[[], bytes]:
     return draw
 
 
-def packed() -> bytes:
+def packed(name: str, data: bytes) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("a.txt", SENTENCE)
+        archive.writestr(name, data)
     return buffer.getvalue()
 
 
@@ -98,6 +99,9 @@ TABLES: dict[str, Callable[[], bytes]] = {
     "utf16.csv": lambda: table(",").decode().encode("utf-16"),
     "a.xlsx": excel,
     "a.xlsm": excel,
+    "rows.json": lambda: json.dumps(
+        [dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]
+    ).encode(),
 }
 TEXTS: dict[str, Callable[[], bytes]] = {
     "a.txt": SENTENCE.encode,
@@ -142,7 +146,7 @@ def both_ways(kinds: Iterable[str]) -> pytest.MarkDecorator:
 
 @both_ways(TABLES)
 def test_a_table_is_asked(caller: Caller, way: str, name: str) -> None:
-    done = asked(caller, way, name, TABLES[name](), "What is the total of orders?")
+    done = asked(caller, way, name, TABLES[name](), TOTAL)
     assert "Total Orders: 42." in done["reply"], done
     assert f"Source: {name}" in done["reply"], done
 
@@ -177,10 +181,13 @@ def test_a_text_is_asked(caller: Caller, way: str, name: str) -> None:
     assert f"Used: {name}" in done["reply"]
 
 
-def test_a_text_in_an_archive_is_asked(caller: Caller) -> None:
-    done = asked(caller, "uploaded", "a.zip", packed(), ASKED)
+def test_what_is_in_an_archive_is_asked(caller: Caller) -> None:
+    done = asked(caller, "uploaded", "a.zip", packed("a.txt", SENTENCE.encode()), ASKED)
     assert "opens in April" in done["reply"], done
     assert "Used: a.txt" in done["reply"]
+    done = asked(caller, "uploaded", "b.zip", packed("data/b.csv", table(",")), TOTAL)
+    assert "Total Orders: 42." in done["reply"], done
+    assert "Source: b.csv" in done["reply"], done
 
 
 @both_ways(PICTURES)
@@ -193,11 +200,8 @@ def test_no_passages_are_looked_for_in_a_picture(caller: Caller, way: str, name:
 @pytest.mark.parametrize(
     ("name", "make", "why"),
     [
-        ("styles.xlsx", BOMBS["styles.xlsx"], "has more than 500,000 elements"),
         ("operators.pdf", BOMBS["operators.pdf"], "takes too much memory or time to read"),
-        ("tags.html", PAGES["'<a '"], ": only the first 1,000,000 characters are read"),
         ("empty.html", lambda: b"<!doctype html><html><body></body></html>", "has no text in it"),
-        ("nested.xlsx", BOMBS["nested.docx"], "is not a valid .xlsx file"),
     ],
 )
 def test_a_hostile_file_is_named_and_the_others_are_read(
@@ -206,7 +210,7 @@ def test_a_hostile_file_is_named_and_the_others_are_read(
     uploads = [ready(caller, make(), name), ready(caller, SENTENCE.encode(), "a.txt")]
     done = caller.final(caller.send(ASKED, upload_ids=uploads)["id"], HOSTILE_SECONDS)
     assert done["status"] == "completed", done
-    assert f"Not used: {name}{why if why.startswith(':') else f' {why}'}" in done["reply"]
+    assert f"Not used: {name} {why}" in done["reply"]
     assert "opens in April" in done["reply"]
     if Path("/proc/self/status").exists():
         stays_small(server)
