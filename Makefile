@@ -104,9 +104,9 @@ docs: $(READY) ## Build the site of docs/ into site/, without network; open site
 sizes: $(READY) ## Install the built wheels for real, each into an environment of its own
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/sizes $$uv $(BIN)/python
 
-release-check: $(READY) ## Build the wheels and run the server from them with uvx
+release-check: $(READY) ## Build the wheels, run the server from them with uvx, resolve it beside frameworks
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/release $$uv $(BIN)/python
-
+	@$(BIN)/python -m pytest -q -n0 tests/house/check_resolution.py
 
 sbom: $(READY) ## Write dist/sbom.cdx.json: every package of uv.lock, as CycloneDX
 	@mkdir -p dist

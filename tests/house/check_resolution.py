@@ -1,5 +1,7 @@
 """The server's requirements leave room for the libraries that agents are written with.
 
+`make release-check` runs it: it asks the package index, for ten seconds of CPU.
+
 A bound that is too high does not fail: the installer takes a release of the framework that is years
 old. So each framework is resolved together with the server, and its release is compared with one
 that was current when this was written.
