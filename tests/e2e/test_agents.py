@@ -129,12 +129,14 @@ def test_a_blocking_agent_leaves_the_api_answering(
 
 
 # --- jobs -----------------------------------------------------------------------------------------
+@pytest.mark.rule("Reasons execution_failed")
 @pytest.mark.parametrize("kind", ["error", "timeout", "cancelled", "exit", "interrupt"])
 def test_an_exception_fails_the_job(caller: Caller, kind: str) -> None:
     message = caller.send([["start", "Leak", [["write", "a.txt", "x"], ["leak", kind]]]])
     done = caller.final(message["id"])
     job = done["jobs"][0]
-    assert (job["status"], job["reason"]) == ("failed", "execution_failed")
+    for each in (done, job):
+        assert (each["status"], each["reason"]) == ("failed", "execution_failed")
     assert [file["name"] for file in job["files"]] == ["a.txt"]
     entry = caller.log(message["id"])[-1]
     assert entry["outcome"] == "failed"

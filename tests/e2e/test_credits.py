@@ -136,6 +136,7 @@ def test_queued_work_can_be_stopped(caller: Caller) -> None:
     message = caller.send([["start", "Never", [["return", ""]]]])
     caller.call("POST", f"/v1/work/{message['jobs'][0]['work_id']}/stop")
     done = caller.final(message["id"])
+    assert (done["status"], done["reason"], done["final"]) == ("failed", "stopped", True)
     assert (done["jobs"][0]["status"], done["jobs"][0]["queued"]) == ("cancelled", None)
     assert "resume" not in done
 
@@ -202,6 +203,7 @@ def test_due_hosting_fees_refuse_new_work(caller: Caller, server: AgentServer) -
 @pytest.mark.rule(
     "What the service does 5",
     "Transitions 3",
+    "Reasons too_many_running",
     "Errors outcomes",
     "Limits running-jobs",
     "Limits cap",

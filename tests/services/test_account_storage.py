@@ -26,7 +26,6 @@ from agentpost.services import (
     retention,
     sending,
     storage_audit,
-    turns,
     uploads,
     works,
 )
@@ -34,7 +33,6 @@ from agentpost.services.attachments import InlineFile
 from agentpost.services.jobs import JobClaim
 from agentpost.services.new_messages import NewMessage
 from agentpost.services.sending import Acceptance
-from agentpost.services.tickets import TurnTicket
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.local_incoming import LocalIncoming
 from tests.services.databases import schema_url
@@ -90,38 +88,11 @@ async def complete(harness: Harness, upload_id: str) -> UploadStatus:
     return (await uploads.complete(harness.ctx, harness.account_id, upload_id)).status
 
 
-def bytes_in(folder: Path) -> list[int]:
-    return sorted(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
 async def write(harness: Harness, owned: JobClaim, path: str = "a.txt") -> FileRecord:
     """`job.write` of one byte."""
     harness.tick()
     file = await harness.file(owned, path)
     return await jobs.write_file(harness.ctx, owned, harness.call(owned.job_id), file, 0)
-
-
-async def reply_with(harness: Harness, ticket: TurnTicket, path: str, size: int) -> FileRecord:
-    """`turn.write`."""
-    blob = f"replies/{harness.tick()}"
-    await blobs.store(harness.ctx, blob, b"x" * size)
-    message_id = ticket.message.id
-    file = FileRecord(
-        work_id="",
-        path=path,
-        account_id=harness.account_id,
-        message_id=message_id,
-        job_id=None,
-        name=path,
-        content_type="text/plain",
-        kind="text",
-        size=size,
-        revision='"r1"',
-        blob=blob,
-        label=None,
-        created_at=0,
-    )
-    return await turns.write_file(harness.ctx, ticket, harness.call(message_id), file)
 
 
 async def too_large(awaited: Awaitable[object]) -> str:
@@ -141,28 +112,6 @@ async def test_inline_files_count_until_their_message_is_purged(harness: Harness
     assert await used(harness) == 0
     await blobs.sweep(harness.ctx)
     assert harness.all("SELECT blob FROM pending_deletions") == []
-
-
-async def test_an_inline_file_without_room_is_a_note_and_its_bytes_go(
-    harness: Harness, tmp_path: Path
-) -> None:
-    message = (await send(harness, b"six..6", b"five!", b"four")).message
-    assert await used(harness) == 10, "what fits is taken, in the order given"
-    assert harness.shown(message.id)["notes"] == [
-        "1.txt: skipped, the account's storage has no space for it (6 of 10 bytes are used)."
-    ]
-    assert message.attachments == 2
-    kept = harness.all("SELECT n, size FROM attachments ORDER BY n")
-    assert kept == [(0, 6), (2, 4)]
-    await blobs.sweep(harness.ctx)
-    assert bytes_in(tmp_path / "blobs") == [4, 6]
-
-
-async def test_a_replay_is_counted_once(harness: Harness) -> None:
-    first = await send(harness, b"four", key="k")
-    again = await send(harness, b"four", key="k")
-    assert (again.is_new, again.message.id) == (False, first.message.id)
-    assert await used(harness) == 4
 
 
 async def test_a_refused_message_counts_nothing(harness: Harness) -> None:
@@ -200,25 +149,6 @@ async def test_an_upload_that_no_message_took_counts_until_it_is_swept(harness: 
         assert await used(harness) == 0
     assert pending
     assert harness.all("SELECT id FROM uploads") == []
-
-
-async def test_an_upload_without_room_is_refused_and_can_be_completed_later(
-    harness: Harness,
-) -> None:
-    upload_id = await announced(harness, b"seven..")
-    message = (await send(harness, b"four")).message
-    await harness.end(harness.ticket(message.id))
-    text = await too_large(complete(harness, upload_id))
-    assert text.startswith("The account's storage has no space for this upload (4 of 10 bytes are")
-    assert "Delete works" in text
-    assert text == await too_large(
-        uploads.create(harness.ctx, harness.account_id, NewUpload("b.csv", 7, None))
-    )
-    await uploads.create(harness.ctx, harness.account_id, NewUpload("b.csv", 6, None))
-    await allowances.override(harness.ctx, harness.account_id, {"stored_bytes": 11})
-    assert await complete(harness, upload_id) is UploadStatus.READY
-    assert await used(harness) == 11
-    await too_large(uploads.create(harness.ctx, harness.account_id, NewUpload("b.csv", 1, None)))
 
 
 async def test_all_who_complete_the_last_upload_with_room_at_once_get_it(harness: Harness) -> None:
@@ -262,35 +192,6 @@ async def test_a_work_with_many_files_is_deleted_in_steps(
         await harness.ctx.db.write(lambda tx: retention._delete_from_work(harness.ctx, work, tx))
         left.append((await used(harness), len(harness.all("SELECT id FROM works"))))
     assert left == [(3, 1), (1, 1), (0, 0)]
-
-
-async def test_a_job_that_finds_no_room_is_reported_and_nothing_is_written(
-    harness: Harness,
-) -> None:
-    message_id, [job] = await harness.working()
-    await send(harness, b"x" * MOST)
-    entries = harness.log(message_id)
-    with pytest.raises(StorageFull) as full:
-        await write(harness, job)
-    assert str(full.value) == (
-        "a.txt was not saved: the account's storage has no space for it (10 of 10 bytes are used)."
-        " Delete works you no longer need, which makes space within a minute, or wait until"
-        " messages with files expire."
-    )
-    assert harness.log(message_id) == entries
-    assert harness.all("SELECT blob FROM files") == []
-    assert harness.all("SELECT n FROM calls WHERE owner = ?", job.job_id) == []
-
-
-async def test_a_reply_finds_no_room_either(harness: Harness) -> None:
-    ticket = await harness.begun()
-    await reply_with(harness, ticket, "a.txt", 6)
-    with pytest.raises(StorageFull, match="6 of 10"):
-        await reply_with(harness, ticket, "b.txt", 5)
-    await reply_with(harness, ticket, "c.txt", 4)
-    await harness.end(ticket)
-    assert [f["name"] for f in harness.shown(ticket.message.id)["files"]] == ["a.txt", "c.txt"]
-    assert await used(harness) == 10
 
 
 async def test_writers_at_once_do_not_pass_the_limit(harness: Harness) -> None:

@@ -80,40 +80,6 @@ async def test_work_without_credits_is_queued(harness: Harness) -> None:
     assert harness.types(message_id) == ["agent_reply"]
 
 
-@pytest.mark.rule(
-    "Message.jobs",
-    "Message.running",
-    "Job.job_id",
-    "Job.kind",
-    "Transitions 3",
-    "Reasons too_many_running",
-    "Webhook events job.blocked",
-)
-async def test_the_sixth_start_is_refused(harness: Harness) -> None:
-    message_id, running = await harness.working(*"abcde")
-    refused_id, _ = await harness.working("sixth")
-    shown = harness.shown(refused_id)
-    assert facts(shown) == ("blocked", "too_many_running", True)
-    listed = shown["jobs"][0]
-    assert facts(listed) == ("blocked", "too_many_running", True)
-    assert (listed["kind"], listed["queued"], listed["started_at"]) == ("refusal", None, None)
-    assert listed["job_id"].startswith("ref_")
-    assert [j["job_id"] for j in shown["running"]] == [j.job_id for j in running]
-    assert {j["message_id"] for j in shown["running"]} == {message_id}
-    assert harness.names(refused_id) == ["job.blocked", "message.blocked"]
-    assert "resume" not in shown
-
-
-@pytest.mark.rule("Reasons hosting_fees")
-async def test_hosting_fees_refuse_new_work(harness: Harness) -> None:
-    """Refused, final, before any other reason."""
-    await accounts.set_hosting_fees(harness.ctx, harness.account_id, True)
-    message_id, _ = await harness.working()
-    assert facts(harness.shown(message_id)) == ("blocked", "hosting_fees", True)
-    assert harness.job(message_id)["kind"] == "refusal"
-    assert "running" not in harness.shown(message_id)
-
-
 # --- queued ---------------------------------------------------------------------------------------
 @pytest.mark.rule(
     "Finality 3", "Transitions 4", "Message event log state", "Webhook events job.resumed"
@@ -203,16 +169,6 @@ async def test_a_message_is_kept_for_14_days_after_its_latest_deadline(harness: 
     assert harness.one(sql, message_id) == (expected,)
 
 
-@pytest.mark.rule("Transitions 9")
-async def test_queued_work_can_be_stopped(harness: Harness) -> None:
-    await without_credits(harness)
-    message_id, _ = await harness.working()
-    await stop_work(harness, message_id)
-    assert facts(harness.shown(message_id)) == ("failed", "stopped", True)
-    assert facts(harness.job(message_id)) == ("cancelled", "stopped", True)
-    assert harness.names(message_id, "job.") == ["job.blocked", "job.failed"]
-
-
 # --- running --------------------------------------------------------------------------------------
 @pytest.mark.rule("Transitions 7", "Message event log result", "Webhook events job.completed")
 async def test_work_finishes(harness: Harness) -> None:
@@ -236,22 +192,6 @@ async def test_work_finishes(harness: Harness) -> None:
 
 
 @pytest.mark.rule(
-    "Transitions 8",
-    "Reasons execution_failed",
-    "Message event log result",
-    "Webhook events job.failed",
-)
-async def test_work_fails(harness: Harness) -> None:
-    message_id, [job] = await harness.working()
-    await jobs.fail(harness.ctx, job, "No such column.")
-    assert facts(harness.shown(message_id)) == ("failed", "execution_failed", True)
-    assert facts(harness.job(message_id)) == ("failed", "execution_failed", True)
-    result = harness.log(message_id)[-1]
-    assert (result["outcome"], result["text"]) == ("failed", "No such column.")
-    assert sorted(harness.names(message_id)) == ["job.failed", "message.failed"]
-
-
-@pytest.mark.rule(
     "Transitions 9", "Reasons stopped", "Message event log state", "Webhook events job.failed"
 )
 async def test_work_is_stopped(harness: Harness) -> None:
@@ -267,30 +207,6 @@ async def test_work_is_stopped(harness: Harness) -> None:
     assert len(harness.names(message_id)) == 2
     with pytest.raises(Fenced):
         await jobs.finish(harness.ctx, job, "Too late.", None, "{}")
-
-
-async def test_a_job_may_ask(harness: Harness) -> None:
-    """The job is completed, the message and those that joined need input."""
-    message_id, [job] = await harness.working()
-    ticket = await harness.begun("and?")
-    await harness.join(ticket, job.job_id)
-    await harness.end(ticket)
-    await jobs.finish(harness.ctx, job, "", "Which one?", "{}")
-    for shown in (harness.shown(message_id), harness.shown(ticket.message.id)):
-        assert facts(shown) == ("needs_input", None, True)
-        assert shown["question"] == "Which one?"
-        assert shown["jobs"][0]["status"] == "completed"
-
-
-@pytest.mark.rule("Message status 9")
-async def test_some_of_the_work_fails(harness: Harness) -> None:
-    """Processing until nothing runs, then partial."""
-    message_id, [first, second] = await harness.working("a", "b")
-    await jobs.fail(harness.ctx, first, "No.")
-    assert facts(harness.shown(message_id)) == ("processing", None, False)
-    await jobs.finish(harness.ctx, second, "Yes.", None, "{}")
-    assert facts(harness.shown(message_id)) == ("partial", "execution_failed", True)
-    assert harness.names(message_id, "message.") == ["message.partial"]
 
 
 # --- the watch, late results and recover ----------------------------------------------------------
@@ -353,38 +269,6 @@ async def test_nothing_of_a_final_message_changes_when_its_work_goes_on(harness:
     row = harness.one("SELECT settled_at, credits_used FROM jobs")
     assert row == (finished, 5_000_000)
     assert harness.names(message_id)[-2:] == ["message.needs_input", "job.completed"]
-
-
-@pytest.mark.rule("Job.settled_at", "Transitions 10")
-async def test_recover_re_arms_the_watch(harness: Harness) -> None:
-    """Running, processing, not final."""
-    message_id, job = await overdue(harness)
-    await recover(harness, job.job_id)
-    assert facts(harness.shown(message_id)) == ("processing", None, False)
-    assert harness.job(message_id)["settled_at"] is None
-    await jobs.finish(harness.ctx, job, "Late.", None, "{}")
-    assert facts(harness.shown(message_id)) == ("completed", None, True)
-    assert harness.names(message_id, "message.") == ["message.expired", "message.completed"]
-
-
-async def test_recover_finds_a_late_failure(harness: Harness) -> None:
-    message_id, job = await overdue(harness)
-    await jobs.fail(harness.ctx, job, "No.")
-    await recover(harness, job.job_id)
-    assert facts(harness.shown(message_id)) == ("failed", "execution_failed", True)
-
-
-@pytest.mark.rule("Transitions 11", "Reasons result_unknown", "Message event log state")
-async def test_recover_of_work_that_left_nothing(harness: Harness) -> None:
-    """Status expired."""
-    message_id, job = await overdue(harness)
-    await stop_work(harness, message_id)
-    before = harness.shown(message_id)
-    assert facts(before) == ("expired", "watch_expired", True)
-    await recover(harness, job.job_id)
-    assert facts(harness.shown(message_id)) == ("expired", "result_unknown", True)
-    assert harness.log(message_id)[-1]["state"] == "unknown"
-    assert harness.names(message_id, "job.") == ["job.expired", "job.expired"]
 
 
 async def test_a_stale_sweep_changes_nothing(harness: Harness) -> None:

@@ -27,33 +27,6 @@ def state(harness: Harness, message_id: str) -> tuple[str, str | None, bool]:
 
 
 # --- how a turn goes ------------------------------------------------------------------------------
-@pytest.mark.rule("Message status 5")
-async def test_a_direct_answer(harness: Harness) -> None:
-    ticket = await harness.begun("hello")
-    message_id = ticket.message.id
-    before = harness.shown(message_id)
-    assert state(harness, message_id) == ("processing", None, False)
-    assert before["updated_at"] == before["created_at"]
-    await harness.end(ticket, "Hello!")
-    after = harness.shown(message_id)
-    assert state(harness, message_id) == ("completed", None, True)
-    assert (after["reply"], after["question"], after["jobs"]) == ("Hello!", None, [])
-    assert after["updated_at"] > after["created_at"]
-    assert harness.types(message_id) == ["agent_reply"]
-    assert harness.names(message_id) == ["message.completed"]
-
-
-@pytest.mark.rule("Message status 4")
-async def test_a_question(harness: Harness) -> None:
-    ticket = await harness.begun()
-    await harness.end(ticket, "Gladly.", "Which one?")
-    shown = harness.shown(ticket.message.id)
-    assert (shown["status"], shown["question"]) == ("needs_input", "Which one?")
-    assert shown["reply"] == "Gladly.\n\nWhich one?"
-    assert harness.log(ticket.message.id)[0]["text"] == shown["reply"]
-    assert harness.names(ticket.message.id) == ["message.needs_input"]
-
-
 @pytest.mark.rule("Message status 2", "Transitions 13", "Reasons turn_failed")
 @pytest.mark.parametrize("detail", list(TurnFailure))
 async def test_a_broken_turn(harness: Harness, detail: TurnFailure) -> None:
@@ -64,22 +37,6 @@ async def test_a_broken_turn(harness: Harness, detail: TurnFailure) -> None:
     [entry] = harness.log(ticket.message.id)
     assert (entry["type"], entry["reason"]) == ("turn_failed", detail.value)
     assert harness.names(ticket.message.id) == ["message.failed"]
-
-
-@pytest.mark.rule("Message status 2", "Transitions 13")
-async def test_jobs_of_a_broken_turn_stay_listed_and_go_on(harness: Harness) -> None:
-    ticket = await harness.begun()
-    started = await harness.start(ticket)
-    await harness.break_turn(ticket)
-    message_id = ticket.message.id
-    assert state(harness, message_id) == ("failed", "turn_failed", False)
-    assert harness.job(message_id)["status"] == "running"
-    job = harness.owned(started.job_id)
-    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
-    assert state(harness, message_id) == ("failed", "turn_failed", True)
-    assert harness.job(message_id)["status"] == "completed"
-    finals = [data["final"] for _, data in harness.events(message_id, "message.")]
-    assert finals == [False, True]
 
 
 @pytest.mark.rule("Message status 3")
@@ -116,18 +73,6 @@ async def test_a_held_read_answers_what_it_waits_for(harness: Harness) -> None:
 
 
 # --- one turn at a time ---------------------------------------------------------------------------
-async def test_turns_of_a_conversation_run_in_order_of_acceptance(harness: Harness) -> None:
-    """design: One turn at a time."""
-    first = await harness.begun("one")
-    sent = [(await harness.send(text)).message.id for text in ("two", "three")]
-    assert len(harness.runner.tickets) == 1
-    await harness.end(first)
-    await harness.break_turn(harness.ticket(sent[0]))
-    await harness.end(harness.ticket(sent[1]))
-    order = [ticket.message.text for ticket in harness.runner.tickets]
-    assert order == ["one", "two", "three"]
-
-
 async def test_conversations_do_not_wait_for_each_other(harness: Harness) -> None:
     """design: Conversations."""
     await harness.begun("one", conversation="ada")
@@ -174,16 +119,6 @@ async def test_the_works_a_turn_is_shown_are_frozen_with_it(harness: Harness) ->
     await harness.end(ticket)
     [kept] = harness.one("SELECT turn_inputs_json FROM messages WHERE id = ?", ticket.message.id)
     assert kept is None
-
-
-@pytest.mark.rule("createMessage 5")
-async def test_joining_and_stopping_are_never_refused_by_the_cap(harness: Harness) -> None:
-    _, running = await harness.working(*"abcde")
-    ticket = await harness.begun("and another thing")
-    assert (await harness.start(ticket)).state == "refused"
-    assert await harness.join(ticket, running[0].job_id)
-    assert await harness.stop(ticket, running[1].job_id)
-    assert (await harness.start(ticket)).state == "running"
 
 
 async def test_work_that_has_ended_cannot_be_joined_or_stopped(harness: Harness) -> None:
@@ -237,23 +172,6 @@ async def test_a_turn_that_ends_late_passes_over_those_who_lost_patience(harness
     assert harness.ticket(second).message.id == second
 
 
-@pytest.mark.rule("Transitions 12")
-async def test_a_busy_message_sent_again_runs_under_its_id(harness: Harness) -> None:
-    """Same key and body, same message id (design: One turn at a time; Webhook events)."""
-    running, message_id = await busy(harness)
-    await harness.end(running)
-    again = await harness.send("short", idempotency_key="k")
-    assert (again.message.id, again.is_new, again.is_rearmed) == (message_id, False, True)
-    shown = harness.shown(message_id)
-    assert (shown["status"], shown["reason"], shown["final"]) == ("processing", None, False)
-    assert "retry_after_seconds" not in shown
-    assert shown["updated_at"] == shown["created_at"]
-    await harness.end(harness.ticket(message_id), "Now.")
-    assert state(harness, message_id) == ("completed", None, True)
-    assert harness.types(message_id) == ["turn_busy", "agent_reply"]
-    assert harness.names(message_id) == ["message.failed", "message.completed"]
-
-
 async def test_a_busy_message_may_be_busy_again(harness: Harness) -> None:
     """Each run's outcome is a new event (design: One turn at a time)."""
     _, message_id = await busy(harness)
@@ -263,16 +181,6 @@ async def test_a_busy_message_may_be_busy_again(harness: Harness) -> None:
     await upkeep.expire_waiting_turns(harness.ctx)
     assert state(harness, message_id) == ("failed", "agent_busy", True)
     assert harness.names(message_id) == ["message.failed", "message.failed"]
-
-
-async def test_of_two_re_sends_one_re_arms(harness: Harness) -> None:
-    """Of concurrent re-sends exactly one re-arms (design: One turn at a time)."""
-    running, _ = await busy(harness)
-    await harness.end(running)
-    first = await harness.send("short", idempotency_key="k")
-    second = await harness.send("short", idempotency_key="k")
-    assert (first.is_rearmed, second.is_rearmed) == (True, False)
-    assert len(harness.runner.tickets) == 2
 
 
 # --- fencing --------------------------------------------------------------------------------------

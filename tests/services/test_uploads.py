@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from agentpost.clock import ManualClock, new_id
+from agentpost.clock import ManualClock
 from agentpost.db import accounts
 from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
-from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.domain.records import AccountRecord, AttachmentRecord, UploadRecord
 from agentpost.domain.uploads import UploadStatus
@@ -100,16 +99,6 @@ def files_in(folder: Path) -> list[Path]:
 
 
 # --- complete -------------------------------------------------------------------------------------
-@pytest.mark.rule("Upload states 1", "Upload states 2")
-async def test_a_posted_file_becomes_ready_and_stays_so(ctx: AppContext, post: Any) -> None:
-    upload_id = await announce(ctx, 20)
-    await post(upload_id, CSV)
-    ready = await uploads.complete(ctx, ACCOUNT, upload_id)
-    assert (ready.status, ready.size, ready.kind) == (UploadStatus.READY, 8, "data")
-    assert await uploads.complete(ctx, ACCOUNT, upload_id) == ready
-    assert await read(ctx, ready.blob) == CSV
-
-
 @pytest.mark.rule("Errors not_uploaded")
 async def test_the_file_must_have_arrived(ctx: AppContext, clock: ManualClock, post: Any) -> None:
     upload_id = await announce(ctx)
@@ -119,14 +108,6 @@ async def test_the_file_must_have_arrived(ctx: AppContext, clock: ManualClock, p
     assert early.message != late.message
     await post(upload_id, CSV)  # began in time
     assert (await uploads.complete(ctx, ACCOUNT, upload_id)).status is UploadStatus.READY
-
-
-async def test_foreign_and_unknown_uploads_are_not_found(ctx: AppContext, post: Any) -> None:
-    upload_id = await announce(ctx)
-    await post(upload_id, CSV)
-    await refused("not_found", uploads.complete(ctx, OTHER, upload_id))
-    await refused("not_found", uploads.complete(ctx, ACCOUNT, new_id(ids.UPLOAD, 1)))
-    await refused("not_found", uploads.complete(ctx, ACCOUNT, "../../etc/passwd"))
 
 
 @pytest.mark.rule("Upload states 1", "completeUpload.checks", "Errors executable_refused")
@@ -262,29 +243,6 @@ async def make_ready(ctx: AppContext, post: Any, data: bytes = CSV) -> str:
     await post(upload_id, data)
     await uploads.complete(ctx, ACCOUNT, upload_id)
     return upload_id
-
-
-async def test_uploads_come_in_the_order_named(ctx: AppContext, post: Any) -> None:
-    first, second = await make_ready(ctx, post, b"1"), await make_ready(ctx, post, b"2")
-    attached = await attach(ctx, second, first)
-    assert [await read(ctx, a.blob or "") for a in attached] == [b"2", b"1"]
-    assert [a.n for a in attached] == [5, 6]
-
-
-@pytest.mark.rule("Upload states 3")
-async def test_an_upload_goes_with_one_message_only(ctx: AppContext, post: Any) -> None:
-    upload_id = await make_ready(ctx, post)
-    await attach(ctx, upload_id)
-    await refused("upload_not_ready", attach(ctx, upload_id))
-    await refused("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
-
-
-async def test_a_refused_message_attaches_nothing(ctx: AppContext, post: Any) -> None:
-    good, pending = await make_ready(ctx, post), await announce(ctx)
-    await refused("upload_not_ready", attach(ctx, good, pending))
-    await refused("upload_not_ready", attach(ctx, good, "up_unknown"))
-    await refused("upload_not_ready", attach(ctx, good, account=OTHER))
-    assert len(await attach(ctx, good)) == 1
 
 
 @pytest.mark.rule("createMessage.upload_ids", "Errors too_large", "Limits uploads-per-message")
