@@ -8,8 +8,8 @@ import pytest
 from tests.chaos.running import run
 
 PLAYED = {
-    "sqlite": (("all",), ("kill", "worker", "clock")),
-    "postgres": (("all", "all"), ("kill", "stop", "postgres", "redis")),
+    "sqlite": (("all",), ("kill", "clock")),
+    "postgres": (("all", "all"), ("kill", "stop", "postgres")),
 }
 """One of each: the others take longer, or more of the processor, than a run of the tests may."""
 

@@ -210,29 +210,6 @@ def test_a_step_whose_worker_is_killed_runs_again(caller: Caller, server: AgentS
     assert sorted(began.values()) == [1, 4], "with the same key each time"
 
 
-def test_a_turn_s_step_whose_worker_is_killed_runs_again(
-    caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
-) -> None:
-    script: Script = [["step_pid", "kt.0", "kt"], ["reply", "said"]]
-    call = pool.submit(caller.send, script, conversation="killed")
-    killed_worker(server, "kt")
-    server.open_gate("kt")
-    assert call.result()["reply"] == "said"
-
-
-def test_a_step_that_always_gets_its_worker_killed_fails_its_job(
-    caller: Caller, server: AgentServer
-) -> None:
-    message = caller.send([["start", "Killed", [["step_pid", "ka.0", "ka"]]]])
-    for _ in range(6):
-        killed_worker(server, "ka")
-    done = caller.final(message["id"], 6 * SOON_SECONDS)
-    assert (done["status"], done["reason"]) == ("failed", "execution_failed")
-    [result] = [entry for entry in caller.log(message["id"]) if entry["type"] == "result"]
-    assert "was killed each time" in result["text"]
-    assert sum(line.startswith("ka.") for line in server.trace()) == 6
-
-
 # --- code that is not repeatable ------------------------------------------------------------------
 def test_a_job_that_goes_another_way_waits_and_the_log_says_where(
     caller: Caller, server: AgentServer

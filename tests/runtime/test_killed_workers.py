@@ -17,7 +17,7 @@ from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 # One database where the test is about processes and how often they are tried. What an interrupted
-# call leaves in each database is tested with a job's step and with a turn's.
+# call leaves in each database is tested with a job's step.
 ON_SQLITE = pytest.mark.parametrize("schema_url", ["sqlite"], indirect=True)
 JOB = "SELECT state, epoch, takeovers FROM jobs"
 
@@ -144,6 +144,7 @@ async def test_a_function_that_ends_its_own_process_fails(
     assert here.row(JOB) == ("completed", 1, 0)
 
 
+@ON_SQLITE
 async def test_a_turn_s_step_runs_again(here: Running, notes: Path) -> None:
     async def turn(turn: Turn) -> None:
         turn.reply(await turn.step(killed_until, str(notes), 2))
