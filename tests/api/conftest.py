@@ -1,6 +1,8 @@
-"""Every test of the API runs on both databases: whatever differs between them is a mistake.
+"""A test of the API runs on SQLite; one about what a database keeps, in which order, or who hears
+of it, is marked ``databases("sqlite", "postgres")``.
 
-What happens before the database, or beside it, is marked ``databases("sqlite")``.
+The suites of the ports and the tests of the services run on both: what they prove of PostgreSQL is
+not proved again for every rule of the door.
 """
 
 import pytest
@@ -21,7 +23,7 @@ __all__ = ["caller", "callers", "plain_server", "pytest_runtest_makereport", "st
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "new_database" in metafunc.fixturenames:
         marked = metafunc.definition.get_closest_marker("databases")
-        databases = ("sqlite", "postgres") if marked is None else marked.args
+        databases = ("sqlite",) if marked is None else marked.args
         metafunc.parametrize("new_database", databases, indirect=True, scope="session")
 
 

@@ -76,6 +76,7 @@ def test_a_webhook_has_the_same_ids_and_bodies(caller: Caller) -> None:
     assert read_ == sent
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions listEvents-2")
 def test_a_page_is_limited_and_the_next_one_continues(caller: Caller) -> None:
     cursor = read(caller)["cursor"]
@@ -89,6 +90,7 @@ def test_a_page_is_limited_and_the_next_one_continues(caller: Caller) -> None:
     assert found == sent
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions listEvents-4")
 def test_filters_by_type_and_conversation(caller: Caller) -> None:
     cursor = read(caller)["cursor"]
@@ -151,6 +153,7 @@ def test_a_cursor_is_the_accounts(
     caller.refused(400, "bad_cursor", "GET", f"/v1/messages/{sent['id']}/events?cursor={cursor}")
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions listEvents-5")
 def test_an_empty_page_is_held_until_there_is_an_event(caller: Caller, server: AgentServer) -> None:
     cursor = read(caller)["cursor"]

@@ -128,7 +128,6 @@ def test_inline_files_reach_the_agent(caller: Caller) -> None:
     )
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("InlineFile.content_type")
 def test_the_type_given_counts_where_bytes_do_not_tell(caller: Caller) -> None:
     files = [
@@ -154,7 +153,6 @@ def test_files_reach_a_job(caller: Caller) -> None:
     assert "files: a.txt" in [entry.get("step") for entry in caller.log(message["id"])]
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule(
     "Message.notes",
     "InlineFile.one-of-both",
@@ -184,7 +182,6 @@ def test_a_file_that_cannot_be_taken_is_a_note(caller: Caller, file: Json, probl
     assert [f["name"] for f in seen(message)] == ["good.txt"]
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("InlineFile.base64")
 @pytest.mark.parametrize(
     ("text", "size"),
@@ -214,7 +211,6 @@ def test_base64_is_the_standard_one(caller: Caller, text: str, size: int | None)
     assert len(message["notes"]) == (size is None)
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("InlineFile.name")
 @pytest.mark.parametrize(
     "name",
@@ -239,14 +235,12 @@ def test_the_agent_sees_a_plain_name(caller: Caller, name: str) -> None:
     assert len(file["name"].encode()) <= 255
 
 
-@pytest.mark.databases("sqlite")
 def test_scripts_are_data(caller: Caller) -> None:
     message = caller.send([["see"]], files=[inline(b"#!/bin/sh\nexit\n", name="run.exe")])
     assert message["notes"] == []
     assert len(seen(message)) == 1
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("createMessage.files", "Limits inline-files")
 @pytest.mark.parametrize("count", [7, 1_000])
 def test_only_the_first_five_are_taken(caller: Caller, count: int) -> None:
@@ -257,7 +251,6 @@ def test_only_the_first_five_are_taken(caller: Caller, count: int) -> None:
     assert f"{count - 5} more files" in note
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("createMessage.files", "Limits inline-files")
 def test_five_files_of_ten_megabytes_pass_with_notes(caller: Caller) -> None:
     files = [inline(bytes([n]) * 10 * MB, name=f"{n}.bin") for n in range(5)]
@@ -278,6 +271,7 @@ def recorded(server: AgentServer) -> int:
     return sum(len(server.rows(named.format(table))) for table in ("attachments", "files"))
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_repeats_and_refusals_store_nothing(caller: Caller, server: AgentServer) -> None:
     files = [inline(b"once", name="a.txt")]
     before = recorded(server)
@@ -302,7 +296,6 @@ def test_a_url_is_fetched_once(caller: Caller, origin: str) -> None:
     assert Origin.asked["/data.csv"] - before == 2
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("Message.notes", "createMessage 4")
 @pytest.mark.parametrize(
     "path", ["/missing", "/huge", "/program", "/silent", "/inside"], ids=lambda path: path[1:]
@@ -314,7 +307,6 @@ def test_a_url_that_gives_nothing_usable_is_a_note(caller: Caller, origin: str, 
     assert seen(message) == []
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("InlineFile.url")
 @pytest.mark.parametrize(
     "url",
@@ -351,7 +343,6 @@ def test_an_address_that_must_not_be_fetched_is_a_note(caller: Caller, url: str)
     assert note.startswith("f: ")
 
 
-@pytest.mark.databases("sqlite")
 def test_urls_count_to_the_total(caller: Caller, origin: str) -> None:
     files = [{"url": f"{origin}/ten", "name": f"{n}"} for n in range(3)]
     message = caller.send([["see"]], files=files)

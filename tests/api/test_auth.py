@@ -38,7 +38,6 @@ def server(plain_server: AgentServer) -> AgentServer:
     return plain_server
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("Authentication 1", "Authentication 3")
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_every_route_wants_a_key(server: AgentServer, method: str, path: str) -> None:
@@ -49,7 +48,6 @@ def test_every_route_wants_a_key(server: AgentServer, method: str, path: str) ->
     nobody.close()
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("Authentication 3", "Errors unauthorized")
 @pytest.mark.parametrize("headers", BAD.values(), ids=BAD.keys())
 def test_a_bad_header_is_no_key(server: AgentServer, headers: list[str]) -> None:
@@ -58,14 +56,12 @@ def test_a_bad_header_is_no_key(server: AgentServer, headers: list[str]) -> None
     assert answer.body["request_id"] == answer.headers["request-id"]
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])
 def test_the_scheme_has_any_case(server: AgentServer, scheme: str) -> None:
     request = head("GET", "/v1/me", f"Authorization: {scheme} {KEY}", key=None)
     assert raw(server, request).status == 200
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("key", [None, "svc_key_wrong"])
 def test_a_refusal_does_not_wait_for_the_body(server: AgentServer, key: str | None) -> None:
     announced = "Content-Length: 90000000"
@@ -102,7 +98,6 @@ def test_a_key_expires(server: AgentServer) -> None:
     caller.close()
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json", "/docs/errors"])
 def test_public_pages_need_no_key(server: AgentServer, path: str) -> None:
     nobody = Caller(server, key=None)
@@ -126,7 +121,6 @@ def test_a_key_is_shown_once_with_its_prefix(server: AgentServer) -> None:
     assert made["key"] not in map(str, stored)
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("Versioning 1", "Versioning 3")
 def test_another_version_is_another_path(server: AgentServer) -> None:
     """What breaks clients gets a path of its own; none has so far."""

@@ -19,8 +19,6 @@ from tests.e2e.raw import answer_on, connect, head
 from tests.e2e.server import AgentServer
 from tests.waiting import PROMPT, eventually
 
-pytestmark = pytest.mark.databases("sqlite")
-
 IDLE_SECONDS = 2.0
 BODY_MAX = 4_000_000
 LARGE = b'{"message": "' + b" " * 2 * LARGE_BYTES

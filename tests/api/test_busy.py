@@ -78,6 +78,7 @@ def test_the_same_call_again_runs_it_under_the_same_id(
     assert kinds(caller.log(message["id"])) == ["turn_busy", "turn_busy", "agent_reply"]
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_of_many_repeats_one_runs_it(
     caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
 ) -> None:
@@ -101,6 +102,7 @@ def test_of_many_repeats_one_runs_it(
     assert len([line for line in server.trace() if line.startswith("rearmed ")]) == 1
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_waiting_messages_run_in_order_of_acceptance(
     start_server: ServerMaker, pool: ThreadPoolExecutor
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_message_that_would_not_wait_is_busy_at_once(
     assert (third["id"], third["status"]) == (message["id"], "completed")
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions busy", "Additions queue_position")
 def test_queued_messages_are_answered_at_once_and_get_their_turns_in_order(
     caller: Caller, server: AgentServer, pool: ThreadPoolExecutor

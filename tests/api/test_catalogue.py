@@ -29,7 +29,6 @@ from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.databases("sqlite")
 """The shapes of answers; what databases may do otherwise is tried where the rules are."""
 
 assert error_trigger_states, "its ways are in WAYS by being imported"

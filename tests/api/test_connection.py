@@ -11,8 +11,6 @@ from tests.e2e.raw import answer_on, connect, head, raw
 from tests.e2e.server import KEY, AgentServer
 from tests.waiting import PROMPT
 
-pytestmark = pytest.mark.databases("sqlite")
-
 BODY = b'{"message": "over the wire"}'
 LENGTH = f"Content-Length: {len(BODY)}"
 CHUNKED = "Transfer-Encoding: chunked"

@@ -15,8 +15,6 @@ from agentpost.api.reference import Described, resources
 from agentpost.contract.errors import CATALOGUE
 from tests.house.tree import DOCS, document
 
-pytestmark = pytest.mark.databases("sqlite")
-
 Json = dict[str, Any]
 BASE = "https://agent.example.com"
 

@@ -8,7 +8,6 @@ from tests.e2e.caller import Caller
 from tests.e2e.raw import connect, head, raw
 from tests.e2e.server import AgentServer
 
-pytestmark = pytest.mark.databases("sqlite")
 """What is looked up here is in no database."""
 
 

@@ -79,6 +79,7 @@ def test_a_failed_job_and_a_stopped_one(caller: Caller, server: AgentServer) -> 
     assert (entry["type"], entry["state"]) == ("state", "stopped")
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Job.role", "Message event log own")
 def test_a_message_that_joins_copies_the_log_from_then_on(
     caller: Caller, server: AgentServer
@@ -108,6 +109,7 @@ def test_a_message_that_joins_copies_the_log_from_then_on(
     assert {e.get("job_id") for e in copied if e["type"] != "agent_reply"} == {joined["job_id"]}
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule(
     "EventList.data",
     "EventList.has_more",
@@ -141,6 +143,7 @@ def test_an_empty_answer_takes_a_second_also_when_the_message_is_done(caller: Ca
         assert (empty["data"], empty["done"], empty["has_more"]) == ([], True, False)
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("EventList.done", "listMessageEvents.done")
 def test_a_held_call_answers_with_the_next_entry(caller: Caller, server: AgentServer) -> None:
     job = [["gate", "next"], ["progress", "now"], ["gate", "last"], ["return", ""]]

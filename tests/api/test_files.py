@@ -74,7 +74,6 @@ def test_a_file_has_the_label_its_agent_gave(caller: Caller) -> None:
     assert shown["label"] == "Draft"
 
 
-@pytest.mark.databases("sqlite")
 def test_ranges_and_conditions(caller: Caller) -> None:
     file = write(caller, "range.txt", "0123456789")
     url = file["url"]
@@ -100,7 +99,6 @@ def test_ranges_and_conditions(caller: Caller) -> None:
     assert fetch(url, if_none_match=file["revision"]).status_code == 304
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -146,7 +144,6 @@ def test_conditions_are_held(caller: Caller, headers: dict[str, str], status: in
     assert head.content == b""
 
 
-@pytest.mark.databases("sqlite")
 def test_head_tells_without_the_bytes(caller: Caller) -> None:
     file = write(caller, "head.txt", "0123456789")
     answer = fetch(file["url"], "HEAD")
@@ -161,7 +158,6 @@ def test_head_tells_without_the_bytes(caller: Caller) -> None:
     )
 
 
-@pytest.mark.databases("sqlite")
 def test_pages_of_any_origin_may_read_a_link(caller: Caller) -> None:
     """The link is the permission; a browser asks first when a page sends `If-Match` or a range."""
     url = write(caller, "shared.csv", "a,b")["url"]
@@ -178,7 +174,6 @@ def test_pages_of_any_origin_may_read_a_link(caller: Caller) -> None:
     assert fetch(url, "POST").headers["Allow"] == "GET, HEAD, OPTIONS"
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("path", ["page.html", "logo.svg", "page.xhtml", "feed.xml", "a.js"])
 def test_a_file_that_could_run_is_never_shown_in_place(caller: Caller, path: str) -> None:
     body = "<html><svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg></html>"
@@ -235,6 +230,7 @@ def test_a_changed_file_answers_412_until_a_fresh_link_is_asked_for(caller: Call
     assert fetch(fresh["url"]).text == "other"
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_a_final_message_keeps_its_files_when_a_later_one_writes_the_same_path(
     caller: Caller,
 ) -> None:
@@ -250,12 +246,12 @@ def test_a_final_message_keeps_its_files_when_a_later_one_writes_the_same_path(
     refused(kept["files"][0]["url"], 412, "file_changed")
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_a_path_written_twice_is_listed_once(caller: Caller) -> None:
     message = caller.send([["write", "a.txt", "1"], ["write", "a.txt", "22"], ["reply", "ok"]])
     assert [f["size"] for f in message["files"]] == [2]
 
 
-@pytest.mark.databases("sqlite")
 def test_a_link_that_was_tampered_with_is_refused(caller: Caller) -> None:
     file, other = write(caller, "mine.txt", "x"), write(caller, "other.txt", "y")
     url = httpx2.URL(file["url"])
@@ -278,7 +274,6 @@ def test_a_link_that_was_tampered_with_is_refused(caller: Caller) -> None:
     assert fetch(other["url"]).text == "y"
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("File.url")
 def test_a_link_expires(start_server: ServerMaker) -> None:
     server = start_server(link_seconds=1)
@@ -291,7 +286,6 @@ def test_a_link_expires(start_server: ServerMaker) -> None:
     caller.close()
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize(
     "path",
     [

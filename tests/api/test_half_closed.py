@@ -12,8 +12,6 @@ from tests.e2e.raw import answer_on, connect, head, raw
 from tests.e2e.server import AgentServer
 from tests.waiting import PROMPT, eventually
 
-pytestmark = pytest.mark.databases("sqlite")
-
 METRICS = "metrics"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 COMMENT = b"4\r\n: \n\n\r\n"

@@ -11,8 +11,6 @@ from tests.e2e.caller import Caller
 from tests.e2e.raw import connect, head
 from tests.e2e.server import AgentServer
 
-pytestmark = pytest.mark.databases("sqlite")
-
 PUBLISHED = ("/docs", "/docs/errors", "/openapi.json", "/favicon.ico", "/healthz", "/readyz")
 COMPARED = ("content-length", "content-type", "transfer-encoding", "etag", "allow", "location")
 

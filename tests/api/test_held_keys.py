@@ -55,6 +55,7 @@ def refused(answer: httpx2.Response) -> tuple[int, str, str]:
     return answer.status_code, answer.json()["error"], answer.json()["message"]
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Authentication 3")
 @pytest.mark.parametrize("held", HELD)
 def test_a_revoked_key_ends_its_held_calls(

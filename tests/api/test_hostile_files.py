@@ -65,6 +65,7 @@ def write(caller: Caller, path: str, text: str, **fields: object) -> Json:
     return file
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("getFile.path")
 @pytest.mark.parametrize("path", NAMES, ids=ascii)
 def test_a_name_comes_back_as_it_was_given(caller: Caller, path: str) -> None:
@@ -88,7 +89,6 @@ def test_a_name_comes_back_as_it_was_given(caller: Caller, path: str) -> None:
     assert answer.headers["Referrer-Policy"] == "no-referrer"
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize(
     "path",
     ["a.html", "a.htm", "a.xhtml", "a.svg", "a.xml", "a.mhtml", "a.txt", "a.png", "a", "a;.html"],
@@ -100,7 +100,6 @@ def test_markup_is_an_attachment_whatever_its_name(caller: Caller, path: str) ->
     assert "sandbox" in answer.headers["Content-Security-Policy"]
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("path", NOT_IDS, ids=ascii)
 def test_a_path_that_names_no_file_is_not_found(caller: Caller, path: str) -> None:
     work_id = write(caller, "a.txt", "hello", conversation="ids")["work_id"]
@@ -110,14 +109,12 @@ def test_a_path_that_names_no_file_is_not_found(caller: Caller, path: str) -> No
     assert (answer.status, answer.body["error"]) == (404, "not_found")
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("path", ["%61.txt", "a%2Etxt", "a.txt?x=1"])
 def test_an_encoded_letter_is_that_letter(caller: Caller, path: str) -> None:
     work_id = write(caller, "a.txt", "hello", conversation="ids")["work_id"]
     assert caller.call("GET", f"/v1/files/{work_id}/{path}").json()["name"] == "a.txt"
 
 
-@pytest.mark.databases("sqlite")
 def test_the_host_that_was_called_is_not_believed(caller: Caller) -> None:
     file = write(caller, "a.txt", "hello")
     named = {"Host": "evil.test", "X-Forwarded-Host": "evil.test", "Forwarded": "host=evil.test"}

@@ -158,6 +158,7 @@ def test_a_client_that_hangs_up_loses_nothing(caller: Caller, server: AgentServe
     assert caller.final(again.json()["id"])["reply"] == "done"
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Retry safety 3")
 def test_fifty_equal_calls_at_once_make_one_message(caller: Caller, server: AgentServer) -> None:
     start = threading.Barrier(50)
@@ -176,6 +177,7 @@ def test_fifty_equal_calls_at_once_make_one_message(caller: Caller, server: Agen
     assert len([line for line in server.trace() if line.startswith("fifty ")]) == 1
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_fifty_different_calls_with_one_key_make_one_message(caller: Caller) -> None:
     start = threading.Barrier(50)
 
@@ -188,6 +190,7 @@ def test_fifty_different_calls_with_one_key_make_one_message(caller: Caller) -> 
     assert statuses == {201: 1, 200: 24, 409: 25}
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_a_key_is_free_again_after_its_time(start_server: ServerMaker) -> None:
     server = start_server(idempotency_seconds=0.5)
     caller = Caller(server)

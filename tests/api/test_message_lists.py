@@ -41,6 +41,7 @@ def cancelled(caller: Caller, message: Json) -> Json:
 
 
 # --- listing --------------------------------------------------------------------------------------
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions listMessages-1")
 def test_messages_are_listed_newest_first_in_pages(
     server: AgentServer, callers: CallerMaker
@@ -60,6 +61,7 @@ def test_messages_are_listed_newest_first_in_pages(
     assert ids(listed(caller)) == ids(page)[1:]
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions listMessages-2")
 def test_a_list_is_filtered(server: AgentServer, callers: CallerMaker) -> None:
     caller = callers(server, server.new_key("filters"))
@@ -131,6 +133,7 @@ def test_what_a_list_refuses(caller: Caller, query: str) -> None:
 
 
 # --- cancelling -----------------------------------------------------------------------------------
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions cancelMessage-1", "Additions cancelMessage-2")
 def test_jobs_that_run_are_stopped(caller: Caller, server: AgentServer) -> None:
     job = [["write", "a.txt", "x"], ["gate", "cancelled"], ["write", "b.txt", "x"]]
@@ -208,6 +211,7 @@ def test_a_final_message_stays_as_it_is(
 
 
 # --- deleting -------------------------------------------------------------------------------------
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions deleteMessage-1", "Additions deleteMessage-2")
 def test_a_final_message_is_deleted_with_all_that_is_its_own(
     caller: Caller, server: AgentServer

@@ -17,6 +17,7 @@ def server(start_server: ServerMaker) -> AgentServer:
 
 
 # --- the answer to POST ---------------------------------------------------------------------------
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("What the service does 2", "Message.created_at")
 def test_a_direct_answer_is_final_at_once(caller: Caller) -> None:
     message = caller.send("  hello  ")
@@ -44,6 +45,7 @@ def test_a_question_is_asked_and_the_reply_shown(caller: Caller) -> None:
     assert message["reply"] == "Well.\n\nWhich one?"
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule(
     "What the service does 1", "What the service does 2", "Message.updated_at", "Job.link"
 )
@@ -69,6 +71,7 @@ def test_work_goes_on_after_the_answer(caller: Caller, server: AgentServer) -> N
     assert caller.work(running["work_id"])["text"] == "It is 42."
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Message.question")
 def test_a_job_may_ask(caller: Caller) -> None:
     message = caller.send([["start", "Ask", [["ask", "a?"], ["ask", "b?"], ["return", ""]]]])
@@ -101,6 +104,7 @@ def test_a_longer_turn_is_answered_for_when_the_window_closes(
     assert caller.log(message["id"])[-1]["delivered_sync"] is False
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions metadata")
 def test_metadata_comes_back_unchanged(caller: Caller) -> None:
     metadata = {"customer": "Zoë ✓", "empty": ""}
@@ -129,6 +133,7 @@ def test_unknown_fields_and_null_are_ignored(caller: Caller) -> None:
     assert message["reply"] == "You said: x"
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("createMessage.message", "Limits message-text")
 def test_the_longest_message_is_taken(caller: Caller) -> None:
     text = "ü" * 20_000
@@ -177,6 +182,7 @@ class Held(threading.Thread):
         return not self.is_alive()
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("getMessage.held")
 def test_a_held_read_answers_when_the_job_ends_and_not_on_progress(
     caller: Caller, server: AgentServer
@@ -196,6 +202,7 @@ def test_a_held_read_answers_when_the_job_ends_and_not_on_progress(
     assert waiting.answer.json()["status"] == "completed"
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Message.reply", "getMessage.held")
 def test_a_held_read_answers_when_the_reply_is_there(caller: Caller, server: AgentServer) -> None:
     message = caller.send(
@@ -331,6 +338,7 @@ def test_with_an_etag_too_progress_alone_answers_nobody(
     assert waiting.answer.json()["status"] == "completed"
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_the_log_of_a_whole_job(caller: Caller) -> None:
     job = [["progress", "Drawing"], ["write", "out/a.txt", "text"], ["return", "Done."]]
     message = caller.send([["start", "Log", job]])

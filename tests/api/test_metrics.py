@@ -11,8 +11,6 @@ from tests.e2e.server import AgentServer
 TOKEN = "größer-than-ascii"
 BYTES = TOKEN.encode().decode("latin-1")
 
-pytestmark = pytest.mark.databases("sqlite")
-
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:

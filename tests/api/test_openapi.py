@@ -7,8 +7,6 @@ from agentpost.domain.events import TEST_EVENT, EventName
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 
-pytestmark = pytest.mark.databases("sqlite")
-
 OPERATIONS = {
     "createMessage": ("post", "/v1/messages", {"200", "201", "400", "401", "404", "409", "413"}),
     "getMessage": ("get", "/v1/messages/{message_id}", {"200", "304", "400", "401", "404"}),

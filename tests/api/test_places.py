@@ -17,7 +17,6 @@ from tests.waiting import eventually
 CallerMaker = Callable[..., Caller]
 PLACES = ("before", "cursor")
 LISTS = [(each, text) for each in OPERATIONS for text in each.texts if text.name in PLACES]
-pytestmark = pytest.mark.databases("sqlite")
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,6 @@ from starlette.requests import Request
 from agentpost.http.published import PublishedDocument
 from tests.e2e.server import AgentServer
 
-pytestmark = pytest.mark.databases("sqlite")
-
 PATHS = ("/openapi.json", "/docs", "/docs/errors", "/favicon.ico")
 
 

@@ -32,6 +32,7 @@ def recover(caller: Caller, message_id: str) -> list[str]:
     return [work["state"] for work in body["work"]]
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Recovery.id", "Recovery.object", "Transitions 10")
 def test_expired_work_goes_on_and_its_result_arrives(
     hasty: AgentServer, callers: Callable[..., Caller]
@@ -75,6 +76,7 @@ def test_a_foreign_message_cannot_be_recovered(
         other.refused(404, "not_found", "POST", f"/v1/messages/{message_id}/recover")
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Errors not_found", "Additions deleteWork")
 def test_a_deleted_work_is_nowhere_any_more(caller: Caller) -> None:
     message = caller.send([["start", "w", [["write", "a.txt", "text"], ["return", "done"]]]])

@@ -30,6 +30,7 @@ def logged(server: AgentServer, request_id: str) -> dict[str, Any]:
     return asdict(unpack(RequestRecord(**found)))
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_a_request_is_kept_with_what_came_of_it(caller: Caller, server: AgentServer) -> None:
     answer = caller.call(
         "POST",
@@ -136,6 +137,7 @@ def test_a_key_knows_when_it_was_last_used(caller: Caller, server: AgentServer) 
     assert eventually(used)
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_bodies_go_with_their_message(caller: Caller, server: AgentServer) -> None:
     def kept(word: str) -> set[str]:
         lines = [unpack(RequestRecord(**row)) for row in server.rows("SELECT * FROM requests")]

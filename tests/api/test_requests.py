@@ -46,6 +46,7 @@ def paths(found: Json) -> list[str]:
     return [each["path"] for each in found["data"]]
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions listRequests-1", "Additions getRequest")
 def test_requests_are_listed_newest_first_and_read_with_their_bodies(caller: Caller) -> None:
     sent = caller.post("What is in it?")
@@ -70,6 +71,7 @@ def test_requests_are_listed_newest_first_and_read_with_their_bodies(caller: Cal
     caller.refused(404, "not_found", "GET", f"/v1/requests/req_{'0' * 32}")
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions listRequests-2")
 def test_a_list_is_filtered(caller: Caller) -> None:
     first = caller.refused(404, "not_found", "GET", "/v1/messages/msg_filtered")["request_id"]
@@ -91,6 +93,7 @@ def test_a_list_is_filtered(caller: Caller) -> None:
     assert found(created_before=came) == [failed]
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions listRequests-3")
 def test_requests_are_waited_for(caller: Caller, server: AgentServer) -> None:
     """Also one that came before others and ended after them; reads of the log are no news."""

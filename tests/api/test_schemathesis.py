@@ -13,8 +13,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, ROOT, AgentServer
@@ -22,8 +20,6 @@ from tests.e2e.server import KEY, ROOT, AgentServer
 SECONDS_MAX = 500
 LINKS_MIN = 10
 WORKS = 30
-# No database sees most of the values: what differs between databases has tests of its own.
-pytestmark = pytest.mark.databases("sqlite")
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 
 

@@ -32,6 +32,7 @@ def seen(events: list[Event]) -> list[str]:
     return [event.name for event in events]
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions streamMessage-1", "Additions streamMessage-2")
 def test_a_log_is_streamed_to_its_end(caller: Caller, server: AgentServer) -> None:
     job = [["progress", "one"], ["gate", "streamed"], ["write", "a.txt", "x"], ["return", "Done."]]
@@ -142,6 +143,7 @@ def test_a_reply_is_shown_while_it_is_written(caller: Caller, server: AgentServe
     assert (reply.name, reply.data["delivered_sync"], end.name) == ("agent_reply", False, "end")
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions streamMessage-3", "Additions deltas-3")
 def test_a_stream_goes_on_after_a_crash(start_server: ServerMaker, callers: CallerMaker) -> None:
     """Without a lost or doubled entry; the text that was shown begins anew."""

@@ -11,8 +11,6 @@ from tests.e2e.raw import head, raw
 from tests.e2e.server import AgentServer
 from tests.waiting import PROMPT
 
-pytestmark = pytest.mark.databases("sqlite")
-
 MANY, SIZE = BODY_VALUES_MAX + 2, 30_000_000
 ODD_TEXT = 'a,b"c\\,"\\\\,\u2003'
 

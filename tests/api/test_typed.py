@@ -12,7 +12,6 @@ from tests.e2e.server import AgentServer
 
 # What an answer has to be is decided before the database. The tests for both are those that keep
 # a question or an output, read it again, or answer it a second time.
-pytestmark = pytest.mark.databases("sqlite")
 BOTH = pytest.mark.databases("sqlite", "postgres")
 CHOICES = {"choices": ["Bar", "Line"]}
 SCHEMA: Json = {

@@ -24,7 +24,6 @@ from tests.e2e.posting import (
 from tests.e2e.server import AgentServer
 from tests.waiting import PATIENCE
 
-pytestmark = pytest.mark.databases("sqlite")
 """Forms are judged before the database hears of them."""
 
 

@@ -43,7 +43,6 @@ def test_a_created_upload(caller: Caller, server: AgentServer) -> None:
     assert timedelta(minutes=14) < left <= timedelta(minutes=15)
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("createUpload.size", "Errors bad_size")
 @pytest.mark.parametrize("size", [None, True, False, "5", 5.0, 0, -1, [], {}], ids=repr)
 def test_a_size_that_is_none(caller: Caller, size: Any) -> None:
@@ -78,7 +77,6 @@ def test_500_megabytes_are_the_most(caller: Caller) -> None:
         caller.refused(413, "too_large", "POST", "/v1/uploads", json=body)
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("createUpload.filename")
 @pytest.mark.parametrize(
     ("fields", "named"),
@@ -102,7 +100,6 @@ def test_fields_that_are_wrong(caller: Caller, fields: Json, named: str) -> None
     assert [p["field"] for p in body["problems"]] == [named]
 
 
-@pytest.mark.databases("sqlite")
 @pytest.mark.rule("createUpload.content_type")
 @pytest.mark.parametrize(
     ("filename", "given", "expected"),
@@ -124,7 +121,6 @@ def test_the_type_is_guessed_from_the_name(
     assert made["fields"]["Content-Type"] == expected
 
 
-@pytest.mark.databases("sqlite")
 def test_a_key_is_needed(caller: Caller, callers: Any) -> None:
     stranger = callers(caller.server, None)
     stranger.refused(401, "unauthorized", "POST", "/v1/uploads", json={"filename": "a", "size": 1})
@@ -133,6 +129,7 @@ def test_a_key_is_needed(caller: Caller, callers: Any) -> None:
 
 
 # --- complete and attach --------------------------------------------------------------------------
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule(
     "What the service does 4",
     "Upload.object",
@@ -196,6 +193,7 @@ def test_an_executable_is_refused_for_good(caller: Caller) -> None:
     caller.refused(409, "upload_not_ready", "POST", "/v1/messages", json=body)
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Upload states 3", "createMessage.one-of-three", "Errors not_pending")
 def test_an_upload_alone_is_a_message(caller: Caller) -> None:
     upload_id = ready(caller, b"only this")
@@ -231,6 +229,7 @@ def test_a_refused_message_leaves_its_uploads(caller: Caller) -> None:
     assert caller.send("x", upload_ids=[upload_id])["final"] is True
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_a_repeated_message_has_its_uploads_already(caller: Caller) -> None:
     upload_id = ready(caller)
     first = caller.post("x", key="with-upload", upload_ids=[upload_id])

@@ -44,6 +44,7 @@ def lines(caller: Caller, **query: Any) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.databases("sqlite", "postgres")
 def test_a_day_has_the_work_of_all_keys(caller: Caller, used: dict[str, str]) -> None:
     [today] = lines(caller)
     assert (today["group"], today["name"]) == ("day", None)
@@ -53,6 +54,7 @@ def test_a_day_has_the_work_of_all_keys(caller: Caller, used: dict[str, str]) ->
     assert again == today
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions listUsage")
 def test_usage_by_key_and_by_conversation(
     server: AgentServer, caller: Caller, callers: Callable[..., Caller], used: dict[str, str]
@@ -74,6 +76,7 @@ def test_usage_by_key_and_by_conversation(
         }
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions listUsage")
 def test_pages_lead_through_all_lines(caller: Caller, used: dict[str, str]) -> None:
     first = caller.call("GET", "/v1/usage?group_by=key&limit=1").json()

@@ -80,6 +80,7 @@ class Hooks:
 
 
 # --- create, read, list ---------------------------------------------------------------------------
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule(
     "WebhookEndpoint.object",
     "WebhookEndpoint.id",
@@ -270,6 +271,7 @@ def test_ten_endpoints_and_no_more(hooks: Hooks, caller: Caller) -> None:
 
 
 # --- change ---------------------------------------------------------------------------------------
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Webhooks change", "Retry safety 1")
 def test_only_what_is_given_changes(hooks: Hooks) -> None:
     """A PATCH may be repeated."""
@@ -325,6 +327,7 @@ def test_delete_ends_it(hooks: Hooks) -> None:
     )
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("WebhookEndpoint.rotated", "Webhooks rotate", "Retry safety 4")
 def test_rotate_shows_a_new_secret(hooks: Hooks) -> None:
     made = hooks.create()

@@ -11,6 +11,7 @@ def server(plain_server: AgentServer) -> AgentServer:
     return plain_server
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Work.list", "listWork.limit", "listWork.order")
 def test_the_list_is_newest_first_and_bounded(caller: Caller) -> None:
     titles = [f"Work {n}" for n in range(6)]
@@ -42,6 +43,7 @@ def test_a_bad_limit_is_refused(caller: Caller, limit: str) -> None:
     assert [problem["field"] for problem in body["problems"]] == ["limit"]
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Work.text", "Work.next_from_char", "getWork.from_char")
 def test_the_text_is_paged_by_character(caller: Caller) -> None:
     text = "🌍" * 20_000 + "the end"
@@ -59,6 +61,7 @@ def test_the_text_is_paged_by_character(caller: Caller) -> None:
     caller.refused(400, "invalid_request", "GET", f"/v1/work/{work_id}?from_char=1_0")
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Work.files", "Limits work-files")
 def test_the_newest_eight_files_are_shown(caller: Caller) -> None:
     job = [["write", f"{n}.txt", str(n)] for n in range(10)]

@@ -13,7 +13,7 @@ from agentpost.db.session import Tx
 from agentpost.services import doctor, health, missing_runs, works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Fault, Running, Script, running, step
-from tests.services.databases import clock, ctx, schema_url
+from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx", "schema_url"]
@@ -73,6 +73,7 @@ async def test_a_job_that_met_a_fault_is_run_again(here: Running, when: str) -> 
     assert here.row("SELECT balance, held FROM accounts") == (99_000_000, 0)
 
 
+@ON_SQLITE
 async def test_a_job_that_cannot_be_claimed_yet_is_claimed_later(here: Running) -> None:
     message_id = await interrupted(here, "before")
     for _ in range(3):
@@ -86,6 +87,7 @@ async def test_a_job_that_cannot_be_claimed_yet_is_claimed_later(here: Running) 
     assert (await here.final(message_id))["status"] == "completed"
 
 
+@ON_SQLITE
 async def test_a_job_that_keeps_getting_lost_is_run_more_and_more_rarely(here: Running) -> None:
     async def fails_to_record(job: Job) -> str:
         while not Script.gate.is_set():  # noqa: ASYNC110 - the test opens it on another thread
@@ -125,6 +127,7 @@ async def done_at_once(_: Job) -> str:
     return "ok"
 
 
+@ON_SQLITE
 async def test_a_job_that_does_not_leave_is_ended_when_its_successor_comes(here: Running) -> None:
     """Stopped by a fault, it is still about to clean up; its job goes on all the same."""
     left: list[str] = []
@@ -157,6 +160,7 @@ async def test_a_job_that_does_not_leave_is_ended_when_its_successor_comes(here:
     assert left == ["left"]
 
 
+@ON_SQLITE
 async def test_a_turn_that_does_not_leave_is_ended_when_its_successor_comes(here: Running) -> None:
     left: list[str] = []
 
@@ -184,6 +188,7 @@ async def test_a_turn_that_does_not_leave_is_ended_when_its_successor_comes(here
     assert left == ["left"]
 
 
+@ON_SQLITE
 async def test_a_parked_job_that_does_not_leave_is_ended(here: Running) -> None:
     left: list[str] = []
 
@@ -233,6 +238,7 @@ async def test_a_turn_that_met_a_fault_is_run_again(here: Running) -> None:
     assert Script.seen == ["first", "second", "second"]
 
 
+@ON_SQLITE
 async def test_a_job_that_waits_behind_a_blocked_loop_is_not_missing(here: Running) -> None:
     async def block(_: Job) -> str:
         Script.seen.append("blocks")
@@ -285,6 +291,7 @@ async def stop_work(here: Running, message_id: str) -> None:
     assert here.shown(message_id)["jobs"][0]["status"] == "cancelled"
 
 
+@ON_SQLITE
 async def test_a_stop_while_a_job_is_being_claimed_is_not_missed(here: Running) -> None:
     """It has been read as ours, its function has not begun: the word to stop comes in between."""
     read, go_on = asyncio.Event(), asyncio.Event()
@@ -320,6 +327,7 @@ def _ended(here: Running, message_id: str) -> bool:
     return here.row(f"SELECT turn_state FROM messages WHERE id = '{message_id}'") == ("ended",)
 
 
+@ON_SQLITE
 async def test_swallowing_a_stop_does_not_make_an_end(here: Running) -> None:
     """An author's handler that takes everything cannot finish what was stopped."""
 
@@ -341,6 +349,7 @@ async def test_swallowing_a_stop_does_not_make_an_end(here: Running) -> None:
     assert here.shown(message_id)["status"] == "processing"
 
 
+@ON_SQLITE
 async def test_a_look_that_can_find_nothing_new_reads_nothing(
     here: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

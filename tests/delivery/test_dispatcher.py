@@ -1,6 +1,4 @@
-"""The loop that sends webhooks, with real receivers, on both databases (design: Sharing the way
-out).
-"""
+"""The loop that sends webhooks, with real receivers (design: Sharing the way out)."""
 
 import asyncio
 import collections
@@ -21,7 +19,7 @@ from agentpost.egress.client import Egress
 from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
 from tests.egress.hostile import Request, Server, replies, serving
-from tests.services.databases import account, clock, ctx, schema_url
+from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 from tests.waiting import PATIENCE, eventually_async
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
@@ -88,6 +86,7 @@ async def test_everything_arrives_once(ctx: AppContext, account: str) -> None:
         assert await statuses(ctx, account, target) == {("delivered", 1)}
 
 
+@ON_SQLITE
 async def test_no_more_than_eight_at_once_and_nobody_waits(ctx: AppContext, account: str) -> None:
     held = Held()
     async with serving(held) as slow, serving(replies()) as good, sending(ctx):
@@ -104,6 +103,7 @@ async def test_no_more_than_eight_at_once_and_nobody_waits(ctx: AppContext, acco
     assert await statuses(ctx, account, stuck) == {("delivered", 1)}
 
 
+@ON_SQLITE
 async def test_whatever_an_answer_holds_can_be_kept(ctx: AppContext, account: str) -> None:
     """PostgreSQL takes neither U+0000 nor half of a surrogate pair."""
     answer = b"a\0b\xff\xed\xa0\x80\x1b[31m" + "é\U0001f600".encode() * 500
@@ -125,6 +125,7 @@ def few_slots(monkeypatch: pytest.MonkeyPatch, quick: int, slow: int) -> None:
     monkeypatch.setattr(concurrency, "SLOW_ATTEMPTS_MAX", slow)
 
 
+@ON_SQLITE
 async def test_slow_receivers_leave_the_places_of_the_quick(
     ctx: AppContext, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +148,7 @@ async def test_slow_receivers_leave_the_places_of_the_quick(
         assert await statuses(ctx, account, target) == {("delivered", 1)}
 
 
+@ON_SQLITE
 async def test_slow_receivers_share_what_they_have(
     ctx: AppContext, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +180,7 @@ async def test_slow_receivers_share_what_they_have(
     assert begun[:12].count("/b") >= 3, "half of them, on a quiet machine"
 
 
+@ON_SQLITE
 async def test_who_fails_at_once_is_in_nobodys_way(
     ctx: AppContext, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +202,7 @@ async def test_who_fails_at_once_is_in_nobodys_way(
         held.gate.set()
 
 
+@ON_SQLITE
 async def test_who_was_slow_and_is_quick_again_gets_its_places_back(
     ctx: AppContext, account: str
 ) -> None:
@@ -213,6 +217,7 @@ async def test_who_was_slow_and_is_quick_again_gets_its_places_back(
     assert await statuses(ctx, account, target) == {("delivered", 1)}
 
 
+@ON_SQLITE
 async def test_stopping_gives_back_what_is_on_its_way(ctx: AppContext, account: str) -> None:
     held = Held()
     async with serving(held) as server:
@@ -227,6 +232,7 @@ async def test_stopping_gives_back_what_is_on_its_way(ctx: AppContext, account: 
         held.gate.set()
 
 
+@ON_SQLITE
 async def test_a_drain_records_what_is_on_its_way_and_sends_no_more(
     ctx: AppContext, account: str
 ) -> None:
@@ -248,6 +254,7 @@ async def test_a_drain_records_what_is_on_its_way_and_sends_no_more(
     assert counted == {("delivered", 1): WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX, ("pending", 0): 5}
 
 
+@ON_SQLITE
 async def test_a_rotated_secret_signs_what_was_claimed_before(
     ctx: AppContext, account: str
 ) -> None:
@@ -276,6 +283,7 @@ def signed_by(secret: str, request: Request) -> bool:
     return made["webhook-signature"].lower() == request.headers["webhook-signature"]
 
 
+@ON_SQLITE
 async def test_a_retry_comes_when_the_clock_says_so(
     ctx: AppContext, account: str, clock: ManualClock
 ) -> None:

@@ -21,8 +21,7 @@ from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
 
 __all__ = ["new_database", "pytest_generate_tests"]
-# Both databases only where a chain of messages or a list of tasks is read, as no other door does.
-pytestmark = pytest.mark.databases("sqlite")
+# Both databases where a chain of messages or a list of tasks is read, as no other door does.
 BOTH = pytest.mark.databases("sqlite", "postgres")
 
 S = a2a.TaskState

@@ -14,10 +14,11 @@ from agentpost.agents import Job, NotAllowedInStep, Turn
 from agentpost.services import credits
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, step
-from tests.services.databases import clock, ctx, schema_url
+from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx", "schema_url"]
+pytestmark = ON_SQLITE
 JOB = "SELECT state, calls, credits_used FROM jobs"
 WALLET = "SELECT balance, held FROM accounts"
 
@@ -33,7 +34,7 @@ class Inner:
 
 @pytest.fixture
 async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running house on each database."""
+    """A running house."""
     Inner.runs = 0
     async with running(ctx, tmp_path) as made:
         yield made

@@ -14,17 +14,18 @@ from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.services import works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work, step
-from tests.services.databases import clock, ctx, schema_url
+from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx", "schema_url"]
+pytestmark = ON_SQLITE
 JOB = "SELECT state, epoch, calls FROM jobs"
 CALLS = "SELECT COUNT(*) FROM calls WHERE owner IN (SELECT id FROM jobs)"
 
 
 @pytest.fixture
 async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running house on each database."""
+    """A running house."""
     async with running(ctx, tmp_path) as made:
         yield made
 

@@ -13,12 +13,9 @@ from agentpost.runtime import journal
 from agentpost.services.context import AppContext
 from tests.runtime.killed import built, closes, crashes, exits, killed_always, killed_until
 from tests.runtime.running import Running, Script, running
-from tests.services.databases import clock, ctx, schema_url
+from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
-# One database where the test is about processes and how often they are tried. What an interrupted
-# call leaves in each database is tested with a job's step.
-ON_SQLITE = pytest.mark.parametrize("schema_url", ["sqlite"], indirect=True)
 JOB = "SELECT state, epoch, takeovers FROM jobs"
 
 

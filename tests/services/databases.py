@@ -33,6 +33,9 @@ from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.wakeups.memory import MemoryWakeups
 from tests.servers import Postgres, empty_sqlite
 
+ON_SQLITE = pytest.mark.parametrize("schema_url", ["sqlite"], indirect=True)
+"""For tests about what happens beside the database: the other one would prove nothing more."""
+
 
 @asynccontextmanager
 async def opened(
