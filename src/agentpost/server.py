@@ -27,7 +27,7 @@ from agentpost.clock import Clock
 from agentpost.db.lock import FolderLock
 from agentpost.http.application import Application
 from agentpost.observability import traces
-from agentpost.runtime.isolated.description import described
+from agentpost.runtime.isolated.description import describe
 from agentpost.runtime.runs import Run
 from agentpost.services import (
     accounts,
@@ -221,7 +221,7 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
         raise OSError(problem)
     if settings.agent_processes and registry.is_code(settings.agent):
         with step_places.launch(settings) as launch:
-            agent = await asyncio.to_thread(described, settings.agent, settings.worker_env, launch)
+            agent = await asyncio.to_thread(describe, settings.agent, settings.worker_env, launch)
     else:
         if settings.agent_processes:
             log.warning("agent_processes_ignored", reason="the agent is no code of an author's")

@@ -13,7 +13,7 @@ from structlog.contextvars import bound_contextvars
 from structlog.testing import capture_logs
 
 from agentpost.processes.log_records import MARK
-from agentpost.processes.output import CALL_LINES_MAX, Output, _Redirected
+from agentpost.processes.output import CALL_LINES_MAX, Output, _StandardStream
 from tests.processes.pools import Bench, anyio_backend, bench, steps
 
 __all__ = ["anyio_backend", "bench", "steps"]
@@ -72,7 +72,7 @@ def test_a_line_outside_any_call_is_written_whole() -> None:
             written.append(text)
             return len(text)
 
-    stream = _Redirected(Stream(), "stdout")
+    stream = _StandardStream(Stream(), "stdout")
     print("of the main", "thread", end="", file=stream)
     thread = threading.Thread(target=lambda: print("of a thread", file=stream))
     thread.start()

@@ -11,7 +11,7 @@ import pytest
 from agentpost.agents import Job, JobFailed, Turn
 from agentpost.clock import ManualClock
 from agentpost.db import retention
-from agentpost.processes.output import _Handler, _Redirected
+from agentpost.processes.output import _Handler, _StandardStream
 from agentpost.runtime.causes import cause_of
 from agentpost.services import timeline
 from tests.runtime.running import Running, Script, running
@@ -96,7 +96,7 @@ async def test_the_operator_reads_the_exception_and_its_line(here: Running) -> N
 async def test_the_operator_reads_what_the_code_printed(
     here: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "stdout", _Redirected(sys.stdout, "stdout"))
+    monkeypatch.setattr(sys, "stdout", _StandardStream(sys.stdout, "stdout"))
     handler = _Handler()
     logging.getLogger().addHandler(handler)
     Script.job = printing_job

@@ -138,7 +138,7 @@ def _load(spec: str) -> AgentFn:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    value: Any = _imported(spec, module_name, here)
+    value: Any = _import(spec, module_name, here)
     for part in attribute.split("."):
         if not hasattr(value, part):
             raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {module_name} has no {attribute!r}.")
@@ -149,7 +149,7 @@ def _load(spec: str) -> AgentFn:
             return frameworks.adapt(adapter, value, _charge(spec))
         except ValueError as error:
             raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {error}.") from None
-    return _checked(spec, value)
+    return _check(spec, value)
 
 
 def _charge(spec: str) -> Callable[[dict[str, Any]], float] | None:
@@ -199,7 +199,7 @@ def _warm_up(spec: str) -> Callable[[], Coroutine[Any, Any, None]] | None:
     return function
 
 
-def _imported(spec: str, module_name: str, here: str) -> ModuleType:
+def _import(spec: str, module_name: str, here: str) -> ModuleType:
     """The agent's module; whatever goes wrong in it is raised as `UnknownAgent`."""
     if module_name.endswith(".py") or not all(map(str.isidentifier, module_name.split("."))):
         raise UnknownAgent(
@@ -244,7 +244,7 @@ def is_installed(filename: str) -> bool:
     return filename.startswith(_STDLIB) or any(folder in filename for folder in _INSTALLED)
 
 
-def _checked(spec: str, candidate: Any) -> AgentFn:
+def _check(spec: str, candidate: Any) -> AgentFn:
     method = getattr(type(candidate), "__call__", None)  # noqa: B004 - an object may be the agent
     call = candidate if inspect.isroutine(candidate) else method
     if not inspect.iscoroutinefunction(call):

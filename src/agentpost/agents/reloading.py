@@ -79,7 +79,7 @@ class AgentCode:
         files = set(self._sums)
         if self._failed:
             files.update(self._beside())
-        return {path for path in files if _written(path) >= self._begun and self.concerns(path)}
+        return {path for path in files if _write_time(path) >= self._begun and self.concerns(path)}
 
     def load(self) -> Agent:
         """Import it, again or for the first time.
@@ -142,7 +142,7 @@ def _sum(path: Path) -> bytes:
         return b""
 
 
-def _written(path: Path) -> float:
+def _write_time(path: Path) -> float:
     """When it was written or replaced, in microseconds since 1970 UTC; infinite if it is gone."""
     try:
         return path.stat().st_ctime_ns // 1_000

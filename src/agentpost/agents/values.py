@@ -277,7 +277,7 @@ def _plain(value: object, where: _Where, depth: int, file_form: _FileForm) -> An
     if value is None or isinstance(value, int):
         return value
     if isinstance(value, str):
-        return _checked(value, where)
+        return _check(value, where)
     if isinstance(value, float):
         if math.isfinite(value):
             return value
@@ -302,11 +302,11 @@ def _plain(value: object, where: _Where, depth: int, file_form: _FileForm) -> An
 def _key(key: object, where: _Where) -> str:
     if not isinstance(key, str):
         raise TypeError(f"the key {key!r} at {_spell(where)} is not a string")
-    _checked(key, where)
+    _check(key, where)
     return f"${key}" if _OWN_FILE_KEY.fullmatch(key) else key
 
 
-def _checked(text: str, where: _Where) -> str:
+def _check(text: str, where: _Where) -> str:
     if "\0" in text:
         raise ValueError(f"the text at {_spell(where)} contains U+0000")
     if not text.isascii() and _SURROGATE.search(text):

@@ -214,14 +214,14 @@ class Egress:
         """The URL, if it is admitted as far as can be told without DNS; raises `BadUrl`."""
         url = parse_url(text, characters_max=characters_max)
         if url.ip is None:
-            denied = self._deny.has_host(url.host)
-            listed = self._allow.has_host(url.host, url.port)
+            is_denied = self._deny.has_host(url.host)
+            is_allowed = self._allow.has_host(url.host, url.port)
         else:
-            denied = self._deny.has_address(url.ip)
-            listed = self._allow.has_address(url.ip, url.port)
-        if denied:
+            is_denied = self._deny.has_address(url.ip)
+            is_allowed = self._allow.has_address(url.ip, url.port)
+        if is_denied:
             raise BadUrl(DENIED)
-        if not listed:
+        if not is_allowed:
             if self._ports:
                 ports = self._ports if ports is None else self._ports & ports
             require_public(url, ports=ports)
@@ -309,10 +309,10 @@ def _redirect_url(base: str, location: str) -> str:
 
 
 def _file_name(response: aiohttp.ClientResponse, url: Url) -> str:
-    given = given_name(response.headers.get("Content-Disposition", ""))
-    return safe_file_name(given or unquote(url.path.rpartition("/")[2]))
+    name = given_name(response.headers.get("Content-Disposition", ""))
+    return safe_file_name(name or unquote(url.path.rpartition("/")[2]))
 
 
 def _content_type(response: aiohttp.ClientResponse) -> str:
-    claimed = response.content_type.lower()
-    return claimed if _CONTENT_TYPE.fullmatch(claimed) else "application/octet-stream"
+    content_type = response.content_type.lower()
+    return content_type if _CONTENT_TYPE.fullmatch(content_type) else "application/octet-stream"

@@ -26,7 +26,7 @@ def level_name(level: int) -> str:
     return next((name for name in _LEVELS if level >= numbers[name.upper()]), "debug")
 
 
-def described(record: logging.LogRecord) -> dict[str, Any]:
+def record_data(record: logging.LogRecord) -> dict[str, Any]:
     """A record as data; long texts are cut, an exception's at its beginning."""
     exception = ""
     if record.exc_info and record.exc_info[0] is not None:
@@ -67,7 +67,7 @@ def install(level: int) -> None:
 class _Handler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            line = MARK + json.dumps(described(record)).encode() + b"\n"
+            line = MARK + json.dumps(record_data(record)).encode() + b"\n"
             sys.stderr.flush()
             while line:
                 line = line[os.write(2, line) :]

@@ -160,11 +160,11 @@ def _failure(error: BaseException) -> dict[str, Any]:
 
 def _has_lacked_memory(error: BaseException | None) -> bool:
     """Whether it came of too little memory, which authors and libraries may tell in other words."""
-    visited: set[int] = set()
-    while error is not None and id(error) not in visited:
+    causes: set[int] = set()
+    while error is not None and id(error) not in causes:
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             return True
-        visited.add(id(error))
+        causes.add(id(error))
         error = error.__cause__ or error.__context__
     return False
 

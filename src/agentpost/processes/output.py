@@ -1,6 +1,6 @@
 """Write the author's prints and log records to the server's log, bounded for each call.
 
-`captured` names the call that runs in it: the ids stand in every line that is logged inside, by the
+`capture` names the call that runs in it: the ids stand in every line that is logged inside, by the
 server and by the author's code. What that code prints (``agent_output``) or logs with the standard
 library (``agent_log``) has them too. `install` redirects the standard streams of the server's
 process; worker processes write to pipes that `agentpost.processes.pipes` reads.
@@ -26,8 +26,8 @@ from agentpost.processes.log_records import (
     EXCEPTION_BYTES_MAX,
     LINE_BYTES_MAX,
     MARK,
-    described,
     parsed,
+    record_data,
 )
 
 _CALL_BYTES_MAX: Final = 64 * 1024
@@ -178,7 +178,7 @@ class _Keeper:
 
 
 def keeping(lines: list[AgentLine], now: Callable[[], int]) -> AbstractContextManager[None]:
-    """Inside, lines of what is `captured` are added to ``lines`` too, with their time by ``now``:
+    """Inside, lines of what is `capture` are added to ``lines`` too, with their time by ``now``:
     the first `AGENT_LINES_MAX` of them."""
     return _Keeping(_Keeper(lines, now))
 
@@ -203,14 +203,14 @@ def keep(call: int | None, level: str, text: str) -> None:
         keeper.add(call, level, text)
 
 
-def captured(**ids: object) -> AbstractContextManager[None]:
+def capture(**ids: object) -> AbstractContextManager[None]:
     """Inside, lines of the log have these ids besides those of a block around this one, and what is
     printed or logged becomes such lines, bounded for this block."""
-    return _Captured(ids)
+    return _Capture(ids)
 
 
-class _Captured:
-    """See `captured`: every turn is in one, and a generator for it takes three times as long."""
+class _Capture:
+    """See `capture`: every turn is in one, and a generator for it takes three times as long."""
 
     def __init__(self, ids: Mapping[str, object]) -> None:
         self._ids = ids
@@ -228,16 +228,16 @@ class _Captured:
 
 def install() -> None:
     """Redirect what author's code in this process writes to `sys.stdout` and `sys.stderr`, and its
-    records of the standard library's logging. Code outside `captured` is left as it is."""
-    sys.stdout = cast("TextIO", _Redirected(sys.stdout, "stdout"))
-    sys.stderr = cast("TextIO", _Redirected(sys.stderr, "stderr"))
+    records of the standard library's logging. Code outside `capture` is left as it is."""
+    sys.stdout = cast("TextIO", _StandardStream(sys.stdout, "stdout"))
+    sys.stderr = cast("TextIO", _StandardStream(sys.stderr, "stderr"))
     root = logging.getLogger()
     for handler in root.handlers:
         handler.addFilter(lambda _: _current.get() is None)
     root.addHandler(_Handler())
 
 
-class _Redirected(threading.local):
+class _StandardStream(threading.local):
     """A standard stream; what it does not say itself, the real one does.
 
     Each thread has its own: text outside a call waits for the end of its line or for `flush`,
@@ -307,6 +307,6 @@ class _Handler(logging.Handler):
         if output is None:
             return
         try:
-            output.record(described(record))
+            output.record(record_data(record))
         except Exception:
             self.handleError(record)

@@ -33,7 +33,7 @@ async def trouble(prefix: CommandPrefix, private: Sequence[Path], scratch: Path)
     pool = WorkerPool(1, scratch=scratch, seconds=_SECONDS, cpu_seconds=None, prefix=prefix)
     try:
         await pool.start()
-        readable = await _tried(pool, private, scratch)
+        readable = await _readable_paths(pool, private, scratch)
     except (WorkerDied, OSError, TimeoutError) as error:
         return f"{SETTING}: {error} ({_ADVICE})"
     except Exception as error:  # an import that fails there, for example
@@ -48,7 +48,7 @@ async def trouble(prefix: CommandPrefix, private: Sequence[Path], scratch: Path)
     return None
 
 
-async def _tried(pool: WorkerPool, private: Sequence[Path], scratch: Path) -> list[str]:
+async def _readable_paths(pool: WorkerPool, private: Sequence[Path], scratch: Path) -> list[str]:
     """What of it a worker can read. Raises what `WorkerPool.call` raises, and `OSError` when a file
     does not pass as it should."""
     text = secrets.token_hex(8)

@@ -62,6 +62,6 @@ def _is_reply(reply: dict[str, Any]) -> bool:
     if "error" in reply:
         error, kinds = reply["error"], reply.get("kinds")
         texts = [error.get("type"), error.get("text")] if isinstance(error, dict) else [None]
-        named = [*kinds, reply.get("trace")] if isinstance(kinds, list) else [None]
-        return all(isinstance(text, str) for text in [*texts, *named])
+        texts_of_error = [*kinds, reply.get("trace")] if isinstance(kinds, list) else [None]
+        return all(isinstance(text, str) for text in [*texts, *texts_of_error])
     return isinstance(reply.get("value"), str)

@@ -109,8 +109,8 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        ended = self._killed or self._process.returncode is not None
-        return not ended and not self._reader.at_eof()
+        has_ended = self._killed or self._process.returncode is not None
+        return not has_ended and not self._reader.at_eof()
 
     async def ask(self, request: bytes, limits: CallLimits) -> dict[str, Any]:
         """Send one frame, wait for its reply. Raises `WorkerDied`, after which there is no other

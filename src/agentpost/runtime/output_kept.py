@@ -5,7 +5,7 @@ from __future__ import annotations
 import structlog
 
 from agentpost.domain.agent_lines import AgentLine
-from agentpost.processes.output import captured, keeping
+from agentpost.processes.output import capture, keeping
 from agentpost.services import agent_lines
 from agentpost.services.context import AppContext
 
@@ -22,7 +22,7 @@ class OutputKept:
         self._owner = owner
         self._lines: list[AgentLine] = []
         self._keeping = keeping(self._lines, ctx.clock.now)
-        self._captured = captured(**ids)
+        self._captured = capture(**ids)
 
     async def __aenter__(self) -> None:
         self._keeping.__enter__()

@@ -54,7 +54,7 @@ async def store(
     try:
         head = data[:HEAD_BYTES] if isinstance(data, bytes) else await to_thread(_head, data)
         blob = f"files/{new_id('', ctx.clock.now())}"
-        info = await _stored(ctx, journal, blob, data)
+        info = await _store(ctx, journal, blob, data)
     finally:
         if isinstance(data, Spilled):
             data.unlink(missing_ok=True)
@@ -77,7 +77,7 @@ async def store(
     )
 
 
-async def _stored(ctx: AppContext, journal: Journal, blob: str, data: bytes | Path) -> BlobInfo:
+async def _store(ctx: AppContext, journal: Journal, blob: str, data: bytes | Path) -> BlobInfo:
     """Store the bytes, as often as it takes: what was made to get them is not to be made again.
 
     The second try that fails is told to the client and the operator. A run that leaves this node

@@ -54,7 +54,7 @@ async def run_turn(
         try:
             try:
                 with traced.turn(ticket.message):
-                    outcome = await _attended(ctx, agent, steps, ticket, journal)
+                    outcome = await _attend(ctx, agent, steps, ticket, journal)
             finally:
                 ticket.has_returned.set()
             if isinstance(outcome, TurnFailure):
@@ -67,7 +67,7 @@ async def run_turn(
             log.info("turn_fenced", epoch=ticket.epoch)
 
 
-async def _attended(
+async def _attend(
     ctx: AppContext, agent: AgentFn, steps: Steps, ticket: TurnTicket, journal: Journal
 ) -> TurnResult | TurnFailure | None:
     """Fetch what came by address, then let the agent have its turn."""

@@ -18,7 +18,7 @@ from agentpost.agents import File, Unreadable, values
 from agentpost.agents.base import current_step_key
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.processes import bytecode
-from agentpost.processes.output import captured
+from agentpost.processes.output import capture
 from agentpost.processes.pool import WorkerPool
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.runtime.bodies import Body, name_of
@@ -208,7 +208,7 @@ class Steps:
             )
             return values.dump(value)
 
-        with captured(call=_number(call.key)):
+        with capture(call=_number(call.key)):
             return await unless_killed(attempt, run, call.key)
 
     async def retried(
@@ -263,7 +263,7 @@ class Steps:
                     timeout=timeout,
                     ready=run.ready,
                 )
-                with captured(call=_number(key)):
+                with capture(call=_number(key)):
                     await unless_killed(building, run, key)
                 yield into
 
@@ -330,7 +330,7 @@ class _Keyed:
 
     def __init__(self, key: str) -> None:
         self._key = key
-        self._captured = captured(call=_number(key))
+        self._captured = capture(call=_number(key))
 
     def __enter__(self) -> None:
         self._token = current_step_key.set(self._key)

@@ -58,14 +58,14 @@ class FileCache:
 
     async def _download(self, path: Path, chunks: AsyncIterator[bytes]) -> None:
         descriptor, name = await asyncio.to_thread(_begin, path)
-        unfinished = Path(name)
+        temporary = Path(name)
         try:
             with os.fdopen(descriptor, "wb") as out:
                 async for chunk in chunks:
                     await asyncio.to_thread(out.write, chunk)
-            await asyncio.to_thread(unfinished.replace, path)
+            await asyncio.to_thread(temporary.replace, path)
         except BaseException:
-            unfinished.unlink(missing_ok=True)  # no await: the task may be cancelled
+            temporary.unlink(missing_ok=True)  # no await: the task may be cancelled
             raise
 
     @contextmanager

@@ -154,7 +154,7 @@ class LocalStorage:
     def _put(self, path: Path, data: bytes | Path) -> BlobInfo:
         # mkstemp makes files of mode 0600.
         descriptor, name = tempfile.mkstemp(dir=self._unfinished)
-        unfinished = Path(name)
+        temporary = Path(name)
         try:
             with os.fdopen(descriptor, "wb") as out:
                 digest, size = hashlib.sha256(), 0
@@ -165,10 +165,10 @@ class LocalStorage:
                 out.flush()
                 os.fsync(out.fileno())
             self._make_folder(path.parent)
-            unfinished.replace(path)
+            temporary.replace(path)
             sync_folder(path.parent)
         except BaseException:
-            unfinished.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
         return BlobInfo(size, digest.hexdigest())
 

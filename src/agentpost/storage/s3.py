@@ -91,10 +91,10 @@ class S3Storage:
             options = {"range": (start, stop)}
         try:
             async with self._answering():
-                found = await obstore.get_async(self._store, checked_key(key), options=options)  # type: ignore[arg-type]
+                response = await obstore.get_async(self._store, checked_key(key), options=options)  # type: ignore[arg-type]
         except FileNotFoundError:
             raise BlobMissing(key) from None
-        chunks = aiter(found.stream(min_chunk_size=CHUNK_BYTES))
+        chunks = aiter(response.stream(min_chunk_size=CHUNK_BYTES))
         while True:
             async with self._answering():
                 chunk = await anext(chunks, None)
@@ -109,8 +109,8 @@ class S3Storage:
     async def local(self, key: str) -> Path:
         """See `Storage.local`. The store is asked each time, so that a deleted blob is missing here
         even if an old copy is at hand."""
-        found = await self._head(key)
-        version = f"{found['e_tag']} {found['size']} {found['last_modified']}"
+        head = await self._head(key)
+        version = f"{head['e_tag']} {head['size']} {head['last_modified']}"
         return await self._cache.path(key, version, lambda: self.open(key))
 
     async def delete(self, key: str) -> None:
@@ -126,9 +126,9 @@ class S3Storage:
         """See `Storage.check`: an object of its own is put, got and deleted."""
         key, data = f"{CHECK_PREFIX}{name}", os.urandom(CHECK_BYTES)
         await self.put(key, data)
-        found = await self._whole(key)
+        contents = await self._whole(key)
         await self.delete(key)
-        if found != data:
+        if contents != data:
             raise StorageCheckFailed("the bucket gives other bytes back than it was given")
 
     async def identity(self) -> str | None:

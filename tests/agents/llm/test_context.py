@@ -13,7 +13,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from agentpost.agents.llm.context import fitted, size
+from agentpost.agents.llm.context import fit, size
 
 
 def user(text: str) -> ModelRequest:
@@ -59,10 +59,10 @@ LEFT_OUT = "[231"
     ],
 )
 def test_the_oldest_parts_go_first(most: int, expected: list[str]) -> None:
-    kept = fitted(TALK, most)
+    kept = fit(TALK, most)
     assert texts(kept) == expected
     assert size(kept) <= most or most == 1_000
-    assert texts(fitted(TALK, most)) == expected
+    assert texts(fit(TALK, most)) == expected
 
 
 def test_of_all_instructions_only_the_last_are_sent() -> None:
@@ -74,7 +74,7 @@ def test_of_all_instructions_only_the_last_are_sent() -> None:
 
 def test_what_the_model_wrote_itself_is_shortened_too() -> None:
     talk = [user("a"), *used("ok", "x" * 9000), answer("done"), user("b")]
-    kept = fitted(talk, 1_000)
+    kept = fit(talk, 1_000)
     assert texts(kept) == ["a", "{543", "ok", "done", "b"]
     call = kept[1].parts[0]
     assert isinstance(call, ToolCallPart)
@@ -83,7 +83,7 @@ def test_what_the_model_wrote_itself_is_shortened_too() -> None:
 
 def test_the_last_messages_that_are_left_out_are_named() -> None:
     talk = [one for n in range(50) for one in (user(f"order {n}\nmore"), answer("y" * 100))]
-    first: Any = fitted([*talk, user("last")], 200)[0].parts[0]
+    first: Any = fit([*talk, user("last")], 200)[0].parts[0]
     assert first.content.startswith("[The beginning of this conversation is left out: 49")
     assert first.content.count("\n- order ") == 20
     assert "more" not in first.content

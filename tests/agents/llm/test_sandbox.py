@@ -15,7 +15,7 @@ from agentpost.agents.llm import sandbox
     ],
 )
 def test_it_computes(code: str, said: str) -> None:
-    assert sandbox.interpreted(code, {"a.txt": "text"}) == {"said": said, "files": {}}
+    assert sandbox.interpret(code, {"a.txt": "text"}) == {"said": said, "files": {}}
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,6 @@ def test_it_computes(code: str, said: str) -> None:
 def test_it_reaches_nothing(code: str, error: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And writes nothing when it fails."""
     monkeypatch.setitem(sandbox._LIMITS, "max_feed_duration_secs", 0.2)
-    done = sandbox.interpreted(code, {})
+    done = sandbox.interpret(code, {})
     assert error in done["said"]
     assert done["files"] == {}

@@ -58,7 +58,7 @@ def model_service() -> Callable[[Turn], Awaitable[None]]:
     return made.run
 
 
-def attached(made: registry.Agent | llm.Made) -> None:
+def attached(made: registry.Agent | llm.LlmAgent) -> None:
     """Give it what a server has for its only agent."""
     settings = load_settings()
     assert made.attach is not None

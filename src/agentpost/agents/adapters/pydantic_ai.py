@@ -205,8 +205,8 @@ class _StepRecording(AbstractCapability[Any]):
 class _RecordedModel(WrapperModel):
     """A model whose answers are recorded, and shown while they are written."""
 
-    def __init__(self, wrapped: Model, recorder: Recorder, patience: Patience) -> None:
-        super().__init__(wrapped)
+    def __init__(self, model: Model, recorder: Recorder, patience: Patience) -> None:
+        super().__init__(model)
         self._recorder = recorder
         self._patience = patience
 

@@ -21,7 +21,7 @@ from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import JobFailed, Turn
 from agentpost.agents.llm import asked, models, offering, prices, servers, stopping, writing
 from agentpost.agents.llm.calls import Calls
-from agentpost.agents.llm.context import Fitted
+from agentpost.agents.llm.context import FittingModel
 
 KIND: Final = "llm"
 INSTRUCTIONS: Final = """\
@@ -70,27 +70,27 @@ class Llm:
 
     def attach(self, surroundings: Surroundings) -> None:
         """Make the model; raises `ValueError` when its key is missing or a file is wrong."""
-        given = surroundings.llm
-        price = prices.of(given, self._model)
+        settings = surroundings.llm
+        price = prices.of(settings, self._model)
         self.charge = price.credits if price is not None else None
-        self._answers = models.made(self._provider, self._model, given.base_url)
-        own = [offering.offered(tool) for tool in _own_tools()]
-        tools = offering.chosen([*own, *map(Tool, self._tools)], given.tools)
+        self._answers = models.make_model(self._provider, self._model, settings.base_url)
+        own = [offering.when_useful(tool) for tool in _own_tools()]
+        tools = offering.choose_tools([*own, *map(Tool, self._tools)], settings.tools)
         names = [tool.name for tool in tools]
         names += [ASK_USER.name, asked.RESULT_TOOL]
-        self._servers = servers.of_file(given.mcp_file, names)
+        self._servers = servers.of_file(settings.mcp_file, names)
         agent: Agent[Any, Any] = Agent(
-            Fitted(self._answers, given.context_tokens),
+            FittingModel(self._answers, settings.context_tokens),
             output_type=[str, DeferredToolRequests],
-            instructions=[INSTRUCTIONS, *filter(None, [given.instructions])],
+            instructions=[INSTRUCTIONS, *filter(None, [settings.instructions])],
             model_settings=CallSettings(
-                max_retries=0, timeout=given.call_seconds + _CLIENT_SECONDS
+                max_retries=0, timeout=settings.call_seconds + _CLIENT_SECONDS
             ),
             retries=_RETRIES,
             tools=tools,
             toolsets=[ExternalToolset([ASK_USER]), *self._servers],
         )
-        calls = Calls(given.call_seconds, given.retries)
+        calls = Calls(settings.call_seconds, settings.retries)
         self._runs = PydanticAI(agent, self.charge, calls, asked.options)
         bind(self.kind, self)
 
@@ -104,11 +104,11 @@ class Llm:
         if not await stopping.stopped(self._answers, turn):
             await take_turn(self, turn)
 
-    async def run(self, given: RunInput, recorder: Recorder) -> Outcome:
+    async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
         """See `Framework.run`."""
         assert self._runs is not None, "a server attaches its agent before it runs it"
         try:
-            return await self._runs.run(given, recorder)
+            return await self._runs.run(run_input, recorder)
         except UnexpectedModelBehavior as error:
             raise JobFailed(
                 "The model gave no answer that can be used, after several tries."
@@ -131,12 +131,12 @@ def _own_tools() -> list[Any]:
     return tools
 
 
-def agent_of(rest: str, tools: Sequence[Callable[..., Any]] = ()) -> Made:
+def agent_of(rest: str, tools: Sequence[Callable[..., Any]] = ()) -> LlmAgent:
     """The agent for what stands behind ``llm:``; raises `ValueError` for what is none."""
-    return Made(Llm(*models.parsed(rest), tools))
+    return LlmAgent(Llm(*models.parsed(rest), tools))
 
 
-class Made:
+class LlmAgent:
     """What the registry needs of an agent: its function, and what attaches it and warms it up."""
 
     def __init__(self, llm: Llm) -> None:

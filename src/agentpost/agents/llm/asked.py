@@ -22,14 +22,14 @@ _WRAPPED: Final = "value"
 _DEFINITIONS: Final = "#/$defs/"
 
 
-def options(asked: RunInput) -> Mapping[str, Any]:
+def options(run_input: RunInput) -> Mapping[str, Any]:
     """The arguments of the agent's ``run`` for this message."""
-    found: dict[str, Any] = {"deps": asked}
-    if asked.at:
-        found["instructions"] = today(asked.at, asked.zone)
-    if asked.schema is not None:
-        found["output_type"] = [_result(asked.schema), DeferredToolRequests]
-    return found
+    options_: dict[str, Any] = {"deps": run_input}
+    if run_input.at:
+        options_["instructions"] = today(run_input.at, run_input.zone)
+    if run_input.schema is not None:
+        options_["output_type"] = [_result(run_input.schema), DeferredToolRequests]
+    return options_
 
 
 def today(at: str, zone: str | None) -> str:
@@ -52,23 +52,23 @@ def _result(schema: dict[str, Any]) -> ToolOutput[Any]:
         if "$defs" in schema:
             parameters["$defs"] = schema["$defs"]
     if schemas.is_recursive(schema) or _refers_elsewhere(schema):
-        written = json.dumps(schema, ensure_ascii=False)
-        description = f"{description} It has to fit this JSON Schema: {written}"
+        schema_text = json.dumps(schema, ensure_ascii=False)
+        description = f"{description} It has to fit this JSON Schema: {schema_text}"
         parameters = {"type": "object"}
         if not _is_object(schema):
             parameters |= {"properties": {_WRAPPED: {}}, "required": [_WRAPPED]}
     kind = StructuredDict(parameters, name=RESULT_TOOL)
-    return ToolOutput(_checked(kind, schema), name=RESULT_TOOL, description=description)
+    return ToolOutput(_make_result_tool(kind, schema), name=RESULT_TOOL, description=description)
 
 
-def _checked(kind: type[dict[str, Any]], schema: dict[str, Any]) -> Callable[..., Any]:
+def _make_result_tool(kind: type[dict[str, Any]], schema: dict[str, Any]) -> Callable[..., Any]:
     """What takes the parameters of that tool and gives the result."""
 
     async def give_result(result: dict[str, Any]) -> Any:
         value = result if _is_object(schema) else result.get(_WRAPPED)
-        found = await asyncio.to_thread(schemas.problems, schema, value)
-        if found:
-            lines = "\n".join(f"{path}: {problem}" for path, problem in found)
+        problems = await asyncio.to_thread(schemas.problems, schema, value)
+        if problems:
+            lines = "\n".join(f"{path}: {problem}" for path, problem in problems)
             raise ModelRetry(f"The result does not fit its schema:\n{lines}")
         return value
 

@@ -71,16 +71,16 @@ class Calls:
 
     async def __call__(self, attempt: Attempt, drop_shown: Callable[[], None]) -> ModelResponse:
         """The answer; raises `JobFailed` with a text for the user."""
-        for tried in range(self._retries + 1):
-            if tried:
+        for tries in range(self._retries + 1):
+            if tries:
                 drop_shown()
             try:
                 return _with_refusal(await self._heard(attempt))
             except (ModelAPIError, TimeoutError) as error:
                 logger.warning("a model call failed: %s", str(error) or "the model was silent")
-                wait = self._wait(error, tried)
+                wait = self._wait(error, tries)
                 if wait is None:
-                    raise JobFailed(reported(error)) from error
+                    raise JobFailed(user_text(error)) from error
             await self._sleep(wait)
         raise AssertionError("the last try returns or raises")
 
@@ -98,14 +98,14 @@ class Calls:
             raise ModelAPIError(answer.model_name or "", "the answer broke off")
         return answer
 
-    def _wait(self, error: Exception, tried: int) -> float | None:
+    def _wait(self, error: Exception, tries: int) -> float | None:
         """Seconds before the next try; None when there is none."""
-        if tried >= self._retries or not passes(error):
+        if tries >= self._retries or not passes(error):
             return None
-        asked = error.retry_after if isinstance(error, ModelAPIError) else None
-        if asked is None:
-            return BACKOFF.seconds(tried)
-        return asked if asked <= WAIT_SECONDS_MAX else None
+        retry_after = error.retry_after if isinstance(error, ModelAPIError) else None
+        if retry_after is None:
+            return BACKOFF.seconds(tries)
+        return retry_after if retry_after <= WAIT_SECONDS_MAX else None
 
 
 def passes(error: Exception) -> bool:
@@ -134,7 +134,7 @@ _REPORTED: Final[tuple[tuple[type[Exception], str], ...]] = (
 )
 
 
-def reported(error: Exception) -> str:
+def user_text(error: Exception) -> str:
     """What the user is told; the details are in the log, since they may name what is not theirs."""
     for kind, text in _REPORTED:
         if isinstance(error, kind):
@@ -148,6 +148,6 @@ def _with_refusal(answer: ModelResponse) -> ModelResponse:
     """A refusal as what the model says: it is an answer, and the next one has to know of it."""
     if answer.finish_reason != "content_filter" or any(answer.parts):
         return answer
-    said = (answer.provider_details or {}).get("refusal")
-    text = said if isinstance(said, str) and said.strip() else REFUSED
+    refusal = (answer.provider_details or {}).get("refusal")
+    text = refusal if isinstance(refusal, str) and refusal.strip() else REFUSED
     return dataclasses.replace(answer, parts=[TextPart(text)], finish_reason="stop")

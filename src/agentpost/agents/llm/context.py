@@ -47,7 +47,7 @@ Shortening: TypeAlias = Callable[[Any, int], Any]
 """Makes a part shorter by so many bytes, if it can, and no shorter than is worth it."""
 
 
-class Fitted(WrapperModel):
+class FittingModel(WrapperModel):
     """A model that is sent what fits its budget, and half of that once more when it is too long.
 
     Args:
@@ -55,8 +55,8 @@ class Fitted(WrapperModel):
         tokens: the budget, in tokens as they are estimated here; 0: none.
     """
 
-    def __init__(self, wrapped: Model, tokens: int) -> None:
-        super().__init__(wrapped)
+    def __init__(self, model: Model, tokens: int) -> None:
+        super().__init__(model)
         self._bytes = tokens * BYTES_PER_TOKEN
 
     async def request(
@@ -68,11 +68,11 @@ class Fitted(WrapperModel):
         """See `Model.request`; raises `ModelContextWindowExceededError` when half is too long."""
         model_request_parameters = without_left_out(model_request_parameters)
         tools = tools_size(model_request_parameters)
-        sent = self._fitted(messages, tools)
+        request = self._fit(messages, tools)
         try:
-            return await super().request(sent, model_settings, model_request_parameters)
+            return await super().request(request, model_settings, model_request_parameters)
         except ModelContextWindowExceededError:
-            half = _half(sent, tools)
+            half = _half(request, tools)
             if half is None:
                 raise
             return await super().request(half, model_settings, model_request_parameters)
@@ -88,53 +88,53 @@ class Fitted(WrapperModel):
         """See `request`: a provider says that it is too long before it writes."""
         model_request_parameters = without_left_out(model_request_parameters)
         tools = tools_size(model_request_parameters)
-        sent = self._fitted(messages, tools)
-        asked = (model_settings, model_request_parameters, run_context)
+        request = self._fit(messages, tools)
+        args = (model_settings, model_request_parameters, run_context)
         async with AsyncExitStack() as open_:
             try:
-                stream = await open_.enter_async_context(super().request_stream(sent, *asked))
+                stream = await open_.enter_async_context(super().request_stream(request, *args))
             except ModelContextWindowExceededError:
-                half = _half(sent, tools)
+                half = _half(request, tools)
                 if half is None:
                     raise
-                stream = await open_.enter_async_context(super().request_stream(half, *asked))
+                stream = await open_.enter_async_context(super().request_stream(half, *args))
             yield stream
 
-    def _fitted(self, messages: list[ModelMessage], tools: int) -> list[ModelMessage]:
-        return fitted(messages, self._bytes - tools) if self._bytes else messages
+    def _fit(self, messages: list[ModelMessage], tools: int) -> list[ModelMessage]:
+        return fit(messages, self._bytes - tools) if self._bytes else messages
 
 
-def _half(sent: list[ModelMessage], tools: int) -> list[ModelMessage] | None:
+def _half(request: list[ModelMessage], tools: int) -> list[ModelMessage] | None:
     """Half of it, with its tools; None when it cannot be shortened."""
-    half = fitted(sent, (size(sent) + tools) // 2 - tools)
-    if size(half) >= size(sent):
+    half = fit(request, (size(request) + tools) // 2 - tools)
+    if size(half) >= size(request):
         return None
     logger.warning("the conversation is too long for the model: half of it is sent")
     return half
 
 
-def fitted(messages: Sequence[ModelMessage], bytes_max: int) -> list[ModelMessage]:
+def fit(messages: Sequence[ModelMessage], bytes_max: int) -> list[ModelMessage]:
     """The messages in that many bytes, as far as shortening goes.
 
     Results of tools are shortened first, then what the user said before; then whole messages are
     left out, oldest first, in favour of their first lines. The last message of the user and what
     followed it are shortened only when that is not enough, and by no more than is needed.
     """
-    kept = list(messages)
-    last = _last_prompt(kept)
-    kept = _each(kept, range(last), _short_tool, bytes_max)
-    kept = _each(kept, range(last), _short_prompt, bytes_max)
-    kept = _without_oldest(kept, bytes_max)
-    last = _last_prompt(kept)
-    kept = _each(kept, range(last, len(kept) - 1), _short_tool, bytes_max)
-    kept = _each(kept, range(last, len(kept)), _less_prompt, bytes_max)
-    return _each(kept, range(len(kept) - 1, len(kept)), _less_tool, bytes_max)
+    history = list(messages)
+    last = _last_prompt(history)
+    history = _each(history, range(last), _short_tool, bytes_max)
+    history = _each(history, range(last), _short_prompt, bytes_max)
+    history = _without_oldest(history, bytes_max)
+    last = _last_prompt(history)
+    history = _each(history, range(last, len(history) - 1), _short_tool, bytes_max)
+    history = _each(history, range(last, len(history)), _less_prompt, bytes_max)
+    return _each(history, range(len(history) - 1, len(history)), _less_tool, bytes_max)
 
 
 def size(messages: Sequence[ModelMessage]) -> int:
     """The bytes of what the model reads of them: of all instructions, the last ones."""
-    given = (getattr(message, "instructions", None) for message in reversed(messages))
-    instructions = next(filter(None, given), "")
+    newest_first = (getattr(message, "instructions", None) for message in reversed(messages))
+    instructions = next(filter(None, newest_first), "")
     return len(instructions.encode()) + sum(
         _part_size(part) for message in messages for part in message.parts
     )
@@ -150,19 +150,19 @@ def _each(
     messages: list[ModelMessage], places: range, shorten: Shortening, bytes_max: int
 ) -> list[ModelMessage]:
     """The parts of those messages shortened, one after the other, until all fit."""
-    kept = list(messages)
-    over = size(kept) - bytes_max
+    history = list(messages)
+    over = size(history) - bytes_max
     for place in places:
         if over <= 0:
             break
-        parts = list(kept[place].parts)
+        parts = list(history[place].parts)
         for n, part in enumerate(parts):
             if over > 0:
                 parts[n] = shorten(part, over)
                 over -= _part_size(part) - _part_size(parts[n])
-        message: Any = kept[place]
-        kept[place] = dataclasses.replace(message, parts=parts)
-    return kept
+        message: Any = history[place]
+        history[place] = dataclasses.replace(message, parts=parts)
+    return history
 
 
 def _without_oldest(messages: list[ModelMessage], bytes_max: int) -> list[ModelMessage]:
@@ -172,11 +172,11 @@ def _without_oldest(messages: list[ModelMessage], bytes_max: int) -> list[ModelM
         out += 1
     if not out:
         return messages
-    said = [_first_line(messages[place]) for place in starts[:out]]
-    lines = "\n".join(f"- {line}" for line in said[-SAID_LINES:])
+    prompts = [_first_line(messages[place]) for place in starts[:out]]
+    lines = "\n".join(f"- {line}" for line in prompts[-SAID_LINES:])
     note = (
-        f"[The beginning of this conversation is left out: {len(said)} of the user's messages, and"
-        f" their answers. The last of these messages began:\n{lines}]"
+        f"[The beginning of this conversation is left out: {len(prompts)} of the user's messages,"
+        f" and their answers. The last of these messages began:\n{lines}]"
     )
     return [ModelRequest(parts=[UserPromptPart(note)]), *messages[starts[out] :]]
 

@@ -22,15 +22,15 @@ class Hidden:
     def of(cls, url: str | None, headers: Mapping[str, str]) -> Self:
         """Those of a server: passwords and values in its address, long parts of its path, and the
         values of its headers."""
-        found = [part for value in headers.values() for part in (value, *value.split())]
+        secrets = [part for value in headers.values() for part in (value, *value.split())]
         if url is not None:
             parts = urlsplit(url)
             values = [value for _, value in parse_qsl(parts.query)]
             raw = [pair.partition("=")[2] for pair in parts.query.split("&")]
             long = [p for p in parts.path.split("/") if len(p) >= _PART_CHARACTERS]
             account = parts.netloc.rpartition("@")[0]
-            found += [*long, *values, *raw, account, *account.split(":")]
-        forms = {form for text in found for form in (text, quote(text, safe=""), unquote(text))}
+            secrets += [*long, *values, *raw, account, *account.split(":")]
+        forms = {form for text in secrets for form in (text, quote(text, safe=""), unquote(text))}
         long_enough = {text for text in forms if len(text) >= _TEXT_CHARACTERS}
         return cls(tuple(sorted(long_enough, key=len, reverse=True)))
 

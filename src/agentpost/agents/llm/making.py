@@ -21,7 +21,7 @@ from agentpost.agents.base import Job, JobFailed
 from agentpost.agents.llm import requests, tables
 from agentpost.agents.llm.requests import ChartKind, SectionRequest, SheetRequest, TableQuery
 from agentpost.agents.llm.tables import Refused
-from agentpost.agents.llm.writing import named, read_document
+from agentpost.agents.llm.writing import files_of_names, read_document
 from agentpost.extraction import Unreadable
 from agentpost_offline.frame import Act, Frame, Query, Style, Thing
 from agentpost_offline.making import catalogue
@@ -49,17 +49,17 @@ def _refusing(tool: Callable[P, Awaitable[str]]) -> Callable[P, Awaitable[str]]:
 async def describe_tables(files: list[str]) -> str:
     """The tables in files: their names, columns, and what is in the columns."""
     job = current_job()
-    found = await tables.survey(job, await named(job, files))
-    return "\n\n".join(map(tables.described, found)) or "There are no tables in these files."
+    surveys = await tables.survey(job, await files_of_names(job, files))
+    return "\n\n".join(map(tables.describe, surveys)) or "There are no tables in these files."
 
 
 async def ask_tables(files: list[str], query: TableQuery) -> str:
     """Compute figures from tables, exactly: one measure or several, of one table or of several,
     with differences, ratios and percentages of them."""
     job = current_job()
-    sources = await named(job, files)
+    sources = await files_of_names(job, files)
     request = requests.request(query, await tables.survey(job, sources))
-    return str(await job.step(tables.computed, sources, msgspec.to_builtins(request),
+    return str(await job.step(tables.compute, sources, msgspec.to_builtins(request),
                               timeout=tables.SECONDS))  # fmt: skip
 
 
@@ -72,8 +72,8 @@ async def make_chart(
     size = (width, height) if width and height else None
     style = Style(title=title, colour=colour, chart=kind, size=size)
     job = current_job()
-    found = await tables.survey(job, await named(job, files))
-    request = requests.request(query, found)
+    surveys = await tables.survey(job, await files_of_names(job, files))
+    request = requests.request(query, surveys)
     if kind in _OF_ROWS:
         first = request.parts[0].query
         measures = tuple(measure for part in request.parts for measure in part.query.measures)
@@ -96,8 +96,10 @@ async def make_from_sections(
     job = current_job()
     names = list(dict.fromkeys([*(files or []), *(s.picture for s in sections if s.picture)]))
     is_computed = any(section.query for section in sections)
-    found = await tables.survey(job, await named(job, names)) if is_computed and names else []
-    parts = tuple(requests.section(one, found, names) for one in sections)
+    surveys = (
+        await tables.survey(job, await files_of_names(job, names)) if is_computed and names else []
+    )
+    parts = tuple(requests.section(one, surveys, names) for one in sections)
     style = Style(title=title, colour=colour, seconds=seconds)
     thing = {"page": Thing.SITE, "film": Thing.VIDEO}.get(product) or Thing(product)
     return await _make(thing, names, style, formats, sections=parts, language=language)
@@ -124,8 +126,8 @@ async def make_table(
 ) -> str:  # fmt: skip
     """Make a workbook (xlsx, csv) with a sheet for each query."""
     job = current_job()
-    found = await tables.survey(job, await named(job, files))
-    sections = tuple(Section(one.title, request=requests.request(one.query, found))
+    surveys = await tables.survey(job, await files_of_names(job, files))
+    sections = tuple(Section(one.title, request=requests.request(one.query, surveys))
                      for one in sheets)  # fmt: skip
     return await _make(Thing.TABLE, files, Style(title=title), formats, sections=sections)
 
@@ -165,16 +167,16 @@ def _without_noise(value: Any) -> Any:
         return [_without_noise(one) for one in value]
     if not isinstance(value, dict):
         return value
-    kept = {
+    schema_ = {
         key: _without_noise(one) for key, one in value.items()
         if not (key == "title" and isinstance(one, str))
         and not (key == "default" and one in (None, "", [], False, True))
     }  # fmt: skip
-    options = kept.get("anyOf", [])
+    options = schema_.get("anyOf", [])
     if len(options) == 2 and {"type": "null"} in options:
         (option,) = (one for one in options if one != {"type": "null"})
-        kept = {**{key: one for key, one in kept.items() if key != "anyOf"}, **option}
-    return kept
+        schema_ = {**{key: one for key, one in schema_.items() if key != "anyOf"}, **option}
+    return schema_
 
 
 async def _make(
@@ -193,7 +195,7 @@ async def _make(
         raise Refused(f"formats are {', '.join(maker.formats)}, not {', '.join(unknown)}")
     if style.colour is not None and not tables.is_colour(style.colour):
         raise Refused(f"a colour is #rrggbb, not {style.colour!r}")
-    sources = await named(job, names) if names else []
+    sources = await files_of_names(job, names) if names else []
     default = () if thing is Thing.IMAGE else maker.usual
     frame = Frame(
         Act.MAKE, thing, queries, style, tuple(formats or default), language=language, text=text,
@@ -207,8 +209,8 @@ async def _make(
 
 def _next_version(job: Job, thing: Thing) -> int:
     """How many results of this kind the work has with the next one."""
-    stored = job.state.get(_VERSIONS)
-    counts = dict(stored) if isinstance(stored, dict) else {}
+    state = job.state.get(_VERSIONS)
+    counts = dict(state) if isinstance(state, dict) else {}
     before = counts.get(thing.value)
     version = (before if isinstance(before, int) else 0) + 1
     job.state[_VERSIONS] = {**counts, thing.value: version}

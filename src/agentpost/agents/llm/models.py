@@ -59,23 +59,23 @@ def parsed(rest: str) -> tuple[str, str]:
     """Provider and model of ``<provider>:<model>``; raises `ValueError` for others."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS:
-        known = ", ".join(PROVIDERS)
+        providers = ", ".join(PROVIDERS)
         raise ValueError(
-            f"{provider!r} is none of the providers {known}. A service with the protocol of OpenAI,"
-            " such as Ollama or vLLM, is 'llm:openai:model' with AGENTPOST_LLM_BASE_URL"
+            f"{provider!r} is none of the providers {providers}. A service with the protocol of"
+            " OpenAI, such as Ollama or vLLM, is 'llm:openai:model' with AGENTPOST_LLM_BASE_URL"
         )
     if not model.strip():
         raise ValueError(f"the name of the model is missing: write 'llm:{provider}:model'")
     return provider, model.strip()
 
 
-def made(provider: str, model: str, base_url: str) -> Model:
+def make_model(provider: str, model: str, base_url: str) -> Model:
     """The model; ``base_url`` is "" for the provider's own service.
 
     Raises `ValueError` when the key is missing.
     """
     kind = PROVIDERS[provider]
-    key = next((found for name in kind.variables if (found := os.environ.get(name))), None)
+    key = next((value for name in kind.variables if (value := os.environ.get(name))), None)
     if key is None:
         if not (kind.own and base_url):
             raise ValueError(
@@ -87,5 +87,5 @@ def made(provider: str, model: str, base_url: str) -> Model:
     models: Any = importlib.import_module(f"pydantic_ai.models.{kind.module}")
     providers: Any = importlib.import_module(f"pydantic_ai.providers.{kind.module}")
     service = getattr(providers, kind.provider)(api_key=key, base_url=base_url or None)
-    built: Model = getattr(models, kind.model)(model, provider=service, profile=kind.profile)
-    return built
+    result: Model = getattr(models, kind.model)(model, provider=service, profile=kind.profile)
+    return result

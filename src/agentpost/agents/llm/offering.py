@@ -23,7 +23,7 @@ _WRITING: Final = ("write_file", "run_code", "make_document")
 """The tools that need no file: a model may write the first one with them."""
 
 
-def chosen(tools: Sequence[Tool[Any]], names: Sequence[str]) -> list[Tool[Any]]:
+def choose_tools(tools: Sequence[Tool[Any]], names: Sequence[str]) -> list[Tool[Any]]:
     """The tools that the setting names; raises `ValueError` for a name that none of them has."""
     if ALL in names:
         return list(tools)
@@ -34,12 +34,12 @@ def chosen(tools: Sequence[Tool[Any]], names: Sequence[str]) -> list[Tool[Any]]:
     return [tool for tool in tools if tool.name in names]
 
 
-def offered(tool: Callable[..., Any] | Tool[Any]) -> Tool[Any]:
+def when_useful(tool: Callable[..., Any] | Tool[Any]) -> Tool[Any]:
     """The tool, left out of a call of the model while there is no file that it could work on."""
-    made = tool if isinstance(tool, Tool) else Tool(tool)
-    if made.name in _WRITING:
-        return made
-    return dataclasses.replace(made, prepare=_for_files)
+    tool_ = tool if isinstance(tool, Tool) else Tool(tool)
+    if tool_.name in _WRITING:
+        return tool_
+    return dataclasses.replace(tool_, prepare=_for_files)
 
 
 def without_left_out(parameters: ModelRequestParameters) -> ModelRequestParameters:

@@ -29,39 +29,39 @@ class Price(BaseModel):
 
     def credits(self, usage: Usage) -> float:
         """What a call of the model costs."""
-        read, written = usage["input_tokens"], usage["output_tokens"]
+        read, output = usage["input_tokens"], usage["output_tokens"]
         cached = usage.get("cached_tokens", 0)
-        assert isinstance(read, int) and isinstance(written, int)  # noqa: PT018 - one shape
+        assert isinstance(read, int) and isinstance(output, int)  # noqa: PT018 - one shape
         assert isinstance(cached, int)
         price = self.input if self.cached is None else self.cached
         fresh = max(read - cached, 0)
-        return (fresh * self.input + cached * price + written * self.output) / PRICED_TOKENS
+        return (fresh * self.input + cached * price + output * self.output) / PRICED_TOKENS
 
 
 _TABLE: Final = TypeAdapter(dict[str, Price])
 
 
-def of(given: ModelSettings, model: str) -> Price | None:
+def of(settings: ModelSettings, model: str) -> Price | None:
     """The price of a model; None when it is free.
 
     Raises `ValueError` for a file that is wrong or has no price for it.
     """
-    both = Price(input=given.input_credits, output=given.output_credits)
-    if not given.price_file:
+    both = Price(input=settings.input_credits, output=settings.output_credits)
+    if not settings.price_file:
         return both if both.input or both.output else None
     if both.input or both.output:
         raise ValueError(
             "AGENTPOST_LLM_PRICE_FILE takes the place of AGENTPOST_LLM_INPUT_CREDITS and"
             " AGENTPOST_LLM_OUTPUT_CREDITS: set one or the other"
         )
-    table = _read(given.price_file)
-    found = table.get(model, table.get(OTHERS))
-    if found is None:
+    table = _read(settings.price_file)
+    price = table.get(model, table.get(OTHERS))
+    if price is None:
         raise ValueError(
-            f"AGENTPOST_LLM_PRICE_FILE: {given.price_file} has no price for the model {model!r}:"
+            f"AGENTPOST_LLM_PRICE_FILE: {settings.price_file} has no price for the model {model!r}:"
             f' add ["{model}"], or ["{OTHERS}"] for all that it does not name'
         )
-    return found if found.input or found.output or found.cached else None
+    return price if price.input or price.output or price.cached else None
 
 
 def _read(path: str) -> dict[str, Price]:

@@ -10,7 +10,7 @@ from agentpost.agents.adapters.current import current_job
 from agentpost.agents.adapters.pydantic_ai import OWN_CALLS
 from agentpost.agents.base import JobFailed, StepFailed
 from agentpost.agents.llm import sandbox
-from agentpost.agents.llm.writing import named
+from agentpost.agents.llm.writing import files_of_names
 
 _ENDED: Final = "The program was ended"
 
@@ -25,20 +25,20 @@ async def run_code(code: str, files: list[str] | None = None) -> str:
     128 MB; nothing is kept from one program to the next.
     """
     job = current_job()
-    given = await named(job, files) if files else []
+    inputs = await files_of_names(job, files) if files else []
     try:
-        done = await job.step(sandbox.run, code, given, timeout=sandbox.STEP_SECONDS)
+        result = await job.step(sandbox.run, code, inputs, timeout=sandbox.STEP_SECONDS)
     except (JobFailed, StepFailed, TimeoutError, MemoryError) as error:
         return f"{_ENDED}: {error or 'it took too long'}"
-    for path, text in done["files"].items():
+    for path, text in result["files"].items():
         try:
             await job.write(path, text)
         except ValueError as error:
             raise ModelRetry(str(error)) from error
-    said = [str(done["said"]).strip()]
-    if done["files"]:
-        said.append(f"Written: {', '.join(done['files'])}.")
-    return "\n".join(filter(None, said)) or "It printed nothing."
+    lines = [str(result["said"]).strip()]
+    if result["files"]:
+        lines.append(f"Written: {', '.join(result['files'])}.")
+    return "\n".join(filter(None, lines)) or "It printed nothing."
 
 
 TOOL: Final[Tool[Any]] = Tool(run_code, sequential=True, metadata={OWN_CALLS: True})

@@ -146,15 +146,15 @@ def request(query: TableQuery, tables: Sequence[Table]) -> Request:
 def _part(measure: MeasureRequest, query: TableQuery, tables: Sequence[Table]) -> Part:
     table = next((one for one in tables if measure.table in (one.name, one.id)), None)
     if table is None:
-        known = ", ".join(one.name for one in tables) or "none; name the files of the tables"
-        raise Refused(f"there is no table {measure.table!r}; the tables are: {known}")
+        names = ", ".join(one.name for one in tables) or "none; name the files of the tables"
+        raise Refused(f"there is no table {measure.table!r}; the tables are: {names}")
     by = query.by if measure.by is None else measure.by
     if len(by) != len(query.by):
         raise Refused(f"`by` of {measure.table} must have {len(query.by)} columns, as the query's")
     time = measure.time or query.time
     columns = {column.name for column in table.columns}
-    named = [measure.column, time, *by, *(one.column for one in measure.conditions)]
-    unknown = [name for name in named if name is not None and name not in columns]
+    used_columns = [measure.column, time, *by, *(one.column for one in measure.conditions)]
+    unknown = [name for name in used_columns if name is not None and name not in columns]
     if unknown:
         raise Refused(
             f"{table.name} has no column {', '.join(unknown)}; it has {', '.join(sorted(columns))}"

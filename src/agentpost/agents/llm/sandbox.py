@@ -46,15 +46,15 @@ def run(code: str, files: Sequence[File]) -> dict[str, Any]:
             texts[file.name] = text_of(file)
         except Unreadable as error:
             return {"said": f"{file.name} cannot be read: {error}", "files": {}}
-    return interpreted(code, texts)
+    return interpret(code, texts)
 
 
-def interpreted(code: str, texts: dict[str, str]) -> dict[str, Any]:
+def interpret(code: str, texts: dict[str, str]) -> dict[str, Any]:
     """See `run`, with the texts of the files by their names."""
     from pydantic_monty import CollectString, Monty, MontyError
 
-    written = _Written()
-    printed = CollectString(PRINTED_BYTES)
+    files = _Files()
+    output = CollectString(PRINTED_BYTES)
     with (
         Monty(max_processes=1, request_timeout=2 * SECONDS) as pool,
         pool.checkout(limits=_LIMITS, os_policy={"sleep": "zero"}) as session,
@@ -63,16 +63,16 @@ def interpreted(code: str, texts: dict[str, str]) -> dict[str, Any]:
             value = session.feed_run(
                 code,
                 inputs={"files": texts},
-                external_lookup={"write_file": written.add},
-                print_callback=printed,
+                external_lookup={"write_file": files.add},
+                print_callback=output,
             )
         except MontyError as error:
-            return {"said": _storable(f"{printed.output}{_reported(error)}"), "files": {}}
-    ended = "" if value is None else f"{value!r}"[:PRINTED_BYTES]
-    return {"said": _storable(f"{printed.output}{ended}"), "files": written.texts}
+            return {"said": _storable(f"{output.output}{_error_text(error)}"), "files": {}}
+    value_text = "" if value is None else f"{value!r}"[:PRINTED_BYTES]
+    return {"said": _storable(f"{output.output}{value_text}"), "files": files.texts}
 
 
-class _Written:
+class _Files:
     """What the program writes."""
 
     def __init__(self) -> None:
@@ -98,6 +98,6 @@ def _storable(text: str) -> str:
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def _reported(error: Any) -> str:
+def _error_text(error: Any) -> str:
     """The error with its place in the program, as Python shows it."""
     return str(error.display() if hasattr(error, "display") else error)[-4_000:]

@@ -75,7 +75,8 @@ def of_file(path: str, names: Iterable[str] = ()) -> list[AbstractToolset[Any]]:
             raise ValueError('it has to be {"mcpServers": {"name": {…}}}')
         entries = _FILE.validate_python(_with_variables(read["mcpServers"]))
         return [
-            _made(name, entry, Reserved.of(name, entries, names)) for name, entry in entries.items()
+            _make_server(name, entry, Reserved.of(name, entries, names))
+            for name, entry in entries.items()
         ]
     except OSError as error:
         raise ValueError(f"AGENTPOST_LLM_MCP_FILE: {path}: {error.strerror or error}") from None
@@ -87,7 +88,7 @@ def of_file(path: str, names: Iterable[str] = ()) -> list[AbstractToolset[Any]]:
         raise ValueError(f"AGENTPOST_LLM_MCP_FILE: {path}: {error}") from None
 
 
-def _made(name: str, entry: Entry, reserved: Reserved) -> AbstractToolset[Any]:
+def _make_server(name: str, entry: Entry, reserved: Reserved) -> AbstractToolset[Any]:
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name: letters, digits, - and _, 32 at the most")
     if (entry.command is None) == (entry.url is None):
@@ -100,11 +101,11 @@ def _session(name: str, entry: Entry) -> _Session:
     from fastmcp.client.transports import StdioTransport
     from pydantic_ai.mcp import MCPToolset
 
-    reached: Any = entry.url
+    target: Any = entry.url
     if entry.command is not None:
-        reached = StdioTransport(entry.command, entry.args, entry.env, entry.cwd)
+        target = StdioTransport(entry.command, entry.args, entry.env, entry.cwd)
     tools = MCPToolset[Any](
-        reached,
+        target,
         id=name,
         headers=(entry.headers or None) if entry.url else None,
         init_timeout=CONNECT_SECONDS,
@@ -144,10 +145,10 @@ class _Session(WrapperToolset[Any]):
 class _Reach:
     """Whether a server could be reached, and the session with it; shared by all runs.
 
-    ``made`` makes a session that is not open yet.
+    ``make`` makes a session that is not open yet.
     """
 
-    made: Callable[[], _Session]
+    make: Callable[[], _Session]
     hidden: Hidden = NOTHING
     closed_until: float = 0.0
     failures: int = 0
@@ -158,7 +159,7 @@ class _Reach:
     def current(self) -> _Session:
         """The session of new runs and of those that lost theirs."""
         if self._session is None or self._session.is_lost:
-            self._session = self.made()
+            self._session = self.make()
         return self._session
 
     def failed(self, now: float) -> None:
@@ -177,7 +178,7 @@ class Server(WrapperToolset[Any]):
     name: str
     reach: _Reach
     reserved: Reserved = field(default_factory=Reserved)
-    held: list[_Session] = field(default_factory=list)
+    open_sessions: list[_Session] = field(default_factory=list)
     """The sessions that this run has entered: the newest is the one it uses."""
     offered: list[ToolDefinition] | None = None
 
@@ -190,7 +191,7 @@ class Server(WrapperToolset[Any]):
     @property
     def is_open(self) -> bool:
         """Whether this run has a session that is not known to be lost."""
-        return bool(self.held) and not self.held[-1].is_lost
+        return bool(self.open_sessions) and not self.open_sessions[-1].is_lost
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
         """Each run knows for itself whether the server is connected."""
@@ -211,12 +212,12 @@ class Server(WrapperToolset[Any]):
             except Exception as error:
                 self._unreached(error)
             else:
-                self.held.append(session)
+                self.open_sessions.append(session)
                 self.reach.failures = 0
 
     async def __aexit__(self, *args: Any) -> bool | None:
-        held, self.held = self.held, []
-        for session in held:
+        sessions, self.open_sessions = self.open_sessions, []
+        for session in sessions:
             await session.__aexit__(*args)
         return None
 
@@ -230,11 +231,11 @@ class Server(WrapperToolset[Any]):
         if self.offered is None:
 
             async def described() -> Json:
-                return [_described(tool.tool_def) for tool in (await self._live(ctx)).values()]
+                return [_tool_record(tool.tool_def) for tool in (await self._live(ctx)).values()]
 
             recorder = current_recorder.get()
-            listed = recorder.list_tools(self.name, described) if recorder else described()
-            self.offered = [ToolDefinition(**read) for read in cast("list[Any]", await listed)]
+            listing = recorder.list_tools(self.name, described) if recorder else described()
+            self.offered = [ToolDefinition(**read) for read in cast("list[Any]", await listing)]
         return {
             name: ToolsetTool(
                 toolset=self,
@@ -258,7 +259,7 @@ class Server(WrapperToolset[Any]):
             await self._open()
             if not self.is_open:
                 break
-            session = self.held[-1]
+            session = self.open_sessions[-1]
             try:
                 return await session.get_tools(ctx)
             except Exception as error:
@@ -271,28 +272,28 @@ class Server(WrapperToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         """The result; a failure is a text for the model, and never fails the run."""
-        offered = self._offered_by_name()[name].name
+        tool_name = self._offered_by_name()[name].name
         live = {storable_json(its): tool for its, tool in (await self._live(ctx)).items()}
-        found = live.get(offered)
+        found = live.get(tool_name)
         if found is None:
             return self._unreachable()
         try:
-            called = found.tool_def.name
-            return _kept(await found.toolset.call_tool(called, tool_args, ctx, found))
+            live_name = found.tool_def.name
+            return _result_record(await found.toolset.call_tool(live_name, tool_args, ctx, found))
         except ModelRetry as error:
-            return _kept(f"{name} failed: {self.reach.hidden.in_text(error.message)}")
+            return _result_record(f"{name} failed: {self.reach.hidden.in_text(error.message)}")
         except Exception as error:
-            said = self._short(error)
-            logger.warning("a tool of the MCP server %s failed: %s", self.name, said)
-            return _kept(f"{name} failed: {said}")
+            reason = self._short(error)
+            logger.warning("a tool of the MCP server %s failed: %s", self.name, reason)
+            return _result_record(f"{name} failed: {reason}")
 
     def _unreachable(self) -> str:
         return f"The tools of {self.name!r} cannot be reached now."
 
     def _unreached(self, error: Exception) -> None:
         self.reach.failed(asyncio.get_running_loop().time())
-        said = self._short(error)
-        logger.warning("the MCP server %s cannot be reached: %s", self.name, said)
+        reason = self._short(error)
+        logger.warning("the MCP server %s cannot be reached: %s", self.name, reason)
 
     def _short(self, error: Exception) -> str:
         return self.reach.hidden.in_text(str(error) or type(error).__name__)[:300]
@@ -305,7 +306,7 @@ async def connect(servers: list[AbstractToolset[Any]]) -> None:
             pass
 
 
-def _described(tool: ToolDefinition) -> Json:
+def _tool_record(tool: ToolDefinition) -> Json:
     """What is recorded of a tool: what the model is told of it."""
     definition = {
         "name": tool.name,
@@ -315,7 +316,7 @@ def _described(tool: ToolDefinition) -> Json:
     return cast("Json", storable_json(definition))
 
 
-def _kept(result: Any) -> Any:
+def _result_record(result: Any) -> Any:
     """What is recorded of a result: no more than `RESULT_CHARACTERS`, and nothing that JSON in a
     database cannot hold."""
     if isinstance(result, ToolReturn):  # its metadata is for programs that show a user interface
@@ -340,8 +341,8 @@ def _with_variables(value: Any, environment: Mapping[str, str] = os.environ) -> 
     if not isinstance(value, str):
         return value
 
-    def replaced(found: re.Match[str]) -> str:
-        name, default = found.groups()
+    def replaced(match: re.Match[str]) -> str:
+        name, default = match.groups()
         text = environment.get(name, default)
         if text is None:
             raise ValueError(f"the environment has no variable {name}")

@@ -68,7 +68,7 @@ async def stopped(model: Model, turn: Turn) -> bool:
 
 async def _reply(model: Model, text: str, titles: Sequence[str]) -> str | None:
     """What to say when it is to be stopped; None when not, or when the model does not answer."""
-    asked = ModelRequest(
+    request = ModelRequest(
         parts=[UserPromptPart(text)], instructions=_INSTRUCTIONS.format(titles="; ".join(titles))
     )
     parameters = ModelRequestParameters(function_tools=[STOP], allow_text_output=True)
@@ -76,7 +76,7 @@ async def _reply(model: Model, text: str, titles: Sequence[str]) -> str | None:
         async with asyncio.timeout(SECONDS):
             answer = await model_request(
                 model,
-                [asked],
+                [request],
                 model_settings=ModelSettings(max_retries=0, max_tokens=ANSWER_TOKENS),
                 model_request_parameters=parameters,
             )
@@ -85,6 +85,6 @@ async def _reply(model: Model, text: str, titles: Sequence[str]) -> str | None:
         return None
     for part in answer.parts:
         if isinstance(part, ToolCallPart) and part.tool_name == STOP.name:
-            said = part.args_as_dict().get("reply")
-            return said if isinstance(said, str) and said.strip() else "Stopped."
+            reply = part.args_as_dict().get("reply")
+            return reply if isinstance(reply, str) and reply.strip() else "Stopped."
     return None

@@ -27,11 +27,11 @@ class Refused(Exception):
 
 async def survey(job: Job, files: Sequence[File]) -> list[Table]:
     """The tables in files."""
-    surveyed = await job.step(steps.survey, list(files), timeout=SECONDS)
-    return msgspec.convert(surveyed["tables"], list[Table])
+    result = await job.step(steps.survey, list(files), timeout=SECONDS)
+    return msgspec.convert(result["tables"], list[Table])
 
 
-def described(table: Table) -> str:
+def describe(table: Table) -> str:
     """A table's columns, with some of what is in them."""
     lines = [f"Table {table.name}: {table.rows} rows"]
     for column in table.columns:
@@ -43,19 +43,19 @@ def described(table: Table) -> str:
 
 
 @unpacking
-def computed(files: Sequence[File], request: Any) -> str:
+def compute(files: Sequence[File], request: Any) -> str:
     """A step: the table that a request asks for, as Markdown, with where it comes from."""
     from agentpost_offline.data.dataset import opened
 
     with opened(files) as dataset:
-        tabulated = tabulate(dataset, msgspec.convert(request, Request))
-    grid = grid_of(tabulated, "en")
+        tabulation = tabulate(dataset, msgspec.convert(request, Request))
+    grid = grid_of(tabulation, "en")
     rows = [grid.header, *grid.rows[:_ROWS]]
     lines = ["| " + " | ".join(map(plain, row)) + " |" for row in rows]
     lines.insert(1, "|" + "---|" * len(grid.header))
-    left = len(tabulated.result.rows) - _ROWS
+    left = len(tabulation.result.rows) - _ROWS
     more = [f"{left} rows follow; ask for the top ones"] if left > 0 else []
-    return "\n".join([*lines, *more, f"{tabulated.source}.", *tabulated.notes])
+    return "\n".join([*lines, *more, f"{tabulation.source}.", *tabulation.notes])
 
 
 def is_colour(text: str) -> bool:

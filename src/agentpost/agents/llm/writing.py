@@ -25,11 +25,11 @@ async def list_files() -> str:
 
 async def read_file(name: str, offset: int = 0) -> str:
     """The text of a file from a character on; a long file takes several calls."""
-    found = next((file for file in reversed(current().files) if file.name == name), None)
-    if found is None:
+    file_ = next((file for file in reversed(current().files) if file.name == name), None)
+    if file_ is None:
         raise ModelRetry(f"There is no file {name!r}; list_files names all.")
     try:
-        text = await found.text()
+        text = await file_.text()
     except Unreadable as error:
         return f"It cannot be read: {error}"
     return _piece(text, offset)
@@ -38,7 +38,7 @@ async def read_file(name: str, offset: int = 0) -> str:
 async def read_document(name: str, offset: int = 0) -> str:
     """The text of a document (PDF, Word, PowerPoint, HTML, Markdown) with its headings and tables
     as Markdown, from a character on."""
-    (file,) = await named(current_job(), [name])
+    (file,) = await files_of_names(current_job(), [name])
     text = str(await current_job().step(as_markdown, file, timeout=READ_SECONDS))
     return _piece(text, offset)
 
@@ -83,7 +83,7 @@ async def write_file(path: str, text: str) -> str:
     return f"{path} is written."
 
 
-async def named(job: Job, names: Sequence[str]) -> list[File]:
+async def files_of_names(job: Job, names: Sequence[str]) -> list[File]:
     """The files of those names: a file of a name that several have is the newest one.
 
     Raises `ModelRetry` with the names there are when one is missing.

@@ -15,7 +15,7 @@ from typing import Any
 from agentpost.agents import OutputInvalid, Said, values
 from agentpost.agents.base import current_step_key
 from agentpost.agents.files import File
-from agentpost.processes.output import captured
+from agentpost.processes.output import capture
 from agentpost.runtime.author import Request
 from agentpost.runtime.isolated.frames import (
     Frame,
@@ -211,7 +211,7 @@ class Calls:
         limit = asyncio.timeout(None)
         try:
             call = int(key.rpartition(":")[2])
-            with captured(call=call), self._scope.body(here=True) as step:
+            with capture(call=call), self._scope.body(here=True) as step:
                 self._steps[step] = number
                 async with limit:
                     self._limits[number, attempt] = limit

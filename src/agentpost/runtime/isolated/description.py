@@ -23,7 +23,7 @@ _PROGRAM: Final = (
 )
 
 
-def described(spec: str, env: list[str], launch: Sequence[str] = ()) -> registry.Agent:
+def describe(spec: str, env: list[str], launch: Sequence[str] = ()) -> registry.Agent:
     """Like `registry.resolve`; the agent's function is not there. Raises `UnknownAgent`.
 
     Args:
@@ -34,10 +34,10 @@ def described(spec: str, env: list[str], launch: Sequence[str] = ()) -> registry
     if here not in sys.path:
         sys.path.insert(0, here)  # of the processes that run its functions, too
     environ = worker_environment(os.environ, env, threads=1)
-    sent = {} if not launch else portable({**environ, "HOME": "/"})
+    sent_environ = {} if not launch else portable({**environ, "HOME": "/"})
     process = subprocess.run(  # noqa: S603 - our own program
         [*launch, sys.executable, "-P", "-c", _PROGRAM, spec],
-        input=json.dumps([sys.path, sent]),
+        input=json.dumps([sys.path, sent_environ]),
         env=environ,
         stdout=subprocess.PIPE,
         text=True,

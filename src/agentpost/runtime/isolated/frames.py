@@ -166,9 +166,9 @@ def contents_frame(data: Contents) -> Frame:
         raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
     if len(data) <= INLINE_BYTES_MAX:
         return {"base64": base64.b64encode(data).decode()}
-    spilled = new_spilled()
-    spilled.write_bytes(data)
-    return {"spilled": str(spilled)}
+    file = new_spilled()
+    file.write_bytes(data)
+    return {"spilled": str(file)}
 
 
 def new_spilled() -> Spilled:

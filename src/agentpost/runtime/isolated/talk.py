@@ -186,12 +186,12 @@ class Talk:
             return self._history()
         body = self._body(message) if "body" in message else None
         request = request_of(message, self._journal, body)
-        place, spilled = self._process.place, request.data
-        if place is None or not isinstance(spilled, Path):
+        place, source = self._process.place, request.data
+        if place is None or not isinstance(source, Path):
             return _await(self._author.backend.call(request))
-        copy = _fetched()
+        copy = _new_copy()
         call = self._author.backend.call(replace(request, data=copy))
-        return _await(call, partial(place.fetch, spilled.name, copy))
+        return _await(call, partial(place.fetch, source.name, copy))
 
     async def _history(self) -> list[Frame]:
         assert isinstance(self._author, AuthorTurn), "a job has none"
@@ -220,7 +220,7 @@ class Talk:
         place = self._process.place
         if place is None or not isinstance(contents, Path):
             return contents
-        copy = _fetched()
+        copy = _new_copy()
         await asyncio.to_thread(place.fetch, contents.name, copy)
         return copy
 
@@ -249,12 +249,12 @@ class Talk:
         tries = itertools.count(1)
 
         async def run_there(*_args: Any, **_kwargs: Any) -> Any:
-            done: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+            outcome: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
             number, attempt = message["id"], next(tries)
-            self._bodies[number] = _Body(done, copy_context(), attempt)
+            self._bodies[number] = _Body(outcome, copy_context(), attempt)
             try:
                 self._say(**{"id": number, "body": step_key(), "try": attempt})
-                came = await done
+                came = await outcome
             except asyncio.CancelledError:
                 with suppress(Exception):  # it would be recorded as what the step raised
                     self._say(id=number, give_up=attempt)
@@ -281,6 +281,6 @@ async def _await(call: Awaitable[Any], fetch: Callable[[], None] | None = None) 
     return await call
 
 
-def _fetched() -> Spilled:
+def _new_copy() -> Spilled:
     """Where contents of a process that a command prefix has started are copied to."""
     return Spilled(Path(tempfile.gettempdir(), f"contents-{secrets.token_hex(8)}"))
