@@ -2,7 +2,7 @@
 nothing of it can be reached, and whoever continues deletes the rest, bytes too."""
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -15,9 +15,11 @@ from tests import forked
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 from tests.schema import TABLES
-from tests.servers import Postgres
+from tests.services.databases import schema_url
 from tests.services.test_account_deletion import OF_NO_ACCOUNT
 from tests.waiting import eventually
+
+__all__ = ["schema_url"]
 
 HOUR = 3_600
 MODULE = "agentpost.services.account_deletion"
@@ -26,14 +28,12 @@ STOPS_AFTER_ONE = {**ONE_BY_ONE, f"{MODULE}._PAUSE_SECONDS": HOUR}
 MESSAGES = 3
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AgentServer]:
+@pytest.fixture
+def server(schema_url: str | None, tmp_path: Path) -> Iterator[AgentServer]:
     """A server whose task `delete_accounts` runs at the start only, for one message."""
     settings: dict[str, Any] = {"sweep_seconds": HOUR, "constants": ONE_BY_ONE}
-    if request.param == "postgres":
-        postgres: Postgres = request.getfixturevalue("postgres")
-        fresh: Callable[[str], str] = request.getfixturevalue("fresh_postgres")
-        settings["database_url"] = fresh(postgres.schema())
+    if schema_url is not None:
+        settings["database_url"] = schema_url
     started = AgentServer(tmp_path, **settings).start()
     yield started
     if started.process is not None:

@@ -1,8 +1,7 @@
 """What a running server logs: each thing that happens, once, and what an author's code says."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 
 import pytest
 
@@ -17,23 +16,14 @@ from tests.waiting import eventually
 Lines = list[Json]
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def server(
-    request: pytest.FixtureRequest, start_server: ServerMaker, postgres: Postgres
-) -> Iterator[AgentServer]:
-    settings: dict[str, object] = {
-        "agent": "tests.e2e.talkative:agent",
-        "egress_allow": "127.0.0.1/32",
-        "webhook_retry_seconds": "0.2",
-        "sweep_seconds": 0.05,
-    }
-    with ExitStack() as made:
-        if request.param == "postgres":
-            settings["database_url"] = made.enter_context(postgres.database(postgres.schema()))
-        server = start_server(**settings)
-        yield server
-        if server.process is not None:
-            server.stop()  # before its database goes: it would wait for that
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(
+        agent="tests.e2e.talkative:agent",
+        egress_allow="127.0.0.1/32",
+        webhook_retry_seconds="0.2",
+        sweep_seconds=0.05,
+    )
 
 
 def lines(server: AgentServer, event: str | None = None, **fields: object) -> Lines:

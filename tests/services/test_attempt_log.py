@@ -15,7 +15,7 @@ from agentpost.services.deliveries import Proof
 from agentpost.services.links import SignedLinks
 from agentpost.storage.signing import LinkSigner
 from tests.services.attempts import Account
-from tests.services.databases import account, clock, ctx, schema_url
+from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 
@@ -61,6 +61,7 @@ async def test_the_log_goes_on_when_a_delivery_is_sent_again(own: Account) -> No
     assert await own.log(endpoint, event) == [(1, "no"), (2, None), (3, "never")]
 
 
+@ON_SQLITE
 @pytest.mark.rule("Additions attempt_log")
 async def test_the_log_keeps_the_newest_attempts(own: Account) -> None:
     endpoint = await own.endpoint()
@@ -73,6 +74,7 @@ async def test_the_log_keeps_the_newest_attempts(own: Account) -> None:
     assert await own.log(endpoint, other) == [(1, "no 1")]
 
 
+@ON_SQLITE
 async def test_an_attempt_that_does_not_count_is_not_logged(own: Account) -> None:
     """Its claim ran out and somebody else sent the event."""
     endpoint = await own.endpoint()
@@ -88,6 +90,7 @@ async def test_an_attempt_that_does_not_count_is_not_logged(own: Account) -> Non
     assert await own.log(endpoint, event) == [(1, None)]
 
 
+@ON_SQLITE
 @pytest.mark.rule("Additions attempt_log")
 async def test_a_long_answer_is_logged_in_part(own: Account) -> None:
     endpoint = await own.endpoint()
@@ -114,6 +117,7 @@ async def test_many_attempts_are_logged_by_one_commit(own: Account) -> None:
         assert logs == [[(1, None)], [(1, None)]]
 
 
+@ON_SQLITE
 async def test_the_body_that_was_sent_is_shown_as_long_as_it_can_be_made_again(
     own: Account, clock: ManualClock
 ) -> None:

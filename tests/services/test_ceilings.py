@@ -1,7 +1,7 @@
 """Spend ceilings: of a message and of a key's day, exact whatever happens at the same moment."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,23 +9,20 @@ import pytest
 from agentpost.services import accounts, jobs, recover, upkeep
 from agentpost.services.jobs import JobClaim, OutOfCredits
 from agentpost.services.messages import Caller
-from tests.servers import Postgres
+from tests.services.databases import schema_url
 from tests.services.harness import Harness, opened
+
+__all__ = ["schema_url"]
 
 CREDIT = 1_000_000
 DAY = 86_400
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def harness(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Harness]:
+@pytest.fixture
+async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
     """A context with 100 credits, on each database."""
-    url = None
-    if request.param == "postgres":
-        postgres: Postgres = request.getfixturevalue("postgres")
-        fresh: Callable[..., str] = request.getfixturevalue("fresh_postgres")
-        url = fresh(postgres.schema())
-    async with opened(tmp_path, postgres_url=url) as harness:
-        yield harness
+    async with opened(tmp_path, postgres_url=schema_url) as made:
+        yield made
 
 
 async def working(harness: Harness, count: int, most: int | None) -> tuple[str, list[JobClaim]]:

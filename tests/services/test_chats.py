@@ -11,7 +11,7 @@ from agentpost.domain.job import Reason
 from agentpost.services import accounts, allowances, chats, chatting, works
 from agentpost.services.explaining import EXPLANATIONS
 from agentpost.services.new_messages import NewMessage
-from tests.services.databases import schema_url
+from tests.services.databases import ON_SQLITE, schema_url
 from tests.services.driver import ManualHarness, manual_harness
 
 __all__ = ["schema_url"]
@@ -69,6 +69,7 @@ async def test_the_list_has_works_and_conversations_without_any(at: ManualHarnes
     assert chat_id.startswith(ids.CONVERSATION)
 
 
+@ON_SQLITE
 async def test_a_chat_of_the_app_is_listed_once(at: ManualHarness) -> None:
     """Whatever number of works it has; those of a key's one conversation stand each for itself."""
     chat_id = await says(at, "one")
@@ -101,6 +102,7 @@ async def test_a_chat_of_the_app_stands_as_its_newest_message_does(at: ManualHar
     assert (line.state.value, line.preview) == ("asks you something", "Where?")
 
 
+@ON_SQLITE
 async def test_a_long_title_ends_with_a_word(at: ManualHarness) -> None:
     await says(at, "\n" + "word " * 40)
     ((title, _),) = await listed(at)
@@ -125,6 +127,7 @@ async def test_the_list_is_searched_and_paged(at: ManualHarness) -> None:
     assert (len(rest.lines), rest.older) == (1, None)
 
 
+@ON_SQLITE
 async def test_a_message_of_the_app_joins_the_conversation_that_made_the_work(
     at: ManualHarness,
 ) -> None:
@@ -145,6 +148,7 @@ async def test_a_message_of_the_app_joins_the_conversation_that_made_the_work(
     assert shown.can_be_deleted
 
 
+@ON_SQLITE
 async def test_it_waits_for_its_turn_as_long_as_a_turn_may_take(at: ManualHarness) -> None:
     chat_id = await says(at, "one")
     first = await newest(at)
@@ -182,6 +186,7 @@ async def conversation(at: ManualHarness, message_id: str) -> str:
     return (await at.snapshot(message_id)).message.conversation_id
 
 
+@ON_SQLITE
 async def test_a_work_outlives_its_messages(at: ManualHarness) -> None:
     message_id, owned = await at.working("long ago")
     await at.finish(owned, "kept")
@@ -208,6 +213,7 @@ async def test_deleting_a_chat_of_the_app_deletes_its_works(at: ManualHarness) -
     assert await listed(at) == []
 
 
+@ON_SQLITE
 async def test_what_was_not_started_cannot_be_stopped(at: ManualHarness) -> None:
     await allowances.override(at.ctx, account(at), {"running_jobs": 1})
     await at.working("takes the only place")
@@ -222,6 +228,7 @@ async def test_what_was_not_started_cannot_be_stopped(at: ManualHarness) -> None
     assert not card.gone
 
 
+@ON_SQLITE
 async def test_nothing_of_another_account(at: ManualHarness) -> None:
     message_id, _ = await at.working("private")
     work_id, chat_id = await work_of(at, message_id), await conversation(at, message_id)
@@ -241,6 +248,7 @@ async def test_nothing_of_another_account(at: ManualHarness) -> None:
     assert (await works.get(at.ctx, account(at), work_id)).running
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("new", "code"),
     [

@@ -16,7 +16,7 @@ from agentpost.services import deliveries, endpoints, mail
 from agentpost.services.context import AppContext
 from agentpost.services.endpoints import EndpointChange
 from tests.services.attempts import Account
-from tests.services.databases import account, clock, ctx, schema_url
+from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 
@@ -30,6 +30,7 @@ def own(ctx: AppContext, clock: ManualClock, account: str) -> Account:
 
 
 # --- the schedule ---------------------------------------------------------------------------------
+@ON_SQLITE
 @pytest.mark.rule("Delivery.next_attempt_at", "Webhook events 7")
 async def test_retries_follow_the_schedule(own: Account) -> None:
     endpoint = await own.endpoint()
@@ -47,6 +48,7 @@ async def test_retries_follow_the_schedule(own: Account) -> None:
     assert daily.next_attempt_at == own.clock.now() + DAY * 1_000_000
 
 
+@ON_SQLITE
 @pytest.mark.rule(
     "Delivery.attempts",
     "Delivery.last_status_code",
@@ -74,6 +76,7 @@ async def test_an_attempt_is_reported_about(own: Account) -> None:
     assert done.delivered_at == own.clock.now()
 
 
+@ON_SQLITE
 @pytest.mark.rule("Webhook events 7")
 async def test_a_retry_comes_earlier_or_later_by_chance(own: Account) -> None:
     """A twentieth at most, each by itself: what failed together does not come back together."""
@@ -194,6 +197,7 @@ async def test_three_days_of_failure_turn_an_endpoint_off(own: Account) -> None:
     assert "http://127.0.0.1/" in written.text
 
 
+@ON_SQLITE
 async def test_a_failed_attempt_after_three_days_turns_off_at_once(own: Account) -> None:
     endpoint = await own.endpoint()
     await own.event(endpoint)
@@ -208,6 +212,7 @@ async def test_a_failed_attempt_after_three_days_turns_off_at_once(own: Account)
     assert len((await mail.mail_queue(own.ctx, own.id)).mails) == 1
 
 
+@ON_SQLITE
 @pytest.mark.rule("Webhook events 8")
 async def test_one_success_starts_the_three_days_again(own: Account) -> None:
     endpoint = await own.endpoint()
@@ -223,6 +228,7 @@ async def test_one_success_starts_the_three_days_again(own: Account) -> None:
     assert (await mail.mail_queue(own.ctx, own.id)).mails == []
 
 
+@ON_SQLITE
 async def test_sporadic_failures_never_turn_off(own: Account) -> None:
     endpoint = await own.endpoint()
     for day in range(20):
@@ -236,6 +242,7 @@ async def test_sporadic_failures_never_turn_off(own: Account) -> None:
     assert set(await own.statuses(endpoint)) == {"delivered"}
 
 
+@ON_SQLITE
 async def test_a_single_failure_long_ago_turns_nothing_off(own: Account) -> None:
     """Nothing was tried since: a cancelled retry is no failure."""
     endpoint = await own.endpoint()
@@ -263,6 +270,7 @@ async def test_endpoints_with_nothing_to_retry_do_not_hide_those_that_failed(own
     assert found == [failing]
 
 
+@ON_SQLITE
 @pytest.mark.rule("Webhook endpoint states 2")
 async def test_switching_on_forgets_the_failures(own: Account) -> None:
     endpoint = await own.endpoint()
@@ -307,6 +315,7 @@ def signs(own: Account, claimed: Claimed) -> tuple[str, ...]:
     return own.ctx.cipher.signing_keys(claimed.endpoint_id, claimed.keys)
 
 
+@ON_SQLITE
 @pytest.mark.rule("Additions grace_seconds")
 async def test_rotation_with_a_grace_time_signs_with_both(own: Account) -> None:
     endpoint = await own.endpoint()
@@ -329,6 +338,7 @@ async def test_rotation_with_a_grace_time_signs_with_both(own: Account) -> None:
 
 
 # --- again ----------------------------------------------------------------------------------------
+@ON_SQLITE
 @pytest.mark.rule("Additions redeliver")
 async def test_redeliver_sends_the_same_event_again(own: Account) -> None:
     endpoint = await own.endpoint()

@@ -1,6 +1,6 @@
 """A list of messages looks at a bounded number of them, on each database."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -8,19 +8,16 @@ import pytest
 from agentpost.db import filtered
 from agentpost.domain.message_filter import ListFilter
 from agentpost.services import message_lists
-from tests.servers import Postgres
+from tests.services.databases import schema_url
 from tests.services.harness import Harness, opened
 
+__all__ = ["schema_url"]
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def harness(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Harness]:
-    url = None
-    if request.param == "postgres":
-        postgres: Postgres = request.getfixturevalue("postgres")
-        fresh: Callable[..., str] = request.getfixturevalue("fresh_postgres")
-        url = fresh(postgres.schema())
-    async with opened(tmp_path, postgres_url=url) as harness:
-        yield harness
+
+@pytest.fixture
+async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
+    async with opened(tmp_path, postgres_url=schema_url) as made:
+        yield made
 
 
 @pytest.mark.rule("Additions listMessages-3")

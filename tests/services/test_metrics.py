@@ -1,7 +1,7 @@
 """What `/metrics` says of the database and of what has happened."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +14,17 @@ from agentpost.domain.message import TurnFailure
 from agentpost.services import jobs
 from agentpost.services import metrics as service
 from agentpost.services.metrics import COUNTS_SECONDS, Metrics
+from tests.services.databases import schema_url
 from tests.services.harness import Harness, opened
+
+__all__ = ["schema_url"]
 
 Values = dict[str, float]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Harness]:
-    url = None
-    if request.param == "postgres":
-        fresh: Callable[[str], str] = request.getfixturevalue("fresh_postgres")
-        url = fresh(request.getfixturevalue("postgres").schema())
-    async with opened(tmp_path, postgres_url=url) as made:
+@pytest.fixture
+async def server(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
+    async with opened(tmp_path, postgres_url=schema_url) as made:
         yield made
 
 

@@ -1,7 +1,7 @@
 """Runs of schedules, on each database: once, whoever sends them, late or after a crash."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +13,19 @@ from agentpost.domain.times import MINUTE
 from agentpost.services import accounts, endpoints, schedules, sending
 from agentpost.services.messages import Caller
 from agentpost.services.schedules import NewSchedule
-from tests.servers import Postgres
+from tests.services.databases import ON_SQLITE, schema_url
 from tests.services.harness import Harness, opened
+
+__all__ = ["schema_url"]
 
 HOUR, DAY = 3_600, 86_400
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def harness(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Harness]:
+@pytest.fixture
+async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
     """A context of one account, on each database."""
-    url = None
-    if request.param == "postgres":
-        postgres: Postgres = request.getfixturevalue("postgres")
-        fresh: Callable[..., str] = request.getfixturevalue("fresh_postgres")
-        url = fresh(postgres.schema())
-    async with opened(tmp_path, postgres_url=url, schedules_max=3) as harness:
-        yield harness
+    async with opened(tmp_path, postgres_url=schema_url, schedules_max=3) as made:
+        yield made
 
 
 async def hourly(harness: Harness, missed: Missed = Missed.SKIP, **message: Any) -> str:
@@ -95,6 +92,7 @@ async def test_a_run_that_was_sent_before_a_crash_is_not_sent_again(
     assert (found.last_outcome, found.missed_runs) == ("sent", 0)
 
 
+@ON_SQLITE
 @pytest.mark.rule("Additions createSchedule-missed")
 async def test_missed_runs_are_skipped_and_told(harness: Harness) -> None:
     schedule_id = await hourly(harness)
@@ -107,6 +105,7 @@ async def test_missed_runs_are_skipped_and_told(harness: Harness) -> None:
     assert found.next_at > harness.clock.now()
 
 
+@ON_SQLITE
 @pytest.mark.rule("Additions createSchedule-missed")
 async def test_missed_runs_are_made_up_for_by_one(harness: Harness) -> None:
     schedule_id = await hourly(harness, Missed.RUN_ONCE)
@@ -117,6 +116,7 @@ async def test_missed_runs_are_made_up_for_by_one(harness: Harness) -> None:
     assert (found.last_outcome, found.missed_runs) == ("sent", 3)
 
 
+@ON_SQLITE
 @pytest.mark.rule("Additions createSchedule-missed")
 async def test_the_last_of_missed_runs_is_sent_when_it_is_not_late(harness: Harness) -> None:
     schedule_id = await hourly(harness)
@@ -127,6 +127,7 @@ async def test_the_last_of_missed_runs_is_sent_when_it_is_not_late(harness: Harn
     assert (found.last_outcome, found.missed_runs) == ("sent", 2)
 
 
+@ON_SQLITE
 async def test_one_time_is_run_once_and_ends(harness: Harness) -> None:
     at = harness.clock.now() + 60 * MINUTE
     new = NewSchedule(None, at, "UTC", Missed.SKIP, {"message": "once"})
@@ -137,6 +138,7 @@ async def test_one_time_is_run_once_and_ends(harness: Harness) -> None:
     assert (sent(harness), found.status, found.next_at) == (["once"], "ended", None)
 
 
+@ON_SQLITE
 @pytest.mark.rule("Additions updateSchedule")
 async def test_a_paused_schedule_misses_nothing(harness: Harness) -> None:
     schedule_id = await hourly(harness)
@@ -150,6 +152,7 @@ async def test_a_paused_schedule_misses_nothing(harness: Harness) -> None:
     assert sent(harness) == ["the report"]
 
 
+@ON_SQLITE
 @pytest.mark.rule("Additions createSchedule-refused")
 async def test_a_refused_run_is_told_and_the_next_one_is_sent(harness: Harness) -> None:
     endpoint_id = await harness.listen()
@@ -163,6 +166,7 @@ async def test_a_refused_run_is_told_and_the_next_one_is_sent(harness: Harness) 
     assert found.status == "active"
 
 
+@ON_SQLITE
 @pytest.mark.rule("Additions createSchedule-refused")
 async def test_a_schedule_ends_with_its_key(harness: Harness) -> None:
     schedule_id = await hourly(harness)
@@ -217,6 +221,7 @@ async def test_schedules_of_an_ended_key_take_no_place(harness: Harness) -> None
     assert harness.all("SELECT id FROM schedules") == [(made.id,)]
 
 
+@ON_SQLITE
 @pytest.mark.rule("Additions updateSchedule")
 @pytest.mark.parametrize(
     ("missed", "late", "outcome"),
