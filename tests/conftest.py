@@ -21,22 +21,25 @@ from tests.waiting import PATIENCE
 RUN_OWNER = "TEST_RUN_OWNER"
 TESTS = Path(__file__).parent
 LONG = (
-    "simulation/test_simulation.py",
-    "e2e/test_poison.py",
-    "api/test_schemathesis.py",
-    "docs/test_pages.py",
     "web/browser/test_every_page.py",
-    "e2e/test_postgres.py",
-    "docs/test_readme.py",
-    "chaos/test_chaos.py",
-    "e2e/test_conversations.py",
-    "e2e/test_dead_stores.py",
-    "web/browser/test_hostile.py",
+    "api/test_schemathesis.py",
+    "e2e/test_failover.py",
+    "docs/test_pages.py",
     "client_typescript/test_client.py",
+    "e2e/test_conversations.py",
+    "e2e/test_poison.py",
+    "services/test_record_property.py",
+    "chaos/test_chaos.py",
+    "docs/test_readme.py",
+    "e2e/test_postgres.py",
+    "web/browser/test_hostile.py",
+    "verify/test_deployments.py",
+    "e2e/test_isolation.py",
+    "e2e/test_dead_stores.py",
+    "simulation/test_simulation.py",
     "e2e/test_stop.py",
     "docs/test_tutorial.py",
     "web/test_first_start.py",
-    "verify/test_deployments.py",
 )
 """Files with tests that take ten seconds or more, the longest first."""
 # A certificate whose key nobody has. Reading the system's hundred authorities takes 30 ms of CPU

@@ -240,7 +240,7 @@ def test_a_large_file_passes_in_constant_memory(
 ) -> None:
     server = start_server()
     caller = callers(server)
-    size = 300 * MIB
+    size = 150 * MIB
     file = tmp_path / "large.bin"
     with file.open("wb") as out:
         out.truncate(size)
