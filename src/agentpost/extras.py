@@ -39,6 +39,7 @@ MODULES: Final = {
     "a2a": ("a2a", "sse_starlette"),
     "llm": _LLM,
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+    "verify": ("agentpost_verify",),
     "sandbox": (*_LLM, "pydantic_monty"),
 }
 """The modules that each extra brings."""

@@ -12,10 +12,9 @@ from typer.testing import CliRunner
 from agentpost.cli import app
 from agentpost.clock import new_id
 from agentpost.domain import ids
-from agentpost.domain.limits import WORK_LIST_MAX
-from agentpost.verify.cleanup import leave
-from agentpost.verify.ownership import Works
-from agentpost.verify.probe import Options, Probe
+from agentpost_verify.cleanup import leave
+from agentpost_verify.probe import Options, Probe
+from agentpost_verify.works import WORK_LIST_MAX, Works
 from tests.e2e.server import KEY, AgentServer
 from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
 
@@ -229,14 +228,14 @@ def test_absurd_answers_are_no_surprise(
 
 def test_who_is_gone_is_asked_once(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    request = probe.caller._wire.request
+    request = probe._wire.request
 
-    def remember(method: str, *arguments: Any, **options: Any) -> httpx2.Response:
-        asked.append(method)
-        return request(method, *arguments, **options)
+    def remember(*arguments: Any, **options: Any) -> httpx2.Response:
+        asked.append(options["method"])
+        return request(*arguments, **options)
 
-    probe.caller.url = "http://127.0.0.1:1"
-    monkeypatch.setattr(probe.caller._wire, "request", remember)
+    probe.url = "http://127.0.0.1:1"
+    monkeypatch.setattr(probe._wire, "request", remember)
     probe.created.endpoints += ["whe_1", "whe_2"]
     assert leave(probe) == ["whe_1", "whe_2"]
     assert asked == ["DELETE"]

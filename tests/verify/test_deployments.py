@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agentpost.cli import app
-from agentpost.verify.checks import GROUPS
+from agentpost_verify.running import GROUPS, list_checks
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
@@ -23,8 +23,8 @@ def offline(start_server: ServerMaker) -> AgentServer:
 
 
 def checks(*groups: str) -> set[str]:
-    chosen = [group for group in GROUPS if not groups or group.name in groups]
-    return {f"{group.name}/{check.name}" for group in chosen for check in group.checks}
+    selection = [group for group in GROUPS if not groups or group.name in groups]
+    return {f"{check.group.name}/{check.name}" for check in list_checks(selection)}
 
 
 def test_everything_is_proved_of_the_whole_server(offline: AgentServer) -> None:

@@ -7,13 +7,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from agentpost.verify import caller as calls
-from agentpost.verify.caller import Caller
-from agentpost.verify.checks import deliveries
-from agentpost.verify.probe import Options, Probe
-from agentpost.verify.receiver import Attempt, Receiver
-from agentpost.verify.verdicts import Difference
-from agentpost.verify.wire import Wire
+from agentpost_verify import caller as calls
+from agentpost_verify.answers import Difference
+from agentpost_verify.caller import Caller, Wire
+from agentpost_verify.checks import deliveries
+from agentpost_verify.probe import Options, Probe
+from agentpost_verify.receiver import Attempt, Receiver
 
 DRIP_SECONDS = 0.02
 ENOUGH = 30.0
@@ -97,8 +96,8 @@ def test_events_of_others_prolong_no_waiting() -> None:
     hooks = Busy("http://hooks.test")
     probe = Probe(Options("http://server.test", "k", "nonce", 0.2, lambda _: None, hooks=hooks))
     try:
-        assert deliveries._await_at_other(probe, "evt_ours") == []
+        assert deliveries.await_at_other(probe, hooks, "evt_ours") == []
         hooks.got.append(Attempt(deliveries.OTHER, {"webhook-id": "evt_ours"}, b"{}"))
-        assert len(deliveries._await_at_other(probe, "evt_ours")) == 1
+        assert len(deliveries.await_at_other(probe, hooks, "evt_ours")) == 1
     finally:
         probe.close()

@@ -3,20 +3,22 @@
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 import httpx2
 import pytest
 
-from agentpost.verify.caller import Caller
-from agentpost.verify.check import Check, Group
-from agentpost.verify.probe import Options, Probe
-from agentpost.verify.runner import Outcome, Result, run
-from agentpost.verify.shapes import MESSAGE, problems
-from agentpost.verify.verdicts import Difference, Gone, NotChecked
-from agentpost.verify.wire import Wire
+from agentpost_verify import running
+from agentpost_verify.answers import Difference, Gone, NotChecked
+from agentpost_verify.caller import Caller, Wire
+from agentpost_verify.probe import Options, Probe
+from agentpost_verify.running import Group, Outcome, Result, run
+from agentpost_verify.shapes import MESSAGE, problems
 from tests.servers import free_port
 
 URL = "http://server.test"
+Results = list[Result]
+Runner = Callable[[str], Results]
 Answers = Callable[[httpx2.Request], httpx2.Response]
 
 
@@ -133,50 +135,133 @@ def test_the_key_goes_to_the_api_only_and_signatures_are_not_shown() -> None:
 
 
 # --- carrying out ---------------------------------------------------------------------------------
-def probe() -> Probe:
-    """Of a place where nobody listens."""
-    url = f"http://127.0.0.1:{free_port()}"
-    return Probe(Options(url, "svc_key_1", "nonce", 1, lambda _: None))
+CHECKS = """
+import pytest
+
+from agentpost_verify.answers import Difference
+
+{source}
+"""
 
 
-def results(*checks: Callable[[Probe], None]) -> list[Result]:
-    group = Group("g", "", tuple(Check(str(n), "", "", each) for n, each in enumerate(checks)))
-    return list(run(probe(), [group]))
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
+    """Runs a group of these checks against an address where nothing listens."""
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "pytest.ini").write_bytes((running.HERE / "pytest.ini").read_bytes())
+    monkeypatch.setattr(running, "HERE", tmp_path)
+    name = tmp_path.name  # a module is imported once in a process
+    monkeypatch.setattr(running, "GROUPS", (Group(name.replace("_", "-"), "checks of a test"),))
+    probe = Probe(Options(f"http://127.0.0.1:{free_port()}", "svc_key_1", "n", 1, lambda _: None))
+
+    def results_of(source: str) -> Results:
+        (tmp_path / f"checks/{name}.py").write_text(CHECKS.format(source=source))
+        results: list[Result] = []
+        run(probe, running.GROUPS, results.append)
+        return results
+
+    yield results_of
+    probe.close()
 
 
-def test_a_check_that_trips_over_an_answer_proves_nothing() -> None:
-    def trips(_: Probe) -> None:
-        raise KeyError("id")
+def test_an_assertion_says_what_was_expected_and_what_came(
+    results: Runner,
+) -> None:
+    reports = results("""
+def test_words():
+    "Words say it. (Errors)"
+    assert 1 + 1 == 3, "three"
 
-    (result,) = results(trips)
+def test_comparison():
+    "The comparison says it. (Errors)"
+    assert 1 + 1 == 3
+
+def test_list():
+    "A list is shown. (Errors)"
+    assert "a" in ["b"], "an a"
+
+def test_choice():
+    "One of several. (Errors)"
+    assert 2 in (3, 4)
+
+def test_bound():
+    "A bound. (Errors)"
+    assert 2 > 3
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_numbers(number):
+    "Several tests are one check. (Errors)"
+    assert number != 2
+
+def test_fine():
+    "It holds. (Errors)"
+""")
+    assert [(each.check.name, each.outcome.value, each.expected, each.got) for each in reports] == [
+        ("words", "failed", "three", "2"),
+        ("comparison", "failed", "3", "2"),
+        ("list", "failed", "an a", '["b"]'),
+        ("choice", "failed", "3 or 4", "2"),
+        ("bound", "failed", "> 3", "2"),
+        ("numbers", "failed", "!= 2", "2"),
+        ("fine", "proved", "", ""),
+    ]
+
+
+def test_a_check_that_trips_over_an_answer_proves_nothing(
+    results: Runner,
+) -> None:
+    (result,) = results("""
+def test_trips():
+    "It trips. (Errors)"
+    {}["id"]
+""")
     assert result.outcome is Outcome.NOT_CHECKED
     assert "KeyError" in result.why
 
 
-def test_once_nobody_answers_the_rest_is_not_checked() -> None:
-    ran: list[str] = []
+def test_a_fault_of_a_check_ends_the_run(results: Runner) -> None:
+    with pytest.raises(RuntimeError, match="a fault"):
+        results("""
+def test_fault():
+    "It is broken. (Errors)"
+    raise RuntimeError("a fault")
 
-    def asks(v: Probe) -> None:
-        v.caller.call("GET", "/v1/me")
-
-    reported = results(lambda _: ran.append("first"), asks, lambda _: ran.append("third"))
-    assert [each.outcome for each in reported] == [Outcome.PROVED, *[Outcome.NOT_CHECKED] * 2]
-    assert "nothing answers" in reported[-1].why
-    assert ran == ["first"]
+def test_next():
+    "It is not reached. (Errors)"
+""")
 
 
-def test_a_broken_sample_fails_once() -> None:
+def test_once_nobody_answers_the_rest_is_not_checked(results: Runner) -> None:
+    reports = results("""
+def test_first():
+    "It holds. (Errors)"
+
+def test_asks(probe):
+    "It needs an answer. (Errors)"
+    probe.call("GET", "/v1/me")
+
+def test_third():
+    "It would hold. (Errors)"
+""")
+    assert [each.outcome for each in reports] == [Outcome.PROVED, *[Outcome.NOT_CHECKED] * 2]
+    assert "nothing answers" in reports[-1].why
+
+
+def test_a_broken_sample_fails_once(results: Runner) -> None:
     """The first check to need it tells of the difference, the others that they could not look."""
+    reports = results("""
+@pytest.fixture(scope="session")
+def sample():
+    raise Difference("this", "that")
 
-    def looks(v: Probe) -> None:
-        def make() -> None:
-            raise Difference("this", "that")
+def test_looks(sample):
+    "It looks. (Errors)"
 
-        v.sample("sample", make)
-
-    reported = results(looks, looks)
-    assert [each.outcome for each in reported] == [Outcome.FAILED, Outcome.NOT_CHECKED]
-    assert reported[1].why == "the sample it needs is missing: expected this, got that"
+def test_looks_too(sample):
+    "It looks. (Errors)"
+""")
+    assert [each.outcome for each in reports] == [Outcome.FAILED, Outcome.NOT_CHECKED]
+    assert reports[1].why == "what it needs is missing: expected this, got that"
 
 
 # --- shapes ---------------------------------------------------------------------------------------

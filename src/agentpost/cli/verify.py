@@ -19,14 +19,13 @@ import typer
 from agentpost.cli.errors import fail
 from agentpost.cli.interruption import Interruption
 from agentpost.cli.printing import print_json
-from agentpost.cli.verify_report import announce, close, count, report, show_list, tell
+from agentpost.cli.verify_report import announce, close, count, report, show_list, show_result
 
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
-    from agentpost.verify.check import Group
-    from agentpost.verify.probe import Options, Probe
-    from agentpost.verify.receiver import Receiver
-    from agentpost.verify.runner import Result
+    from agentpost_verify.probe import Options, Probe
+    from agentpost_verify.receiver import Receiver
+    from agentpost_verify.running import Check, Group, Result
 
 _EXIT_FAILED = 1
 _EXIT_UNUSABLE = 2
@@ -74,6 +73,7 @@ def verify(
     ] = 60.0,
 ) -> None:
     """Check a deployment against the API's contract, from outside and politely."""
+    _check_installed()
     groups = _chosen(only or [])
     if list_checks:
         show_list(_screen(as_json), groups, as_json)
@@ -85,28 +85,43 @@ def verify(
     raise typer.Exit(code)
 
 
+def _check_installed() -> None:
+    from agentpost.extras import MissingExtra, require
+
+    try:
+        require("verify", "`agentpost verify` checks a server")
+    except MissingExtra as error:
+        _refuse(str(error))
+
+
 def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
     """Carry out the checks and tell; the exit code."""
-    from agentpost.verify.cleanup import leave
-    from agentpost.verify.runner import Outcome, Unusable, knock, run
+    from agentpost_verify.cleanup import leave
+    from agentpost_verify.running import Outcome, Unusable, knock, run
 
     screen = _screen(as_json)
     results: list[Result] = []
+    gone = ""
+
+    def begin(checks: Sequence[Check]) -> None:
+        if not as_json:
+            announce(screen, options, groups, len(checks))
+
+    def tell(result: Result) -> None:
+        if not as_json:
+            show_result(screen, result, results)
+        results.append(result)
+        if interruption.pressed:
+            raise KeyboardInterrupt
+
     with Interruption() as interruption, closing(_probing(options)) as probe:
         try:
             knock(probe)
         except Unusable as error:
             _refuse(str(error))
-        if not as_json:
-            announce(screen, options, groups)
         try:
             with screen.waiting("Checking…"):
-                for result in run(probe, groups):
-                    if not as_json:
-                        tell(screen, result, results)
-                    results.append(result)
-                    if interruption.pressed:
-                        break
+                gone = run(probe, groups, tell, begin)
         except KeyboardInterrupt:
             pass
         finally:
@@ -119,14 +134,14 @@ def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
             close(screen, probe, results, left)
         if interruption.pressed:
             return _EXIT_INTERRUPTED
-        if probe.gone:
-            _refuse(results[-1].why)
+        if gone:
+            _refuse(gone)
     return _EXIT_FAILED if count(results)[Outcome.FAILED] else 0
 
 
 # --- what was asked for ---------------------------------------------------------------------------
 def _chosen(names: Sequence[str]) -> Sequence[Group]:
-    from agentpost.verify.checks import GROUPS
+    from agentpost_verify.running import GROUPS
 
     known = [group.name for group in GROUPS]
     for name in names:
@@ -144,10 +159,10 @@ def _options(
 ) -> Options:
     import httpx2
 
-    from agentpost.verify.probe import Options
     from agentpost_client.config import resolve_config
     from agentpost_client.errors import ConfigError
     from agentpost_client.proxies import open_http
+    from agentpost_verify.probe import Options
 
     try:
         config = resolve_config(url, key)
@@ -167,8 +182,8 @@ def _options(
 
 
 def _probing(options: Options) -> Probe:
-    from agentpost.verify.probe import Probe
     from agentpost_client.errors import ConfigError
+    from agentpost_verify.probe import Probe
 
     try:
         return Probe(options)
@@ -178,8 +193,8 @@ def _probing(options: Options) -> Probe:
 
 def _receiver(ends: ExitStack, url: str | None, port: int | None) -> Receiver | None:
     """The running receiver, which ``ends`` will stop; None when none is wanted."""
-    from agentpost.verify.receiver import receiving
     from agentpost_client.config import is_http_url
+    from agentpost_verify.receiver import receiving
 
     if url is None and port is None:
         return None

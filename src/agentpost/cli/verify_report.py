@@ -9,20 +9,18 @@ from agentpost.cli.printing import print_json
 
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
-    from agentpost.verify.check import Group
-    from agentpost.verify.probe import Options, Probe
-    from agentpost.verify.runner import Result
+    from agentpost_verify.probe import Options, Probe
+    from agentpost_verify.running import Group, Result
 
 STYLES = {"proved": "green", "failed": "red", "not checked": "yellow"}
 MARKS = {"proved": "✓", "failed": "✗", "not checked": "–"}
 
 
-def announce(screen: Screen, options: Options, groups: Sequence[Group]) -> None:
-    """The plan of the run, and what it may cost."""
-    from agentpost.verify.check import planned
+def announce(screen: Screen, options: Options, groups: Sequence[Group], checks: int) -> None:
+    """The plan of the run, and what it may cost; ``checks``: how many there are."""
+    from agentpost_verify.running import planned
 
-    messages = planned(groups, list(_given(options)))
-    checks = sum(len(group.checks) for group in groups)
+    messages = planned(groups, list(_means(options)))
     plan = f"{_counted(checks, 'check')}, {_counted(messages, 'message')} to its agent"
     screen.line(f"{options.url}: {plan}.")
     if messages:
@@ -34,17 +32,17 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _given(options: Options) -> Iterator[str]:
+def _means(options: Options) -> Iterator[str]:
     if options.hooks is not None:
         yield "hooks"
     if options.second_key is not None:
         yield "second key"
 
 
-def tell(screen: Screen, result: Result, before: Sequence[Result]) -> None:
+def show_result(screen: Screen, result: Result, before: Sequence[Result]) -> None:
     """The lines of one result, the first of a group below the group's name."""
-    if not before or before[-1].group is not result.group:
-        screen.line(f"{result.group.name} · {result.group.about}", "bold")
+    if not before or before[-1].check.group is not result.check.group:
+        screen.line(f"{result.check.group.name} · {result.check.group.about}", "bold")
     name = f"{MARKS[result.outcome]} {result.check.name}"
     style = STYLES[result.outcome]
     if result.why:
@@ -73,7 +71,7 @@ def close(screen: Screen, probe: Probe, results: Sequence[Result], left: Sequenc
 
 def count(results: Sequence[Result]) -> dict[str, int]:
     """How many checks ended in which way."""
-    from agentpost.verify.runner import Outcome
+    from agentpost_verify.running import Outcome
 
     order = (Outcome.PROVED, Outcome.NOT_CHECKED, Outcome.FAILED)
     return {each: sum(result.outcome is each for result in results) for each in order}
@@ -96,7 +94,7 @@ def report(
 
 def _fields(result: Result) -> Iterator[tuple[str, Any]]:
     check = result.check
-    yield from (("group", result.group.name), ("name", check.name), ("proves", check.proves))
+    yield from (("group", check.group.name), ("name", check.name), ("proves", check.proves))
     yield from (("source", check.source), ("outcome", result.outcome.replace(" ", "_")))
     yield ("seconds", round(result.seconds, 3))
     if result.why:
@@ -108,16 +106,21 @@ def _fields(result: Result) -> Iterator[tuple[str, Any]]:
 
 def show_list(screen: Screen, groups: Sequence[Group], as_json: bool) -> None:
     """The checks there are; as JSON with ``as_json``."""
+    from agentpost_verify.running import list_checks
+
+    checks = list_checks(groups)
     if as_json:
-        shown = [
-            {"group": group.name, "name": each.name, "proves": each.proves, "source": each.source}
-            for group in groups
-            for each in group.checks
-        ]
-        print_json(shown)
+        fields = ("name", "proves", "source")
+        print_json(
+            [
+                {"group": check.group.name, **{name: getattr(check, name) for name in fields}}
+                for check in checks
+            ]
+        )
         return
     for group in groups:
         messages = f" · sends: {', '.join(group.sends)}" if group.sends else ""
         screen.line(f"{group.name} · {group.about}{messages}", "bold")
-        for each in group.checks:
-            screen.line(f"{each.name}: {each.proves} ({each.source})", indent=2)
+        for check in checks:
+            if check.group is group:
+                screen.line(f"{check.name}: {check.proves} ({check.source})", indent=2)

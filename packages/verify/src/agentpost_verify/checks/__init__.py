@@ -1,0 +1,1 @@
+"""Every check, a file for each resource; `running.GROUPS` has their order."""

@@ -1,0 +1,54 @@
+"""The account, and the budget of its key (spec: Account, Limits)."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentpost_verify import shapes
+from agentpost_verify.answers import Exchange, expect, expect_shape
+from agentpost_verify.probe import Probe
+
+BUDGET_TRIES = 10
+WINDOW_SECONDS = 60
+
+
+def test_fields(probe: Probe) -> None:
+    """The account has every field. (Account)"""
+    expect_shape(probe.call("GET", "/v1/me"), shapes.ACCOUNT)
+
+
+def test_limit_is_told(probe: Probe) -> None:
+    """RateLimit-Limit is the account's requests per minute. (Limits)"""
+    exchange = probe.call("GET", "/v1/me")
+    limit = (expect(exchange, "200").get("limits") or {}).get("requests_per_minute")
+    assert number(exchange, "ratelimit-limit") == limit, f"RateLimit-Limit {limit}"
+
+
+def test_budget_falls(probe: Probe) -> None:
+    """RateLimit-Remaining counts every request. (Limits)
+
+    A window that lets go of old calls may give back one meanwhile, hence several tries.
+    """
+    remaining = number(probe.call("GET", "/v1/me"), "ratelimit-remaining")
+    for _ in range(BUDGET_TRIES):
+        before = remaining
+        exchange = probe.call("GET", "/v1/me")
+        remaining = number(exchange, "ratelimit-remaining")
+        if remaining < before:
+            return
+    assert remaining < before, "RateLimit-Remaining to fall with each request"
+
+
+def test_reset_in_window(probe: Probe) -> None:
+    """RateLimit-Reset lies within the minute. (Limits)"""
+    exchange = probe.call("GET", "/v1/me")
+    reset = number(exchange, "ratelimit-reset")
+    assert reset <= WINDOW_SECONDS, "RateLimit-Reset within a minute"
+
+
+def number(exchange: Exchange, name: str) -> int:
+    """A header that another check asks for; skips when it is no number."""
+    value = exchange.number(name)
+    if value is None:
+        pytest.skip(f"the answer has no number in {name}")
+    return value

@@ -1,0 +1,143 @@
+"""The event log of a message (spec: listMessageEvents, Message event log)."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from agentpost_verify import shapes
+from agentpost_verify.answers import Exchange, Json, expect, expect_problem, expect_shape
+from agentpost_verify.probe import Probe
+from agentpost_verify.samples import WAIT_SECONDS_MAX, Log, page_at
+
+LEAST_SECONDS = 0.99
+"""Of an empty answer: a second, less what clocks may differ."""
+OVERLAP_SECONDS = 3
+MEETINGS_MAX = 5
+
+
+def test_fields(probe: Probe, greeting: Json) -> None:
+    """A page of the log and its entries have every field. (EventList)"""
+    expect_shape(page_at(probe, greeting["id"]), shapes.EVENT_LIST)
+
+
+def test_in_order(greeting_log: Log) -> None:
+    """Entries come oldest first, with growing numbers. (listMessageEvents)"""
+    expect_order(greeting_log)
+
+
+def expect_order(log: Log) -> None:
+    """Assert that the entries of a whole log are in order."""
+    entries, exchange = log
+    numbers = [entry.get("seq", 0) for entry in entries]
+    assert numbers != [], f"entries in {exchange.line}"
+    assert numbers == sorted(set(numbers)), "entries with growing seq"
+    times = [str(entry.get("at")) for entry in entries]
+    assert times == sorted(times), "entries from old to new"
+
+
+def test_own_entries(greeting_log: Log, greeting: Json) -> None:
+    """A log has the entries of its message only. (Message event log)"""
+    expect_owner(greeting_log, greeting["id"])
+
+
+def expect_owner(log: Log, message_id: str) -> None:
+    """Assert that no entry is said to be another message's."""
+    entries, exchange = log
+    others = [each for each in entries if each.get("message_id", message_id) != message_id]
+    assert others == [], f"entries of this message only in {exchange.line}"
+
+
+def test_reply_is_there(greeting_log: Log, greeting: Json) -> None:
+    """The log tells the same reply as the message. (What the service does 3)"""
+    reply = greeting.get("reply")
+    if not reply:
+        pytest.skip("the agent gave no reply")
+    entries, exchange = greeting_log
+    texts = [str(entry.get("text")) for entry in entries if entry.get("type") == "agent_reply"]
+    assert texts != [], f"agent_reply with the reply of {exchange.line}: {reply!r}"
+    parts = texts if len(texts) == 1 else [text for text in texts if text not in reply]
+    assert parts in ([reply], []), f"agent_reply with the message's reply {reply!r}"
+
+
+def test_done(greeting_log: Log) -> None:
+    """The log of a final message says that it is done. (listMessageEvents)"""
+    exchange = greeting_log[1]
+    page = exchange.sample()
+    state = (page.get("done"), page.get("has_more"))
+    assert state == (True, False), "done, and nothing more"
+
+
+@pytest.fixture(scope="session")
+def end_page(probe: Probe, greeting: Json, greeting_log: Log) -> Exchange:
+    """What comes behind the last entry."""
+    return page_at(probe, greeting["id"], greeting_log[1].sample().get("cursor"))
+
+
+def test_goes_on(end_page: Exchange) -> None:
+    """A cursor continues after the last entry seen. (listMessageEvents)"""
+    exchange = end_page
+    page = expect(exchange, "200")
+    assert page.get("data") == [], "nothing behind the last entry"
+
+
+def test_least_second(end_page: Exchange) -> None:
+    """An empty page comes after a second at least. (listMessageEvents)"""
+    exchange = end_page
+    if exchange.sample().get("data"):
+        pytest.skip("the page has entries")
+    assert exchange.took >= LEAST_SECONDS, "a wait of a second"
+
+
+@pytest.mark.parametrize("wait", [str(WAIT_SECONDS_MAX + 1), "-1"])
+def test_wait_bounds(probe: Probe, greeting_sent: Exchange, wait: str) -> None:
+    """wait is 0 to 45 here, too. (Limits)"""
+    path = f"/v1/messages/{greeting_sent.sample(201)['id']}/events?wait={wait}"
+    expect_problem(probe.call("GET", path, held_seconds=WAIT_SECONDS_MAX), "wait")
+
+
+def test_bad_cursor(probe: Probe, greeting: Json) -> None:
+    """An unknown cursor is bad_cursor. (Errors)"""
+    expect(page_at(probe, greeting["id"], "verify"), "400 bad_cursor")
+
+
+def test_one_at_a_time(probe: Probe, greeting: Json, greeting_log: Log) -> None:
+    """A second wait at once is poll_in_progress, with a cursor. (listMessageEvents)
+
+    Both wait behind the last entry; a second at least, so that they meet.
+    """
+    cursor = greeting_log[1].sample().get("cursor")
+
+    def wait(_: int) -> Exchange:
+        return page_at(probe, greeting["id"], cursor, OVERLAP_SECONDS)
+
+    for _ in range(MEETINGS_MAX):
+        with ThreadPoolExecutor(2) as pool:
+            first, exchange = sorted(pool.map(wait, range(2)), key=lambda each: each.status)
+        if exchange.status != 200 or have_met(first, exchange):
+            break
+    else:
+        pytest.skip("the two calls did not meet")
+    expect(first, "200")
+    refusal = expect(exchange, "409 poll_in_progress")
+    cursor = refusal.get("cursor")
+    assert type(cursor) is str, "a cursor to go on from"
+    expect(page_at(probe, greeting["id"], cursor), "200")
+
+
+def have_met(first: Exchange, second: Exchange) -> bool:
+    """Whether both waits were certainly held at one moment, wherever in its call each was held.
+
+    A call may be late on its way to the server, so that it begins to be held when the other one has
+    ended. Two waits of a second cannot have missed each other within less than two.
+    """
+    least = min(first.took, second.took)
+    end = max(each.began + each.took for each in (first, second))
+    span = end - min(first.began, second.began)
+    return least >= LEAST_SECONDS and span < 2 * LEAST_SECONDS
+
+
+def test_unknown(probe: Probe) -> None:
+    """The log of an unknown message is not_found. (listMessageEvents)"""
+    expect(page_at(probe, f"msg_{probe.nonce}"), "404 not_found")

@@ -1,0 +1,108 @@
+"""Files the agent made, and their links (spec: File, getFile)."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+import pytest
+
+from agentpost_verify import shapes
+from agentpost_verify.answers import Exchange, Json, expect, expect_shape
+from agentpost_verify.probe import Probe
+
+RANGE_BYTES = 10
+
+
+def read_file(probe: Probe, file: Json) -> Exchange:
+    """`GET /v1/files/{id}`."""
+    return probe.call("GET", f"/v1/files/{quote(str(file['file_id']), safe='/')}")
+
+
+def link_to(probe: Probe, file: Json) -> str:
+    """A fresh link to a file."""
+    return str(read_file(probe, file).sample().get("url"))
+
+
+@pytest.fixture(scope="session")
+def download(probe: Probe, agent_file: Json) -> Exchange:
+    """The answer that has the bytes of a file."""
+    return probe.fetch(link_to(probe, agent_file))
+
+
+@pytest.fixture(scope="session")
+def content(download: Exchange) -> bytes:
+    """The whole file; skips when it could not be downloaded."""
+    if download.status != 200:
+        pytest.skip(f"the download answered {download.outcome}")
+    return download.body
+
+
+def test_fields(probe: Probe, agent_file: Json) -> None:
+    """A file is read with every field and a fresh link. (File)"""
+    exchange = read_file(probe, agent_file)
+    file = expect_shape(exchange, shapes.FILE)
+    assert file.get("object") == "file", "object file"
+    for name in ("file_id", "name", "size", "revision", "work_id"):
+        assert file[name] == agent_file.get(name), f"{name} {agent_file.get(name)}"
+
+
+def test_unknown(probe: Probe) -> None:
+    """An unknown file is not_found. (getFile)"""
+    expect(probe.call("GET", f"/v1/files/wrk_{probe.nonce}/a.txt"), "404 not_found")
+
+
+def test_without_key(agent_file: Json, download: Exchange) -> None:
+    """A link gives the whole file without a key. (getFile)"""
+    exchange = download
+    assert exchange.status == 200, f"the file without a key, not {exchange.outcome}"
+    assert len(exchange.body) == agent_file.get("size"), f"{agent_file.get('size')} bytes"
+
+
+def test_forged(probe: Probe, agent_file: Json) -> None:
+    """A link with anything altered is refused. (File)"""
+    parts = urlsplit(link_to(probe, agent_file))
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    if not query:
+        pytest.skip("the link has no query that could be altered")
+    forgeries = {
+        f"another {name}": parts._replace(
+            query=urlencode(
+                [
+                    (
+                        other,
+                        f"{'2' if text[:1] == '1' else '1'}{text[1:]}" if other == name else text,
+                    )
+                    for other, text in query
+                ]
+            )
+        )
+        for name, _ in query
+    }
+    forgeries["no signature"] = parts._replace(query="")
+    forgeries["another path"] = parts._replace(path=f"{parts.path}x")
+    for change, forgery in forgeries.items():
+        exchange = probe.fetch(forgery.geturl())
+        assert exchange.status in range(400, 500), (
+            f"a link with {change} to be refused (4xx), not {exchange.outcome}"
+        )
+
+
+def test_part(probe: Probe, agent_file: Json, content: bytes) -> None:
+    """A range of a file can be asked for. (addition)"""
+    headers = {"Range": f"bytes=0-{RANGE_BYTES - 1}"}
+    exchange = probe.fetch(link_to(probe, agent_file), headers)
+    if exchange.status == 200:
+        pytest.skip("this deployment gives files as a whole only")
+    assert exchange.status == 206, f"status 206, not {exchange.outcome}"
+    assert exchange.body == content[:RANGE_BYTES], f"the first {RANGE_BYTES} bytes"
+
+
+@pytest.mark.usefixtures("content")
+def test_entity_tag(agent_file: Json, download: Exchange) -> None:
+    """The revision is the file's entity tag. (File)"""
+    exchange = download
+    tag = exchange.headers.get("etag")
+    if tag is None:
+        pytest.skip("downloads have no ETag here")
+    revision = agent_file.get("revision", "")
+    assert tag == revision, f"ETag {revision}, the file's revision"

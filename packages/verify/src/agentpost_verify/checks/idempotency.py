@@ -1,0 +1,68 @@
+"""The same order, sent again (spec: createMessage 1, 2)."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from agentpost_verify.answers import Exchange, Json, expect
+from agentpost_verify.probe import Probe
+from agentpost_verify.samples import GREETING, long_key, long_text
+
+
+def test_replay(probe: Probe, greeting_sent: Exchange) -> None:
+    """The same key and body give the same message, with 200. (createMessage 2)"""
+    expect_greeting(probe, greeting_sent, {"message": GREETING})
+
+
+def test_trimmed(probe: Probe, greeting_sent: Exchange) -> None:
+    """Blanks around the text don't make it another body. (createMessage 2)"""
+    expect_greeting(probe, greeting_sent, {"message": f"  {GREETING}\n"})
+
+
+def expect_greeting(probe: Probe, greeting_sent: Exchange, body: Json) -> None:
+    """Assert that the body, sent with the greeting's key, is answered with the greeting."""
+    message_id = greeting_sent.sample(201)["id"]
+    expect_again(probe.post(body, probe.key_for("greeting")), message_id)
+
+
+def expect_again(exchange: Exchange, message_id: str) -> None:
+    """Assert that an answer is this message, and not a new one."""
+    body = expect(exchange, "200")
+    assert body.get("id") == message_id, f"the message {message_id} again"
+
+
+def test_conflict(probe: Probe, greeting_sent: Exchange) -> None:
+    """The same key with another body is idempotency_conflict. (createMessage 2)"""
+    greeting_sent.sample(201)
+    exchange = probe.post({"message": f"{GREETING}, again"}, probe.key_for("greeting"))
+    expect(exchange, "409 idempotency_conflict")
+
+
+def test_without_key(probe: Probe, greeting_sent: Exchange) -> None:
+    """Without a key every call makes a message. (createMessage 1)"""
+    first = greeting_sent.sample(201)["id"]
+    exchange = probe.send(GREETING)
+    body = expect(exchange, "201")
+    assert body.get("id") != first, "a new message"
+
+
+def test_at_once(probe: Probe) -> None:
+    """Of calls at once with one key, one makes the message. (createMessage 2)
+
+    The first may still run when the others come.
+    """
+    key = probe.key_for("at-once")
+    body = {"message": GREETING, "conversation": key[:100]}
+    with ThreadPoolExecutor(3) as pool:
+        exchanges = list(pool.map(lambda _: probe.post(body, key), range(3)))
+    exchange = exchanges[0]
+    outcomes = sorted(each.outcome for each in exchanges)
+    assert outcomes == ["200", "200", "201"], f"one 201 and otherwise 200 from {exchange.line}"
+    ids = {str(expect(each, "200", "201").get("id")) for each in exchanges}
+    assert len(ids) == 1, f"one message instead of {sorted(ids)}"
+
+
+def test_key_is_cut(probe: Probe, long_sent: Exchange) -> None:
+    """Only 128 characters of a key are significant. (Limits)"""
+    first = long_sent.sample(201)["id"]
+    expect_again(probe.post({"message": long_text()}, long_key(probe)[:128]), first)

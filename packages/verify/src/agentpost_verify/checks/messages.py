@@ -1,0 +1,150 @@
+"""Sending messages (spec: createMessage)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentpost_verify import shapes
+from agentpost_verify.answers import (
+    Exchange,
+    Json,
+    expect,
+    expect_problem,
+    expect_shape,
+    problem_fields,
+)
+from agentpost_verify.probe import Probe
+from agentpost_verify.samples import GREETING, PROGRAM, WAIT_SECONDS_MAX, inline
+
+PROGRAM_NAME = "verify-program"
+UNREACHABLE_NAME = "verify-unreachable.csv"
+FILES_MAX = 5
+"""A message has so many files at the most; further ones are noted."""
+
+
+def test_created(greeting_sent: Exchange) -> None:
+    """A new message is 201 and has every field. (Message)"""
+    expect_shape(greeting_sent, shapes.MESSAGE, "201")
+
+
+def test_at_once(probe: Probe) -> None:
+    """With wait=0 a message is answered before its turn has ended. (Additions wait-1)
+
+    The answer has no reply, however fast the agent is; the message gets it afterwards.
+    """
+    refusal = probe.send(GREETING, wait=WAIT_SECONDS_MAX + 1)
+    if refusal.status == 201:
+        pytest.skip("this deployment knows no wait of a POST, which agentpost adds to the API")
+    expect_problem(refusal, "wait")
+    exchange = probe.send(GREETING, wait=0)
+    message = expect_shape(exchange, shapes.MESSAGE, "201")
+    state = (message.get("status"), message.get("final"))
+    assert state == ("processing", False), "processing, not final"
+    probe.final(message["id"])
+
+
+@pytest.mark.parametrize("body", [{}, {"message": None}, {"message": ""}, {"files": []}])
+def test_empty(probe: Probe, body: Json) -> None:
+    """Nothing to say, no files, no uploads: empty_message. (Errors)"""
+    expect(probe.post(body), "400 empty_message")
+
+
+def test_unknown_fields(probe: Probe) -> None:
+    """Unknown fields of a request are ignored. (Versioning 2)
+
+    A body of nothing but unknown fields is empty, not invalid: no message is needed.
+    """
+    expect(probe.post({"verify_unknown": {"a": [1]}}), "400 empty_message")
+
+
+def test_longest(long_sent: Exchange) -> None:
+    """A text of 20,000 characters is taken. (Limits)"""
+    expect(long_sent, "201")
+
+
+def test_too_long(probe: Probe) -> None:
+    """One character more is too_long. (Limits)"""
+    expect(probe.post({"message": "." * 20_001}), "400 too_long")
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [
+        ("message", {"message": 5}),
+        ("files", {"message": GREETING, "files": "a.csv"}),
+        ("files.0.name", {"message": GREETING, "files": [{"name": 7, "base64": ""}]}),
+        ("upload_ids.0", {"message": GREETING, "upload_ids": [1]}),
+    ],
+)
+def test_strict_types(probe: Probe, field: str, body: Any) -> None:
+    """A wrong type is invalid_request and names its field. (Errors)"""
+    expect_problem(probe.post(body), field)
+
+
+def test_file_without_content(probe: Probe) -> None:
+    """An inline file needs a url or base64. (InlineFile)"""
+    expect_problem(probe.post({"message": GREETING, "files": [{"name": "a.csv"}]}), "files.0")
+
+
+def test_at_most_ten_problems(probe: Probe) -> None:
+    """Several problems are reported at once, ten at most. (Errors)"""
+    files = [{"name": number, "base64": "", "url": 1} for number in range(12)]
+    exchange = probe.post({"message": GREETING, "files": files})
+    count = len(problem_fields(expect(exchange, "400 invalid_request")))
+    assert count in range(2, 11), f"2 to 10 problems, not {count}"
+
+
+def test_too_many_uploads(probe: Probe) -> None:
+    """Eleven uploads are too_many. (Limits)"""
+    uploads = [f"up_verify{number}" for number in range(11)]
+    expect(probe.post({"message": GREETING, "upload_ids": uploads}), "400 too_many")
+
+
+def test_unknown_upload(probe: Probe) -> None:
+    """An upload that is not there is upload_not_ready. (Errors)"""
+    body = {"message": GREETING, "upload_ids": ["up_unknown"]}
+    expect(probe.post(body), "409 upload_not_ready")
+
+
+def test_unknown_endpoint(probe: Probe) -> None:
+    """An endpoint that is not there is not_found. (createMessage)"""
+    body = {"message": GREETING, "webhook_endpoint_id": "whe_unknown"}
+    expect(probe.post(body), "404 not_found")
+
+
+@pytest.fixture(scope="session")
+def odd_files_sent(probe: Probe) -> Exchange:
+    """More files than are taken, and among those taken some that cannot be."""
+    address = f"https://agentpost-verify-{probe.nonce}.invalid/a.csv"
+    files = [
+        inline(PROGRAM_NAME, PROGRAM),
+        {"name": UNREACHABLE_NAME, "url": address},
+        *(inline(f"verify-{number}.txt", b"nothing\n") for number in range(FILES_MAX - 1)),
+    ]
+    return probe.send(GREETING, files=files)
+
+
+@pytest.fixture(scope="session")
+def notes(probe: Probe, odd_files_sent: Exchange) -> str:
+    """The notes of that message."""
+    message = probe.final(odd_files_sent.sample(201)["id"])
+    return "\n".join(map(str, message.get("notes") or []))
+
+
+def test_odd_files(odd_files_sent: Exchange) -> None:
+    """Files that cannot be taken, and a sixth, don't fail the message. (createMessage 4)"""
+    expect(odd_files_sent, "201")
+
+
+def test_program_noted(notes: str, odd_files_sent: Exchange) -> None:
+    """A program among the files is skipped and noted. (createMessage 4)"""
+    exchange = odd_files_sent
+    assert PROGRAM_NAME in notes, f"a note that names {PROGRAM_NAME} in answer to {exchange.line}"
+
+
+def test_unreachable_noted(notes: str, odd_files_sent: Exchange) -> None:
+    """A file that cannot be fetched is noted. (createMessage 4)"""
+    exchange = odd_files_sent
+    assert UNREACHABLE_NAME in notes, f"a note that names {UNREACHABLE_NAME} for {exchange.line}"

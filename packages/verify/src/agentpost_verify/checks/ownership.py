@@ -1,0 +1,75 @@
+"""What belongs to a key and what to its account (spec: Authentication 4). Needs a second key."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+
+from agentpost_verify.answers import Exchange, Json, expect
+from agentpost_verify.caller import Caller
+from agentpost_verify.probe import Probe
+from agentpost_verify.samples import GREETING, Log
+
+
+@pytest.fixture(scope="session")
+def is_same_account(probe: Probe, second: Caller) -> bool:
+    """Whether the other key belongs to the account; skips when it is the same key."""
+    ours, theirs = (each.call("GET", "/v1/me").sample() for each in (probe, second))
+    if key_id(ours) == key_id(theirs):
+        pytest.skip("--second-key is the same key as --key")
+    return bool(ours.get("user_id") == theirs.get("user_id"))
+
+
+def key_id(account: Json) -> object:
+    """The id of the key that read the account."""
+    key = account.get("key")
+    return key.get("id") if isinstance(key, dict) else None
+
+
+@pytest.fixture(scope="session")
+def our_id(is_same_account: bool, greeting_sent: Exchange) -> str:
+    """The message of the first key."""
+    return str(greeting_sent.sample(201)["id"])
+
+
+@pytest.fixture(scope="session")
+def their_message(probe: Probe, second: Caller, our_id: str) -> Exchange:
+    """The second key sends what the first one did, under the same Idempotency-Key."""
+    return probe.send(GREETING, probe.key_for("greeting"), second)
+
+
+@pytest.mark.parametrize(("method", "suffix"), [("GET", ""), ("GET", "/events"),
+                                                ("POST", "/recover")])  # fmt: skip
+def test_foreign_message(second: Caller, our_id: str, method: str, suffix: str) -> None:
+    """A message is not there for another key. (createMessage 6)"""
+    expect(second.call(method, f"/v1/messages/{our_id}{suffix}"), "404 not_found")
+
+
+def test_key_of_its_own(our_id: str, their_message: Exchange) -> None:
+    """An Idempotency-Key counts for its API key only. (createMessage 2)"""
+    exchange = their_message
+    body = expect(exchange, "201")
+    assert body.get("id") != our_id, "a new message"
+
+
+def test_foreign_cursor(second: Caller, their_message: Exchange, greeting_log: Log) -> None:
+    """A cursor given to another key is bad_cursor. (Errors)"""
+    cursor = quote(str(greeting_log[1].sample().get("cursor")), safe="")
+    path = f"/v1/messages/{their_message.sample(201)['id']}/events?cursor={cursor}"
+    expect(second.call("GET", path, held_seconds=1), "400 bad_cursor")
+
+
+def test_endpoints_of_account(second: Caller, is_same_account: bool, endpoint: Json) -> None:
+    """Webhook endpoints belong to the account. (Authentication 4)"""
+    expect_in_account(second, is_same_account, f"/v1/webhooks/{endpoint['id']}")
+
+
+def test_work_of_account(second: Caller, is_same_account: bool, job_done: Json) -> None:
+    """Works belong to the account. (Authentication 4)"""
+    expect_in_account(second, is_same_account, f"/v1/work/{job_done['jobs'][0]['work_id']}")
+
+
+def expect_in_account(second: Caller, is_same_account: bool, path: str) -> None:
+    """Assert that another key of the account sees a resource, and any other key does not."""
+    expect(second.call("GET", path), "200" if is_same_account else "404 not_found")

@@ -1,0 +1,66 @@
+"""Reading a message and waiting for it (spec: getMessage)."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentpost_verify import shapes
+from agentpost_verify.answers import (
+    Exchange,
+    Json,
+    expect,
+    expect_problem,
+    expect_shape,
+    without_links,
+)
+from agentpost_verify.probe import Probe
+from agentpost_verify.samples import WAIT_SECONDS_MAX
+
+AT_ONCE_SECONDS = 10.0
+"""Much less than the wait asked for, and enough for a slow network."""
+
+
+def test_fields(probe: Probe, greeting_sent: Exchange) -> None:
+    """A message is read as it was sent, with every field. (Message)"""
+    message_id = greeting_sent.sample(201)["id"]
+    exchange = probe.read(message_id)
+    message = expect_shape(exchange, shapes.MESSAGE)
+    assert message["id"] == message_id, f"the message {message_id}"
+
+
+def test_unknown(probe: Probe) -> None:
+    """An unknown message is not_found. (getMessage)"""
+    expect(probe.call("GET", f"/v1/messages/msg_{probe.nonce}"), "404 not_found")
+
+
+@pytest.mark.parametrize("wait", [str(WAIT_SECONDS_MAX + 1), "-1", "1.5", "soon"])
+def test_wait_bounds(probe: Probe, greeting_sent: Exchange, wait: str) -> None:
+    """wait is a whole number from 0 to 45. (Limits)"""
+    path = f"/v1/messages/{greeting_sent.sample(201)['id']}?wait={wait}"
+    expect_problem(probe.call("GET", path, held_seconds=WAIT_SECONDS_MAX), "wait")
+
+
+def test_final_at_once(probe: Probe, greeting: Json) -> None:
+    """A final message is not waited for. (getMessage)"""
+    exchange = probe.read(greeting["id"], WAIT_SECONDS_MAX)
+    expect(exchange, "200")
+    assert exchange.took < AT_ONCE_SECONDS, "an answer at once"
+
+
+def test_final_stays(probe: Probe, greeting: Json) -> None:
+    """A final message does not change. (Message)"""
+    exchange = probe.read(greeting["id"])
+    message = expect(exchange, "200")
+    assert without_links(message) == without_links(greeting), "a final message not to change"
+
+
+def test_etag(probe: Probe, greeting: Json) -> None:
+    """A request with the newest ETag is answered with 304. (addition)"""
+    tag = probe.read(greeting["id"]).headers.get("etag")
+    if tag is None:
+        pytest.skip("this deployment sends no ETag, which agentpost adds to the API")
+    path = f"/v1/messages/{greeting['id']}"
+    exchange = probe.call("GET", path, headers={"If-None-Match": tag})
+    assert exchange.outcome == "304", "an empty 304"
+    assert exchange.body == b"", "an empty 304"
+    expect(probe.call("GET", path, headers={"If-None-Match": '"other"'}), "200")

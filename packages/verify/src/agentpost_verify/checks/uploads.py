@@ -1,0 +1,202 @@
+"""Large files: announced, posted, completed, attached (spec: Upload; Upload states)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import pytest
+
+from agentpost_verify import shapes
+from agentpost_verify.answers import Exchange, Json, expect, expect_problem, expect_shape
+from agentpost_verify.probe import Probe
+from agentpost_verify.samples import CSV, GREETING, PROGRAM
+
+FILENAME = "verify.csv"
+SIZE = len(CSV)
+UPLOAD_BYTES_MAX = 500 * 2**20
+POST_MINUTES = 15
+POST_MINUTES_SLACK = 2
+"""Clocks differ, and answers take their time."""
+
+
+# --- steps ----------------------------------------------------------------------------------------
+def announce(probe: Probe, filename: str = FILENAME, size: Any = SIZE) -> Exchange:
+    """`POST /v1/uploads`; an upload that is never attached is deleted after a day."""
+    return probe.call("POST", "/v1/uploads", body={"filename": filename, "size": size})
+
+
+def new_upload(probe: Probe, filename: str = FILENAME, size: int = SIZE) -> Json:
+    """A fresh upload, nothing posted yet."""
+    return announce(probe, filename, size).sample(201)
+
+
+def post(
+    probe: Probe, upload: Json, data: bytes, fields: Mapping[str, str] | None = None
+) -> Exchange:
+    """Post the form, with other fields if there are any."""
+    return probe.post_form(upload["url"], upload["fields"] if fields is None else fields, data)
+
+
+def complete(probe: Probe, upload: Json) -> Exchange:
+    """`POST /v1/uploads/{id}/complete`."""
+    return probe.call("POST", f"/v1/uploads/{upload['upload_id']}/complete")
+
+
+@pytest.fixture(scope="session")
+def upload(probe: Probe) -> Json:
+    """The announcement of the upload several checks look at, its file posted."""
+    upload = new_upload(probe)
+    post(probe, upload, CSV)
+    return upload
+
+
+@pytest.fixture(scope="session")
+def completion(probe: Probe, upload: Json) -> Exchange:
+    """The answer that completed that upload."""
+    return complete(probe, upload)
+
+
+@pytest.fixture(scope="session")
+def attachment(probe: Probe, completion: Exchange) -> Exchange:
+    """The answer to a message with that upload. Checks that need it as it was come before this."""
+    return probe.send(GREETING, upload_ids=[completion.sample()["upload_id"]])
+
+
+# --- announcing -----------------------------------------------------------------------------------
+def test_created(probe: Probe) -> None:
+    """A new upload tells where to post and with which fields. (Upload)"""
+    exchange = announce(probe)
+    upload = expect_shape(exchange, shapes.UPLOAD_CREATED, "201")
+    assert upload["max_bytes"] == SIZE, f"max_bytes {SIZE}, as declared"
+    names = [name.lower() for name in upload["fields"]]
+    assert "content-type" in names, "a form field Content-Type"
+
+
+def test_fifteen_minutes(probe: Probe) -> None:
+    """The file may be posted for 15 minutes. (Limits)
+
+    By the server's own Date header: our clock may be wrong.
+    """
+    exchange = announce(probe)
+    until = datetime.fromisoformat(str(exchange.sample(201).get("expires_at")))
+    if "date" not in exchange.headers:
+        pytest.skip("the answer has no Date")
+    now = parsedate_to_datetime(exchange.headers["date"])
+    minutes = (until - now).total_seconds() / 60
+    assert abs(minutes - POST_MINUTES) <= POST_MINUTES_SLACK, (
+        f"{POST_MINUTES} minutes to post the file, not {minutes:.1f}"
+    )
+
+
+@pytest.mark.parametrize("size", [None, 0, -1, 1.5, "5", True])
+def test_bad_size(probe: Probe, size: Any) -> None:
+    """A size that is no positive whole number is bad_size. (Errors)"""
+    expect(announce(probe, size=size), "400 bad_size")
+
+
+def test_too_large(probe: Probe) -> None:
+    """Over 500 MB is too_large. (Limits)"""
+    expect(announce(probe, size=UPLOAD_BYTES_MAX + 1), "413 too_large")
+
+
+def test_filename_needed(probe: Probe) -> None:
+    """An upload needs a file name. (createUpload)"""
+    expect_problem(probe.call("POST", "/v1/uploads", body={"size": 1}), "filename")
+
+
+# --- posting --------------------------------------------------------------------------------------
+def test_nothing_arrived(probe: Probe) -> None:
+    """Completing before the file arrived is not_uploaded. (Errors)"""
+    expect(complete(probe, new_upload(probe)), "409 not_uploaded")
+
+
+def test_accepted(probe: Probe) -> None:
+    """The form with the file last is taken. (Upload procedure)"""
+    exchange = post(probe, new_upload(probe), CSV)
+    assert exchange.status in range(200, 300), f"the file to be taken (2xx), not {exchange.outcome}"
+
+
+def test_tampered(probe: Probe) -> None:
+    """A form with any field altered is refused. (Upload procedure)"""
+    upload = new_upload(probe)
+    for name, value in upload["fields"].items():
+        fields = {**upload["fields"], name: altered(value)}
+        expect_refusal(post(probe, upload, CSV, fields), f"another {name}")
+
+
+def test_every_field(probe: Probe) -> None:
+    """A form without one of its fields is refused. (Upload procedure)"""
+    upload = new_upload(probe)
+    for name in upload["fields"]:
+        fields = {other: value for other, value in upload["fields"].items() if other != name}
+        expect_refusal(post(probe, upload, CSV, fields), f"no {name}")
+
+
+def test_over_size(probe: Probe) -> None:
+    """A file larger than declared is refused. (createUpload)"""
+    expect_refusal(post(probe, new_upload(probe), CSV + b"x"), "a byte more than declared")
+
+
+def expect_refusal(exchange: Exchange, change: str) -> None:
+    """Assert that a form is refused, whatever the storage answers."""
+    assert exchange.status in range(400, 500), (
+        f"a form with {change} to be refused (4xx), not {exchange.outcome}"
+    )
+
+
+def altered(value: str) -> str:
+    """The same length, another character in the middle."""
+    middle = len(value) // 2
+    before, rest = value[:middle], value[middle:]
+    return f"{before}{'B' if rest.startswith('A') else 'A'}{rest[1:]}"
+
+
+# --- completing and attaching ---------------------------------------------------------------------
+def test_completed(completion: Exchange) -> None:
+    """A complete upload is ready and has every field. (completeUpload)"""
+    exchange = completion
+    upload = expect_shape(exchange, shapes.UPLOAD)
+    file = (upload["filename"], upload["size"])
+    assert file == (FILENAME, SIZE), f"{FILENAME} of {SIZE} bytes"
+
+
+def test_completed_twice(probe: Probe, upload: Json, completion: Exchange) -> None:
+    """Completing again gives the same answer. (Upload states)"""
+    first = completion.sample()
+    exchange = complete(probe, upload)
+    again = expect(exchange, "200")
+    assert again == first, "the same answer"
+
+
+def test_program(probe: Probe) -> None:
+    """A program is refused when its upload is completed. (completeUpload)"""
+    upload = new_upload(probe, "verify.bin", len(PROGRAM))
+    post(probe, upload, PROGRAM)
+    expect(complete(probe, upload), "422 executable_refused")
+
+
+def test_unknown(probe: Probe) -> None:
+    """An unknown upload is not_found. (completeUpload)"""
+    expect(complete(probe, {"upload_id": f"up_{probe.nonce}"}), "404 not_found")
+
+
+def test_not_ready(probe: Probe) -> None:
+    """A message cannot name an upload that is not complete. (Errors)"""
+    body = {"message": GREETING, "upload_ids": [new_upload(probe)["upload_id"]]}
+    expect(probe.post(body), "409 upload_not_ready")
+
+
+def test_attached(attachment: Exchange) -> None:
+    """A message takes a complete upload. (createMessage)"""
+    expect(attachment, "201")
+
+
+def test_attached_once(probe: Probe, upload: Json, attachment: Exchange) -> None:
+    """An upload belongs to one message and is not completed again. (Upload states)"""
+    attachment.sample(201)
+    body = {"message": GREETING, "upload_ids": [upload["upload_id"]]}
+    expect(probe.post(body), "409 upload_not_ready")
+    expect(complete(probe, upload), "409 not_pending")

@@ -1,0 +1,258 @@
+"""Webhook endpoints (spec: Webhooks). Those made here lead nowhere and are removed at the end."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from agentpost_verify import shapes
+from agentpost_verify.answers import (
+    Exchange,
+    Json,
+    expect,
+    expect_fields,
+    expect_problem,
+    expect_shape,
+)
+from agentpost_verify.probe import Probe
+
+LIST = "/v1/webhooks"
+ENDPOINTS_MAX = 10
+FEW = 2
+"""With more endpoints in the account, its limit is not tried: there may be too little room."""
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+URL_START = "https://example.com/"
+
+
+@pytest.fixture
+def path(endpoint: Json) -> str:
+    """The route of the endpoint most checks look at."""
+    return f"{LIST}/{endpoint['id']}"
+
+
+def test_created(endpoint_sent: Exchange) -> None:
+    """A new endpoint has every field and a secret. (Webhook endpoint)"""
+    check_room(endpoint_sent)
+    body = expect_shape(endpoint_sent, shapes.ENDPOINT, "201")
+    expect_secret(endpoint_sent, body)
+
+
+def check_room(exchange: Exchange) -> None:
+    """Raise skips when an endpoint cannot be created for a reason that breaks no rule."""
+    if exchange.error == "too_many_endpoints":
+        pytest.skip("the account has all the endpoints it may have")
+    if exchange.error == "bad_url":  # some look the name up at once; no rule says that they may not
+        pytest.skip("this deployment takes no address that leads nowhere; see --hooks-url")
+
+
+def expect_secret(exchange: Exchange, endpoint: Json) -> None:
+    """Assert that a body shows a secret of enough bytes."""
+    secret = str(endpoint.get("secret"))
+    words = f"a secret: whsec_ and base64 in answer to {exchange.line}"
+    assert secret[:6] == "whsec_", words
+    try:
+        size = len(base64.b64decode(secret[6:], validate=True))
+    except ValueError:
+        size = 0
+    assert size >= 16, words
+
+
+def test_listed(probe: Probe, endpoint: Json) -> None:
+    """The list has every endpoint. (Webhooks)"""
+    exchange = probe.call("GET", LIST)
+    kind = shapes.having(object=shapes.word("list"), data=shapes.each(shapes.ENDPOINT))
+    ids = [each["id"] for each in expect_shape(exchange, kind)["data"]]
+    assert endpoint["id"] in ids, f"{endpoint['id']} in the list"
+
+
+def test_read(probe: Probe, path: str) -> None:
+    """An endpoint is read with its newest deliveries. (Webhook endpoint)"""
+    exchange = probe.call("GET", path)
+    body = expect_shape(exchange, shapes.ENDPOINT)
+    expect_fields(exchange, shapes.having(recent_deliveries=shapes.each(shapes.DELIVERY)), body)
+
+
+def test_secret_once(probe: Probe, endpoint: Json, path: str) -> None:
+    """A secret is shown once. (Webhook endpoint)"""
+    for exchange in (
+        probe.call("GET", LIST),
+        probe.call("GET", path),
+        probe.call("PATCH", path, body={"description": "agentpost verify"}),
+    ):
+        expect(exchange, "200")
+        is_shown = endpoint["secret"].encode() in exchange.body or b'"secret"' in exchange.body
+        assert is_shown is False, "no secret after the first answer"
+
+
+def test_changed(probe: Probe, path: str) -> None:
+    """A change touches what it names only. (Webhooks)"""
+    before = expect(probe.call("GET", path), "200")
+    events = ["job.expired", "job.resumed"]
+    exchange = probe.call("PATCH", path, body={"events": events})
+    after = expect(exchange, "200")
+    assert sorted(after.get("events") or []) == events, f"events {events}"
+    for name in ("url", "description", "disabled_at"):
+        assert after.get(name) == before.get(name), f"{name} as before"
+
+
+def test_off_and_on(probe: Probe, path: str) -> None:
+    """An endpoint is turned off, and on again. (Webhook endpoint states)"""
+    exchange = probe.call("PATCH", path, body={"enabled": False})
+    moment = expect(exchange, "200").get("disabled_at")
+    assert type(moment) is str, "disabled_at to be set"
+    exchange = probe.call("PATCH", path, body={"enabled": True})
+    moment = expect(exchange, "200").get("disabled_at")
+    assert moment is None, "disabled_at to be null again"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://example.com/hook", "ftp://example.com/hook", "example.com/hook", ""]
+)
+def test_bad_scheme(probe: Probe, url: str) -> None:
+    """An address that is not https is bad_url. (Webhooks, url)"""
+    expect_bad_url(probe, url)
+
+
+@pytest.mark.parametrize("url", ["https://example.com:80/hook", "https://example.com:8080/hook"])
+def test_bad_port(probe: Probe, url: str) -> None:
+    """A port other than 443 and 8443 is bad_url. (Webhooks, url)"""
+    expect_bad_url(probe, url)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://user:word@example.com/hook", "https://user@example.com/hook"]
+)
+def test_bad_credentials(probe: Probe, url: str) -> None:
+    """An address with a user is bad_url. (Webhooks, url)"""
+    expect_bad_url(probe, url)
+
+
+def test_bad_length(probe: Probe) -> None:
+    """Over 2,000 characters are bad_url. (Webhooks, url)"""
+    expect_bad_url(probe, URL_START.ljust(2_001, "x"))
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "10.0.0.1",
+        "192.168.0.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "[::1]",
+        "[::ffff:10.0.0.1]",
+        "localhost",
+    ],
+)
+def test_bad_address(probe: Probe, host: str) -> None:
+    """Private and internal addresses are bad_url. (Webhooks, url)
+
+    The address webhooks are proved with is allowed on purpose, and other names of it may be.
+    """
+    own = urlsplit(probe.hooks.url).hostname if probe.hooks is not None else None
+    if host.strip("[]") not in (LOOPBACK if own in LOOPBACK else {own}):
+        expect_bad_url(probe, f"https://{host}/hook")
+
+
+def expect_bad_url(probe: Probe, url: str) -> None:
+    """Assert that an endpoint with this address is refused."""
+    exchange = probe.create_endpoint("bad", url=url)
+    assert exchange.status != 201, f"bad_url for {url}"
+    expect_unless_full(exchange, "400 bad_url")
+
+
+def expect_unless_full(exchange: Exchange, *outcomes: str) -> None:
+    """Assert one of these outcomes; skips when the account has no room for an endpoint."""
+    if exchange.error == "too_many_endpoints":
+        pytest.skip("the account has all the endpoints it may have")
+    expect(exchange, *outcomes)
+
+
+def test_bad_events(probe: Probe, path: str) -> None:
+    """Unknown events are bad_events. (Errors)"""
+    body = {"events": ["message.verify"]}
+    expect_unless_full(probe.create_endpoint("bad", **body), "400 bad_events")
+    expect(probe.call("PATCH", path, body=body), "400 bad_events")
+
+
+def test_long_description(probe: Probe) -> None:
+    """A description over 120 characters is refused. (Limits)"""
+    exchange = probe.create_endpoint("bad", description="x" * 121)
+    expect_unless_full(exchange, "400 bad_request", "400 invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [
+        ("url", {}),
+        ("url", {"url": 5}),
+        ("events", {"url": URL_START, "events": "*"}),
+    ],
+)
+def test_strict_types(probe: Probe, field: str, body: Any) -> None:
+    """A wrong type is invalid_request and names its field. (Errors)"""
+    expect_problem(probe.remember_endpoint(probe.call("POST", LIST, body=body)), field)
+
+
+def test_rotated(probe: Probe, endpoint: Json, path: str) -> None:
+    """Rotating gives a new secret. (Webhooks)"""
+    exchange = probe.call("POST", f"{path}/rotate-secret")
+    body = expect(exchange, "200")
+    identity = (body.get("object"), body.get("id"))
+    assert identity == ("webhook_endpoint", endpoint["id"]), f"the endpoint {endpoint['id']}"
+    expect_secret(exchange, body)
+    is_new = body["secret"] != endpoint["secret"]
+    assert is_new is True, "a new secret"
+
+
+def test_deleted(probe: Probe) -> None:
+    """A deleted endpoint is gone; deleting it again is not_found. (Webhooks)"""
+    creation = probe.create_endpoint("deleted")
+    check_room(creation)
+    endpoint_id = expect(creation, "201")["id"]
+    exchange = probe.remove_endpoint(endpoint_id)
+    body = expect(exchange, "200")
+    deletion = (body.get("object"), body.get("id"), body.get("deleted"))
+    assert deletion == ("webhook_endpoint", endpoint_id, True), "deleted: true"
+    expect(probe.call("DELETE", f"{LIST}/{endpoint_id}"), "404 not_found")
+    expect(probe.call("GET", f"{LIST}/{endpoint_id}"), "404 not_found")
+
+
+def test_at_most_ten(probe: Probe) -> None:
+    """An eleventh endpoint is too_many_endpoints. (Webhook events 9)
+
+    Each endpoint that is made here is removed again at once.
+    """
+    page = expect(probe.call("GET", LIST), "200").get("data") or []
+    others = [each for each in page if each.get("id") not in probe.created.endpoints]
+    if len(others) > FEW:
+        pytest.skip(f"the account has {len(others)} endpoints of its own, over {FEW}")
+    new_ids: list[str] = []
+    try:
+        while (exchange := probe.create_endpoint("full")).status == 201:
+            new_ids.append(exchange.sample(201)["id"])
+            count = len(page) + len(new_ids)
+            assert count <= ENDPOINTS_MAX, "409 too_many_endpoints for the eleventh"
+        expect(exchange, "409 too_many_endpoints")
+        assert len(page) + len(new_ids) == ENDPOINTS_MAX, f"room for {ENDPOINTS_MAX}"
+    finally:
+        for endpoint_id in new_ids:
+            probe.remove_endpoint(endpoint_id)
+
+
+@pytest.mark.parametrize(
+    ("method", "suffix", "body"),
+    [
+        ("GET", "", None),
+        ("PATCH", "", {"enabled": False}),
+        ("DELETE", "", None),
+        ("POST", "/rotate-secret", None),
+    ],
+)
+def test_unknown(probe: Probe, method: str, suffix: str, body: Any) -> None:
+    """An unknown endpoint is not_found. (Webhooks)"""
+    expect(probe.call(method, f"{LIST}/whe_{probe.nonce}{suffix}", body=body), "404 not_found")

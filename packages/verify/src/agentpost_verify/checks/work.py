@@ -1,0 +1,75 @@
+"""The account's works (spec: Work, listWork, getWork). Works of others are read, never changed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+from agentpost_verify import shapes
+from agentpost_verify.answers import Json, expect, expect_problem, expect_shape
+from agentpost_verify.probe import Probe
+
+WORK_LIST_DEFAULT = 20
+WORK_FILES_MAX = 8
+
+
+@pytest.fixture(scope="session")
+def work_path(probe: Probe, request: pytest.FixtureRequest) -> str:
+    """The route of the work this probe started, if the agent did, else the account's newest."""
+    with suppress(pytest.skip.Exception):  # without it, the account may have some all the same
+        request.getfixturevalue("job_done")
+    works: list[Json] = probe.call("GET", "/v1/work").sample().get("data") or []
+    if not works:
+        pytest.skip("the account has no work, and the agent started none")
+    return f"/v1/work/{works[0]['work_id']}"
+
+
+def test_fields(probe: Probe) -> None:
+    """Works are listed with every field, 20 at the most unless asked. (Work)"""
+    exchange = probe.call("GET", "/v1/work")
+    page = expect_shape(exchange, shapes.WORK_LIST)
+    assert len(page["data"]) <= WORK_LIST_DEFAULT, f"up to {WORK_LIST_DEFAULT} works"
+
+
+@pytest.mark.parametrize("limit", [1, 50])
+def test_limit_counts(probe: Probe, limit: int) -> None:
+    """limit says how many. (listWork)"""
+    exchange = probe.call("GET", f"/v1/work?limit={limit}")
+    page = expect(exchange, "200")
+    assert len(page.get("data") or []) <= limit, f"up to {limit} works"
+
+
+@pytest.mark.parametrize("limit", ["0", "51", "-1", "many"])
+def test_limit_bounds(probe: Probe, limit: str) -> None:
+    """limit is 1 to 50. (Limits)"""
+    expect_problem(probe.call("GET", f"/v1/work?limit={limit}"), "limit")
+
+
+def test_one(probe: Probe, work_path: str) -> None:
+    """A work is read with every field and up to 8 files. (Work)"""
+    exchange = probe.call("GET", work_path)
+    work = expect_shape(exchange, shapes.WORK)
+    assert len(work["files"]) <= WORK_FILES_MAX, f"up to {WORK_FILES_MAX} files"
+
+
+def test_pages(probe: Probe, work_path: str) -> None:
+    """from_char says where its text begins. (getWork)"""
+    text = str(probe.call("GET", work_path).sample().get("text"))
+    if len(text) < 2:
+        pytest.skip("the work has no text")
+    half = len(text) // 2
+    exchange = probe.call("GET", f"{work_path}?from_char={half}")
+    rest = str(expect(exchange, "200").get("text"))
+    assert rest[: len(text) - half] == text[half:], f"the text from character {half}"
+
+
+@pytest.mark.parametrize("start", ["-1", "one"])
+def test_from_char_bounds(probe: Probe, work_path: str, start: str) -> None:
+    """from_char is a whole number, 0 or more. (getWork)"""
+    expect_problem(probe.call("GET", f"{work_path}?from_char={start}"), "from_char")
+
+
+def test_unknown(probe: Probe) -> None:
+    """An unknown work is not_found. (getWork)"""
+    expect(probe.call("GET", f"/v1/work/wrk_{probe.nonce}"), "404 not_found")

@@ -1,0 +1,181 @@
+"""One probe of a deployment: its callers, its options, and the resources to delete at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import httpx2
+
+from agentpost_verify.answers import Difference, Exchange, Json, NotChecked
+from agentpost_verify.caller import Caller, Pause, Wire
+from agentpost_verify.receiver import Receiver
+from agentpost_verify.works import PATH, Works, works_of
+
+HOLD_SECONDS: Final = 20
+"""Of one held read; shorter than the most allowed, for the proxies on the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the command.
+
+    ``nonce``: part of every name, so that two probes never collide. ``patience``: seconds to wait
+    for the agent or a delivery. ``hooks``: receives webhooks when they are to be proved.
+    ``open_http``: see `Wire`.
+    """
+
+    url: str
+    key: str
+    nonce: str
+    patience: float
+    pause: Pause
+    second_key: str | None = None
+    hooks: Receiver | None = None
+    open_http: Callable[..., httpx2.AsyncClient] = httpx2.AsyncClient
+
+
+@dataclass
+class Created:
+    """Resources this probe created: message ids with their latest state, and endpoints.
+
+    ``works_before``: the newest works of the account before the first message, None when they
+    are not known. ``has_listed``: whether they were asked for. ``unanswered``: there may be an
+    endpoint whose creation was cut off before its answer."""
+
+    works_before: Works | None = None
+    has_listed: bool = False
+    messages: dict[str, Json] = field(default_factory=dict)
+    endpoints: list[str] = field(default_factory=list)
+    unanswered: bool = False
+
+
+class Probe(Caller):
+    """One run of the checks, with the key that is checked; ``second``: the other key. Close it at
+    the end, after `cleanup.leave`."""
+
+    def __init__(self, options: Options) -> None:
+        wire = Wire(options.open_http)
+        super().__init__(wire, options.url, options.key, [], options.pause)
+        self.second = (
+            Caller(wire, options.url, options.second_key, self.exchanges, options.pause)
+            if options.second_key
+            else None
+        )
+        self.created = Created()
+        self.nonce = options.nonce
+        self.patience = options.patience
+        self.hooks = options.hooks
+        self._conversations = 0
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._wire.close()
+
+    # --- messages ---------------------------------------------------------------------------------
+    def post(
+        self,
+        body: Any,
+        key: str | None = None,
+        caller: Caller | None = None,
+        wait: int | None = None,
+    ) -> Exchange:
+        """`POST /v1/messages` just so, held up to ``wait`` seconds; a message that comes of it is
+        counted and remembered.
+
+        For bodies that must be refused: what makes a message goes through `send`."""
+        self._list_works()
+        headers = {"Idempotency-Key": key} if key is not None else {}
+        path = "/v1/messages" if wait is None else f"/v1/messages?wait={wait}"
+        exchange = (caller or self).call("POST", path, body=body, headers=headers)
+        return self.remember(exchange)
+
+    def send(
+        self,
+        text: str,
+        key: str | None = None,
+        caller: Caller | None = None,
+        wait: int | None = None,
+        **fields: Any,
+    ) -> Exchange:
+        """Send a message in a new conversation: none waits for another one's turn, and nothing
+        gets into the conversations of the key."""
+        self._conversations += 1
+        conversation = f"verify-{self.nonce}-{self._conversations}"
+        return self.post(
+            {"message": text, "conversation": conversation, **fields}, key, caller, wait
+        )
+
+    def _list_works(self) -> None:
+        """List the works before the first message: the probe must not delete those."""
+        if not self.created.has_listed:
+            with suppress(Difference):  # judged by the checks of works; nothing will be deleted
+                self.created.works_before = works_of(self.call("GET", PATH))
+            self.created.has_listed = True
+
+    def read(self, message_id: str, wait: int = 0) -> Exchange:
+        """`GET /v1/messages/{id}`, held up to ``wait`` seconds."""
+        path = f"/v1/messages/{message_id}" + (f"?wait={wait}" if wait else "")
+        return self.remember(self.call("GET", path, held_seconds=wait))
+
+    def final(self, message_id: str) -> Json:
+        """The message once it is final; raises `NotChecked` when that takes too long."""
+        left = self.patience
+        while True:
+            exchange = self.read(message_id, max(1, min(HOLD_SECONDS, int(left))))
+            body = exchange.sample()
+            if body.get("final") is True:
+                return body
+            left -= max(exchange.took, 0.5)
+            if left <= 0:
+                status = f"{body.get('status')} after {self.patience:g} s (--timeout)"
+                raise NotChecked(f"the message it needs was still {status}")
+            if exchange.took < 0.2:  # a server that does not hold: do not ask in a loop
+                self._pause(0.5)
+
+    def remember(self, exchange: Exchange) -> Exchange:
+        """Remember the message that this answer carries, if it does."""
+        body = exchange.json
+        if exchange.status in (200, 201) and isinstance(body, dict):
+            message_id = body.get("id")
+            if isinstance(message_id, str) and body.get("object") == "message":
+                self.created.messages[message_id] = body
+        return exchange
+
+    # --- webhook endpoints ------------------------------------------------------------------------
+    def create_endpoint(self, name: str, **fields: Any) -> Exchange:
+        """Create a webhook endpoint, to be removed at the end; the answer may be anything.
+
+        Its address leads nowhere, or to our receiver, and its event is rare: nothing of the account
+        is sent to others."""
+        nowhere = f"https://agentpost-verify-{self.nonce}.invalid"
+        body = {
+            "url": f"{self.hooks.url if self.hooks is not None else nowhere}/{name}",
+            "events": ["job.expired"],
+            "description": f"agentpost verify {self.nonce}; may be deleted",
+            **fields,
+        }
+        self.created.unanswered = True
+        exchange = self.remember_endpoint(self.call("POST", "/v1/webhooks", body=body))
+        self.created.unanswered = False
+        return exchange
+
+    def remember_endpoint(self, exchange: Exchange) -> Exchange:
+        """Remember an endpoint that this answer says was created."""
+        body = exchange.json
+        if exchange.status == 201 and isinstance(body, dict) and isinstance(body.get("id"), str):
+            self.created.endpoints.append(body["id"])
+        return exchange
+
+    def remove_endpoint(self, endpoint_id: str) -> Exchange:
+        """Delete an endpoint; once it is gone, it is no longer ours to remove."""
+        exchange = self.call("DELETE", f"/v1/webhooks/{endpoint_id}")
+        if exchange.status == 200 and endpoint_id in self.created.endpoints:
+            self.created.endpoints.remove(endpoint_id)
+        return exchange
+
+    def key_for(self, name: str) -> str:
+        """An Idempotency-Key of this probe."""
+        return f"agentpost-verify-{self.nonce}-{name}"

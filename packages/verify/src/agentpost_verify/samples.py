@@ -1,0 +1,179 @@
+"""What many checks look at, as fixtures of the whole run: few messages serve many checks.
+
+Only the check that a sample belongs to judges how it was made; for the others, a missing sample is
+a reason not to be checked.
+"""
+
+from __future__ import annotations
+
+import base64
+from contextlib import suppress
+from typing import Final
+from urllib.parse import quote
+
+import pytest
+
+from agentpost_verify.answers import NOT_PROVED, Exchange, Json
+from agentpost_verify.caller import Caller
+from agentpost_verify.probe import Probe
+from agentpost_verify.receiver import Receiver
+
+GREETING: Final = "Hello"
+CSV: Final = b"month,revenue\nJan,10\nFeb,14\nMar,12\nApr,19\n"
+DOWNLOAD_BYTES_MAX: Final = 50 * 2**20
+PROGRAM: Final = b"\x7fELF\x02\x01\x01" + bytes(57)
+"""The beginning of a Linux program, and as harmless as 64 bytes can be."""
+WAIT_SECONDS_MAX: Final = 45
+"""The longest wait a caller may ask for (spec: Limits)."""
+PAGES_MAX: Final = 50
+JOB_PATH: Final = "/job"
+"""Where our receiver gets the events of the job."""
+
+Log = tuple[list[Json], Exchange]
+"""All entries of a message, and the answer that was the last page."""
+
+
+PROBE = pytest.StashKey[Probe]()
+
+
+@pytest.fixture(scope="session")
+def probe(pytestconfig: pytest.Config) -> Probe:
+    """The run that the checks belong to."""
+    return pytestconfig.stash[PROBE]
+
+
+@pytest.fixture(scope="session")
+def second(probe: Probe) -> Caller:
+    """The other key."""
+    if probe.second is None:
+        pytest.skip("it needs another key of this server: --second-key")
+    return probe.second
+
+
+@pytest.fixture(scope="session")
+def hooks(probe: Probe) -> Receiver:
+    """The receiver of webhooks."""
+    if probe.hooks is None:
+        pytest.skip(
+            "it needs an address here that the deployment reaches: --hooks-url, --hooks-port"
+        )
+    return probe.hooks
+
+
+@pytest.fixture(scope="session")
+def greeting_sent(probe: Probe) -> Exchange:
+    """The answer to the message most checks look at; it may be anything."""
+    return probe.send(GREETING, probe.key_for("greeting"))
+
+
+@pytest.fixture(scope="session")
+def greeting(probe: Probe, greeting_sent: Exchange) -> Json:
+    """The message most checks look at, final."""
+    return probe.final(greeting_sent.sample(201)["id"])
+
+
+@pytest.fixture(scope="session")
+def greeting_log(probe: Probe, greeting: Json) -> Log:
+    """The log of that message."""
+    return read_log(probe, greeting["id"])
+
+
+def read_log(probe: Probe, message_id: str) -> Log:
+    """The log of a final message."""
+    entries: list[Json] = []
+    cursor = None
+    for _ in range(PAGES_MAX):
+        exchange = page_at(probe, message_id, cursor)
+        page = exchange.sample()
+        entries += page.get("data") or []
+        cursor = page.get("cursor")
+        if page.get("done") is True or not page.get("has_more"):
+            return entries, exchange
+    pytest.skip(f"the log continues after {PAGES_MAX} pages")
+
+
+def page_at(caller: Caller, message_id: str, cursor: object = None, wait: int = 0) -> Exchange:
+    """A page of the log, whatever comes."""
+    query = f"&cursor={quote(str(cursor), safe='')}" if cursor is not None else ""
+    path = f"/v1/messages/{message_id}/events?wait={wait}{query}"
+    return caller.call("GET", path, held_seconds=max(wait, 1))
+
+
+@pytest.fixture(scope="session")
+def long_sent(probe: Probe) -> Exchange:
+    """The answer to the longest text allowed, sent with a key longer than counts."""
+    return probe.send(long_text(), long_key(probe))
+
+
+def long_text() -> str:
+    """As many characters as a message may have."""
+    return f"{GREETING}. ".ljust(20_000, ".")
+
+
+def long_key(probe: Probe) -> str:
+    """An Idempotency-Key of more than the 128 characters that count."""
+    return probe.key_for("long-" + "x" * 130)
+
+
+@pytest.fixture(scope="session")
+def job_message(probe: Probe, request: pytest.FixtureRequest) -> Json:
+    """A message the agent started a job for, as it was first answered. The job's events are sent
+    to us alone, if webhooks are to be proved and can be."""
+    fields: Json = {"files": [inline("sales.csv", CSV)]}
+    if probe.hooks is not None:
+        with suppress(*NOT_PROVED):
+            fields["webhook_endpoint_id"] = request.getfixturevalue("job_endpoint")["id"]
+    message = probe.send("Chart revenue by month", **fields).sample(201)
+    if not message.get("jobs"):
+        message = probe.final(message["id"])
+    if not message.get("jobs"):
+        pytest.skip("the agent started no job when asked for a chart of a CSV file")
+    return message
+
+
+@pytest.fixture(scope="session")
+def job_endpoint(probe: Probe, hooks: Receiver) -> Json:
+    """The endpoint that gets the job's events."""
+    return endpoint_at(probe, hooks, JOB_PATH)
+
+
+def endpoint_at(probe: Probe, hooks: Receiver, path: str, *events: str) -> Json:
+    """An endpoint that leads to our receiver. Subscribed to nothing but a rare event, unless
+    ``events`` says so, it gets only what names it."""
+    fields = {"events": list(events)} if events else {}
+    return probe.create_endpoint("hook", url=hooks.url + path, **fields).sample(201)
+
+
+@pytest.fixture(scope="session")
+def job_done(probe: Probe, job_message: Json) -> Json:
+    """The same message, final."""
+    return probe.final(job_message["id"])
+
+
+@pytest.fixture(scope="session")
+def agent_file(job_done: Json) -> Json:
+    """A file the agent made."""
+    files: list[Json] = job_done.get("files") or []
+    if not files:
+        pytest.skip("the agent made no file")
+    smallest = min(files, key=lambda file: int(file["size"]))
+    if smallest["size"] > DOWNLOAD_BYTES_MAX:
+        pytest.skip("the files the agent made are too large to be fetched for a check")
+    return smallest
+
+
+@pytest.fixture(scope="session")
+def endpoint_sent(probe: Probe) -> Exchange:
+    """The answer that created the endpoint most checks look at."""
+    return probe.create_endpoint("first")
+
+
+@pytest.fixture(scope="session")
+def endpoint(endpoint_sent: Exchange) -> Json:
+    """The endpoint most checks look at, as it was created."""
+    return endpoint_sent.sample(201)
+
+
+def inline(name: str, data: bytes) -> Json:
+    """A file inside a message (spec: InlineFile)."""
+    return {"name": name, "base64": base64.b64encode(data).decode()}

@@ -1,0 +1,190 @@
+"""What the resources of the API look like (spec: Message; Job; File).
+
+Written down from the specification and apart from the server's own shapes, which say more than it
+does (`contract/`). Fields and words that are not named here are allowed: the API may grow (spec:
+Versioning 2). A field that may be null may be missing, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a value must be: ``words`` for a person. ``inner``: what its items must be."""
+
+    words: str
+    fits: Callable[[Any], bool]
+    inner: Kind | None = None
+    fields: Mapping[str, Kind] | None = None
+    nullable: bool = False
+
+
+def text(words: str, pattern: str = r"(?s).*") -> Kind:
+    """A string that fits a pattern."""
+    return Kind(words, lambda value: isinstance(value, str) and bool(re.fullmatch(pattern, value)))
+
+
+MOMENT: Final = text(
+    "a UTC time with microseconds and Z", r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
+)
+KINDS: Final = {
+    "text": text("a string"),
+    "link": text("an http(s) address", r"(?s)https?://.*"),
+    "moment": MOMENT,
+    "iso": text("an ISO 8601 time in UTC", r"\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|\+00:00)"),
+    "tag": text("a quoted entity tag", r'(W/)?"[^"]*"'),
+    "whole": Kind("a whole number", lambda value: type(value) is int),
+    "number": Kind("a number", lambda value: type(value) in (int, float)),
+    "flag": Kind("true or false", lambda value: isinstance(value, bool)),
+}
+
+
+def word(*words: str) -> Kind:
+    """One of these strings."""
+    return Kind(" or ".join(map(repr, words)), lambda value: value in words)
+
+
+def ident(*prefixes: str) -> Kind:
+    """An id with one of these prefixes."""
+    return Kind(
+        f"an id that begins with {' or '.join(prefixes)}",
+        lambda value: (
+            isinstance(value, str) and value.startswith(prefixes) and value not in prefixes
+        ),
+    )
+
+
+def null_or(kind: Kind) -> Kind:
+    """That, or null, or no such field."""
+    return Kind(f"{kind.words} or null", kind.fits, kind.inner, kind.fields, nullable=True)
+
+
+def each(kind: Kind) -> Kind:
+    """A list of those."""
+    return Kind(f"a list, each {kind.words}", lambda value: isinstance(value, list), kind)
+
+
+def having(**fields: Kind | str) -> Kind:
+    """An object with these fields: the kind of each by its name, or for one of `KINDS` the names of
+    its fields. A question mark behind a name: the field may be null or missing."""
+    kinds: dict[str, Kind] = {}
+    for name, kind in fields.items():
+        for each_name in kind.split() if isinstance(kind, str) else [name]:
+            of_field = KINDS[name] if isinstance(kind, str) else kind
+            is_optional = each_name.endswith("?")
+            kinds[each_name.rstrip("?")] = null_or(of_field) if is_optional else of_field
+    return Kind("an object", lambda value: isinstance(value, dict), fields=kinds)
+
+
+def problems(kind: Kind, value: Any, where: str = "") -> Iterator[str]:
+    """What is wrong with a value, each with its place."""
+    if value is None and kind.nullable:
+        return
+    if not kind.fits(value):
+        yield f"{where or 'the body'} is not {kind.words}"
+        return
+    if kind.inner is not None:
+        for number, item in enumerate(value):
+            yield from problems(kind.inner, item, f"{where}.{number}" if where else str(number))
+    for name, field in (kind.fields or {}).items():
+        path = f"{where}.{name}" if where else name
+        if name in value:
+            yield from problems(field, value[name], path)
+        elif not field.nullable:
+            yield f"{path} is missing"
+
+
+FILE: Final = having(
+    text="file_id name content_type kind work_id label?", whole="size", link="url", tag="revision"
+)
+JOB: Final = having(
+    job_id=ident("exe_", "ref_"),
+    kind=word("execution", "refusal"),
+    role=word("execution", "follow_up"),
+    status=word("running", "completed", "failed", "cancelled", "blocked", "expired"),
+    text="work_id title reason?",
+    flag="final queued?",
+    moment="resume_by? started_at? settled_at?",
+    link="link",
+    files=each(FILE),
+)
+MESSAGE: Final = having(
+    id=ident("msg_"),
+    object=word("message"),
+    status=word(
+        "processing", "needs_input", "blocked", "completed", "partial", "failed", "expired"
+    ),
+    text="reason? question? reply?",
+    flag="final",
+    jobs=each(JOB),
+    files=each(FILE),
+    notes=each(KINDS["text"]),
+    number="credits_used",
+    moment="created_at updated_at",
+)
+EVENT_LIST: Final = having(
+    object=word("list"),
+    data=each(having(whole="seq", text="type", moment="at")),
+    flag="has_more done",
+    text="cursor",
+)
+RECOVERY: Final = having(
+    id=ident("msg_"),
+    object=word("recovery"),
+    work=each(having(text="work_id", state=word("settled", "watching", "recovering", "exhausted"))),
+)
+UPLOAD_CREATED: Final = having(
+    object=word("upload"),
+    upload_id=ident("up_"),
+    fields=having(),
+    link="url",
+    moment="expires_at",
+    whole="max_bytes",
+)
+UPLOAD: Final = having(
+    object=word("upload"),
+    upload_id=ident("up_"),
+    status=word("ready"),
+    text="filename content_type",
+    whole="size",
+)
+WORK: Final = having(
+    object=word("work"),
+    text="work_id title status text",
+    whole="next_from_char?",
+    link="link",
+    files=each(FILE),
+)
+WORK_LIST: Final = having(
+    object=word("list"),
+    data=each(having(object=word("work"), text="work_id title preview", link="link")),
+)
+ACCOUNT: Final = having(
+    object=word("account"),
+    text="user_id email name plan",
+    number="credits",
+    agent=having(text="name"),
+    key=having(text="id name"),
+    limits=having(whole="running_jobs requests_per_minute"),
+)
+ENDPOINT: Final = having(
+    object=word("webhook_endpoint"),
+    id=ident("whe_"),
+    text="url description? disabled_reason?",
+    events=each(KINDS["text"]),
+    moment="created_at disabled_at? failing_since?",
+)
+DELIVERY: Final = having(
+    object=word("webhook_delivery"),
+    id=ident("evt_"),
+    text="event status last_error? message_id?",
+    whole="attempts last_status_code? last_ms?",
+    moment="created_at delivered_at? next_attempt_at?",
+)
+ENVELOPE: Final = having(text="type", iso="timestamp", data=having())
+ERROR: Final = having(text="error message request_id", link="docs")
