@@ -19,6 +19,7 @@ WORKDIR /build
 COPY pyproject.toml uv.lock ./
 COPY clients/python/pyproject.toml clients/python/
 COPY packages/offline/pyproject.toml packages/offline/
+COPY packages/verify/pyproject.toml packages/verify/
 RUN --mount=type=cache,target=/root/.cache/uv \
     for extra in $EXTRAS; do set -- "$@" --extra "$extra"; done; \
     uv sync --locked --no-default-groups --no-install-workspace "$@"

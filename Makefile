@@ -152,7 +152,7 @@ $(GENERATORS): tests/generators/requirements.txt | $(READY)
 # PATH, else one of our own.
 $(SERVES): SYNC := --extra offline --no-default-groups
 $(READY): SYNC := --all-extras --all-groups
-$(READY) $(SERVES): pyproject.toml clients/python/pyproject.toml packages/offline/pyproject.toml uv.lock
+$(READY) $(SERVES): pyproject.toml clients/python/pyproject.toml packages/offline/pyproject.toml packages/verify/pyproject.toml uv.lock
 	@python=; \
 	for name in $(BIN)/python python3 python3.14 python3.13 python3.12 python3.11; do \
 	  python=$$($$name -c '$(NEW_ENOUGH)' 2>/dev/null) && break; \

@@ -72,6 +72,7 @@ class Reader:
             "pyproject.toml",
             "clients/python/pyproject.toml",
             "packages/offline/pyproject.toml",
+            "packages/verify/pyproject.toml",
             "uv.lock",
         )
         newest = max((ROOT / name).stat().st_mtime for name in read)

@@ -20,24 +20,32 @@ import pytest
 
 import agentpost
 import agentpost_client
+import agentpost_verify
 from agentpost.domain import limits
 from agentpost.extras import MODULES
 from agentpost_client import limits as client_limits
-from tests.house.tree import CLIENT, OFFLINE, ROOT, SRC, uv
+from tests.house.tree import CLIENT, OFFLINE, ROOT, SRC, VERIFY, uv
 
 CLIENT_PROJECT = ROOT / "clients/python"
 OFFLINE_PROJECT = ROOT / "packages/offline"
+VERIFY_PROJECT = ROOT / "packages/verify"
 MEGABYTE = 1_000_000
 BUDGETS = {
     "agentpost-client": 10 * MEGABYTE,
     "agentpost": 100 * MEGABYTE,
     "agentpost[mcp]": 115 * MEGABYTE,
     "agentpost[a2a]": 125 * MEGABYTE,
+    "agentpost[verify]": 110 * MEGABYTE,
     "agentpost[offline]": 330 * MEGABYTE,
 }
 METAPACKAGES = {"pydantic-monty": "pydantic-monty-client"}
 """Packages without a module, and the one of theirs that has it."""
-OWN = {"agentpost": SRC, "agentpost-client": CLIENT, "agentpost-offline": OFFLINE}
+OWN = {
+    "agentpost": SRC,
+    "agentpost-client": CLIENT,
+    "agentpost-offline": OFFLINE,
+    "agentpost-verify": VERIFY,
+}
 """Installed editable here: what is counted is the source."""
 
 
@@ -164,6 +172,7 @@ def test_each_distribution_says_its_own_version() -> None:
     assert agentpost.__version__ == project()["version"]
     assert agentpost_client.__version__ == project(CLIENT_PROJECT)["version"]
     assert agentpost.__version__ == project(OFFLINE_PROJECT)["version"]
+    assert agentpost_verify.__version__ == project(VERIFY_PROJECT)["version"]
 
 
 def test_the_server_takes_the_client_it_is_tested_with() -> None:
@@ -181,7 +190,7 @@ def test_the_client_has_the_limits_of_the_api() -> None:
 
 
 def test_the_licence_is_in_all() -> None:
-    for folder in (CLIENT_PROJECT, OFFLINE_PROJECT):
+    for folder in (CLIENT_PROJECT, OFFLINE_PROJECT, VERIFY_PROJECT):
         assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
@@ -200,10 +209,8 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     wheels = {path.name.split("-")[0]: path for path in tmp_path.glob("*.whl")}
-    assert set(wheels) == {"agentpost", "agentpost_client", "agentpost_offline"}
-    server, client, offline = (
-        content(wheels[name]) for name in ("agentpost", "agentpost_client", "agentpost_offline")
-    )
+    assert set(wheels) == {"agentpost", "agentpost_client", "agentpost_offline", "agentpost_verify"}
+    server, client, offline, verify = (content(wheels[name]) for name in sorted(wheels))
     assert any(text.startswith("agentpost-client") for text in server["requires"])
     assert client["requires"] == [
         "anyio>=4.12",
@@ -214,7 +221,7 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
         agentpost.__version__,
         agentpost_client.__version__,
     )
-    for wheel in (server, client, offline):
+    for wheel in (server, client, offline, verify):
         assert any(name.endswith("/py.typed") for name in wheel["names"])
         assert any(name.endswith("/licenses/LICENSE") for name in wheel["names"])
     assert {name.split("/")[0] for name in client["names"]} == {
@@ -224,6 +231,8 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
     assert "agentpost/defaults.toml" in server["names"]
     assert not any(name.startswith("agentpost_offline") for name in server["names"])
     assert "agentpost_offline/replies/en.toml" in offline["names"]
+    assert "agentpost_verify/pytest.ini" in verify["names"]
+    assert not any(text.startswith("agentpost") for text in verify["requires"])
 
 
 def content(wheel: Path) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from tests.house.tree import SRC, Source, package
 
 SHOWN_BY = {
-    "Check",
+    "Difference",
     "Group",
     "FileRefused",
     "InvalidRequest",
-    "NotChecked",
+    "skip",
     "Option",
     "Argument",
     "OSError",

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "agentpost"
 CLIENT = ROOT / "clients" / "python" / "src" / "agentpost_client"
 OFFLINE = ROOT / "packages" / "offline" / "src" / "agentpost_offline"
+VERIFY = ROOT / "packages" / "verify" / "src" / "agentpost_verify"
 DOCS = ROOT / "docs"
 
 
@@ -65,8 +66,8 @@ def _read(path: Path) -> Source:
 
 
 def package() -> tuple[Source, ...]:
-    """The server, the commands and the built-in agent."""
-    return sources("src/agentpost", "packages/offline/src")
+    """The server, the commands, the built-in agent and the checks of verify."""
+    return sources("src/agentpost", "packages")
 
 
 def client() -> tuple[Source, ...]:

@@ -1,10 +1,6 @@
 """One request and what came back, and what checks expect of it.
 
-AssertionError
-└── Difference      the deployment breaks the rule: an `assert` that brings its own words
-pytest.skip.Exception
-└── NotChecked      the check could not be carried out; the text is half a sentence that says why
-    └── Gone        nothing answers any more: the rest cannot be carried out either
+A check fails by an `AssertionError`; one that could not be carried out skips, with the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +21,8 @@ SHOWN_CHARACTERS_MAX: Final = 200
 
 
 class Difference(AssertionError):
-    """``expected`` by the rule, ``got`` from the deployment."""
+    """An `assert` that brings its own words: ``expected`` by the rule, ``got`` from the
+    deployment."""
 
     def __init__(self, expected: str, got: str) -> None:
         super().__init__(f"expected {expected}, got {got}")
@@ -33,16 +30,12 @@ class Difference(AssertionError):
         self.got = got
 
 
-class NotChecked(pytest.skip.Exception):
-    """Why a check could not be carried out."""
+class Gone(Exception):
+    """The deployment cannot be reached any more: the rest cannot be checked either."""
 
 
-class Gone(NotChecked):
-    """The deployment cannot be reached any more."""
-
-
-NOT_PROVED: Final = (Difference, pytest.skip.Exception)
-"""The two ways in which a call or a sample does not succeed."""
+NOT_PROVED: Final = (Difference, Gone, pytest.skip.Exception)
+"""The ways in which a call or a sample does not succeed."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +95,11 @@ class Exchange:
             return None
 
     def sample(self, status: int = 200) -> Json:
-        """The body of an answer that another check judges; `NotChecked` when it is of no use."""
+        """The body of an answer that another check judges; skips when it is of no use."""
         body = self.json if isinstance(self.json, dict) and self.status == status else {}
         if any(isinstance(body.get(name), str) for name in ("id", "upload_id", "object")):
             return body
-        raise NotChecked(f"{self.line} answered {self.outcome}")
+        pytest.skip(f"{self.line} answered {self.outcome}")
 
 
 def expect(exchange: Exchange, *outcomes: str) -> Json:

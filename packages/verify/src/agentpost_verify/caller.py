@@ -14,10 +14,11 @@ from typing import Any, Final
 
 import anyio
 import httpx2
+import pytest
 from anyio.from_thread import start_blocking_portal
 
 from agentpost_verify import __version__
-from agentpost_verify.answers import Difference, Exchange, Gone, NotChecked
+from agentpost_verify.answers import Difference, Exchange, Gone
 
 CONNECT_SECONDS_MAX: Final = 10.0
 ANSWER_SECONDS_MAX: Final = 45.0
@@ -107,7 +108,7 @@ class Caller:
     ) -> Exchange:
         """A request of this key. ``body`` is sent as JSON, ``raw`` as it is; ``held_seconds``:
         seconds the server may keep the answer back; ``authorization``: that header instead, None
-        for none. Raises `NotChecked` when it may not be sent, `Difference` when no answer comes,
+        for none. Skips when it may not be sent, `Difference` when no answer comes,
         `Gone` when nothing answers at the address."""
         content = json.dumps(body).encode() if body is not None else raw
         sent = dict(headers or {})
@@ -124,9 +125,9 @@ class Caller:
             self._wait_retry_after(exchange)
             exchange = self._note(method, path, content, sent, held_seconds, has_key)
         if exchange.status == 429:
-            raise NotChecked("a rate limit was hit, also after the pause the server asked for")
+            pytest.skip("a rate limit was hit, also after the pause the server asked for")
         if exchange.outcome == "503 unavailable":
-            raise NotChecked("the API is switched off at the moment (503 unavailable)")
+            pytest.skip("the API is switched off at the moment (503 unavailable)")
         return exchange
 
     def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> Exchange:
@@ -205,16 +206,16 @@ class Caller:
         if self._remaining is None or self._remaining > BUDGET_RESERVE:
             return
         if self._reset > PAUSE_SECONDS_MAX:
-            raise NotChecked(f"the key's requests are used up for {self._reset} s")
+            pytest.skip(f"the key's requests are used up for {self._reset} s")
         self._pause(self._reset + 1)
         self._remaining = None
 
     def _wait_retry_after(self, exchange: Exchange) -> None:
         seconds = exchange.number("retry-after")
         if seconds is None:
-            raise NotChecked("a rate limit was hit, and the answer does not say how long to wait")
+            pytest.skip("a rate limit was hit, and the answer does not say how long to wait")
         if seconds > PAUSE_SECONDS_MAX:
-            raise NotChecked(f"a rate limit was hit; the server asks to wait {seconds} s")
+            pytest.skip(f"a rate limit was hit; the server asks to wait {seconds} s")
         self._pause(seconds)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentpost_verify.answers import Difference, Exchange, Gone, NotChecked, shown
+from agentpost_verify.answers import Difference, Exchange, Gone, shown
 from agentpost_verify.probe import Probe
 from agentpost_verify.samples import PROBE
 
@@ -121,7 +121,7 @@ def knock(probe: Probe) -> None:
             continue
         try:
             exchange = caller.call("GET", "/v1/me")
-        except NotChecked as error:
+        except (Gone, pytest.skip.Exception) as error:
             raise Unusable(str(error)) from None
         except Difference as error:
             raise Unusable(f"{caller.url} gives no answer: {error.got}") from None
@@ -223,7 +223,7 @@ class _Plugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
         if self.gone:
-            raise NotChecked(self.gone)
+            pytest.skip(self.gone)
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str]:
         self._compared = (op, left, right)
@@ -241,7 +241,7 @@ class _Plugin:
     ) -> Result:
         error = info.value
         why = ""
-        if isinstance(error, pytest.skip.Exception):
+        if isinstance(error, (Gone, pytest.skip.Exception)):
             why = str(error)
         elif isinstance(error, MISREAD):
             why = f"an answer could not be read ({type(error).__name__}: {error})"
