@@ -38,8 +38,6 @@ def started(home: Path, clocks: Path | None = None, **settings: object) -> Itera
             ends.callback(node.stop)
             callers.append(Caller(node))
             ends.callback(callers[-1].close)
-            # Both are the same program, and a node takes long to write its description.
-            callers[-1].contract = callers[0].contract
         yield callers
 
 
