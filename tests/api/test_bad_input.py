@@ -15,8 +15,6 @@ from tests.e2e.raw import RawAnswer, connect, head, raw
 from tests.e2e.server import AgentServer
 from tests.waiting import PROMPT
 
-"""All is refused before the database hears of it."""
-
 BODY_MAX = 1_000_000
 
 

@@ -29,8 +29,6 @@ from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 from tests.waiting import eventually
 
-"""The shapes of answers; what databases may do otherwise is tried where the rules are."""
-
 assert error_trigger_states, "its ways are in WAYS by being imported"
 NOBODY = "0"
 """An id that nothing has."""

@@ -16,8 +16,6 @@ from tests.e2e.caller import Caller, Json
 from tests.e2e.posting import CSV, FILE, announce, body_of, complete, post_raw, problem
 from tests.e2e.server import AgentServer
 
-"""Forms are judged before the database hears of them."""
-
 FIELDS = ("key", "Content-Type", "policy", "signature")
 DAMAGES: dict[str, Callable[[str], str]] = {
     "appended": lambda value: value + "x",

@@ -24,8 +24,6 @@ from tests.e2e.posting import (
 from tests.e2e.server import AgentServer
 from tests.waiting import PATIENCE
 
-"""Forms are judged before the database hears of them."""
-
 
 @pytest.fixture(scope="module")
 def server(plain_server: AgentServer) -> AgentServer:
