@@ -27,6 +27,7 @@ from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.reading import Choice, Reading
 from agentpost_offline.grammar.requests import Surrounding
 from agentpost_offline.grammar.text import wish_and_material
+from agentpost_offline.grammar.typed_data import extended, typed_table
 from agentpost_offline.grammar.vocabulary import language_of
 from agentpost_offline.questions import Pending
 from agentpost_offline.replying import listed, say
@@ -52,6 +53,14 @@ async def agent(turn: Turn) -> None:
     said, material = wish_and_material(turn.message.text)
     language = language_of(said, before if isinstance(before, str) else None)
     turn.state["language"] = language
+    works = requested.works_of(turn)
+    if works and (rows := extended(works[0].frame.text, said, language)):
+        frame = msgspec.structs.replace(works[0].frame, text=rows, said=said)
+        reading = Reading(Draft(said), frame, is_edit=True, target=works[0].id)
+        await doing.carry_out(_surroundings(turn, language, said, rows), reading)
+        return
+    if not material and not files_of(turn, said):
+        said, material = typed_table(said, language)
     named = requested.named(turn)
     if named is not None:
         await controlling.restart(_surroundings(turn, language, said, material), named)
@@ -90,8 +99,8 @@ async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -
     turn.state["language"] = language
     material = ""
     if pending.message:
-        said = [one.text for one in turn.history if one.message_id == pending.message]
-        material = next((found for text in said if (found := wish_and_material(text)[1])), "")
+        texts = (one.text for one in turn.history if one.message_id == pending.message)
+        material = next((data for text in texts if (data := _data_in(text, language))), "")
     here = Surroundings(
         turn, language, files_by_id(turn, pending.files), material=material,
         material_of=pending.message, works=requested.works_of(turn),
@@ -105,6 +114,12 @@ async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -
     await survey(here)
     for frame in choice.frames:
         await doing.carry_out(here, Reading(Draft(frame.said), frame))
+
+
+def _data_in(text: str, language: str) -> str:
+    """The text or table that is pasted or typed into a message."""
+    wish, material = wish_and_material(text)
+    return material or typed_table(wish, language)[1]
 
 
 async def _answer(here: Surroundings, text: str, pending: Pending | None = None) -> None:
