@@ -89,9 +89,11 @@ def _surroundings(turn: Turn, language: str, said: str, material: str) -> Surrou
     material_of = turn.message.message_id
     if works and not files and not material:  # what was made of a pasted table
         material, material_of = works[0].frame.text, ""
+    is_new = not any(one.role == "user" for one in turn.history)
     return Surroundings(
-        turn, language, files, material=material, material_of=material_of, works=works
-    )
+        turn, language, files, material=material, material_of=material_of, works=works,
+        is_new=is_new,
+    )  # fmt: skip
 
 
 async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -> None:
@@ -106,14 +108,18 @@ async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -
         material_of=pending.message, works=requested.works_of(turn),
     )  # fmt: skip
     if choice.text:
-        await _answer(here, choice.text)
+        await _answer(here, choice.text, table=choice.table)
         return
     if not choice.frames:
         turn.reply(say(language, "dropped"))
         return
     await survey(here)
     for frame in choice.frames:
-        await doing.carry_out(here, Reading(Draft(frame.said), frame))
+        is_edit = choice.target is not None
+        reading = Reading(
+            Draft(frame.said), frame, is_edit=is_edit, is_free=choice.is_free, target=choice.target
+        )
+        await doing.carry_out(here, reading)
 
 
 def _data_in(text: str, language: str) -> str:
@@ -122,7 +128,10 @@ def _data_in(text: str, language: str) -> str:
     return material or typed_table(wish, language)[1]
 
 
-async def _answer(here: Surroundings, text: str, pending: Pending | None = None) -> None:
+async def _answer(
+    here: Surroundings, text: str, pending: Pending | None = None, table: str = ""
+) -> None:
+    """Do what a text asks for; ``table``: the id of the only table that it is about."""
     absent = absent_files(here.turn, text)
     if absent and here.files:
         _ask_for(here, text, absent)
@@ -131,6 +140,12 @@ async def _answer(here: Surroundings, text: str, pending: Pending | None = None)
     if here.too_much:
         here.turn.reply(say(here.language, "too_much"))
         return
+    if here.is_new:
+        names = " ".join(column.label for one in here.tables for column in one.columns)
+        here.language = language_of(text, names=names)
+        here.turn.state["language"] = here.language
+    if table:
+        here.tables = [one for one in here.tables if one.id == table]
     readings = requests.read(text, around(here))
     if pending is not None and pending.text and not here.turn.message.files:
         readings = _completed(here, pending.text, text, readings)
@@ -163,7 +178,7 @@ def around(here: Surroundings) -> Surrounding:
 
 def _is_clear(reading: Reading) -> bool:
     draft = reading.draft
-    return reading.is_sure or bool(draft.talk or draft.control) or "passage" in draft.asks
+    return reading.is_sure or draft.is_talk or bool(draft.control) or "passage" in draft.asks
 
 
 def _ask_for(here: Surroundings, text: str, absent: Sequence[str]) -> None:
@@ -179,9 +194,11 @@ async def _one(here: Surroundings, reading: Reading) -> None:
     draft = reading.draft
     if here.files and not here.usable and draft.control is None:
         asking.unusable(here)
-    elif draft.control is not None and reading.frame is None and not draft.has_query:
+    elif draft.steers and reading.frame is None and (
+        not draft.unknown or (draft.control == "stop" and here.turn.running)
+    ):  # fmt: skip
         await controlling.control(here, reading)
-    elif draft.talk is not None and reading.frame is None:
+    elif draft.is_talk and draft.talk is not None and reading.frame is None:
         offering.talk(here, draft.talk)
     elif draft.model:
         offering.needs_model(here, reading)

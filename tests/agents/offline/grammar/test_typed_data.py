@@ -19,7 +19,7 @@ from agentpost_offline.grammar.typed_data import typed_table
          "rent 900 €|food $35|fun 1,200"),
         ("de", "Miete 900, Strom 80,50 und Gas 70 als Torte", "als Torte",
          "Miete 900|Strom 80,50|Gas 70"),
-        ("es", "pastel con uvas 40, peras 25 y kiwis 12", "pastel con", "uvas 40|peras 25|kiwis 12"),
+        ("es", "pastel con uvas 40, peras 25 y pan 12", "pastel con", "uvas 40|peras 25|pan 12"),
         ("fr", "camembert : Paul 12, Anne 8 et Luc 4", "camembert", "Paul 12|Anne 8|Luc 4"),
         ("zh", "画饼图：茶40、水25和果汁12", "画饼图", "茶 40|水 25|果汁 12"),
         ("ar", "شاي 40، ماء 25 وعصير 12 رسم دائري", "رسم دائري", "شاي 40|ماء 25|عصير 12"),

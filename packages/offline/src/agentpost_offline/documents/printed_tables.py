@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,9 +24,7 @@ class PrintedTable(NamedTuple):
     lines: int
 
 
-def table_at(
-    lines: Sequence[Line], start: int, before: Sequence[Span] = ()
-) -> PrintedTable | None:
+def table_at(lines: Sequence[Line], start: int, before: Sequence[Span] = ()) -> PrintedTable | None:
     """The table that begins at a line; ``before``: the columns of the one that the last page ended
     with, which may go on here with a single row."""
     end = start
@@ -57,7 +56,7 @@ def _columns(rows: Sequence[Line]) -> list[Span]:
         (min(left for left, _ in parts), max(right for _, right in parts))
         for parts in zip(*(line.ends for line in rows), strict=True)
     ]
-    apart = all(one[1] < after[0] for one, after in zip(spans, spans[1:], strict=False))
+    apart = all(one[1] < after[0] for one, after in itertools.pairwise(spans))
     return spans if apart else []
 
 

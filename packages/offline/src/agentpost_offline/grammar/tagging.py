@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agentpost_offline.grammar.material import Keys, Material, value_meant
 from agentpost_offline.grammar.text import Token, folded, name_tokens, number, tokens
-from agentpost_offline.grammar.vocabulary import Lexicon, lexicon
+from agentpost_offline.grammar.vocabulary import Lexicon, english_things, lexicon
 
 _WHOLE = ("file", "date", "hex", "size")
 _TINY = 3
@@ -90,9 +90,11 @@ class _Tagger:
     def _term(self, span: Sequence[Token]) -> Term | None:
         if len(span) > 1 and "mark" in (span[0].kind, span[-1].kind) and span[0].text not in "'<>":
             return None
-        for keys in self._spellings(span):
+        for at, keys in enumerate(self._spellings(span)):
             term = self._meant(span, keys)
             if term is not None:
+                if at and self.words.has_pronoun(span[0].text):
+                    term.meanings |= {"small.it"}
                 return term
         return None
 
@@ -153,8 +155,9 @@ class _Tagger:
         for meaning in meanings:
             if meaning.startswith("value."):
                 values = values or value_meant(material, meaning.removeprefix("value."))
-        if not (values or columns or meanings):
-            parts = material.value_parts.get(keys) or material.value_parts.get(plain) or []
+        is_name = span[0].start > 0 and said[:1].isupper() and not is_small
+        if not (values or columns) and (not meanings or is_name):
+            parts = material.value_parts.get(plain) or material.value_parts.get(keys) or []
             values = parts if len(parts) == 1 else []
         kept = tuple(
             (column, value) for column, value in values
@@ -222,7 +225,11 @@ class _Tagger:
         from rapidfuzz.distance import OSA
 
         typed = folded(word)
-        for known in (self.material.spellings if self.material else {}, self.words.spellings):
+        english = {} if self.words.language == "en" else english_things()
+        material = self.material.spellings if self.material else {}
+        for known in (material, self.words.spellings, english):
+            if known is self.words.spellings and (name := self._abbreviated(typed)):
+                return name
             near = {
                 self.words.key(written): written
                 for spelt, written in known.items()
@@ -236,6 +243,12 @@ class _Tagger:
             if near:
                 return None
         return None
+
+    def _abbreviated(self, typed: str) -> str | None:
+        """The one name or value of the table that begins so: "prio" of a priority."""
+        names = self.material.spellings if self.material and len(typed) > 3 else {}
+        near = {written for spelt, written in names.items() if spelt.startswith(typed)}
+        return near.pop() if len(near) == 1 else None
 
 
 def _is_written(said: str, name: str) -> bool:

@@ -49,7 +49,9 @@ def typed_table(text: str, language: str, least: int = 2) -> tuple[str, str]:
         return text, ""
     head = say(language, "typed_columns").split("; ")
     rows = [head, *([label, value] for _, _, label, value in best)]
-    rest = f"{text[: best[0][0]].rstrip(' :：')} {text[best[-1][1] :].lstrip(' ,;，；、،.')}".strip()
+    rest = (
+        f"{text[: best[0][0]].rstrip(' :：')} {text[best[-1][1] :].lstrip(' ,;，；、،.')}".strip()
+    )
     return rest, "\n".join("\t".join(row) for row in rows)
 
 
