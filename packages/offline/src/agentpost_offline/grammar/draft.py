@@ -39,6 +39,7 @@ class Ranked:
     is_top: bool
     count: int | None = None
     concept: str = ""
+    word: str = ""
 
 
 @dataclass

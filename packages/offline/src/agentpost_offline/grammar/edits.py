@@ -195,10 +195,12 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
         if len(single) != 1:
             raise Unclear("ask_anew")
         fields["groups"] = (single[0].column,)
-    if "all" in draft.marks:  # "with all cities", where one was shown
-        old = msgspec.structs.replace(old, filters=tuple(
-            one for one in old.filters if one.column not in draft.mentions
-        ))  # fmt: skip
+    named = {*draft.groups, *draft.mentions}
+    alone = [one for one in single if one.column in named and "only" not in draft.marks]
+    if alone:  # "by city", "with all cities", where one was shown
+        old = msgspec.structs.replace(
+            old, filters=tuple(one for one in old.filters if one not in alone)
+        )
     groups = (*draft.groups, *(one for one in draft.mentions if one not in old.groups))
     if groups or draft.grains or draft.is_trend:
         fields |= _axes(old, draft, groups, calendar)
@@ -294,6 +296,15 @@ def _formats(work: Work, draft: Draft) -> tuple[str, ...]:
     if "too" in draft.marks:
         return tuple(dict.fromkeys((*(work.frame.formats or work.formats), *wanted)))
     return wanted
+
+
+def of_answer(thing: Thing, draft: Draft, works: Sequence[Work]) -> Frame | None:
+    """A thing made of the last answer; None where nothing was answered last."""
+    last = works[0].frame if works else None
+    if last is None or last.thing is not Thing.ANSWER or not (last.files or last.text):
+        return None
+    style = _style(Style(), draft)
+    return _another(last, thing, last.queries, style, draft).frame
 
 
 def _another(

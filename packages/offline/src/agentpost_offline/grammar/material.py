@@ -33,7 +33,9 @@ class Material:
     value_parts: dict[Keys, list[tuple[str, str]]] = field(default_factory=dict)
     """Values of several words by some of them: "Acme" of "Acme Ltd"."""
     own: frozenset[str] = frozenset()
-    """The words of the table's own name: "orders" of ``orders.csv`` are its rows."""
+    """The words of the table's own name, stemmed: "orders" of ``orders.csv`` are its rows."""
+    own_words: frozenset[str] = frozenset()
+    """The same words, folded."""
     longest: int = 1
 
     def column(self, name: str) -> Column:
@@ -85,7 +87,8 @@ def material_of(table: Table, words: Lexicon) -> Material:
             for value in column.values:
                 _add_value(made, column, value, words)
     stem = table.name.rpartition(", ")[2].rpartition(".")[0] or table.name.rpartition(", ")[2]
-    made.own = frozenset(words.key(word) for word in name_tokens(stem) if len(word) > 2)
+    listed = [word for word in name_tokens(stem) if len(word) > 2]
+    made.own, made.own_words = frozenset(map(words.key, listed)), frozenset(map(folded, listed))
     return made
 
 

@@ -15,7 +15,7 @@ from agentpost_offline.grammar import periods
 from agentpost_offline.grammar.draft import Comparing, Draft, Measured, Ranked
 from agentpost_offline.grammar.material import Calendar, Material, calendar_of
 from agentpost_offline.grammar.tagging import Term
-from agentpost_offline.grammar.text import folded, name_tokens
+from agentpost_offline.grammar.text import folded, is_inflection, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _QUOTED: Final = re.compile(r"\s*[:：]?\s*[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]")
@@ -24,6 +24,9 @@ _PALETTE: Final = ("crop", "square", "resize", "convert", "collage", "rotate", "
 _OPS: Final = (Op.AT_LEAST, Op.AT_MOST, Op.ABOVE, Op.BELOW)
 _CURRENCIES: Final = {"eur": "€", "dol": "$", "usd": "$", "dól": "$", "pou": "£", "欧元": "€"}
 _SHEET: Final = re.compile("excel|إكسل|اكسل|xls|csv|sheet", re.IGNORECASE)
+_MONEY: Final = tuple(
+    f"concept.{one}" for one in ("revenue", "cost", "profit", "amount", "budget", "salary")
+)
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
 
@@ -444,7 +447,7 @@ class _Parser:
         if after is not None and after.has("grain") and not self._names(after):
             self.draft.asks.add("when")
         side, _, concept = key.partition("_")
-        self.draft.ranked = Ranked(side == "top", count, concept)
+        self.draft.ranked = Ranked(side == "top", count, concept, term.text)
         return end - start
 
     def sorting(self, at: int) -> int:
@@ -704,6 +707,8 @@ class _Parser:
         term = self.found[at]
         if self._names(term) or not term.has("thing", "kind"):
             return 0
+        if term.has("carry") and self.draft.asks:  # "quel site rapporte le plus"
+            return 0
         if term.has("rows") and "many" in self.draft.asks:
             return 0
         if self._is_place(at):
@@ -796,9 +801,14 @@ class _Parser:
         return 1
 
     def _is_own(self, term: Term) -> bool:
-        """Whether a word is the table's own name, as "orders" of ``orders.csv``."""
-        key = lexicon(self.language).key(term.text) if term.kind == "word" else ""
-        return self.material is not None and bool(key) and key in self.material.own
+        """Whether a word is the table's own name, as "orders" of ``orders.csv``; of "expenses" no
+        rows are meant."""
+        if self.material is None or term.kind != "word" or term.has("carry", *_MONEY):
+            return False
+        key, typed = lexicon(self.language).key(term.text), folded(term.text)
+        return key in self.material.own and any(
+            is_inflection(typed, one) for one in self.material.own_words
+        )
 
     def glue(self, at: int) -> int:
         """Small words that only hold a sentence together."""

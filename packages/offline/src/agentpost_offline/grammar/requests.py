@@ -10,6 +10,7 @@ import msgspec
 from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Act, Frame, Query, Thing
 from agentpost_offline.grammar import edits
+from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.edits import Work
 from agentpost_offline.grammar.material import Material, material_of
@@ -93,24 +94,29 @@ def _ask_which_table(best: list[Reading], tied: Sequence[Material], text: str) -
 
 def _read_over(text: str, material: Material | None, around: Surrounding) -> list[Reading]:
     found = terms(text, around.language, material)
+    clauses = _clauses(text, found)
+    readings = _read_clauses(text, clauses, material, around)
+    if len(clauses) > 1 and not all(one.is_sure or one.draft.is_talk for one in readings):
+        whole = _read_clauses(text, [found], material, around)
+        if all(one.is_sure for one in whole):  # "over 100 in North, how many rows?"
+            return whole
+    return readings
+
+
+def _read_clauses(
+    text: str, clauses: Sequence[Sequence[Term]], material: Material | None, around: Surrounding
+) -> list[Reading]:
     drafts = [
-        parse(
-            text,
-            clause,
-            material,
-            around.today,
-            around.language,
-            around.names,
-            has_images="image" in around.kinds,
-        )
-        for clause in _clauses(text, found)
-    ]
+        parse(text, clause, material, around.today, around.language, around.names,
+              has_images="image" in around.kinds)
+        for clause in clauses
+    ]  # fmt: skip
     drafts = [one for one in drafts if not one.is_empty]
     readings = [
         _reading(draft, material, around, drafts, is_later=at > 0)
         for at, draft in enumerate(drafts)
     ]
-    return [one for at, one in enumerate(readings) if not _is_courtesy(one, len(readings))]
+    return [one for one in readings if not _is_courtesy(one, len(readings))]
 
 
 def _is_courtesy(one: Reading, count: int) -> bool:
@@ -188,9 +194,24 @@ def _reading(
             made.notes = edited.notes
             return made
         made.frame = _frame(draft, material, around, drafts, made)
+        if made.frame is not None and len(drafts) == 1:
+            _ask_of_which_data(draft, made.frame, material, around)
     except Unclear as unclear:
         made.question = unclear.question
     return made
+
+
+def _ask_of_which_data(
+    draft: Draft, frame: Frame, material: Material | None, around: Surrounding
+) -> None:
+    """A bare "excel please" after an answer may mean the answer or the file: raises `Unclear`."""
+    is_bare = not (frame.queries or around.has_files or draft.marks & {"source", "table"})
+    if not is_bare or frame.thing not in (Thing.CHART, Thing.TABLE) or draft.options:
+        return
+    answered = edits.of_answer(frame.thing, draft, around.works)
+    if answered is not None and material is not None:
+        choices = [Choice(frame_text(one, material.table), (one,)) for one in (answered, frame)]
+        raise Unclear("which_data", choices)
 
 
 def _drop_row_order(draft: Draft, material: Material | None) -> None:

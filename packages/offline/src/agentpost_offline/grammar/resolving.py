@@ -346,7 +346,11 @@ class Resolved:
             return made
         if draft.mentions:
             return [Measure(draft.mentions[0], Aggregate.DISTINCT)]
-        if "sold" in draft.marks or (draft.values and "quantity" in self.material.concepts):
+        things = {column for column, _ in draft.values} & {
+            name for concept in ("product", "category")
+            for name in self.material.concepts.get(concept, ())
+        }  # fmt: skip
+        if "sold" in draft.marks or (things and "quantity" in self.material.concepts):
             return [self._of_concept("quantity", "revenue")]
         if self._counts_all and draft.has_query:
             return [Measure(None, Aggregate.COUNT)]
@@ -382,6 +386,8 @@ class Resolved:
         if draft.ranked is not None and draft.ranked.concept not in ("", "sold"):
             concept = draft.ranked.concept
             names = self.material.concepts.get(concept, [])
+            if not names:
+                draft.unknown.append(draft.ranked.word)
             if len(names) != 1:
                 raise Unclear("which_measure", self._measure_choices())
             how = Aggregate.MAX if draft.ranked.is_top else Aggregate.MIN

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agentpost_offline.grammar.material import Keys, Material, value_meant
-from agentpost_offline.grammar.text import Token, folded, name_tokens, number, tokens
+from agentpost_offline.grammar.text import Token, folded, is_inflection, name_tokens, number, tokens
 from agentpost_offline.grammar.vocabulary import Lexicon, english_things, lexicon
 
 _WHOLE = ("file", "date", "hex", "size")
@@ -105,7 +105,9 @@ class _Tagger:
 
     def _meant(self, span: Sequence[Token], keys: Keys) -> Term | None:
         start, end = span[0].start, span[-1].end
-        meanings = self.words.phrases.get(keys, ())
+        meanings = self.words.exact.get(tuple(folded(token.text) for token in span)) or (
+            self.words.phrases.get(keys, ())
+        )
         if len(span) > 1 and meanings and self._holds_column(span):
             meanings = ()
         if not meanings and self.words.language != "en" and span[0].text.isascii():
@@ -151,7 +153,10 @@ class _Tagger:
         only_names = all(one.startswith(("concept.", "carry.")) for one in meanings)
         if not columns and len(keys) == 1 and only_names:
             columns = material.parts.get(keys[0]) or material.parts.get(plain[0]) or []
-        values = material.values.get(keys) or material.values.get(plain) or []
+        values = material.values.get(plain) or [
+            one for one in material.values.get(keys, ())
+            if self.words.language == "ar" or _inflects(span, one[1])
+        ]  # fmt: skip
         for meaning in meanings:
             if meaning.startswith("value."):
                 values = values or value_meant(material, meaning.removeprefix("value."))
@@ -249,6 +254,15 @@ class _Tagger:
         names = self.material.spellings if self.material and len(typed) > 3 else {}
         near = {written for spelt, written in names.items() if spelt.startswith(typed)}
         return near.pop() if len(near) == 1 else None
+
+
+def _inflects(span: Sequence[Token], value: str) -> bool:
+    """Whether words are those of a value but for their endings."""
+    said = [folded(token.text) for token in span if token.kind != "mark"]
+    named = [folded(word) for word in name_tokens(value) if word not in "%&"]
+    return len(said) != len(named) or all(
+        is_inflection(*pair) for pair in zip(said, named, strict=True)
+    )
 
 
 def _is_written(said: str, name: str) -> bool:

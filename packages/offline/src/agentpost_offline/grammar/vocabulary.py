@@ -26,6 +26,11 @@ _ARABIC_AFTER: Final = re.compile(r"(?<=...)(?:ات|ان|ين|ون|يه|ه|ي)$"
 _ARABIC_PRONOUN: Final = re.compile("(?<=...)(?:هم|ها|هن|هما)$")
 _SPANISH_PRONOUN: Final = re.compile("(.{3,}?)(?:me|nos|se)?(?:lo|la|los|las)")
 """What is joined to a verb: "pásalo", "ponmelo"."""
+_LETTERS: Final = {
+    "en": re.compile(r"(?i)n't\b|'(?:m|ve|re|ll)\b"), "de": re.compile("(?i)[äöß]"),
+    "es": re.compile("(?i)[ñ¿¡]"), "fr": re.compile(r"(?i)[çèêœ]|\b(?:d|l|n|j|qu|s)'"),
+}  # fmt: skip
+"""Letters and short forms of one language."""
 _STEMMERS: Final = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
 _LISTS: Final = {
     "number": ("1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "12", "15", "20", "30", "60"),
@@ -50,8 +55,8 @@ class Lexicon:
     phrases: dict[tuple[str, ...], tuple[str, ...]]
     longest: int
     key: Callable[[str], str]
-    exact: frozenset[tuple[str, ...]]
-    """The phrases of several words as they are written, folded."""
+    exact: dict[tuple[str, ...], tuple[str, ...]]
+    """The same by the words as they are written, folded: "rapporte" is a verb and no report."""
     spellings: dict[str, str]
     """The single words of five and more letters, folded, for typos."""
 
@@ -120,20 +125,20 @@ def lexicon(language: str) -> Lexicon:
     """The phrases of a language."""
     key = _stemmer(language)
     phrases: dict[tuple[str, ...], tuple[str, ...]] = {}
-    exact: set[tuple[str, ...]] = set()
+    exact: dict[tuple[str, ...], tuple[str, ...]] = {}
     spellings: dict[str, str] = {}
     for section, entries in word_list(language).items():
         for name, listed in entries.items():
             meaning = f"{section}.{name}"
             for phrase in listed.split(";"):
                 words = [token.text for token in tokens(normal(phrase.strip()))]
-                spelt = tuple(map(key, words))
-                if spelt and meaning not in phrases.get(spelt, ()):
-                    phrases[spelt] = (*phrases.get(spelt, ()), meaning)
-                exact.add(tuple(map(folded, words)))
+                for table, spelt in ((phrases, map(key, words)), (exact, map(folded, words))):
+                    keys = tuple(spelt)
+                    if keys and meaning not in table.get(keys, ()):
+                        table[keys] = (*table.get(keys, ()), meaning)
                 if len(words) == 1 and len(words[0]) > 4:
                     spellings.setdefault(folded(words[0]), words[0])
-    return Lexicon(language, phrases, max(map(len, phrases)), key, frozenset(exact), spellings)
+    return Lexicon(language, phrases, max(map(len, phrases)), key, exact, spellings)
 
 
 @cache
@@ -224,6 +229,7 @@ def _evident(text: str, before: str | None) -> str | None:
     for language in ("en", "de", "es", "fr"):
         small, others = _evidence(language)
         scores[language] = 2 * len(said & small) + len(said & (others - small))
+        scores[language] += bool(_LETTERS[language].search(text))
     best = max(scores, key=lambda language: scores[language])
     if before is None:
         is_tied = sum(score == scores[best] for score in scores.values()) > 1
