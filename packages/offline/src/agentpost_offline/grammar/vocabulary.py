@@ -231,10 +231,10 @@ def _evident(text: str, before: str | None) -> str | None:
         scores[language] = 2 * len(said & small) + len(said & (others - small))
         scores[language] += bool(_LETTERS[language].search(text))
     best = max(scores, key=lambda language: scores[language])
-    if before is None:
-        is_tied = sum(score == scores[best] for score in scores.values()) > 1
-        return None if is_tied else best
-    own = scores.get(before, 0)
+    own = scores.get(before or "en", 0)
     # One word more is no proof where both languages have some: it may be the name of a column.
     is_proof = own == 0 or scores[best] - own > 1 or bool(said & _evidence(best)[0])
+    is_first = sum(score == scores[best] for score in scores.values()) == 1
+    if before is None and not is_first:
+        return None
     return best if scores[best] > own and is_proof else before
