@@ -70,6 +70,14 @@ COMPLETED = {
         "SELECT id FROM messages WHERE key_id = ? AND expires_at > ? AND idempotency_key IN (?, ?)"
     ),
     "conversations.names": "SELECT id, owner, name FROM conversations WHERE id IN (?, ?)",
+    "search._NAMES": (
+        "SELECT r.id, m.conversation FROM requests r JOIN messages m ON m.id = r.message_id"
+        " WHERE r.id IN (?, ?)"
+    ),
+    "search._MESSAGES_OF_CONVERSATIONS": (
+        "SELECT id FROM messages WHERE conversation_id IN (?, ?) AND account_id || '' = ?"
+        " ORDER BY id DESC LIMIT ?"
+    ),
     "uploads.lock": "SELECT * FROM uploads WHERE id IN (?, ?) AND account_id = ? ORDER BY id",
     # A filter is a condition on the rows that these find by their index.
     "filtered.newest": (
@@ -87,6 +95,14 @@ COMPLETED = {
     "filtered.newest messages of a conversation": (
         "SELECT * FROM messages WHERE conversation_id = ? AND id < ? AND id >= ?"
         " ORDER BY id DESC LIMIT 20000"
+    ),
+    "filtered.newest messages of conversations": (
+        "SELECT * FROM messages WHERE conversation_id IN (?, ?) AND id < ? AND id >= ?"
+        " AND account_id || '' = ? ORDER BY id DESC LIMIT 50"
+    ),
+    "filtered.newest requests about messages": (
+        "SELECT * FROM requests WHERE message_id IN (?, ?) AND id < ? AND id >= ?"
+        " AND account_id || '' = ? ORDER BY id DESC LIMIT 50"
     ),
     "filtered.newest works": (
         "SELECT * FROM works WHERE account_id = ? AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?"

@@ -143,6 +143,6 @@ def test_a_proxy_that_is_not_trusted_is_named(start_server: Callable[..., AgentS
     server = start_server(trusted_proxies="10.0.0.1/8")
     with httpx2.Client(base_url=server.url, trust_env=False) as client:
         page = client.get("/login", headers={"X-Forwarded-For": HERE}).text
-    assert "127.0.0.1 forwards requests" in page
+    assert "the proxy 127.0.0.1 is not" in page
     done = forked.run(["doctor"], env=server._environment(), cwd=server.home)
     assert "127.0.0.1 sends X-Forwarded-For" in done.stdout, done.stderr

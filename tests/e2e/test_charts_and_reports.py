@@ -46,19 +46,3 @@ def test_it_is_made_and_can_be_opened(
         text = "".join(page.get_textpage().get_text_range() for page in document)
     assert found in text
     assert "sales.csv" in text
-
-
-def test_changes_that_only_draw_again_and_undo_cost_nothing(caller: Caller) -> None:
-    upload = ready(caller, TABLE, "sales.csv")
-    charged = []
-    for text, uploads in (
-        ("chart revenue by shop", [upload]), ("make it green", None), ("as SVG too", None),
-        ("undo", None), ("only Oslo", None), ("call it Shops and sort it", None),
-    ):  # fmt: skip
-        more = {"upload_ids": uploads} if uploads else {}
-        sent = caller.send(text, conversation="charges", **more)
-        done = caller.final(sent["id"], SECONDS)
-        assert done["status"] == "completed", done["question"]
-        assert done["files"], text
-        charged.append(done["credits_used"])
-    assert charged == [1, 0, 0, 0, 1, 0]

@@ -7,8 +7,9 @@ from pathlib import PurePosixPath
 
 import pytest
 
+from tests.house.banned_turns import banned
 from tests.house.old_words import OLD_NAMES
-from tests.house.texts import texts
+from tests.house.texts import page_texts, texts
 from tests.house.tree import DOCS, Source, client, document, dotted, package, parse, sources
 
 GRAB_BAGS = {"common", "helper", "helpers", "misc", "util", "utils"}
@@ -127,6 +128,19 @@ def test_the_check_sees_what_is_not_plain() -> None:
     assert unplain("Who has it already is answered with 304.")
     assert unplain("The rest goes by itself.")
     assert not unplain("What should I summarise?")
+
+
+def test_pages_and_mails_use_the_words_of_the_trade() -> None:
+    """Create, edit, delete, retry, pending, permissions: no words that we made up for them."""
+    assert [f"{each} ({turn})" for each in page_texts() for turn in banned(each)] == []
+
+
+def test_the_check_sees_banned_turns() -> None:
+    assert banned("Make a key")
+    assert banned("Nothing fits")
+    assert banned("It has a name of its own.")
+    assert not banned("Create key")
+    assert not banned("No results")
 
 
 def test_the_glossary_is_linked() -> None:

@@ -47,6 +47,14 @@ PAGES = (
 TEMPLATES = SRC / "web"
 """The pages' templates: all that is neither a tag nor an expression is a text."""
 MARKUP = re.compile(r"{#.*?#}|{%.*?%}|{{.*?}}|<[^>]*>", re.DOTALL)
+COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
+QUOTED = re.compile(r'"([^"<>{}]{6,})"')
+PAGE_MODULES = (
+    "src/agentpost/web/",
+    "src/agentpost/services/mail.py",
+    "src/agentpost/services/user_mail.py",
+)
+"""Modules whose texts stand on pages or in mails."""
 SHAPES = ("src/agentpost/contract/",)
 COMMANDS = ("src/agentpost/cli/",)
 SQL = re.compile(r"\b(SELECT|DELETE|UPDATE|INSERT|FROM|WHERE|ORDER BY)\b")
@@ -101,6 +109,25 @@ def in_templates() -> Iterator[str]:
         for text in MARKUP.sub("\n", path.read_text("utf-8")).split("\n"):
             if is_sentence(text):
                 yield f"{path.name}: {' '.join(text.split())}"
+
+
+def page_texts() -> Iterator[str]:
+    """``path: text`` of everything the pages and mails show: in templates, also in what is handed
+    to macros, and in their modules."""
+    for path in sorted(TEMPLATES.rglob("*.html")):
+        template = COMMENT.sub("", path.read_text("utf-8"))
+        parts = [*MARKUP.sub("\n", template).split("\n"), *QUOTED.findall(template)]
+        for text in parts:
+            if re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", text):
+                yield f"{path.name}: {' '.join(text.split())}"
+    for source in package():
+        if source.path.startswith(PAGE_MODULES):
+            own = docstrings(source.tree)
+            for node in source.nodes:
+                if not isinstance(node, ast.Constant) or node in own:
+                    continue
+                if isinstance(node.value, str) and is_sentence(node.value):
+                    yield f"{source.path}:{node.lineno}: {' '.join(node.value.split())}"
 
 
 def texts() -> Iterator[str]:

@@ -59,13 +59,13 @@ async def test_the_list_has_works_and_conversations_without_any(at: ManualHarnes
     chat_id = await says(at, "from the app")
     assert await listed(at) == [
         ("from the app", "running"),
-        ("only asked", "done"),
+        ("only asked", "completed"),
         ("Work", "running"),
     ]
     await at.finish(owned)
     await at.end(await newest(at))
-    assert ("from the app", "done") in await listed(at)
-    assert ("Work", "done") in await listed(at)
+    assert ("from the app", "completed") in await listed(at)
+    assert ("Work", "completed") in await listed(at)
     assert chat_id.startswith(ids.CONVERSATION)
 
 
@@ -99,7 +99,7 @@ async def test_a_chat_of_the_app_stands_as_its_newest_message_does(at: ManualHar
     assert await listed(at) == [("one", "running")]
     await at.end(await newest(at), "", question="Where?")
     (line,) = (await chats.list_(at.ctx, account(at))).lines
-    assert (line.state.value, line.preview) == ("asks you something", "Where?")
+    assert (line.state.value, line.preview) == ("needs input", "Where?")
 
 
 @ON_SQLITE
@@ -114,10 +114,10 @@ async def test_a_long_title_ends_with_a_word(at: ManualHarness) -> None:
 async def test_the_list_is_searched_and_paged(at: ManualHarness) -> None:
     _, owned = await at.working("a")
     await at.finish(owned, "Revenue rose by 100% in May_June")
-    assert await listed(at, "ROSE BY 100%") == [("Work", "done")]
-    assert await listed(at, "may_june") == [("Work", "done")]
+    assert await listed(at, "ROSE BY 100%") == [("Work", "completed")]
+    assert await listed(at, "may_june") == [("Work", "completed")]
     assert await listed(at, "mayxjune") == []
-    assert await listed(at, "work") == [("Work", "done")]
+    assert await listed(at, "work") == [("Work", "completed")]
     for n in range(chats.LIST_PAGE):
         await at.finish((await at.working(f"more {n}"))[1])
     page = await chats.list_(at.ctx, account(at))

@@ -348,7 +348,7 @@ def _mail(site: Site, owner: str) -> MailRecord:
         id=new_id(ids.MAIL, now),
         account_id=owner,
         recipient=DEFAULT_EMAIL,
-        subject="A webhook endpoint was turned off",
+        subject="A webhook endpoint was disabled",
         text="Every delivery to https://old.example.com/… has failed.\n\nIt was turned off.",
         created_at=now,
         next_attempt_at=now,

@@ -110,8 +110,8 @@ def test_deleting_says_so_once(site: Site) -> None:
     with site.browser() as browser:
         answer = browser.post(f"/chat/{work.id}/delete")
         assert answer.headers["location"] == "/chat?note=deleted"
-        assert "are deleted." in browser.get("/chat?note=deleted").text
-        assert "are deleted." not in browser.get("/chat?note=<b>").text
+        assert "Chat and files deleted." in browser.get("/chat?note=deleted").text
+        assert "Chat and files deleted." not in browser.get("/chat?note=<b>").text
         assert browser.get(f"/chat/{work.id}").status_code == 404
         assert browser.post(f"/chat/{work.id}/delete").status_code == 404
 

@@ -59,7 +59,7 @@ def test_the_ledger_says_what_each_line_was_for(site: Site) -> None:
     assert f'href="/chat/{work.id}">' in page
     assert 'href="/dashboard/messages/msg_kept">' in page
     assert "msg_expired" not in page
-    for text in ("A &lt;b&gt;chart&lt;/b&gt;", "two pages", "Work that is deleted", "a mistake"):
+    for text in ("A &lt;b&gt;chart&lt;/b&gt;", "two pages", "Deleted chat", "a mistake"):
         assert text in page
     amounts = re.findall(r'class="amount[ a-z]*">(.*?)<', page)
     assert amounts == ["−3.00", "−2.00", "−1.00", "−1.25", "+12.50"]
@@ -98,9 +98,9 @@ def test_usage_is_counted_by_day_and_by_key(site: Site) -> None:
         (3, 1, 1),
     ]
     assert [(k.name, k.key_id, k.credits, k.messages) for k in found.keys] == [
-        ("Messages that are deleted", None, 7, 1),
+        ("Deleted messages", None, 7, 1),
         ("checkout", key, 3.5, 2),
-        ("In the chat", None, 0, 1),
+        ("Web app", None, 0, 1),
     ]
     assert (found.total.credits, found.total.charges, found.total.messages) == (10.5, 3, 4)
     with site.browser() as browser:
@@ -159,7 +159,7 @@ def test_the_credits_of_others_are_not_there(site: Site) -> None:
     with site.browser() as browser:
         page = browser.get(f"{PATH}?all=").text
     assert not [text for text in ("for bob", "666", "777") if text in page]
-    assert "Nothing was used in 30 days" in page
+    assert "No usage in 30 days" in page
 
 
 def test_the_ledger_and_the_usage_are_files(site: Site) -> None:

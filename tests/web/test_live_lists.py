@@ -50,14 +50,14 @@ def test_only_new_ones_that_fit_are_counted(site: Site) -> None:
         made(site, 3, status=500)
         with stream(browser, url) as lines:
             shown = part(lines, "</ul>")
-    assert "1 new request: show" in shown
+    assert "Show 1 new request" in shown
     assert shown.count('class="row"') == 1
 
 
 def test_the_first_one_appears_by_itself(site: Site) -> None:
     """The request log gives no hint: the page looks every two seconds."""
     with site.browser() as browser, stream(browser, opened(browser, "/dashboard/requests")) as page:
-        assert "No request yet" in part(page, "No request yet")
+        assert "No requests yet" in part(page, "No requests yet")
         made(site, path="/v1/uploads")
         assert "/v1/uploads" in part(page, "/v1/uploads")
 

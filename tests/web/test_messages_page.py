@@ -36,14 +36,13 @@ def sent(site: Site, text: str, **fields: Any) -> str:
         ({"status": "failed"}, ["b"]),
         ({"status": "odd"}, ["c", "b", "a"]),
         ({"key": "key_2"}, ["c"]),
-        ({"conversation": "cnv_2"}, ["a"]),
-        ({"text": "SECOND_%"}, ["b"]),
-        ({"text": "second", "status": "completed"}, []),
+        ({"q": "SECOND_%"}, ["b"]),
+        ({"q": "second", "status": "completed"}, []),
     ],
 )
 def test_messages_are_filtered(site: Site, given: dict[str, str], found: list[str]) -> None:
     made = {
-        "a": sent(site, "the first", conversation_id="cnv_2"),
+        "a": sent(site, "the first"),
         "b": sent(site, "the Second_% one", status="failed", reason="turn_failed"),
         "c": sent(site, "the third", key_id="key_2"),
     }
@@ -64,10 +63,10 @@ def test_older_messages_follow_with_the_same_filter(
     for n in range(3):
         sent(site, f"hay {n}")
     with site.browser() as browser:
-        first = browser.get(PATH, params={"text": "needle"}).text
-        assert "Older messages may" in first
-        older = first.partition(f'href="{PATH}?text=needle&amp;before=')[2].partition('"')[0]
-        assert wanted in browser.get(f"{PATH}?text=needle&before={older}").text
+        first = browser.get(PATH, params={"q": "needle"}).text
+        assert "Search further back" in first
+        older = first.partition(f'href="{PATH}?q=needle&amp;before=')[2].partition('"')[0]
+        assert wanted in browser.get(f"{PATH}?q=needle&before={older}").text
 
 
 def test_a_message_somebody_stopped_is_no_error(site: Site) -> None:
@@ -76,7 +75,7 @@ def test_a_message_somebody_stopped_is_no_error(site: Site) -> None:
         listed, overview = browser.get(PATH).text, browser.get("/dashboard").text
     assert '<span class="state stopped">stopped</span>' in listed
     assert '<span class="state stopped">stopped</span>' in overview
-    assert "Errors of the last 24 hours" not in overview
+    assert "Needs attention" not in overview
 
 
 def test_lists_name_who_wrote_a_message(site: Site) -> None:
@@ -90,18 +89,18 @@ def test_lists_name_who_wrote_a_message(site: Site) -> None:
         listed = browser.get(PATH).text
         page = browser.get(f"{PATH}/{last}").text
         own = browser.get(PATH, params={"key": key}).text
-    for name in ("nightly", "carla@example.com", "the web app", "a key that is gone"):
-        assert f"· <bdi>{name}</bdi>" in listed
-    assert "a user who was removed" in listed
-    assert "a user who was removed" in page
-    assert "· <bdi>nightly</bdi>" in own
-    assert "· <bdi>the web app</bdi>" not in own
+    for name in ("nightly", "carla@example.com", "the web app", "deleted key"):
+        assert f"<bdi>{name}</bdi></td>" in listed
+    assert "removed user" in listed
+    assert "removed user" in page
+    assert "<bdi>nightly</bdi></td>" in own
+    assert "<bdi>the web app</bdi></td>" not in own
 
 
 def test_a_message_is_found_by_its_id(site: Site) -> None:
     message_id = sent(site, "x")
     with site.browser() as browser:
-        answer = browser.get(PATH, params={"text": message_id})
+        answer = browser.get(PATH, params={"q": message_id})
     assert answer.headers["location"] == f"{PATH}/{message_id}"
 
 
@@ -130,7 +129,7 @@ def test_a_message_shows_what_happened_and_what_to_do(site: Site) -> None:
     site.write(lambda tx: tx.execute(call, (message_id, now + 700_000)))
     with site.browser() as browser:
         page = browser.get(f"{PATH}/{message_id}").text
-    for text in ("turn failed", "+1.50 s", "1.25 s", "step agent:chart", "+0.70 s", "order: 17"):
+    for text in ("Turn failed", "+1.50 s", "1.25 s", "step chart", "+0.70 s", "<bdi>17</bdi>"):
         assert text in page
     assert "The agent could not answer." in page
     assert "<script>alert" not in page
@@ -143,7 +142,7 @@ def test_messages_of_others_and_those_past_retention_are_not_there(site: Site) -
     foreign = sent(site, "bob's", account_id=bob)
     old = sent(site, "old", expires_at=1)
     with site.browser() as browser:
-        assert "No message yet" in browser.get(PATH).text
+        assert "No messages yet" in browser.get(PATH).text
         for message_id in (foreign, old, "msg_1"):
             assert browser.get(f"{PATH}/{message_id}").status_code == 404
 
@@ -226,7 +225,7 @@ def test_the_calls_of_a_job_are_drawn(site: Site) -> None:
         ("message.completed", "90 ms"),
         ("job.completed", "failed · 180 ms"),
     ]
-    assert "1 later attempt of webhooks is in the list below" in page
+    assert "1 later webhook attempt" in page
 
 
 def test_files_and_webhooks_of_a_message_are_listed(site: Site) -> None:
@@ -236,7 +235,7 @@ def test_files_and_webhooks_of_a_message_are_listed(site: Site) -> None:
         sent = browser.get(f"{PATH}/{busy.message}/attachments/1")
         for odd in ("2", "0", "x", "99999"):
             assert browser.get(f"{PATH}/{busy.message}/attachments/{odd}").status_code == 404
-    for text in ("sales.csv", "chart.svg", "made for it", "sent with the message", "retrying"):
+    for text in ("sales.csv", "chart.svg", "pending"):
         assert text in page
     assert f"/chat/{busy.work.id}/files/chart.svg" in page
     # Previewed here, not in its chat.

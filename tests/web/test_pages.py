@@ -42,7 +42,7 @@ def test_an_empty_dashboard_says_how_to_begin(site: Site) -> None:
     poor = asyncio.run(accounts.create(site.ctx, "bob@example.com", "Bob")).id
     with site.browser(poor) as browser:
         page = browser.get("/dashboard").text
-    assert "Nothing yet" in page
+    assert "No chats yet" in page
     assert "agentpost credits add bob@example.com" in page
 
 
@@ -52,21 +52,21 @@ def test_the_dashboard_says_what_fails_and_what_to_do(site: Site) -> None:
         page = browser.get("/dashboard").text
     assert "error=bad_request&amp;since=24h" in page
     assert "/dashboard/messages?status=failed" in page
-    assert "A webhook endpoint is off" in page
-    assert re.search("it last answered <strong>503</strong>", page)
+    assert "disabled" in page
+    assert "The last response was 503." in page
     assert page.count("/turn") == 1
-    assert "Begin here" not in page
+    assert "Get started" not in page
 
 
 @pytest.mark.parametrize(
     ("states", "question", "shown"),
     [
         ([], None, "idle"),
-        ([], "Which month?", "asks you something"),
-        ([JobState.QUEUED], "Which month?", "waiting for credits"),
+        ([], "Which month?", "needs input"),
+        ([JobState.QUEUED], "Which month?", "blocked"),
         ([JobState.QUEUED, JobState.RUNNING], "Which month?", "running"),
         ([JobState.OVERDUE], None, "running"),
-        ([JobState.FAILED, JobState.COMPLETED], None, "done"),
+        ([JobState.FAILED, JobState.COMPLETED], None, "completed"),
         ([JobState.COMPLETED, JobState.FAILED], None, "failed"),
         ([JobState.STOPPED], None, "stopped"),
         ([JobState.QUEUE_EXPIRED], None, "expired"),
@@ -89,7 +89,7 @@ def test_a_work_shows_how_it_stands(
     steps = [f"Step &lt;{state}&gt;" for state in states if f"Step &lt;{state}&gt;" in chat]
     assert len(steps) == executing
     assert ("Check again" in chat) == (shown == "running")
-    assert ("Which month?" in chat) == (shown == "asks you something")
+    assert ("Which month?" in chat) == (shown == "needs input")
 
 
 def test_failed_work_is_no_result(site: Site) -> None:
@@ -217,12 +217,12 @@ def test_mail_that_nobody_can_send_is_shown(site: Site) -> None:
     """Without a mail server a person finds it here, and nobody else's (design: Signing in)."""
     eve = asyncio.run(accounts.create(site.ctx, "eve2@example.com", "Eve")).id
     with site.browser() as browser:
-        assert "None yet" in browser.get("/dashboard/mail").text
+        assert "No e-mails yet" in browser.get("/dashboard/mail").text
         mine = turned_off(site, site.ann, "https://hooks<script>.example.com/path-token")
         foreign = turned_off(site, eve, "https://hooks.example.com/eve")
         assert 'href="/dashboard/mail"' in browser.get("/dashboard").text
         page = browser.get("/dashboard/mail").text
-    for text in ("A webhook endpoint was turned off", mine, "ann@example.com", "no mail server"):
+    for text in ("A webhook endpoint was disabled", mine, "ann@example.com", "No mail server"):
         assert text in page
     assert "https://hooks&lt;script&gt;.example.com/…" in page
     assert "path-token" not in page
@@ -233,7 +233,7 @@ def test_mail_that_nobody_can_send_is_shown(site: Site) -> None:
 def test_mail_that_was_sent_says_when(tmp_path: Path) -> None:
     with open_site(tmp_path, smtp_url="smtp://127.0.0.1:1") as site, site.browser() as browser:
         turned_off(site, site.ann, "https://hooks.example.com/")
-        assert "waits to be sent" in browser.get("/dashboard/mail").text
+        assert "pending" in browser.get("/dashboard/mail").text
         site.write(lambda tx: tx.execute("UPDATE mails SET sent_at = ?", (site.clock.now(),)))
         assert re.search(r"· sent <time", browser.get("/dashboard/mail").text)
 
@@ -312,7 +312,7 @@ def test_a_wrong_method_is_reported(site: Site) -> None:
     with site.browser() as browser:
         answer = browser.post("/dashboard")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
-    assert "does not take POST" in answer.text
+    assert "POST is not supported" in answer.text
 
 
 @pytest.mark.parametrize(

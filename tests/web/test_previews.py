@@ -236,7 +236,7 @@ def test_a_server_that_is_busy_says_when_to_come_back(
         for path in paths:
             answer = browser.get(path)
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
-            assert "Many previews are being made right now. Come back in 10 s." in answer.text
+            assert "Many previews are being made right now. Try again in 10 s." in answer.text
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_a_command_says_what_it_lacks(
     one = made(site, request_body=body, request_bytes=size)
     with site.browser() as browser:
         text = html.unescape(browser.get(f"{PATH}/{one.id}").text)
-    command = text[text.index("Send it again") :]
+    command = text[text.index("Repeat the request") :]
     assert (data is None) == ("-d " not in command)
     assert (data or "") in command
     assert ('"># ' in command) == (said is not None)
@@ -79,7 +79,7 @@ def test_a_command_says_what_it_lacks(
 def test_a_request_is_found_by_its_id(site: Site) -> None:
     one = made(site)
     with site.browser() as browser:
-        answer = browser.get(PATH, params={"path": f" {one.id} "})
+        answer = browser.get(PATH, params={"q": f" {one.id} "})
     assert answer.headers["location"] == f"{PATH}/{one.id}"
 
 
@@ -104,7 +104,7 @@ def test_a_request_and_its_message_lead_to_each_other(site: Site) -> None:
     other = made(site, 3, path="/v1/messages", response_body=f'{{"id": "msg_{2:032x}"}}')
     refused = made(site, 4, status=422, response_body=f'{{"error": "{message}"}}')
     with site.browser() as browser:
-        found = browser.get(PATH, params={"path": message}).text
+        found = browser.get(PATH, params={"q": message}).text
         assert post.id in found
         assert get.id in found
         assert other.id not in found
@@ -113,7 +113,7 @@ def test_a_request_and_its_message_lead_to_each_other(site: Site) -> None:
         assert "/dashboard/messages/msg_" not in browser.get(f"{PATH}/{refused.id}").text
 
 
-@pytest.mark.parametrize("query", ["before=x", "since=forever", "status=abc&key=%00", "path=%25"])
+@pytest.mark.parametrize("query", ["before=x", "since=forever", "status=abc&key=%00", "q=%25"])
 def test_an_address_with_odd_values_shows_a_page(site: Site, query: str) -> None:
     made(site)
     with site.browser() as browser:
@@ -128,6 +128,6 @@ def test_the_requests_of_others_are_not_there(site: Site) -> None:
         lambda tx: tx.execute("UPDATE requests SET account_id = NULL WHERE id = ?", (stranger.id,))
     )
     with site.browser() as browser:
-        assert "No request yet" in browser.get(PATH).text
+        assert "No requests yet" in browser.get(PATH).text
         for each in (one, stranger):
             assert browser.get(f"{PATH}/{each.id}").status_code == 404

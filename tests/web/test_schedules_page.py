@@ -21,12 +21,12 @@ def key(site: Site) -> str:
 def test_a_schedule_is_made_paused_resumed_and_deleted(site: Site, key: str) -> None:
     with site.browser() as browser:
         empty = browser.get(PATH).text
-        assert "No schedule yet" in empty
+        assert "No schedules yet" in empty
         assert f"{site.ctx.settings.public_url}/v1/schedules" in empty
         made = browser.post(PATH, data={**GOOD, "key": key}).headers["location"]
         one = made.partition("?")[0]
         page = browser.get(made).text
-        for text in ("The schedule is made.", "At 09:00 on Monday through Friday", "nightly"):
+        for text in ("Schedule created.", "At 09:00 on Monday through Friday", "nightly"):
             assert text in page
         listed = browser.get(PATH).text
         assert "the report" in listed
@@ -53,12 +53,12 @@ def test_a_single_time_is_of_the_time_zone_that_was_chosen(site: Site, key: str)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"cron": ""}, "Say when it repeats"),
+        ({"cron": ""}, "Enter when it repeats"),
         ({"at": "2030-07-01T09:00"}, "Give either cron or at."),
         ({"cron": "9"}, "Must have five fields"),
         ({"timezone": "Mars"}, "Must be the name of an IANA time zone"),
         ({"cron": "", "at": "2001-01-01T00:00"}, "Must be later than now."),
-        ({"cron": "", "at": "soon"}, "Write a time such as"),
+        ({"cron": "", "at": "soon"}, "Enter a time such as"),
         ({"message": " "}, "Give the message of the schedule a text."),
         ({"key": "key_1"}, "Choose a key that works"),
     ],
@@ -85,4 +85,4 @@ def test_the_runs_lead_to_their_messages(site: Site) -> None:
     assert "last run refused" in listed
     with site.browser() as other:
         assert other.get(f"{PATH}/{busy.schedule}").status_code == 404
-        assert "Make a key that may send messages first." in other.get(PATH).text
+        assert "Create an API key first" in other.get(PATH).text

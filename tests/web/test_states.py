@@ -28,10 +28,10 @@ REFUSALS = (Reason.TOO_MANY_RUNNING, Reason.HOSTING_FEES, Reason.OUT_OF_CREDITS)
 STATES = [(state, VIEWS[state].reason) for state in JobState if state is not JobState.REFUSED]
 SHOWN = {
     JobStatus.RUNNING: "running",
-    JobStatus.COMPLETED: "done",
+    JobStatus.COMPLETED: "completed",
     JobStatus.FAILED: "failed",
     JobStatus.CANCELLED: "stopped",
-    JobStatus.BLOCKED: "waiting for credits",
+    JobStatus.BLOCKED: "blocked",
     JobStatus.EXPIRED: "expired",
 }
 RECOVERABLE = {JobState.OVERDUE, JobState.LATE_COMPLETED, JobState.LATE_FAILED, JobState.LOST}
@@ -84,7 +84,7 @@ def test_every_state_of_a_job(site: Site, state: JobState, reason: Reason | None
     ended_without_result = word in ("failed", "stopped")
     assert ('name="text" value="Try again"' in chat) is ended_without_result
     offers = ("/recover", 'value="Try again"', "data-again")
-    ended = word not in ("running", "done", "waiting for credits")
+    ended = word not in ("running", "completed", "blocked")
     assert any(offer in chat for offer in offers) is ended
     for page in (chat, message):
         assert ("/recover" in page) is (state in RECOVERABLE)
@@ -131,7 +131,7 @@ def test_each_failed_job_offers_to_try_it_again_until_that_was_done(site: Site) 
         site.job(work, JobState.RUNNING)
         page = html.unescape(browser.get(f"/chat/{first}").text)
         assert 'value="Try again: A & B"' not in page
-        assert page.count("It was tried again") == 1
+        assert page.count("Retried below.") == 1
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_recover_says_what_came_of_it(site: Site) -> None:
         answer = browser.post(f"{message}/recover")
         assert answer.headers["location"] == f"{message}?note=recovering"
         shown = browser.get(answer.headers["location"]).text
-        assert "is watched again" in shown
+        assert "is still running" in shown
         assert "/recover" not in shown
         assert recovered(runs, "msg_" + runs[4:])[1].endswith("note=watching")
         for wrong in ("msg_" + foreign[4:], "msg_1", ""):

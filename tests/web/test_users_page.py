@@ -29,7 +29,7 @@ def test_an_operator_invites_and_hands_the_link_on(tmp_path: Path) -> None:
         with site.stranger() as zoe:
             zoe.post(path, data={"password": PASSWORD})
             assert "zoe@example.com" in zoe.get("/profile").text
-            assert "sends no mail" in zoe.get("/password").text
+            assert "cannot send e-mail" in zoe.get("/password").text
         (user,) = [
             each for each in asyncio.run(user_services.all_(site.ctx)) if "zoe" in each.email
         ]

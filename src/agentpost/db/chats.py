@@ -57,7 +57,7 @@ def found_works(
     fits.add("home = 0 AND deleted_at IS NULL")
     fits.contains_any(("title", "text"), text)
     rows, more = filtered.newest(
-        tx, WORKS.table, WORKS.columns, account_id, fits, before=before, limit=limit
+        tx, WORKS.table, WORKS.columns, [account_id], fits, before=before, limit=limit
     )
     return [WORKS.of(row) for row in rows], more
 

@@ -122,6 +122,18 @@ _QUERIES = (
 )
 
 
+_FAILING = (
+    "SELECT id, CASE WHEN disabled_at IS NULL THEN 'failing' ELSE 'disabled' END, url"
+    " FROM endpoints WHERE failing_since IS NOT NULL ORDER BY failing_since LIMIT ?"
+)
+
+
+def failing_endpoints(tx: Tx, limit: int) -> list[tuple[str, str, str]]:
+    """(id, failing or disabled, URL) of webhook endpoints none of whose last attempts succeeded,
+    the one that has failed longest first."""
+    return [(row[0], row[1], row[2]) for row in tx.all(_FAILING, (limit,))]
+
+
 def find_neglected(
     tx: Tx, now: int, *, turn_limit: int, failing_limit: int, mail_is_sent: bool
 ) -> list[tuple[str, str, str]]:

@@ -14,7 +14,8 @@ SCANNED_MAX: Final = 20_000
 """How many rows a page looks through at most."""
 COUNTED_MAX: Final = 10_000
 """How many rows are counted at most."""
-_RANGE: Final = "{} = ? AND id < ? AND id >= ?"
+OWNED: Final = "account_id || '' = ?"
+_RANGE: Final = "{} IN ({}) AND id < ? AND id >= ?"
 _SPECIAL: Final = re.compile("[%_!]")
 _OWNERS: Final[Mapping[str, str]] = {
     ids.MESSAGE: "SELECT account_id, key_id FROM messages WHERE id = ?",
@@ -44,6 +45,12 @@ class Conditions:
         """The column is that."""
         self.add(f"{column} = ?", value)
 
+    def owned(self, account_id: str) -> None:
+        """The row is the account's, where another index finds it than that of the account: SQLite
+        takes the account's for its order, and would walk the whole account, unless the column
+        stands in an expression."""
+        self.add(OWNED, account_id)
+
     def contains(self, column: str, part: str | None) -> None:
         """The column has that part, in small or capital letters."""
         self.contains_any((column,), part)
@@ -65,29 +72,30 @@ def newest(
     tx: Tx,
     table: str,
     columns: Sequence[str],
-    account_id: str,
+    owners: Sequence[str],
     conditions: Conditions,
     *,
     before: str,
     since: str = "",
     limit: int,
-    owner: str = "account_id",
+    column: str = "account_id",
 ) -> tuple[list[Row], str | None]:
     """Rows with ``since`` <= id < ``before`` that fit, newest first; their first column is the id.
 
     At most `SCANNED_MAX` rows are looked at, so that a filter that fits almost nothing stays fast.
-    The second value is the id to go on from as the next ``before``; None at the end. Needs an index
-    on account_id and id; with another column as ``owner``, ``account_id`` is its value, and the
-    index is on that column.
+    The second value is the id to go on from as the next ``before``; None at the end.
+
+    Args:
+        owners: values of ``column``, of which there is an index with the id.
     """
-    mine = _RANGE.format(owner)
-    last = _nth(tx, table, mine, (account_id, before, since), SCANNED_MAX)
+    mine = _RANGE.format(column, ", ".join("?" * len(owners)))
+    last = _nth(tx, table, mine, (*owners, before, since), SCANNED_MAX)
     # Read in the order of the index, so that a filter that much fits ends early.
     sql = (
         f"SELECT {', '.join(columns)} FROM {table} WHERE {mine}"
         f" AND {' AND '.join(conditions.texts)} ORDER BY id DESC LIMIT ?"
     )
-    rows = tx.all(sql, (account_id, before, last or since, *conditions.params, limit + 1))
+    rows = tx.all(sql, (*owners, before, last or since, *conditions.params, limit + 1))
     if len(rows) > limit:
         return rows[:limit], rows[limit - 1][0]
     return rows, last
@@ -102,13 +110,13 @@ def counts(
     Only the newest `COUNTED_MAX` rows are looked at. Needs an index on account_id and id.
     """
     names = ", ".join(columns)
-    mine = _RANGE.format("account_id")
+    mine = _RANGE.format("account_id", "?")
     last = _nth(tx, table, mine, (account_id, before, since), COUNTED_MAX)
     sql = f"SELECT {names}, COUNT(*), MAX(id) FROM {table} WHERE {mine} GROUP BY {names}"
     return tx.all(sql, (account_id, before, last or since))
 
 
-def _nth(tx: Tx, table: str, mine: str, params: tuple[str, str, str], count: int) -> str | None:
+def _nth(tx: Tx, table: str, mine: str, params: tuple[str, ...], count: int) -> str | None:
     """The id of the last of so many rows; None when there are fewer."""
     sql = f"SELECT id FROM {table} WHERE {mine} ORDER BY id DESC LIMIT 1 OFFSET ?"
     row = tx.one(sql, (*params, count - 1))

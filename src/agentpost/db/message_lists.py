@@ -22,12 +22,12 @@ def page(
 
     The second value is where to go on, see `filtered.newest`.
     """
-    owner, value = "key_id", key_id
+    column, value = "key_id", key_id
     if filters.conversation is not None:
         conversation_id = conversations.find(tx, key_id, filters.conversation)
         if conversation_id is None:
             return [], None
-        owner, value = "conversation_id", conversation_id
+        column, value = "conversation_id", conversation_id
     fits = Conditions()
     fits.add("expires_at > ?", now)
     fits.equal("key_id", key_id)
@@ -44,12 +44,12 @@ def page(
         tx,
         "messages",
         ("id", "metadata_json"),
-        value,
+        [value],
         fits,
         before=before,
         since=since,
         limit=limit,
-        owner=owner,
+        column=column,
     )
     return [row[0] for row in rows if _has(row[1], filters.metadata)], more
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from agentpost.db import as_json
 from agentpost.db.accounts import ACCOUNTS
-from agentpost.db.filtered import Conditions, counts
+from agentpost.db.filtered import Conditions, containing, counts
 from agentpost.db.filtered import newest as newest_that_fit
 from agentpost.db.mapper import Mapper
 from agentpost.db.ownership import comparison
@@ -116,11 +117,24 @@ _FOR_NOBODY = (
 )
 _TRACEPARENT = "SELECT traceparent FROM messages WHERE id = ?"
 _RUNS = "SELECT 1 FROM messages WHERE id = ? AND turn_state = 'running'"
+_CHARACTERS = 300
+_SUMMARY = (
+    "id",
+    f"substr(text, 1, {_CHARACTERS})",
+    "status",
+    "reason",
+    f"substr(reply, 1, {_CHARACTERS})",
+    "created_at",
+    "key_id",
+    "user_id",
+    "conversation",
+)
 _NEWEST = (
-    "SELECT id, substr(text, 1, ?), status, reason, substr(reply, 1, ?), created_at,"
-    " key_id, user_id FROM messages WHERE account_id = ? AND expires_at > ?"
+    f"SELECT {', '.join(_SUMMARY)} FROM messages WHERE account_id = ? AND expires_at > ?"
     " ORDER BY id DESC LIMIT ?"
 )
+_TEXTS = ("text", "idempotency_key", "conversation", "metadata_json")
+_CONTAINS = "(" + " OR ".join(f"LOWER({each}) LIKE ? ESCAPE '!'" for each in _TEXTS) + ")"
 _OTHER_VERSIONS = (
     "SELECT found.key, found.version FROM (SELECT seen.key, seen.value,"
     " (SELECT m.version FROM messages m WHERE m.id = seen.key) AS version"
@@ -312,10 +326,9 @@ def traceparent(tx: Tx, message_id: str) -> str | None:
     return None if row is None else row[0]
 
 
-def newest(tx: Tx, account_id: str, now: int, characters: int, limit: int) -> list[MessageSummary]:
+def newest(tx: Tx, account_id: str, now: int, limit: int) -> list[MessageSummary]:
     """The account's newest messages, of whichever key, newest first."""
-    rows = tx.all(_NEWEST, (characters, characters, account_id, now, limit))
-    return [_summary(row) for row in rows]
+    return [_summary(row) for row in tx.all(_NEWEST, (account_id, now, limit))]
 
 
 def filter_page(
@@ -323,7 +336,6 @@ def filter_page(
     account_id: str,
     filters: MessageFilter,
     now: int,
-    characters: int,
     *,
     before: str,
     since: str,
@@ -335,20 +347,26 @@ def filter_page(
     fits.add("expires_at > ?", now)
     fits.equal("status", filters.status.value if filters.status else None)
     fits.equal("key_id", filters.key_id)
-    fits.equal("conversation_id", filters.conversation_id)
-    fits.contains("text", filters.text)
-    columns = (
-        "id",
-        f"substr(text, 1, {characters})",
-        "status",
-        "reason",
-        f"substr(reply, 1, {characters})",
-        "created_at",
-        "key_id",
-        "user_id",
-    )
+    if filters.text is not None:
+        part = containing(filters.text)
+        escaped = containing(json.dumps(filters.text)[1:-1])  # as metadata are stored
+        fits.add(_CONTAINS, part, part, part, escaped)
+    owners: tuple[str, ...] = (account_id,)
+    column = "account_id"
+    if filters.ids or filters.conversation_ids:
+        fits.owned(account_id)
+        owners = filters.ids or filters.conversation_ids
+        column = "id" if filters.ids else "conversation_id"
     rows, more = newest_that_fit(
-        tx, "messages", columns, account_id, fits, before=before, since=since, limit=limit
+        tx,
+        "messages",
+        _SUMMARY,
+        owners,
+        fits,
+        before=before,
+        since=since,
+        limit=limit,
+        column=column,
     )
     return [_summary(row) for row in rows], more
 

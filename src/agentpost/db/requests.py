@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from agentpost.db import as_json
-from agentpost.db.filtered import Conditions, counts, newest
+from agentpost.db.filtered import Conditions, containing, counts, newest
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -78,15 +78,19 @@ def of_account(
     The second value: see `filtered.newest`.
     """
     fits = _fitting(filters)
+    by_message = filters.messages and filters.path is None
+    if by_message:
+        fits.owned(account_id)
     rows, more = newest(
         tx,
         REQUESTS.table,
         _LINE_COLUMNS,
-        account_id,
+        filters.messages if by_message else (account_id,),
         fits,
         before=before,
         since=filters.since or "",
         limit=limit,
+        column="message_id" if by_message else "account_id",
     )
     return [REQUESTS.of(row) for row in rows], more
 
@@ -141,7 +145,12 @@ def _fitting(filters: RequestFilter) -> Conditions:
     fits.equal("method", filters.method)
     fits.equal("error", filters.error)
     fits.add("status BETWEEN ? AND ?", *(filters.status or (None,)))
-    fits.contains("path", filters.path)
+    if filters.messages and filters.path is not None:
+        marks = ", ".join("?" * len(filters.messages))
+        either = f"(LOWER(path) LIKE ? ESCAPE '!' OR message_id IN ({marks}))"
+        fits.add(either, containing(filters.path), *filters.messages)
+    else:
+        fits.contains("path", filters.path)
     fits.contains_any(("path", "message_id", _BEGINNING), filters.about)
     if filters.not_reading:
         fits.add("NOT (method = 'GET' AND path LIKE ?)", "/v1/requests%")

@@ -8,7 +8,7 @@ from agentpost.db.session import Row, Tx
 
 _DELIVERIES = (
     "SELECT d.endpoint_id, d.status, d.attempts, d.last_status_code, d.last_error,"
-    " COALESCE(d.delivered_at, d.created_at), e.url FROM deliveries d"
+    " COALESCE(d.delivered_at, d.created_at), e.url, e.description FROM deliveries d"
     " LEFT JOIN endpoints e ON e.id = d.endpoint_id WHERE d.event_id = ? ORDER BY d.endpoint_id"
 )
 
@@ -109,7 +109,7 @@ def events(tx: Tx, message_id: str) -> list[Row]:
 
 def deliveries(tx: Tx, event_id: str) -> list[Row]:
     """(endpoint id, status, attempts, last code, last error, at, URL or None when the endpoint is
-    gone) of an event's deliveries."""
+    gone, its description) of an event's deliveries."""
     return tx.all(_DELIVERIES, (event_id,))
 
 

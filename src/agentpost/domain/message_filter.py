@@ -11,12 +11,17 @@ from agentpost.domain.message import MessageStatus
 
 @dataclass(frozen=True, slots=True)
 class MessageFilter:
-    """Which messages are wanted; None: all. ``text``: a part of it, in small or capital letters."""
+    """Which messages a list shows; None or empty: all.
+
+    ``text``: a part of the text, conversation's name, idempotency key or metadata, in small or
+    capital letters. ``ids`` and ``conversation_ids`` have an index: all messages are searched.
+    """
 
     status: MessageStatus | None = None
     key_id: str | None = None
-    conversation_id: str | None = None
     text: str | None = None
+    ids: tuple[str, ...] = ()
+    conversation_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +39,16 @@ class ListFilter:
     created_before: int | None = None
 
 
-def message_filter(given: Mapping[str, str]) -> MessageFilter:
-    """The filter of an address's query: ``status``, ``key``, ``conversation`` (its id), ``text``.
-    What cannot be meant filters nothing."""
+def message_filter(query: Mapping[str, str]) -> MessageFilter:
+    """The filter of an address's query: ``status``, ``key``, ``q`` (a part of a text or
+    name). Values that no message can have filter nothing."""
 
     def text(name: str) -> str | None:
-        return given.get(name, "").strip()[:MESSAGE_FILTER_CHARACTERS_MAX] or None
+        return query.get(name, "").strip()[:MESSAGE_FILTER_CHARACTERS_MAX] or None
 
-    status = given.get("status", "")
+    status = query.get("status", "")
     return MessageFilter(
         status=MessageStatus(status) if status in set(MessageStatus) else None,
         key_id=text("key"),
-        conversation_id=text("conversation"),
-        text=text("text"),
+        text=text("q"),
     )

@@ -213,6 +213,7 @@ class MessageSummary:
     created_at: int
     key_id: str = ""
     user_id: str | None = None  # who wrote it in the app
+    conversation: str | None = None  # its name
 
 
 @dataclass(slots=True)

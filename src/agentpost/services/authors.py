@@ -14,8 +14,8 @@ from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction
 
 APP: Final = "the web app"
-_GONE: Final = "a key that is gone"
-_REMOVED: Final = "a user who was removed"
+_GONE: Final = "deleted key"
+_REMOVED: Final = "removed user"
 _USERS: Final = 1_000
 """So many users of an account are named; others are "a user"."""
 
@@ -32,7 +32,7 @@ class Authors:
         """Who that is; "" when nobody is recorded. The key of what is written in the web app is
         the account itself."""
         if user_id:
-            return self.users.get(user_id, _REMOVED if len(self.users) < _USERS else "a user")
+            return self.users.get(user_id, _REMOVED if len(self.users) < _USERS else "user")
         if not key_id:
             return ""
         return APP if key_id == self.account_id else self.keys.get(key_id, _GONE)

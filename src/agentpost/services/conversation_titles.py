@@ -18,12 +18,6 @@ def first(tx: Tx, conversation_id: str) -> MessageRecord | None:
     return second_turn[0] if second_turn else None
 
 
-def begun_with(tx: Tx, conversation_id: str) -> str:
-    """The title; "" when the first message is not kept or has no text."""
-    message = first(tx, conversation_id)
-    return of(message) if message is not None else ""
-
-
 def of(message: MessageRecord) -> str:
     """The title by the first message; "" when that has no text. A long line ends with a word."""
     line = next((line.strip() for line in message.text.splitlines() if line.strip()), "")

@@ -32,6 +32,10 @@ from agentpost.services import (
     storage_space,
 )
 from agentpost.services.context import AppContext
+from agentpost.services.redaction import shown_url
+from agentpost.services.transactions import read_transaction
+
+_WARNINGS_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,16 @@ async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     secrets = await endpoint_secrets.unreadable(ctx)
     failing += [Finding(each, "unreadable", endpoint_secrets.UNREADABLE) for each in secrets]
     return failing + await _neglected(ctx)
+
+
+@read_transaction
+def warnings(tx: Tx, ctx: AppContext) -> list[Finding]:
+    """Faults outside this server: webhook endpoints that do not accept deliveries. They are no
+    findings, since the server handles them as it should."""
+    return [
+        Finding(id_, state, f"The endpoint {shown_url(url)} does not accept deliveries.")
+        for id_, state, url in rows.failing_endpoints(tx, _WARNINGS_MAX)
+    ]
 
 
 async def _failing_stores(ctx: AppContext) -> list[Finding]:

@@ -171,11 +171,7 @@ def _card(
     lasting = _failed_for_good(tx, job)
     return JobCard(
         job=job,
-        state=(
-            WorkState.STOPPED
-            if job.state is JobState.REFUSED
-            else _JOB_STATES[VIEWS[job.state].status]
-        ),
+        state=state_of_job(job),
         is_follow_up=is_follow_up,
         is_latest=is_latest,
         gone=is_gone,
@@ -186,6 +182,12 @@ def _card(
         credits=to_credits(job.credits_used),
         is_lasting=lasting,
     )
+
+
+def state_of_job(job: JobRecord) -> WorkState:
+    """How a job stands, as people read it."""
+    is_refused = job.state is JobState.REFUSED
+    return WorkState.STOPPED if is_refused else _JOB_STATES[VIEWS[job.state].status]
 
 
 def _failed_for_good(tx: Tx, job: JobRecord) -> bool:

@@ -81,10 +81,10 @@ def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
     text = (
         f"Every delivery to your webhook endpoint {endpoint.id} has failed{since}:\n\n"
         f"    {shown_url(endpoint.url)}\n\n"
-        f"It was turned off at {iso(now)}, and events that waited for it were dropped.\n"
-        "When the receiver works again, enable the endpoint and replay what it missed.\n"
+        f"It was disabled at {iso(now)}, and pending deliveries were dropped.\n"
+        "When the receiver works again, enable the endpoint and replay the deliveries.\n"
     )
-    _write(tx, endpoint.account_id, "A webhook endpoint was turned off", text, now)
+    _write(tx, endpoint.account_id, "A webhook endpoint was disabled", text, now)
 
 
 @read_transaction

@@ -17,8 +17,6 @@ from agentpost.services.allowances import Rules
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
 
-_LISTED_CHARACTERS = 300
-
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -132,7 +130,6 @@ def page(
         account_id,
         wanted,
         ctx.clock.now(),
-        _LISTED_CHARACTERS,
         before=before or ids.last(ids.MESSAGE),
         since=since,
         limit=limit,

@@ -34,9 +34,9 @@ class WorkState(Enum):
     """How a work stands, for people; the value is what they read."""
 
     RUNNING = "running"
-    QUEUED = "waiting for credits"
-    ASKING = "asks you something"
-    DONE = "done"
+    QUEUED = "blocked"
+    ASKING = "needs input"
+    DONE = "completed"
     FAILED = "failed"
     STOPPED = "stopped"
     EXPIRED = "expired"
@@ -54,7 +54,6 @@ _ENDED: Final = {
     JobState.UNKNOWN: WorkState.EXPIRED,
 }
 """How a work stands when the job that was started last has ended so."""
-_MESSAGE_CHARACTERS: Final = 300
 _SHOWN: Final = 6
 REQUESTS_MAX: Final = COUNTED_MAX
 DAYS: Final = 14
@@ -131,7 +130,7 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
         queued=len(queued),
         running_max=running_jobs_max(ctx.settings, account.limits_json),
         works=lines,
-        messages=message_rows.newest(tx, account_id, now, _MESSAGE_CHARACTERS, _SHOWN),
+        messages=message_rows.newest(tx, account_id, now, _SHOWN),
         requests=sum(count for _, count, _ in errors),
         refused=sorted(
             (RefusalCount(code, count, newest) for code, count, newest in errors if code),

@@ -93,6 +93,7 @@ class SentDelivery:
     event: str
     endpoint_id: str
     url: str
+    description: str | None
     status: DeliveryStatus
     attempts: int
     code: int | None
@@ -270,11 +271,19 @@ def _webhooks(
         names[event_id] = name
         lines.append(TimelineEvent(at, "event", job_id or message_id, name, {"id": event_id}))
         for delivery in rows.deliveries(tx, event_id):
-            endpoint_id, status, attempts, code, last_error, last_at, url = delivery
+            endpoint_id, status, attempts, code, last_error, last_at, url, described = delivery
             state = DeliveryStatus(status)
             deliveries_sent.append(
                 SentDelivery(
-                    event_id, name, endpoint_id, url or "", state, attempts, code, last_error
+                    event_id=event_id,
+                    event=name,
+                    endpoint_id=endpoint_id,
+                    url=url or "",
+                    description=described,
+                    status=state,
+                    attempts=attempts,
+                    code=code,
+                    error=last_error,
                 )
             )
             facts = {"event": event_id, "attempts": attempts, "code": code, "error": last_error}

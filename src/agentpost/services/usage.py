@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from agentpost.db import accounts
+from agentpost.db import accounts, conversations
 from agentpost.db import ledger as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -20,8 +20,8 @@ DAYS: Final = 30
 """How many days are summed up, today included; they begin at midnight UTC."""
 CONVERSATIONS: Final = 20
 _LINES: Final = 50
-_CHAT: Final = "In the chat"
-_GONE: Final = "Messages that are deleted"
+_CHAT: Final = "Web app"
+_GONE: Final = "Deleted messages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,15 @@ class Used:
 
     Attributes:
         name: the key's, or the conversation's id; "" for a day.
-        title: what a conversation began with, as far as that is kept; else "".
+        title: the first line of a conversation's first message, while it is kept; else "".
+        conversation: the name that the product gave a conversation; "" without one.
         at: when the day began, in microseconds; 0 for a key.
         key_id: None for a day, for the chat and for what is gone.
     """
 
     name: str = ""
     title: str = ""
+    conversation: str = ""
     at: int = 0
     key_id: str | None = None
     credits: float = 0
@@ -143,15 +145,23 @@ def used(tx: Tx, account_id: str, now: int, count: int = DAYS) -> Usage:
         for each in of(day, key_id):
             each.messages += message_count
     key_lines = sorted(keys.values(), key=lambda each: (-each.credits, -each.messages, each.name))
-    in_conversations = [
-        Used(
-            conversation,
-            conversation_titles.begun_with(tx, conversation),
-            credits=to_credits(amount),
-            charges=charge_count,
+    return Usage(list(days.values()), key_lines, _by_conversation(tx, account_id, since), total)
+
+
+def _by_conversation(tx: Tx, account_id: str, since: int) -> list[Used]:
+    charges = rows.charges_by_conversation(tx, account_id, ids.at(ids.LEDGER, since), CONVERSATIONS)
+    names = conversations.names(tx, [conversation_id for conversation_id, *_ in charges])
+    lines = []
+    for conversation_id, amount, charge_count in charges:
+        first = conversation_titles.first(tx, conversation_id)
+        owner, name = names.get(conversation_id, (account_id, ""))
+        lines.append(
+            Used(
+                conversation_id,
+                conversation_titles.of(first) if first else "",
+                "" if owner == account_id else name,
+                credits=to_credits(amount),
+                charges=charge_count,
+            )
         )
-        for conversation, amount, charge_count in rows.charges_by_conversation(
-            tx, account_id, ids.at(ids.LEDGER, since), CONVERSATIONS
-        )
-    ]
-    return Usage(list(days.values()), key_lines, in_conversations, total)
+    return lines

@@ -24,21 +24,21 @@ _BATCH: Final = 3
 _GIVEN_UP_AFTER: Final = DAY
 _SUBJECTS: Final = {
     Purpose.INVITATION: "You are invited to agentpost",
-    Purpose.RESET: "Your new password for agentpost",
+    Purpose.RESET: "Reset your agentpost password",
 }
 _TEXTS: Final = {
     Purpose.INVITATION: (
-        "{inviter} invites you to the account {account} on agentpost.\n"
-        "Accept, and choose your password, here:\n\n"
+        "{inviter} invited you to the account {account} on agentpost.\n"
+        "Accept the invitation and set your password:\n\n"
         "    {url}\n\n"
-        "The link works once, for three days. If it is over, ask for another one. If you do not\n"
-        "know who invites you, there is nothing to do.\n"
+        "The link works once and expires in three days. Ignore this e-mail if you did not expect\n"
+        "it.\n"
     ),
     Purpose.RESET: (
-        "Somebody, probably you, asked for a new password for this address. Choose it here:\n\n"
+        "A new password was requested for this address. Set it here:\n\n"
         "    {url}\n\n"
-        "The link works once, for an hour. If it was not you, there is nothing to do: your\n"
-        "password stays as it is.\n"
+        "The link works once and expires in one hour. Ignore this e-mail if you did not request\n"
+        "it: your password does not change.\n"
     ),
 }
 

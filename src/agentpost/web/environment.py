@@ -45,6 +45,7 @@ _SYSTEMS: Final = (
     ("Linux", "Linux"),
 )
 _NUMBER: Final = re.compile(r"[+\-−]?[$€£]?\d[\d.,' \u00a0\u202f]*(?:[eE][+\-]?\d+)?\s?%?")
+_MODULE: Final = re.compile(r"[\w.]+[.:](?=\w+$)")
 _CODE: Final = re.compile("`([^`]+)`")
 _SYMBOL: Final = re.compile(r'<symbol id="([a-z0-9-]+)">(.*?)</symbol>')
 _ICON: Final = (
@@ -72,6 +73,7 @@ def make(base: str) -> Environment:
     environment.filters.update(
         name=name,
         moment=moment,
+        ago=ago,
         size=human_size,
         credits=in_credits,
         amount=amount,
@@ -84,6 +86,7 @@ def make(base: str) -> Environment:
         markdown=markdown,
         plain=plain,
         took=took,
+        last_part=last_part,
         words=words,
         plural=plural,
     )
@@ -130,6 +133,13 @@ def moment(at: int) -> Markup:
     )
 
 
+def ago(at: int) -> Markup:
+    """A `moment` that the page's script shows as its distance from now, such as "5 min ago"."""
+    from markupsafe import Markup
+
+    return Markup(str(moment(at)).replace("<time ", "<time data-ago ", 1))  # noqa: S704  our own
+
+
 def browser(agent: str) -> str:
     """A browser by the name people know it by, of what it calls itself."""
     if not agent.startswith("Mozilla/"):
@@ -172,6 +182,12 @@ def numeric(rows: Sequence[Sequence[str]]) -> list[bool]:
         any(column) and all(not cell or _NUMBER.fullmatch(cell) for cell in column)
         for _, *column in zip_longest(*rows, fillvalue="")
     ]
+
+
+def last_part(call: str) -> str:
+    """A recorded call without the module of its function: ``step report`` for ``step
+    my.agents:report``."""
+    return _MODULE.sub("", call)
 
 
 def words(code: Any) -> str:

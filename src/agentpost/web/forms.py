@@ -16,6 +16,7 @@ from agentpost.settings import Settings
 
 _BYTES_MAX = 256 * 1024
 _FIELDS_MAX = 200
+_UNREADABLE = "The form could not be read. Reload the page and try again."
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ async def read(ctx: AppContext, request: Request) -> Form:
         "",
         "application/x-www-form-urlencoded",
     ):
-        raise Refusal(ErrorCode.BAD_REQUEST, "Send the form as the page does.")
+        raise Refusal(ErrorCode.BAD_REQUEST, _UNREADABLE)
     body = bytearray()
     try:
         async for chunk in chunks(request, ctx.settings.body_idle_seconds):
@@ -71,7 +72,7 @@ async def read(ctx: AppContext, request: Request) -> Form:
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS_MAX)
     except ValueError:
-        raise Refusal(ErrorCode.BAD_REQUEST, "Send the form as the page does.") from None
+        raise Refusal(ErrorCode.BAD_REQUEST, _UNREADABLE) from None
     values: dict[str, list[str]] = {}
     for name, value in pairs:
         values.setdefault(name, []).append(UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", value))

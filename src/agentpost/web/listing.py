@@ -17,6 +17,17 @@ NEW_MAX: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter of a list: its name, the chosen value in words ("": none), the address without it,
+    and each value in words with its address."""
+
+    label: str
+    choice: str
+    cleared: str
+    options: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """Which entries of a list an address asks for.
 
@@ -84,6 +95,16 @@ class Listing:
             "newest": self._address(self.filters),
             "newer": self._address(self.filters) if self.before else None,
         }
+
+    def chips(self, choices: Mapping[str, tuple[str, Sequence[tuple[str, str]]]]) -> list[Chip]:
+        """The filters; ``choices``: by field, its label and its (value, words)."""
+        return [self._chip(field, label, values) for field, (label, values) in choices.items()]
+
+    def _chip(self, field: str, label: str, values: Sequence[tuple[str, str]]) -> Chip:
+        others = {name: value for name, value in self.filters.items() if name != field}
+        options = [(words, self._address({**others, field: value})) for value, words in values]
+        value = self.filters.get(field, "")
+        return Chip(label, dict(values).get(value, value), self._address(others), options)
 
     def _address(self, query: Mapping[str, str]) -> str:
         return f"{self.path}?{urlencode(query)}" if query else self.path

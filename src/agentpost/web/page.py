@@ -115,7 +115,7 @@ class Nav:
     icon: str
 
     def __post_init__(self) -> None:
-        assert self.section in SECTIONS, f"{self.section} is no section of the navigation"
+        assert self.section in SECTIONS, f"{self.section} is not a section of the navigation"
 
 
 @dataclass(frozen=True, slots=True)

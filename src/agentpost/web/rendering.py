@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _ZIPPED_BYTES_MIN = 1_024
-_TITLES = {402: "No credits", 403: "Not allowed", 413: "Too large", 429: "Too many at once"}
+_TITLES = {402: "No credits", 403: "Not allowed", 413: "Too large", 429: "Too many requests"}
 """What a refused form is headed with, by status."""
 LIVE = "live"
 """The block of a template that is sent again, and the query parameter that asks for it."""
@@ -101,10 +101,10 @@ class Renderer:
         """The page for somebody whose role does not include what was asked for."""
         role = viewer.user.role
         article = "a" if role == Role.MEMBER else "an"
-        text = f"You are {article} {role} of this account. An owner of it may do this."
+        text = f"You are {article} {role} of this account. Only owners can do this."
         maintenance = self._in_maintenance()
-        model = {"heading": "Not for your role", "text": text, "maintenance": maintenance}
-        view = PageView("layout/refused.html", "Not for your role", model, 403)
+        model = {"heading": "Not allowed", "text": text, "maintenance": maintenance}
+        view = PageView("layout/refused.html", "Not allowed", model, 403)
         return self._respond(request, view, model, viewer=viewer)
 
     def error(self, request: Request, refusal: Refusal) -> Response:
@@ -118,15 +118,15 @@ class Renderer:
             case ErrorCode.RATE_LIMITED:
                 response = self.notice(request, "Try again later", refusal.message, status)
             case ErrorCode.NOT_FOUND:  # foreign, unknown and deleted look the same
-                text = "There is nothing at this address, or nothing this account may see."
+                text = "This page does not exist, or you have no access to it."
                 return self.notice(request, "Not found", text, status)
             case ErrorCode.METHOD_NOT_ALLOWED:
-                text = f"This address does not take {request.method}."
-                response = self.notice(request, "Not possible", text, status)
+                text = f"{request.method} is not supported here."
+                response = self.notice(request, "Not supported", text, status)
             case ErrorCode.INTERNAL | ErrorCode.UNAVAILABLE:
-                text = f"The log has more under {state_of(request.scope).id}."
+                text = f"Request ID: {state_of(request.scope).id}."
                 if isinstance(refusal, Overloaded):
-                    again = f"Come back in {refusal.retry_after_seconds} s."
+                    again = f"Try again in {refusal.retry_after_seconds} s."
                     response = self.notice(
                         request, "Busy", f"{refusal.message} {again} {text}", status
                     )
@@ -134,7 +134,7 @@ class Renderer:
                     text = f"Something went wrong on our side. {text}"
                     response = self.notice(request, "Error", text, status)
             case _:
-                title = _TITLES.get(status, "Not possible")
+                title = _TITLES.get(status, "Not supported")
                 response = self.notice(request, title, refusal.message, status)
         if isinstance(refusal, MethodNotAllowed):
             response.headers["Allow"] = refusal.allowed

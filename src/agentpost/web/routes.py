@@ -174,7 +174,7 @@ class PageRoutes:
     async def _own_form(self, handler: Handler, request: Request) -> Response:
         """Only from our own pages: no other site signs anybody in or out."""
         if not forms.from_own_page(request, self._ctx.settings):
-            text = "This form came from another site, so nothing was done."
+            text = "The form was sent from another site and was rejected."
             return self._renderer.notice(request, "Refused", text, 403)
         return await handler(request)
 
@@ -183,7 +183,7 @@ class PageRoutes:
         address = client_address(request, self._ctx.settings)
         sign_in = await sessions.signed_in(self._ctx, secret, address) if secret else None
         if secret is None or sign_in is None:
-            raise Refusal(ErrorCode.UNAUTHORIZED, "There is no session.")
+            raise Refusal(ErrorCode.UNAUTHORIZED, "Sign in to continue.")
         account, user = sign_in.account, sign_in.user
         return Viewer(account.id, account.name, account.email, user.email, user, secret)
 

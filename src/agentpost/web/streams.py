@@ -58,7 +58,7 @@ class Streams:
             every: looks again after so many seconds without a hint; None: only with one.
         """
         if self._open[viewer.account_id] >= PER_ACCOUNT_MAX:
-            raise Overloaded("This account has many pages open already.", _RETRY_SECONDS)
+            raise Overloaded("This account has too many open pages.", _RETRY_SECONDS)
         last_tag = request.headers.get("last-event-id") or request.query_params.get(LIVE, "")
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         events = self._events(viewer, last_tag, render, every)

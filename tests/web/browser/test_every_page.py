@@ -273,13 +273,13 @@ def test_a_list_is_filtered_and_paged_by_keyboard(
         thread.submit(busy.add_messages, site, filled[0].account, MORE).result()
     page = visitor.new_page()
     page.goto(f"{site.url}/dashboard/messages")
-    page.get_by_label("Text or id").focus()
+    page.get_by_label("Search messages").focus()
     page.keyboard.type("report")
     page.keyboard.press("Enter")
-    rows = page.locator("main .row")
-    expect(page.get_by_role("link", name="Show all")).to_be_visible()
+    rows = page.locator("main tbody tr")
+    expect(page.get_by_role("link", name="Clear")).to_be_visible()
     expect(rows.first).to_contain_text("report")
-    page.get_by_role("link", name="Show all").press("Enter")
+    page.get_by_role("link", name="Clear").press("Enter")
     page.get_by_role("link", name="Older").press("Enter")
     expect(page.get_by_role("link", name="Newer")).to_be_visible()
     expect(rows).to_have_count(50)
@@ -290,10 +290,10 @@ def test_what_is_new_is_counted_until_it_is_wanted(
 ) -> None:
     page = visitor.new_page()
     page.goto(f"{site.url}/dashboard/requests?status=failed")
-    first = page.locator("main .row").first
+    first = page.locator("main tbody tr").first
     shown = first.inner_text()
     busy.refuse(site, filled[0].account)
-    new = page.get_by_role("link", name="1 new request: show")
+    new = page.get_by_role("link", name="Show 1 new request")
     expect(new).to_be_visible()
     assert first.inner_text() == shown
     new.press("Enter")

@@ -36,7 +36,7 @@ def test_work_appears_while_the_page_is_open(
     page.goto(server.command("login-link")["url"])
     page.get_by_role("button", name="Open the dashboard").click()
     expect(page).to_have_title("Overview · agentpost")
-    expect(page.get_by_text("Nothing yet")).to_be_visible()
+    expect(page.get_by_text("No chats yet")).to_be_visible()
     send(server, '[["start", "A chart", [["progress", "Reading"], ["return", "Six rows."]]]]')
     expect(page.get_by_role("link", name="A chart", exact=True)).to_be_visible()
     assert axe(page) == []
@@ -89,7 +89,7 @@ def test_pages_are_small_and_quick_to_read(server: AgentServer, browser: Browser
         page = visitor.new_page()
         page.goto(server.command("login-link")["url"])
         page.get_by_role("button", name="Open the dashboard").click()
-        expect(page.get_by_role("heading", name="Newest work")).to_be_visible()
+        expect(page.get_by_role("heading", name="Recent chats")).to_be_visible()
         assert problems == []
     with visiting(browser) as (visitor, problems):
         sizes: list[int] = []

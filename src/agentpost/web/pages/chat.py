@@ -20,10 +20,10 @@ from agentpost.web.page import Page, PageView, Redirect, View, Viewer
 
 _TURN_DIGITS_MAX = 9
 RECOVERED: Final = {
-    RecoveryState.RECOVERING.value: "It still runs, and is watched again.",
-    RecoveryState.WATCHING.value: "It is being watched: its result appears by itself.",
-    RecoveryState.EXHAUSTED.value: "It was recovered as often as is possible.",
-    RecoveryState.SETTLED.value: "What became of it is shown now.",
+    RecoveryState.RECOVERING.value: "The job is still running. Its result appears here.",
+    RecoveryState.WATCHING.value: "The job is running. Its result appears here.",
+    RecoveryState.EXHAUSTED.value: "The maximum number of recoveries is reached.",
+    RecoveryState.SETTLED.value: "The result is shown below.",
 }
 """What a page says once after a recover."""
 

@@ -115,7 +115,7 @@ PAGES = (
         live=True,
         right=Right.READ,
         post_right=Right.WORK,
-        notes={"deleted": "The chat and its files are deleted."},
+        notes={"deleted": "Chat and files deleted."},
     ),
     Page("/chat/examples", post=begin_example, right=Right.WORK),
 )

@@ -106,7 +106,7 @@ def _ledger_row(line: usage.Line) -> Sequence[object]:
 
 
 def _usage_row(group: str, used: usage.Used) -> Sequence[object]:
-    name = iso(used.at)[:10] if group == "day" else used.name
+    name = iso(used.at)[:10] if group == "day" else used.conversation or used.name
     messages = None if group == "conversation" else used.messages
     return group, name, used.key_id, exact(used.credits).replace(",", ""), used.charges, messages
 

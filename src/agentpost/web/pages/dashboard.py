@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import Request
@@ -9,11 +10,69 @@ from starlette.requests import Request
 from agentpost.domain.roles import Right
 from agentpost.services import accounts, overview
 from agentpost.services.context import AppContext
+from agentpost.services.endpoint_health import EndpointHealth
+from agentpost.services.explaining import EXPLANATIONS
+from agentpost.services.overview import Overview
 from agentpost.web import chart
+from agentpost.web.environment import plural, words
 from agentpost.web.page import Nav, Page, PageView, View, Viewer
+from agentpost.web.pages.requests import advice_for
 
 _LOOK_SECONDS: Final = 5
 """Requests and attempts of deliveries give no hint."""
+
+
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that needs attention: ``kind`` is that of its state, ``advice`` what to do."""
+
+    icon: str
+    kind: str
+    state: str
+    title: str
+    advice: str
+    path: str
+    can_enable: bool = False
+
+
+def problems(view: Overview, viewer: Viewer) -> list[Problem]:
+    """What fails, the most serious first: endpoints, then messages, then requests by error code."""
+    found = [_of_endpoint(each, viewer) for each in view.failing]
+    found.sort(key=lambda each: each.kind != "wrong")
+    for reason, count in view.failed:
+        advice = EXPLANATIONS[reason].advice if reason else "Open a message to see its jobs."
+        title = words(reason).capitalize() if reason else "Failed"
+        path = "/dashboard/messages?status=failed"
+        state = plural(count, "message")
+        found.append(Problem("messages-square", "wrong", state, title, advice, path))
+    for each in view.refused:
+        path = f"/dashboard/requests?error={each.code}&since=24h"
+        state, advice = plural(each.count, "request"), advice_for(each.code) or ""
+        found.append(Problem("arrow-left-right", "warn", state, each.code, advice, path))
+    return found
+
+
+def _of_endpoint(health: EndpointHealth, viewer: Viewer) -> Problem:
+    endpoint = health.endpoint
+    name = viewer.endpoint_url(endpoint.url)
+    if endpoint.description:
+        name = f"{endpoint.description}: {name}"
+    advice = "Fix the receiver."
+    if health.last:
+        answer = health.last.status_code or f"nothing ({health.last.error})"
+        advice = f"The last response was {answer}. {advice}"
+    if endpoint.disabled_at is None:
+        advice += " Failed deliveries are retried."
+    else:
+        advice += " Then enable the endpoint and replay the deliveries."
+    is_off = endpoint.disabled_at is not None
+    kind, state = ("wrong", "disabled") if is_off else ("warn", "failing")
+    path = f"/dashboard/webhooks/{endpoint.id}"
+    can_enable = is_off and viewer.may("webhooks")
+    return Problem("webhook", kind, state, f"Webhook {name}", advice, path, can_enable)
 
 
 async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
@@ -23,6 +82,8 @@ async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
     messages = sum(day.messages for day in view.days)
     model = {
         "view": view,
+        "problems": problems(view, viewer),
+        "shown": _SHOWN,
         "api": ctx.settings.public_url,
         "email": viewer.account_email,
         "account_id": viewer.account_id,

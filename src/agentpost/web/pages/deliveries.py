@@ -49,8 +49,9 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         **listing.model(page_rows[-1].event_id if more else None, new_count),
         "line": webhooks.Line.of(await endpoint_health.of(ctx, view.endpoint)),
         "found": page_rows,
-        "status": status_text,
-        "statuses": list(DeliveryStatus),
+        "chips": listing.chips(
+            {"status": ("Status", [(s.value, s.value) for s in DeliveryStatus])}
+        ),
         "periods": [(name, text) for name, (text, _) in _PERIODS.items()],
         "path": path,
         "may_change": viewer.may("webhooks"),
@@ -113,11 +114,11 @@ PAGES = (
         right=Right.READ,
         every=2,
         notes={
-            "changed": "The endpoint is changed.",
-            "on": "The endpoint is on. What happens from now on is sent to it.",
-            "off": "The endpoint is off. What was waiting for it is dropped; it can be replayed.",
-            "replayed": "They are being sent again.",
-            "nothing": "There was nothing to send again in that time.",
+            "changed": "Endpoint saved.",
+            "on": "Endpoint enabled. New events are sent to it.",
+            "off": "Endpoint disabled. Pending deliveries were dropped; you can replay them later.",
+            "replayed": "Deliveries are being resent.",
+            "nothing": "No deliveries to resend in that time.",
         },
     ),
     Page(f"{_ONE}/replay", post=replay, right=Right.WEBHOOKS, action="webhooks replay"),
@@ -131,8 +132,8 @@ PAGES = (
         post_right=Right.WEBHOOKS,
         every=1,
         notes={
-            "test": "A test event is on its way.",
-            "again": "It is being sent again.",
+            "test": "Test event sent.",
+            "again": "Delivery is being retried.",
         },
     ),
 )

@@ -31,17 +31,17 @@ LIFETIMES: Final = (
     ("365", "In a year"),
 )
 SCOPES: Final = (
-    (Scope.SEND, "Send messages and files, stop work"),
-    (Scope.READ, "Read messages, work, files and usage"),
-    (Scope.ADMIN, "Manage webhook endpoints, delete work"),
-    (Scope.READ_ALL, "Read what other keys and people sent, too"),
+    (Scope.SEND, "Send messages and files, stop jobs"),
+    (Scope.READ, "Read messages, jobs, files and usage"),
+    (Scope.ADMIN, "Manage webhook endpoints, delete chats"),
+    (Scope.READ_ALL, "Read messages of other keys and users"),
 )
 """With what people read of each."""
 OVERLAPS: Final = (
-    ("24", "A day"),
-    ("1", "An hour"),
-    ("168", "A week"),
-    ("0", "Not at all: it stops working now"),
+    ("24", "One day"),
+    ("1", "One hour"),
+    ("168", "One week"),
+    ("0", "Not at all: it stops working immediately"),
 )
 
 
@@ -76,7 +76,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     try:
         scope_set = scopes.parse(form.all("scopes"))
     except ValueError:
-        form.wrong("scopes", "Choose at least one thing that the key may do.")
+        form.wrong("scopes", "Choose at least one permission.")
         return await _page(ctx, viewer, form)
     allowed = _networks(form)
     if allowed is None:
@@ -210,8 +210,8 @@ PAGES = (
         right=Right.READ,
         post_right=Right.KEYS,
         notes={
-            "revoked": "The key is revoked. Calls with it are refused from now on.",
-            "allowed": "The key's allow-list is changed. It holds from now on.",
+            "revoked": "Key revoked. Requests with it are rejected from now on.",
+            "allowed": "Allowed IP addresses saved.",
         },
     ),
     Page(

@@ -19,7 +19,7 @@ _SPENT: Final = PageView(
     "This link does not work",
     {
         "heading": "This link does not work",
-        "text": "This link was used already, or its time is over.",
+        "text": "This link has been used or has expired.",
         "sign_in": True,
         "minutes": sessions.LOGIN_LINK_SECONDS // 60,
     },

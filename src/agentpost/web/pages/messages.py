@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from starlette.requests import Request
@@ -14,12 +14,13 @@ from agentpost.domain.credits import to_credits
 from agentpost.domain.job import VIEWS
 from agentpost.domain.message import MessageStatus
 from agentpost.domain.message_filter import message_filter
-from agentpost.domain.records import JobRecord, MessageRecord
+from agentpost.domain.records import FileRecord, JobRecord, MessageRecord
 from agentpost.domain.roles import Right
 from agentpost.domain.times import HOUR, MINUTE, SECOND
-from agentpost.services import authors, messages, shown_files, timeline
+from agentpost.services import authors, conversation_titles, messages, search, shown_files, timeline
 from agentpost.services import recover as recovering
 from agentpost.services.context import AppContext
+from agentpost.services.exchanges import state_of_job
 from agentpost.services.explaining import EXPLANATIONS, Explanation, explain, is_recoverable
 from agentpost.services.timeline import Span, TimelineEvent
 from agentpost.web.environment import words
@@ -28,7 +29,8 @@ from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 from agentpost.web.pages.chat import RECOVERED
 
 PATH: Final = "/dashboard/messages"
-_FIELDS: Final = ("text", "status", "key", "conversation")
+REQUESTS: Final = "/dashboard/requests"
+_FIELDS: Final = ("q", "status", "key")
 _LINES_MAX: Final = 300
 """In one part of a timeline."""
 _SAID_CHARACTERS: Final = 300
@@ -69,31 +71,38 @@ class Line:
 
 
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
-    """The newest messages that fit the filter; an id as text opens that message."""
+    """The newest messages that fit the filter. A search that names one message or request exactly
+    opens it; the name of a conversation shows all its messages."""
     query = request.query_params
-    if ids.is_id(ids.MESSAGE, query.get("text", "").strip()):
-        return Redirect(f"{PATH}/{query['text'].strip()}")
     listing = Listing.of(request, PATH, ids.MESSAGE, _FIELDS)
-    lines, more = await messages.page(
-        ctx, viewer.account_id, message_filter(query), before=listing.bound
-    )
+    filters, account_id = message_filter(query), viewer.account_id
+    subject = await search.subject(ctx, account_id, filters.text or "")
+    if subject.request_id:
+        return Redirect(f"{REQUESTS}/{subject.request_id}")
+    if len(subject.message_ids) == 1:
+        return Redirect(f"{PATH}/{subject.message_ids[0]}")
+    if subject != search.NOTHING:
+        filters = replace(
+            filters, text=None, ids=subject.message_ids, conversation_ids=subject.conversation_ids
+        )
+    lines, more = await messages.page(ctx, account_id, filters, before=listing.bound)
     new_count = 0
     if listing.newer_than:
         fresh, _ = await messages.page(
-            ctx, viewer.account_id, message_filter(query), since=listing.newer_than, limit=NEW_MAX
+            ctx, account_id, filters, since=listing.newer_than, limit=NEW_MAX
         )
         new_count = len(fresh)
-    author_names = await authors.of_account(ctx, viewer.account_id)
+    author_names = await authors.of_account(ctx, account_id)
     model = {
         **listing.model(more, new_count),
         "lines": lines,
-        "statuses": [("", "Any status"), *((each.value, words(each)) for each in MessageStatus)],
+        "chips": listing.chips(
+            {
+                "status": ("Status", [(each.value, words(each)) for each in MessageStatus]),
+                "key": ("From", [*author_names.keys.items(), (account_id, authors.APP)]),
+            }
+        ),
         "authors": author_names,
-        "keys": [
-            ("", "Any key"),
-            *author_names.keys.items(),
-            (viewer.account_id, authors.APP),
-        ],
     }
     live = listing.live(listing.top or (lines[0].id if lines else None))
     return PageView("pages/messages.html", "Messages", model, live=live)
@@ -118,9 +127,14 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     first = 0 if part_number is None else (part - 1) * _LINES_MAX
     model = {
         "message": message,
+        "heading": conversation_titles.of(message) or "Message without text",
         "metadata": json.loads(message.metadata_json) if message.metadata_json else {},
         "author": author_names.name(message.key_id, message.user_id),
-        "jobs": view.jobs,
+        "jobs": [
+            (job, state_of_job(job), _files_of(view.files, job.id, message.text))
+            for job in view.jobs
+        ],
+        "reply_files": _files_of(view.files, None, message.text),
         "credits": to_credits(sum(job.credits_used for job in view.jobs)),
         "explained": _explanation(view.message, view.jobs),
         "can_recover": any(is_recoverable(job) for job in view.jobs),
@@ -129,7 +143,6 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
             (each, shown_files.attachment_as_file(each, viewer.account_id))
             for each in view.attachments
         ],
-        "files": view.files,
         "deliveries": view.deliveries,
         "events": {delivery.event_id: delivery.event for delivery in view.deliveries},
         "lines": [
@@ -147,6 +160,13 @@ async def recover(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     message_id = request.path_params["message_id"]
     state = await recovering.recover_for(ctx, viewer.account_id, message_id)
     return Redirect(f"{PATH}/{message_id}", note=state.value)
+
+
+def _files_of(
+    files: Sequence[FileRecord], job_id: str | None, request_text: str
+) -> shown_files.FileArrangement:
+    """The files of a job, or of the reply, with what was asked for first."""
+    return shown_files.arrange([each for each in files if each.job_id == job_id], request_text)
 
 
 def _explanation(message: MessageRecord, jobs: Sequence[JobRecord]) -> Explanation | None:

@@ -58,7 +58,7 @@ async def create(ctx: AppContext, request: Request, _: Viewer) -> View:
     try:
         amount = float(form.text("credits", "0") or "0")
     except ValueError:
-        form.wrong("credits", "Write a number, such as 100.")
+        form.wrong("credits", "Enter a number, such as 100.")
         return await _page(ctx, request, form)
     audited.state(request, form.text("email"), credits=amount)
     try:
@@ -93,7 +93,8 @@ async def switch(ctx: AppContext, request: Request, _: Viewer) -> View:
 async def examine(ctx: AppContext, _: Request, __: Viewer) -> View:
     """What the doctor finds now."""
     findings = await doctor.examine(ctx)
-    return PageView("pages/operator_doctor.html", "Doctor", {"findings": findings})
+    model = {"findings": findings, "warnings": await doctor.warnings(ctx)}
+    return PageView("pages/operator_doctor.html", "Doctor", model)
 
 
 async def show_actions(ctx: AppContext, request: Request, _: Viewer) -> View:
@@ -119,7 +120,7 @@ async def add_credits(ctx: AppContext, request: Request, viewer: Viewer) -> View
     try:
         amount = float(form.text("amount"))
     except ValueError:
-        form.wrong("amount", "Write a number, such as 100 or -2.5.")
+        form.wrong("amount", "Enter a number, such as 100 or -2.5.")
         return await _account(ctx, account_id, form)
     audited.state(request, amount=amount, note=note)
     try:
@@ -150,7 +151,7 @@ async def set_limits(ctx: AppContext, request: Request, _: Viewer) -> View:
         elif text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX:
             changes[name] = int(text)
         if name not in changes or (changes[name] == 0 and name not in MAY_BE_ZERO):
-            form.wrong(name, "Write a whole number above zero, or nothing.")
+            form.wrong(name, "Enter a whole number greater than zero, or leave the field empty.")
     if form.errors:
         return await _account(ctx, account_id, form)
     audited.state(request, **changes)
@@ -201,8 +202,8 @@ PAGES = (
         right=Right.OPERATE,
         action="accounts create",
         notes={
-            "off": "Maintenance is on: the API answers 503 until you end it.",
-            "on": "Maintenance is over: the API answers again.",
+            "off": "Maintenance started. The API responds with 503 until you end it.",
+            "on": "Maintenance ended.",
         },
     ),
     Page(f"{_PATH}/maintenance", post=switch, right=Right.OPERATE, action="maintenance"),
@@ -213,11 +214,11 @@ PAGES = (
         get=show_account,
         right=Right.OPERATE,
         notes={
-            "added": "The credits are added. Work that waited for them continues.",
-            "taken": "The credits are taken back.",
-            "due": "Hosting fees are due: no new work starts.",
-            "paid": "Nothing is due: new work starts again.",
-            "limits": "The limits are saved. They hold within a second.",
+            "added": "Credits added. Jobs that waited for credits continue.",
+            "taken": "Credits taken back.",
+            "due": "Hosting fees marked as due. No new jobs start.",
+            "paid": "Hosting fees marked as paid.",
+            "limits": "Limits saved.",
         },
     ),
     Page(f"{_ONE}/credits", post=add_credits, right=Right.OPERATE, action="credits add"),

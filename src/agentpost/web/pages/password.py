@@ -21,7 +21,7 @@ _SPENT: Final = PageView(
     "This link does not work",
     {
         "heading": "This link does not work",
-        "text": "This link was used already, or its time is over. Ask for another one:"
+        "text": "This link has been used or has expired. Request a new one:"
         " by “Forgot your password?”, or from the one who invited you.",
         "sign_in": False,
     },
@@ -33,7 +33,7 @@ FIELD: Final = {
     "maxlength": PASSWORD_BYTES_MAX,
 }
 """Attributes of a field for a new password."""
-HINT: Final = f"At least {PASSWORD_CHARACTERS_MIN} characters, whichever you like."
+HINT: Final = f"At least {PASSWORD_CHARACTERS_MIN} characters."
 
 
 async def ask(ctx: AppContext, _: Request) -> View:
@@ -50,7 +50,7 @@ async def send(ctx: AppContext, request: Request) -> View:
     try:
         await password_links.ask_for_mail(ctx, form.text("email"), visitor.address)
     except ValueError:
-        form.wrong("email", "Write an e-mail address, such as name@example.com.")
+        form.wrong("email", "Enter an e-mail address, such as name@example.com.")
         return _forgotten(ctx, form)
     return _forgotten(ctx, form, is_sent=True)
 
@@ -100,7 +100,7 @@ async def _new(ctx: AppContext, token: str, form: Form) -> View:
         return invitations([offer], form)
     model = {"form": form, "offer": offer, "field": FIELD, "hint": HINT}
     status = 422 if form.errors else 200
-    return PageView("pages/password_new.html", "Choose your password", model, status)
+    return PageView("pages/password_new.html", "Set your password", model, status)
 
 
 def invitations(offers: Sequence[Offer], form: Form) -> PageView:

@@ -68,7 +68,7 @@ async def _of_text(ctx: AppContext, file: FileRecord) -> dict[str, Any]:
         return {"look": Look.NONE, "remark": "This file is too large for a preview."}
     if look is Look.PAGES:
         possible = page_pictures.is_possible()
-        why = "" if possible else "This server draws no pages: agentpost[offline] is not installed."
+        why = "" if possible else "To preview pages, install agentpost[offline] on the server."
         return {"look": look if possible else Look.NONE, "remark": why}
     if look is Look.SITE:
         fits = file.size <= previews.SITE_BYTES_MAX
@@ -100,7 +100,7 @@ async def frame(ctx: AppContext, request: Request, viewer: Viewer) -> View:
             ctx, file, member
         )
     except Overloaded as busy:  # the page for that cannot be framed
-        text = f"{busy.message} Come back in {busy.retry_after_seconds} s."
+        text = f"{busy.message} Try again in {busy.retry_after_seconds} s."
         headers = {
             **_FRAMED,
             "Cache-Control": "no-store",

@@ -49,6 +49,6 @@ PAGES = (
         action="users password",
         nav=Nav("Account", "Profile", "user"),
         right=Right.SELF,
-        notes={"changed": "The password is changed. Your other sessions have ended."},
+        notes={"changed": "Password changed. Your other sessions were logged out."},
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Final
 
 from starlette.requests import Request
@@ -12,17 +13,18 @@ from agentpost.contract.errors import CATALOGUE
 from agentpost.contract.requests import as_curl, is_cut
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, not_found
+from agentpost.domain.limits import REQUEST_FILTER_CHARACTERS_MAX
 from agentpost.domain.records import RequestRecord
 from agentpost.domain.request_filter import METHODS, PERIODS, STATUSES, request_filter
 from agentpost.domain.roles import Right
 from agentpost.domain.times import DAY, SECOND
-from agentpost.services import accounts, requests
+from agentpost.services import accounts, requests, search
 from agentpost.services.context import AppContext
 from agentpost.web.listing import NEW_MAX, Listing
 from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
+from agentpost.web.pages.messages import REQUESTS
 
-_PATH: Final = "/dashboard/requests"
-_FIELDS: Final = ("key", "method", "status", "path", "error", "since")
+_FIELDS: Final = ("q", "key", "method", "status", "error", "since")
 _PERIOD_NAMES: Final = {
     "15m": "Last 15 minutes",
     "1h": "Last hour",
@@ -35,27 +37,36 @@ _STATUS_NAMES: Final = {"failed": "400 and above"}
 
 
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
-    """The newest requests that fit the filter; an id as path opens that request."""
-    query = request.query_params
-    if ids.is_id(ids.REQUEST, query.get("path", "").strip()):
-        return Redirect(f"{_PATH}/{query['path'].strip()}")
-    listing = Listing.of(request, _PATH, ids.REQUEST, _FIELDS)
-    request_query = request_filter(query, ctx.clock.now())
-    lines, more = await requests.recent(
-        ctx.db, viewer.account_id, request_query, before=listing.bound
-    )
+    """The newest requests that fit the filter. The id of a request opens it; other names and ids
+    show the requests about their messages."""
+    query, account_id = request.query_params, viewer.account_id
+    listing = Listing.of(request, REQUESTS, ids.REQUEST, _FIELDS)
+    text = listing.filters.get("q", "").strip()[:REQUEST_FILTER_CHARACTERS_MAX]
+    subject = await search.subject(ctx, account_id, text)
+    if subject.request_id:
+        return Redirect(f"{REQUESTS}/{subject.request_id}")
+    filters = request_filter({**query, "path": text}, ctx.clock.now())
+    if not filters.about:
+        filters = replace(
+            filters,
+            messages=await search.messages_about(ctx, account_id, subject, text),
+            path=text if subject == search.NOTHING and text else None,
+        )
+    lines, more = await requests.recent(ctx.db, account_id, filters, before=listing.bound)
     new_count = 0
     if listing.newer_than:
         fresh, _ = await requests.recent(
-            ctx.db, viewer.account_id, request_query, since=listing.newer_than, limit=NEW_MAX
+            ctx.db, account_id, filters, since=listing.newer_than, limit=NEW_MAX
         )
         new_count = len(fresh)
-    keys = await accounts.keys_of(ctx, viewer.account_id)
+    keys = await accounts.keys_of(ctx, account_id)
     model = {
         **listing.model(more, new_count),
         "lines": lines,
         "names": {key.id: key.name for key in keys},
-        "choices": _choices([(key.id, key.name) for key in keys]),
+        "conversations": await search.conversation_names(ctx, [line.id for line in lines]),
+        "chips": listing.chips(_choices([(key.id, key.name) for key in keys])),
+        "fields": _FIELDS[1:],
         "days": round(ctx.settings.request_log_seconds / (DAY / SECOND)),
     }
     live = listing.live(listing.top or (lines[0].id if lines else None))
@@ -76,19 +87,19 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         "sent_is_cut": is_cut(line.request_body),
         "answered_is_cut": is_cut(line.response_body),
         "curl": as_curl(line, ctx.settings.public_url),
-        "advice": _advice(line.error),
+        "advice": advice_for(line.error),
         "messages": _message_of(line),
     }
     return PageView("pages/request.html", f"{line.method} {line.path}", model)
 
 
-def _choices(keys: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
-    statuses = [(each, _STATUS_NAMES.get(each, each)) for each in STATUSES]
+def _choices(keys: list[tuple[str, str]]) -> dict[str, tuple[str, list[tuple[str, str]]]]:
     return {
-        "key": [("", "Any key"), *keys],
-        "method": [("", "Any method"), *((each, each) for each in METHODS)],
-        "status": [("", "Any status"), *statuses],
-        "since": [("", "Any time"), *((each, _PERIOD_NAMES[each]) for each in PERIODS)],
+        "status": ("Status", [(each, _STATUS_NAMES.get(each, each)) for each in STATUSES]),
+        "method": ("Method", [(each, each) for each in METHODS]),
+        "key": ("Key", keys),
+        "error": ("Error", [(each.value, each.value) for each in sorted(ErrorCode)]),
+        "since": ("Time", [(each, _PERIOD_NAMES[each]) for each in PERIODS]),
     }
 
 
@@ -110,7 +121,7 @@ def _message_of(one: RequestRecord) -> list[str]:
     return [match[0]] if match else []
 
 
-def _advice(error: str | None) -> str | None:
+def advice_for(error: str | None) -> str | None:
     """What to do about an error code, None when there is none or no longer such a code."""
     try:
         return CATALOGUE[ErrorCode(error)].advice if error else None
@@ -120,12 +131,12 @@ def _advice(error: str | None) -> str | None:
 
 PAGES = (
     Page(
-        _PATH,
+        REQUESTS,
         get=show,
         nav=Nav("Dashboard", "Requests", "arrow-left-right"),
         live=True,
         every=2,
         right=Right.READ,
     ),
-    Page(f"{_PATH}/{{request_id}}", get=show_one, right=Right.READ),
+    Page(f"{REQUESTS}/{{request_id}}", get=show_one, right=Right.READ),
 )

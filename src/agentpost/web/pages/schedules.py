@@ -25,7 +25,10 @@ from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 PATH: Final = "/dashboard/schedules"
 _PAGE: Final = 50
-_MISSED: Final = ((Missed.SKIP.value, "Skip them"), (Missed.RUN_ONCE.value, "Send one for all"))
+_MISSED: Final = (
+    (Missed.SKIP.value, "Skip them"),
+    (Missed.RUN_ONCE.value, "Send one message"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     form = await forms.read(ctx, request)
     zone = form.text("timezone") or "UTC"
     if not form.text("cron") and not form.text("at"):
-        form.wrong("cron", "Say when it repeats, or choose a single time below.")
+        form.wrong("cron", "Enter when it repeats, or a single time below.")
     at = _at(form, zone)
     if not form.errors:
         try:
@@ -100,7 +103,7 @@ def _at(form: Form, zone: str) -> int | None:
         time = datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone))
         return round(time.timestamp()) * SECOND
     except (ValueError, OverflowError):
-        form.wrong("at", "Write a time such as 2030-01-31T09:00.")
+        form.wrong("at", "Enter a time such as 2030-01-31T09:00.")
         return None
 
 
@@ -139,7 +142,7 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     model = {
         "line": Line.of(view.schedule),
         "one": view.schedule,
-        "key": keys.get(view.schedule.key_id, "a key that is gone"),
+        "key": keys.get(view.schedule.key_id, "deleted key"),
         "message": json.dumps(message, indent=2, ensure_ascii=False),
         "runs": view.runs,
         "path": f"{PATH}/{view.schedule.id}",
@@ -176,7 +179,7 @@ PAGES = (
         every=5,
         right=Right.READ,
         post_right=Right.SCHEDULES,
-        notes={"deleted": "The schedule is deleted. The messages it sent stay."},
+        notes={"deleted": "Schedule deleted. Messages it sent are kept."},
     ),
     Page(
         f"{PATH}/{{schedule_id}}",
@@ -185,9 +188,9 @@ PAGES = (
         every=5,
         right=Right.READ,
         notes={
-            "made": "The schedule is made.",
-            "paused": "The schedule is paused: it sends nothing until you resume it.",
-            "resumed": "The schedule runs again from its next time on.",
+            "made": "Schedule created.",
+            "paused": "Schedule paused. It sends no messages until you resume it.",
+            "resumed": "Schedule resumed.",
         },
     ),
     Page(

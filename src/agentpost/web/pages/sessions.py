@@ -39,7 +39,7 @@ PAGES = (
         action="sessions end",
         nav=Nav("Account", "Sessions", "monitor-smartphone"),
         right=Right.SELF,
-        notes={"ended": "That browser is logged out."},
+        notes={"ended": "Session logged out."},
     ),
     Page("/sessions/{session_id}/end", post=end, right=Right.SELF, action="sessions end"),
 )

@@ -169,7 +169,7 @@ PAGES = (
         action="users create",
         nav=Nav("Account", "Users", "users"),
         right=Right.USERS,
-        notes={"done": "The change is made. Who it is about has to sign in again."},
+        notes={"done": "User updated. They have to sign in again."},
     ),
     Page(f"{_ONE}/role", post=change_role, right=Right.USERS, action="users role"),
     Page(f"{_ONE}/remove", post=remove, right=Right.USERS, action="users remove"),

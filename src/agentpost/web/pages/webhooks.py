@@ -27,22 +27,22 @@ from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 PATH: Final = "/dashboard/webhooks"
 _ONE: Final = f"{PATH}/{{endpoint_id}}"
-_GRACES: Final = (("0", "At once"), ("1", "In an hour"), ("24", "In a day"), ("168", "In a week"))
+_GRACES: Final = (("0", "Not at all"), ("1", "One hour"), ("24", "One day"), ("168", "One week"))
 """Hours that the old secret signs on beside the new one."""
 
 
 EVENTS: Final = {
-    EventName.MESSAGE_COMPLETED: "The agent has answered, and all work of the message is done.",
-    EventName.MESSAGE_PARTIAL: "Some of its jobs are done, others have failed.",
-    EventName.MESSAGE_FAILED: "The agent could not answer, or none of its jobs is done.",
-    EventName.MESSAGE_NEEDS_INPUT: "The agent asks something and waits for an answer.",
-    EventName.MESSAGE_BLOCKED: "Its work could not start; the reason is in the event.",
-    EventName.MESSAGE_EXPIRED: "Its work did not report back in time.",
-    EventName.JOB_COMPLETED: "One job is done; its files are ready.",
-    EventName.JOB_FAILED: "One job has failed.",
-    EventName.JOB_BLOCKED: "One job could not start; the reason is in the event.",
-    EventName.JOB_RESUMED: "One job that waited continues.",
-    EventName.JOB_EXPIRED: "One job did not report back in time.",
+    EventName.MESSAGE_COMPLETED: "The agent has replied and all jobs are completed.",
+    EventName.MESSAGE_PARTIAL: "Some jobs are completed, others failed.",
+    EventName.MESSAGE_FAILED: "The agent could not reply, or all jobs failed.",
+    EventName.MESSAGE_NEEDS_INPUT: "The agent needs an answer to continue.",
+    EventName.MESSAGE_BLOCKED: "The jobs cannot start. The event has the reason.",
+    EventName.MESSAGE_EXPIRED: "The jobs did not report back in time.",
+    EventName.JOB_COMPLETED: "A job is completed. Its files are ready.",
+    EventName.JOB_FAILED: "A job failed.",
+    EventName.JOB_BLOCKED: "A job cannot start. The event has the reason.",
+    EventName.JOB_RESUMED: "A blocked job continues.",
+    EventName.JOB_EXPIRED: "A job did not report back in time.",
 }
 """What each event tells a receiver."""
 
@@ -61,9 +61,9 @@ class Line:
     def of(cls, health: EndpointHealth) -> Line:
         """The line of an endpoint."""
         endpoint = health.endpoint
-        kind, state = "good", "on"
+        kind, state = "good", "enabled"
         if endpoint.disabled_at is not None:
-            kind, state = "wrong" if endpoint.failing_since is not None else "stopped", "off"
+            kind, state = "wrong" if endpoint.failing_since is not None else "stopped", "disabled"
         elif endpoint.failing_since is not None:
             kind, state = "warn", "failing"
         events = json.loads(endpoint.events_json)
@@ -93,7 +93,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         form.wrong("url", problem.message)
         return await _page(ctx, viewer, form)
     audited.state(request, endpoint.id)
-    return _secret(endpoint, "The endpoint is registered")
+    return _secret(endpoint, "Endpoint added")
 
 
 async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -141,7 +141,7 @@ async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     grace = int(hours) * HOUR / SECOND if hours in dict(_GRACES) else 0.0
     audited.state(request, grace_seconds=grace)
     endpoint = await endpoints.rotate(ctx, viewer.account_id, _id(request), grace)
-    return _secret(endpoint, "The secret is replaced")
+    return _secret(endpoint, "Signing secret rotated")
 
 
 async def send_test(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -203,7 +203,7 @@ PAGES = (
         post_right=Right.WEBHOOKS,
         live=True,
         every=5,
-        notes={"deleted": "The endpoint is removed."},
+        notes={"deleted": "Endpoint deleted."},
     ),
     Page(
         f"{_ONE}/settings",

@@ -3,12 +3,25 @@
 // --- times in the viewer's own time zone ---------------------------------------------------------
 const minute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const distance = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+const UNITS = [["second", 60], ["minute", 60], ["hour", 24], ["day", 7]];
+
+// "5 min ago", "in 2 hr."; the date beyond a week.
+function relative(at) {
+  let value = (at - Date.now()) / 1000;
+  for (const [unit, size] of UNITS) {
+    if (Math.abs(value) < size) return distance.format(Math.trunc(value), unit);
+    value /= size;
+  }
+  return minute.format(at);
+}
 
 function showTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
-    const text = minute.format(at);
-    if (Number.isNaN(at.getTime()) || time.textContent === text) continue;
+    if (Number.isNaN(at.getTime())) continue;
+    const text = "ago" in time.dataset ? relative(at) : minute.format(at);
+    if (time.textContent === text) continue;
     time.textContent = text;
     time.title = exact.format(at);
   }
@@ -19,6 +32,7 @@ new MutationObserver(() => showTimes(document.body)).observe(document.body, {
   childList: true, subtree: true, characterData: true,
 });
 showTimes(document.body);
+setInterval(() => showTimes(document.body), 10_000);
 
 // --- the look ------------------------------------------------------------------------------------
 addEventListener("submit", (event) => {

@@ -6,7 +6,6 @@ like are never summed, and periods that are compared are complete and equally lo
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -35,8 +34,6 @@ from agentpost_offline.grammar.reading import Choice, Unclear
 
 _MOST_CHOICES = 4
 _COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
-_SUM_WORDS = ("sum", "som")
-"""Beginnings of the words that ask for a sum; a "total" of orders may be their number."""
 _CARRIED = {
     "sold": ("quantity", "revenue"),
     "earned": ("revenue", "salary"),
@@ -52,7 +49,6 @@ class Resolved:
         self, draft: Draft, material: Material, thing: Thing, today: str, language: str
     ) -> None:
         self.draft, self.material, self.thing, self.language = draft, material, thing, language
-        self.blank, self.today = copy.deepcopy(draft), today
         self.notes: list[tuple[str, dict[str, str]]] = []
         self.calendar = self._calendar(today)
         self.filters: list[Filter] = []
@@ -99,8 +95,7 @@ class Resolved:
         measures = self._derived(measures)
         self._comparison(measures)
         self._is_whole(measures)
-        is_count = measures == [Measure(None, Aggregate.COUNT)]
-        if (is_count and not (draft.counts or self._counts_all)) or self._names_only_the_table:
+        if measures == [Measure(None, Aggregate.COUNT)] and not (draft.counts or self._counts_all):
             raise Unclear("which_measure", self._measure_choices())
         return self._over(measures, order, self.having)
 
@@ -112,15 +107,6 @@ class Resolved:
         return Query(
             self.material.table.id, tuple(measures), tuple(self.groups), self.time, self.grain,
             (*self.draft.filters, *self.filters), tuple(having), order,
-        )  # fmt: skip
-
-    @property
-    def _names_only_the_table(self) -> bool:
-        """As in "Actual" of a sheet that is called so: nothing is asked of its rows yet."""
-        draft = self.draft
-        return draft.is_own_name and not (
-            draft.asks or draft.measures or draft.filters or self.groups or self.time
-            or self.filters or draft.row_nouns
         )  # fmt: skip
 
     @property
@@ -298,8 +284,7 @@ class Resolved:
         """How a column is computed when it is not said."""
         if column.role is Role.RATE:
             return Aggregate.MEAN
-        shows_parts = self.thing is Thing.CHART and self.draft.style.chart in ("donut", "stacked")
-        if roles.is_additive(column) or self._is_row_each or shows_parts:
+        if roles.is_additive(column) or self._is_row_each:
             return Aggregate.SUM
         ranked = self.draft.ranked
         if ranked is not None and not (self.groups or self.time):
@@ -330,9 +315,6 @@ class Resolved:
         conditions = {one.measured for one in draft.comparing}
         counted = [one for at, one in enumerate(draft.measures) if at not in conditions]
         if draft.aggregate is Aggregate.SUM and not self._is_counting:
-            sums = [one for one in self.material.numbers if roles.is_additive(one)]
-            if len(sums) == 1 and draft.aggregate_word.casefold().startswith(_SUM_WORDS):
-                return [Measure(sums[0].name, Aggregate.SUM)]
             raise Unclear("count_what", self._count_choices()[::-1], words=draft.text)
         if draft.counts and counted and self._is_counting:
             raise Unclear("count_what", self._count_choices(), words=draft.text)
@@ -346,11 +328,7 @@ class Resolved:
             return made
         if draft.mentions:
             return [Measure(draft.mentions[0], Aggregate.DISTINCT)]
-        things = {column for column, _ in draft.values} & {
-            name for concept in ("product", "category")
-            for name in self.material.concepts.get(concept, ())
-        }  # fmt: skip
-        if "sold" in draft.marks or (things and "quantity" in self.material.concepts):
+        if "sold" in draft.marks or (draft.values and "quantity" in self.material.concepts):
             return [self._of_concept("quantity", "revenue")]
         if self._counts_all and draft.has_query:
             return [Measure(None, Aggregate.COUNT)]
@@ -386,8 +364,6 @@ class Resolved:
         if draft.ranked is not None and draft.ranked.concept not in ("", "sold"):
             concept = draft.ranked.concept
             names = self.material.concepts.get(concept, [])
-            if not names:
-                draft.unknown.append(draft.ranked.word)
             if len(names) != 1:
                 raise Unclear("which_measure", self._measure_choices())
             how = Aggregate.MAX if draft.ranked.is_top else Aggregate.MIN
@@ -395,15 +371,15 @@ class Resolved:
         if draft.ranked is not None and draft.ranked.concept == "sold":
             return [self._of_concept("quantity", "revenue")]
         for carried, concepts in _CARRIED.items():
-            if carried not in draft.marks or (
-                carried == "spent" and "revenue" in self.material.concepts
-            ):  # fmt: skip
+            if carried == "spent" and "revenue" in self.material.concepts:
                 continue
             if carried == "sold" and not draft.asks & {"many", "much"} and all(
                 one in self.material.concepts for one in concepts
             ):  # fmt: skip
                 raise Unclear("which_measure", self._measure_choices())
-            return [self._of_concept(*(concepts[::-1] if "much" in draft.asks else concepts))]
+            if carried in draft.marks:
+                return [self._of_concept(*(concepts if "much" not in draft.asks
+                                           else concepts[::-1]))]  # fmt: skip
         if draft.mentions and not self.groups and not draft.aggregate:
             return [Measure(draft.mentions[0], Aggregate.DISTINCT)]
         if not draft.has_query and draft.aggregate is None:
@@ -432,21 +408,13 @@ class Resolved:
         raise Unclear("which_measure", self._measure_choices())
 
     def _measure_choices(self) -> list[Choice]:
-        """The same request with each column of numbers as its measure, the likeliest first."""
-        choices = []
-        for one in self.material.numbers[:_MOST_CHOICES]:
-            if self.draft.aggregate is Aggregate.SUM and one.role is Role.RATE:
-                continue
-            draft = copy.deepcopy(self.blank)
-            draft.measures, draft.asks = [Measured(one.name)], draft.asks - {"many"}
-            try:
-                made = Resolved(draft, self.material, self.thing, self.today, self.language)
-            except Unclear:
-                text = self.draft.text.rstrip(" .!?。！？؟")
-                choices.append(Choice(one.label, text=f"{text} · {one.name}"))
-            else:
-                choices.append(self._choice(made.query))
-        return choices
+        """The same words with each column behind them."""
+        text = self.draft.text.rstrip(" .!?。！？؟")
+        return [
+            Choice(one.label, text=f"{text} · {one.name}")
+            for one in self.material.numbers[:_MOST_CHOICES]
+            if not (self.draft.aggregate is Aggregate.SUM and one.role is Role.RATE)
+        ]
 
     def _condition_choices(self) -> list[Choice]:
         """Of "revenue over 1000" alone: the rows that it leaves, counted or summed."""
@@ -455,12 +423,7 @@ class Resolved:
             if one.column
         ]  # fmt: skip
         column = self.draft.measures[0].column
-        choices = self._as_choices([Measure(None, Aggregate.COUNT), Measure(column, Aggregate.SUM)])
-        names = [one for one in self.material.groups if one.distinct >= self.material.table.rows]
-        if names and not self.groups:  # each row has a name: they are listed first
-            self.groups = [names[0].name]
-            choices = self._as_choices([Measure(column, Aggregate.SUM)]) + choices
-        return choices
+        return self._as_choices([Measure(None, Aggregate.COUNT), Measure(column, Aggregate.SUM)])
 
     def _as_choices(self, measures: Iterable[Measure]) -> list[Choice]:
         """Buttons that run the query with another measure."""
@@ -475,8 +438,7 @@ class Resolved:
 
     def _choice(self, query: Query) -> Choice:
         act = Act.ASK if self.thing is Thing.ANSWER else Act.MAKE
-        style = msgspec.structs.replace(self.draft.style, options=dict(self.draft.options))
-        frame = Frame(act, self.thing, (query,), style, tuple(self.draft.formats),
+        frame = Frame(act, self.thing, (query,), self.draft.style, tuple(self.draft.formats),
                       self.language, said=self.draft.text)  # fmt: skip
         return Choice(query_text(query, self.material.table, self.language)[:190], (frame,))
 
@@ -597,9 +559,7 @@ class Resolved:
     def _rank_choices(self) -> list[Choice]:
         ranked = self.draft.ranked
         groups = [one for one in self.material.groups if one.role is Role.CATEGORY]
-        concept = self.material.concepts.get(ranked.concept, []) if ranked else []
-        names = [*concept, *(one.name for one in self.material.numbers)]
-        numbers = self.draft.measures or [Measured(name) for name in names[:1]]
+        numbers = self.draft.measures or [Measured(one.name) for one in self.material.numbers[:1]]
         made = []
         for group in groups[:_MOST_CHOICES]:
             self.groups = [group.name]
@@ -723,7 +683,6 @@ class Resolved:
         used = {measure.column for measure in measures} | set(self.groups)
         used |= {one.column for one in (*self.filters, *draft.filters)}
         used |= set(draft.row_nouns)
-        draft.unknown += [self.material.column(name).label for name in draft.dropped]
         if draft.ordinal is not None or ("when" in draft.asks and self.time is None):
             draft.unknown.append(draft.text)
         if draft.talk == "no" or draft.control is not None:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agentpost_offline.grammar.material import Keys, Material, value_meant
-from agentpost_offline.grammar.text import Token, folded, is_inflection, name_tokens, number, tokens
-from agentpost_offline.grammar.vocabulary import Lexicon, english_things, lexicon
+from agentpost_offline.grammar.text import Token, folded, name_tokens, number, tokens
+from agentpost_offline.grammar.vocabulary import Lexicon, lexicon
 
 _WHOLE = ("file", "date", "hex", "size")
 _TINY = 3
@@ -90,11 +90,9 @@ class _Tagger:
     def _term(self, span: Sequence[Token]) -> Term | None:
         if len(span) > 1 and "mark" in (span[0].kind, span[-1].kind) and span[0].text not in "'<>":
             return None
-        for at, keys in enumerate(self._spellings(span)):
+        for keys in self._spellings(span):
             term = self._meant(span, keys)
             if term is not None:
-                if at and self.words.has_pronoun(span[0].text):
-                    term.meanings |= {"small.it"}
                 return term
         return None
 
@@ -105,9 +103,7 @@ class _Tagger:
 
     def _meant(self, span: Sequence[Token], keys: Keys) -> Term | None:
         start, end = span[0].start, span[-1].end
-        meanings = self.words.exact.get(tuple(folded(token.text) for token in span)) or (
-            self.words.phrases.get(keys, ())
-        )
+        meanings = self.words.phrases.get(keys, ())
         if len(span) > 1 and meanings and self._holds_column(span):
             meanings = ()
         if not meanings and self.words.language != "en" and span[0].text.isascii():
@@ -153,16 +149,12 @@ class _Tagger:
         only_names = all(one.startswith(("concept.", "carry.")) for one in meanings)
         if not columns and len(keys) == 1 and only_names:
             columns = material.parts.get(keys[0]) or material.parts.get(plain[0]) or []
-        values = material.values.get(plain) or [
-            one for one in material.values.get(keys, ())
-            if self.words.language == "ar" or _inflects(span, one[1])
-        ]  # fmt: skip
+        values = material.values.get(keys) or material.values.get(plain) or []
         for meaning in meanings:
             if meaning.startswith("value."):
                 values = values or value_meant(material, meaning.removeprefix("value."))
-        is_name = span[0].start > 0 and said[:1].isupper() and not is_small
-        if not (values or columns) and (not meanings or is_name):
-            parts = material.value_parts.get(plain) or material.value_parts.get(keys) or []
+        if not (values or columns or meanings):
+            parts = material.value_parts.get(keys) or material.value_parts.get(plain) or []
             values = parts if len(parts) == 1 else []
         kept = tuple(
             (column, value) for column, value in values
@@ -230,11 +222,7 @@ class _Tagger:
         from rapidfuzz.distance import OSA
 
         typed = folded(word)
-        english = {} if self.words.language == "en" else english_things()
-        material = self.material.spellings if self.material else {}
-        for known in (material, self.words.spellings, english):
-            if known is self.words.spellings and (name := self._abbreviated(typed)):
-                return name
+        for known in (self.material.spellings if self.material else {}, self.words.spellings):
             near = {
                 self.words.key(written): written
                 for spelt, written in known.items()
@@ -248,21 +236,6 @@ class _Tagger:
             if near:
                 return None
         return None
-
-    def _abbreviated(self, typed: str) -> str | None:
-        """The one name or value of the table that begins so: "prio" of a priority."""
-        names = self.material.spellings if self.material and len(typed) > 3 else {}
-        near = {written for spelt, written in names.items() if spelt.startswith(typed)}
-        return near.pop() if len(near) == 1 else None
-
-
-def _inflects(span: Sequence[Token], value: str) -> bool:
-    """Whether words are those of a value but for their endings."""
-    said = [folded(token.text) for token in span if token.kind != "mark"]
-    named = [folded(word) for word in name_tokens(value) if word not in "%&"]
-    return len(said) != len(named) or all(
-        is_inflection(*pair) for pair in zip(said, named, strict=True)
-    )
 
 
 def _is_written(said: str, name: str) -> bool:
