@@ -20,6 +20,9 @@ ROWS = "\n".join(
     for shop in ("Oslo", "Bergen")
 )
 TABLE = f"date,shop,revenue\n{ROWS}\n".encode()
+CELLS = TABLE.decode().strip().replace(",", "<td>").replace("\n", "<tr><td>")
+PAGE = f"<html><body><h1>Sales</h1><table><tr><td>{CELLS}</table></body></html>".encode()
+"""A document with the same table."""
 
 
 @pytest.fixture(scope="module")
@@ -28,21 +31,35 @@ def server(start_server: ServerMaker) -> AgentServer:
 
 
 @pytest.mark.parametrize(
-    ("message", "suffix", "found"),
+    ("message", "name", "data"),
     [
-        ("Chart revenue by shop as a PDF", ".pdf", "Oslo"),
-        ("Write a report about revenue as a PDF", ".pdf", "Oslo"),
+        ("Chart revenue by shop as a PDF", "sales.csv", TABLE),
+        ("Write a report about revenue as a PDF", "sales.html", PAGE),
     ],
 )
-def test_it_is_made_and_can_be_opened(
-    caller: Caller, message: str, suffix: str, found: str
-) -> None:
-    sent = caller.send(message, upload_ids=[ready(caller, TABLE, "sales.csv")])
+def test_it_is_made_and_can_be_opened(caller: Caller, message: str, name: str, data: bytes) -> None:
+    sent = caller.send(message, upload_ids=[ready(caller, data, name)])
     done = caller.final(sent["id"], SECONDS)
     assert done["status"] == "completed", done["question"]
-    (made,) = [file for file in done["files"] if file["name"].endswith(suffix)]
-    data = caller.call("GET", made["url"]).content
-    with pypdfium2.PdfDocument(io.BytesIO(data)) as document:
+    (made,) = [file for file in done["files"] if file["name"].endswith(".pdf")]
+    written = caller.call("GET", made["url"]).content
+    with pypdfium2.PdfDocument(io.BytesIO(written)) as document:
         text = "".join(page.get_textpage().get_text_range() for page in document)
-    assert found in text
-    assert "sales.csv" in text
+    assert "Oslo" in text
+    assert name in text
+
+
+def test_changes_that_only_draw_again_and_undo_cost_nothing(caller: Caller) -> None:
+    upload = ready(caller, TABLE, "sales.csv")
+    charged = []
+    for text, uploads in (
+        ("chart revenue by shop", [upload]), ("make it green", None), ("as SVG too", None),
+        ("undo", None), ("only Oslo", None), ("call it Shops and sort it", None),
+    ):  # fmt: skip
+        more = {"upload_ids": uploads} if uploads else {}
+        sent = caller.send(text, conversation="charges", **more)
+        done = caller.final(sent["id"], SECONDS)
+        assert done["status"] == "completed", done["question"]
+        assert done["files"], text
+        charged.append(done["credits_used"])
+    assert charged == [1, 0, 0, 0, 1, 0]

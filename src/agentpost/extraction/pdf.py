@@ -12,7 +12,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,8 @@ from typing import Any, Final
 from agentpost.extraction import Unreadable, limits
 
 _PASSWORD, _DAMAGED, _MEMORY = 3, 4, 5
+_GAP: Final = 0.7
+"""A gap between parts of a line is wider than this share of the size of its letters."""
 _REASONS: Final = {_PASSWORD: "is protected by a password", _DAMAGED: "is damaged"}
 
 
@@ -27,13 +29,15 @@ _REASONS: Final = {_PASSWORD: "is protected by a password", _DAMAGED: "is damage
 class Line:
     """A line of a page: its text, the size of its letters in points, whether they are bold, and
     where it begins: points from the page's left edge, and the share of the page's height that is
-    above the foot of its letters (0 is the top)."""
+    above the foot of its letters (0 is the top). A tab stands in the text where a gap is wider
+    than between words; ``ends`` has the left and right end of each part between tabs."""
 
     text: str
     size: float
     bold: bool
     left: float
     top: float
+    ends: Sequence[tuple[float, float]] = ()
 
 
 def read_pages(path: Path, name: str, max_characters: int) -> str:
@@ -117,8 +121,6 @@ def main(path: str, max_characters: int, what: str = "text") -> int:
 
 def _lines(document: Any, number: int, max_characters: int) -> str:
     """The lines of a page as one line of JSON."""
-    import ctypes
-
     import pypdfium2.raw as pdfium
 
     lines: list[list[Any]] = []
@@ -127,7 +129,6 @@ def _lines(document: Any, number: int, max_characters: int) -> str:
         raw = text_page.raw
         height = page.get_height() or 1.0
         count = min(text_page.count_chars(), max_characters)
-        left, base = ctypes.c_double(), ctypes.c_double()
         begin, characters = 0, []
         for at in range(count + 1):
             code = pdfium.FPDFText_GetUnicode(raw, at) if at < count else 10
@@ -137,21 +138,66 @@ def _lines(document: Any, number: int, max_characters: int) -> str:
             elif code not in (10, 13):
                 characters.append(code)
                 continue
-            text = "".join(map(chr, characters)).replace("\0", "")
+            text = "".join(map(chr, characters)).replace("\0", " ")
             if text.strip():
                 middle = begin + len(characters) // 2
-                pdfium.FPDFText_GetCharOrigin(raw, begin, ctypes.byref(left), ctypes.byref(base))
+                size = pdfium.FPDFText_GetFontSize(raw, middle)
+                text, ends = _parts(raw, begin, text, size)
+                left, base = _origin(raw, begin)
                 lines.append(
                     [
-                        text,
-                        round(pdfium.FPDFText_GetFontSize(raw, middle), 1),
+                        text.replace("\0", ""),
+                        round(size, 1),
                         pdfium.FPDFText_GetFontWeight(raw, middle) >= 600,
-                        round(left.value, 1),
-                        round(1 - base.value / height, 4),
+                        round(left, 1),
+                        round(1 - base / height, 4),
+                        ends,
                     ]
                 )
             begin, characters = at + 1, []
     return json.dumps(lines)
+
+
+def _origin(raw: Any, at: int) -> tuple[float, float]:
+    """Where a character begins, in points from the page's left and lower edge."""
+    import ctypes
+
+    import pypdfium2.raw as pdfium
+
+    left, base = ctypes.c_double(), ctypes.c_double()
+    pdfium.FPDFText_GetCharOrigin(raw, at, ctypes.byref(left), ctypes.byref(base))
+    return left.value, base.value
+
+
+def _right(raw: Any, at: int) -> float:
+    """The right end of a character, in points from the page's left edge."""
+    import ctypes
+
+    import pypdfium2.raw as pdfium
+
+    left, right, low, high = (ctypes.c_double() for _ in range(4))
+    pdfium.FPDFText_GetCharBox(raw, at, *map(ctypes.byref, (left, right, low, high)))
+    return right.value
+
+
+def _parts(raw: Any, begin: int, text: str, size: float) -> tuple[str, list[tuple[float, float]]]:
+    """A line with tabs at its wide gaps, and the left and right end of each part."""
+    marked = list(text)
+    last = begin + len(text.rstrip("\xad ")) - 1
+    ends, left = [], _origin(raw, begin)[0]
+    for at in range(1, len(text) - 1):
+        if text[at] != " " or text[at - 1] == " ":
+            continue
+        after = at + 1
+        while after < len(text) - 1 and text[after] == " ":
+            after += 1
+        end, start = _right(raw, begin + at - 1), _origin(raw, begin + after)[0]
+        if start - end > _GAP * size:
+            marked[at] = "\t"
+            ends.append((round(left, 1), round(end, 1)))
+            left = start
+    ends.append((round(left, 1), round(_right(raw, last), 1)))
+    return "".join(marked), ends
 
 
 def _page(document: Any, number: int, max_characters: int) -> str:

@@ -77,7 +77,7 @@ async def test_a_table_question_is_computed_over_the_whole_file(csv: File) -> No
 
 async def test_a_question_the_documents_do_not_answer_gets_told_so(notes: File) -> None:
     turn = await Conversation().say("Who is the chief executive?", notes)
-    assert "That is not in the attached files." in turn.text
+    assert "I found no passage with these words in the attached files." in turn.text
 
 
 async def test_only_the_named_file_is_used(tmp_path: Path, csv: File) -> None:
@@ -308,7 +308,10 @@ async def test_documents_are_searched_and_nothing_is_claimed_to_be_the_answer(no
     assert turn.text.startswith("These passages are the closest; whether they answer")
     assert "at 900 euros a week" in turn.text
     assert "3 March" in (await talk.say("where does it say when the launch is?")).text
-    assert "That is not in the attached files." in (await talk.say("who is the president?")).text
+    assert (
+        "I found no passage with these words in the attached files."
+        in (await talk.say("who is the president?")).text
+    )
 
 
 async def test_a_request_that_lacks_its_file_goes_on_with_it(csv: File) -> None:

@@ -83,26 +83,24 @@ def notes(language: str, reading: Reading) -> list[str]:
 
 def unclear(here: Surroundings, reading: Reading) -> None:
     """Say what was not understood, and offer what would be done, and sure sentences."""
-    language, draft = here.language, reading.draft
-    choices: list[Choice] = []
-    if draft.unknown:
-        frame = reading.frame
-        parts = [_said_unknown(here, reading)]
-        if frame is not None and reading.question is None and not reading.is_edit:
-            parts.insert(0, say(language, "would_do", what=frame_text(frame, reading.table)))
-            choices.append(Choice(say(language, "do_this"), (_placed(here, frame),)))
-        choices += offering.sentences(here, draft)
-        choices.append(Choice(say(language, "leave_it")))
-        questions.ask(here, " ".join(parts), choices, text=draft.text)
-        return
+    language, draft, frame = here.language, reading.draft, reading.frame
     question = reading.question or Question("not_clear")
     choices = [_with_files(here, one) for one in question.choices]
-    if not choices:
-        choices = offering.sentences(here, draft)
-    text = say(language, f"unclear.{question.key}", **question.values)
+    parts = [say(language, f"unclear.{question.key}", **question.values)]
+    if draft.unknown:
+        parts = [_said_unknown(here, reading)]
+        if frame is not None and reading.question is None:
+            parts.insert(0, say(language, "would_do", what=frame_text(frame, reading.table)))
+            frames = (_placed(here, frame),)
+            target = reading.target if reading.is_edit else None
+            choices.append(
+                Choice(say(language, "do_this"), frames, target=target, is_free=reading.is_free)
+            )
+    if draft.unknown or not choices:
+        choices += offering.sentences(here, draft)
     if choices:
         choices.append(Choice(say(language, "leave_it")))
-    questions.ask(here, text, choices, text=draft.text)
+    questions.ask(here, " ".join(parts), choices, text=draft.text)
 
 
 def _said_unknown(here: Surroundings, reading: Reading) -> str:
@@ -135,14 +133,17 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     ]  # fmt: skip
     parts = []
     choices = []
-    frames = tuple(_placed(here, one.frame) for one in sure if one.frame is not None)
+    doable = sure or [one for one in others if one.question is None and not one.draft.model]
+    frames = tuple(_placed(here, one.frame) for one in doable if one.frame is not None)
     if frames:
-        described = [frame_text(one.frame, one.table) for one in sure if one.frame is not None]
+        described = [frame_text(one.frame, one.table) for one in doable if one.frame is not None]
         parts.append(say(language, "would_do", what=listed(language, described)))
         choices.append(Choice(say(language, "do_this"), frames))
     elif len(others) == 1 and not for_model:
         unclear(here, others[0])
         return
+    choices += [_with_files(here, choice) for one in others if one.question is not None
+                for choice in one.question.choices]  # fmt: skip
     if words:
         parts.append(say(language, "not_understood", words=quoted(language, words, "and")))
     if for_model:

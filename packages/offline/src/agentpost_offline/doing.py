@@ -51,7 +51,9 @@ def _is_for_documents(here: Surroundings, reading: Reading) -> bool:
     """Whether a message that is no sure request may be a question about documents."""
     makes = bool(reading.draft.things or reading.draft.formats)
     readable = bool(here.prose) or bool(here.material and not here.tables)
-    return readable and not makes and not reading.draft.has_look
+    draft = reading.draft
+    of_table = bool(here.tables) and not draft.unknown and (draft.has_query or draft.is_dateless)
+    return readable and not (makes or of_table) and not draft.has_look
 
 
 async def _search(here: Surroundings, text: str) -> None:

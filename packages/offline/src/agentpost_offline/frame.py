@@ -66,7 +66,6 @@ class Derived(StrEnum):
     """Against the period before, in percent."""
     DIFFERENCE = "difference"
     """Between the first two groups, or two periods."""
-    RANK = "rank"
     CUMULATIVE = "cumulative"
     AVERAGE = "average"
     """The mean over the groups or periods, as one figure: "average revenue per month"."""
@@ -140,12 +139,6 @@ class Query(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which groups are kept, by their measure: ``column`` is the measure's column, empty for the
     number of rows."""
     order: Order | None = None
-    ends: bool = False
-    """Compare only the first and the last whole period on the time axis, or the one that the
-    filters name with the one before it; without a grain, in the longest fitting periods."""
-    along: str | None = None
-    """The column whose first and last entry are compared in a table without dates, as its month
-    names: `Column.sequence`."""
 
 
 class Style(msgspec.Struct, frozen=True, omit_defaults=True):

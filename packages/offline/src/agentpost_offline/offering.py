@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from agentpost_offline import questions
@@ -14,6 +15,8 @@ from agentpost_offline.replying import details, knows, listed, quoted, say, shor
 from agentpost_offline.scope import Surroundings
 
 _OFFERS = 6
+_PDF = re.compile(r"\.pdf$", re.IGNORECASE)
+"""A PDF is read, and not made another document of."""
 _NEAREST = 3
 _COLUMNS_SHOWN = 30
 _MOST_GROUPS = 30
@@ -60,7 +63,7 @@ def sentences(here: Surroundings, draft: Draft | None = None) -> list[Choice]:
     if here.tables:
         table = max(here.tables, key=lambda one: one.rows)
         made += table_sentences(table, language)
-    elif here.documents or here.material:
+    elif here.material or any(not _PDF.search(one.name) for one in here.documents):
         made += [say(language, f"offers.{key}") for key in ("document_pdf", "document_deck")]
     elif here.images:
         made += [say(language, f"offers.{key}") for key in ("square", "half", "gray")]

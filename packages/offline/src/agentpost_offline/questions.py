@@ -37,6 +37,10 @@ class Pending(msgspec.Struct, frozen=True, omit_defaults=True):
         for choice in self.choices:
             if said and said == _plain(choice.label):
                 return choice
+        words = set(said.split())
+        named = [one for one in self.choices if one.table and words <= set(_words(one.label))]
+        if words and len(named) == 1:  # the sheet of a workbook
+            return named[0]
         if re.fullmatch(r"[1-9]\d?", said) and int(said) <= len(self.choices):
             return self.choices[int(said) - 1]
         return None
@@ -44,6 +48,10 @@ class Pending(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).strip(" .!?。！？").casefold()
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
 
 
 def ask(here: Surroundings, question: str, choices: Sequence[Choice] = (), text: str = "") -> None:

@@ -44,6 +44,10 @@ class Surroundings:
     works: list[Work] = field(default_factory=list)
     inside: dict[str, list[str]] = field(default_factory=dict)
     """The kinds of files in each archive, by its id."""
+    is_new: bool = False
+    """Whether the conversation begins: its language is not known yet."""
+    is_unanswered: bool = False
+    """Whether the message before was a request that was asked about."""
     too_much: bool = False
     """Whether looking at the files took more memory or time than it may."""
 

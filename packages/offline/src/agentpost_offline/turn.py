@@ -27,6 +27,7 @@ from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.reading import Choice, Reading
 from agentpost_offline.grammar.requests import Surrounding
 from agentpost_offline.grammar.text import wish_and_material
+from agentpost_offline.grammar.typed_data import extended, typed_table
 from agentpost_offline.grammar.vocabulary import language_of
 from agentpost_offline.questions import Pending
 from agentpost_offline.replying import listed, say
@@ -52,6 +53,14 @@ async def agent(turn: Turn) -> None:
     said, material = wish_and_material(turn.message.text)
     language = language_of(said, before if isinstance(before, str) else None)
     turn.state["language"] = language
+    works = requested.works_of(turn)
+    if works and (rows := extended(works[0].frame.text, said, language)):
+        frame = msgspec.structs.replace(works[0].frame, text=rows, said=said)
+        reading = Reading(Draft(said), frame, is_edit=True, target=works[0].id)
+        await doing.carry_out(_surroundings(turn, language, said, rows), reading)
+        return
+    if not material and not files_of(turn, said):
+        said, material = typed_table(said, language)
     named = requested.named(turn)
     if named is not None:
         await controlling.restart(_surroundings(turn, language, said, material), named)
@@ -80,9 +89,11 @@ def _surroundings(turn: Turn, language: str, said: str, material: str) -> Surrou
     material_of = turn.message.message_id
     if works and not files and not material:  # what was made of a pasted table
         material, material_of = works[0].frame.text, ""
+    is_new = not any(one.role == "user" for one in turn.history)
     return Surroundings(
-        turn, language, files, material=material, material_of=material_of, works=works
-    )
+        turn, language, files, material=material, material_of=material_of, works=works,
+        is_new=is_new,
+    )  # fmt: skip
 
 
 async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -> None:
@@ -90,24 +101,37 @@ async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -
     turn.state["language"] = language
     material = ""
     if pending.message:
-        said = [one.text for one in turn.history if one.message_id == pending.message]
-        material = next((found for text in said if (found := wish_and_material(text)[1])), "")
+        texts = (one.text for one in turn.history if one.message_id == pending.message)
+        material = next((data for text in texts if (data := _data_in(text, language))), "")
     here = Surroundings(
         turn, language, files_by_id(turn, pending.files), material=material,
         material_of=pending.message, works=requested.works_of(turn),
     )  # fmt: skip
     if choice.text:
-        await _answer(here, choice.text)
+        await _answer(here, choice.text, table=choice.table)
         return
     if not choice.frames:
         turn.reply(say(language, "dropped"))
         return
     await survey(here)
     for frame in choice.frames:
-        await doing.carry_out(here, Reading(Draft(frame.said), frame))
+        is_edit = choice.target is not None
+        reading = Reading(
+            Draft(frame.said), frame, is_edit=is_edit, is_free=choice.is_free, target=choice.target
+        )
+        await doing.carry_out(here, reading)
 
 
-async def _answer(here: Surroundings, text: str, pending: Pending | None = None) -> None:
+def _data_in(text: str, language: str) -> str:
+    """The text or table that is pasted or typed into a message."""
+    wish, material = wish_and_material(text)
+    return material or typed_table(wish, language)[1]
+
+
+async def _answer(
+    here: Surroundings, text: str, pending: Pending | None = None, table: str = ""
+) -> None:
+    """Do what a text asks for; ``table``: the id of the only table that it is about."""
     absent = absent_files(here.turn, text)
     if absent and here.files:
         _ask_for(here, text, absent)
@@ -116,6 +140,13 @@ async def _answer(here: Surroundings, text: str, pending: Pending | None = None)
     if here.too_much:
         here.turn.reply(say(here.language, "too_much"))
         return
+    if here.is_new:
+        names = " ".join(column.label for one in here.tables for column in one.columns)
+        here.language = language_of(text, names=names)
+        here.turn.state["language"] = here.language
+    if table:
+        here.tables = [one for one in here.tables if one.id == table]
+    here.is_unanswered = pending is not None and bool(pending.text)
     readings = requests.read(text, around(here))
     if pending is not None and pending.text and not here.turn.message.files:
         readings = _completed(here, pending.text, text, readings)
@@ -142,13 +173,14 @@ def around(here: Surroundings) -> Surrounding:
     """What a message is read over."""
     return Surrounding(
         here.tables, frozenset(here.kinds), here.works, here.turn.message.at[:10], here.language,
-        bool(here.turn.message.files or here.brings_material), [file.name for file in here.files],
+        bool(here.turn.message.files or here.brings_material), here.is_unanswered,
+        [file.name for file in here.files],
     )  # fmt: skip
 
 
 def _is_clear(reading: Reading) -> bool:
     draft = reading.draft
-    return reading.is_sure or bool(draft.talk or draft.control) or "passage" in draft.asks
+    return reading.is_sure or draft.is_talk or bool(draft.control) or "passage" in draft.asks
 
 
 def _ask_for(here: Surroundings, text: str, absent: Sequence[str]) -> None:
@@ -164,9 +196,11 @@ async def _one(here: Surroundings, reading: Reading) -> None:
     draft = reading.draft
     if here.files and not here.usable and draft.control is None:
         asking.unusable(here)
-    elif draft.control is not None and reading.frame is None and not draft.has_query:
+    elif draft.steers and reading.frame is None and (
+        not draft.unknown or (draft.control == "stop" and here.turn.running)
+    ):  # fmt: skip
         await controlling.control(here, reading)
-    elif draft.talk is not None and reading.frame is None:
+    elif draft.is_talk and draft.talk is not None and reading.frame is None:
         offering.talk(here, draft.talk)
     elif draft.model:
         offering.needs_model(here, reading)

@@ -102,15 +102,6 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
             "Source: sales.csv."
         ),
     ),
-    "rank": (
-        {"measures": derived(Derived.RANK), "groups": ("country",),
-         "filters": (Filter("country", Op.IS, ("Italy",)),)},
-        (
-            "Italy: place 2 of 3, with €50.50.\n"
-            "Computed: rank by total Revenue by Country, Country = Italy, 2 rows. "
-            "Source: sales.csv."
-        ),
-    ),
     "the row of an extreme": (
         {"measures": (Measure("revenue_eur", Aggregate.MAX),)},
         (

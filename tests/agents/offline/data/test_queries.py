@@ -88,21 +88,6 @@ TABLES: dict[str, tuple[dict[str, Any], Callable[[], dict[Any, float]]]] = {
             "Spain": 100 * total("revenue", spain) / sum(by("country", "revenue").values())
         },
     ),
-    "ranks": (
-        {"measures": m("revenue", SUM, Derived.RANK), "groups": ("country",)},
-        lambda: {
-            name: place
-            for place, name in enumerate(
-                sorted(by("country", "revenue"), key=lambda k: -by("country", "revenue")[k]), 1
-            )
-        },
-    ),
-    "rank of one": (
-        {"measures": m("revenue", SUM, Derived.RANK), "groups": ("country",), "filters": (SPAIN,)},
-        lambda: {
-            "Spain": 1 + sum(v > total("revenue", spain) for v in by("country", "revenue").values())
-        },
-    ),
     "more than another": (
         {
             "measures": m("revenue", SUM, Derived.DIFFERENCE),

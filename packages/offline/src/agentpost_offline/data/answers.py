@@ -9,7 +9,7 @@ import msgspec
 
 from agentpost.agents import File
 from agentpost_offline.answer import Answer, Outcome
-from agentpost_offline.data import sequences, wording
+from agentpost_offline.data import wording
 from agentpost_offline.data.comparing import Comparison
 from agentpost_offline.data.computed import Columns
 from agentpost_offline.data.dataset import Dataset, opened
@@ -103,9 +103,6 @@ class _Answer:
         return f"{text}\n{source}", result
 
     def _without_value(self, query: Query, result: Result) -> str:
-        timed = query.time is not None or sequences.axis(query, self._columns) is not None
-        if query.measures[0].derived is Derived.GROWTH and not timed:
-            return str(self._words["no_order"])
         return str(self._words["no_value"]).format(result.reading)
 
     def _stated(self, query: Query, result: Result) -> str:
@@ -119,8 +116,6 @@ class _Answer:
             text = Comparison(self._data, self._table, self._language).of(query, result)
             if text is not None:
                 return text
-        if derived is Derived.RANK and len(result.rows) == 1:
-            return self._ranked(query, result, keys)
         if derived is Derived.SHARE and len(result.rows) == 1 and len(query.measures) == 1:
             return self._share_of_group(query, result, keys)
         if query.order is not None and query.order.count == 1:
@@ -316,22 +311,6 @@ class _Answer:
             return []
         whole = self._value(sum(float(one or 0) for one in shares), query.measures[0])
         return [str(self._words["in_all"]).format(whole)] if len(shares) > 1 else []
-
-    def _ranked(self, query: Query, result: Result, keys: int) -> str:
-        measure = query.measures[0]
-        plain = msgspec.structs.replace(measure, derived=None)
-        kept = tuple(f for f in query.filters if f.column not in query.groups)
-        among = self._data.run(
-            msgspec.structs.replace(query, measures=(plain,), filters=kept, order=None)
-        )
-        row = result.rows[0]
-        value = next((r[keys] for r in among.rows if r[:keys] == row[:keys]), None)
-        return str(self._words["rank_of"]).format(
-            self._name(query, row, keys),
-            wording.figure(float(row[keys] or 0), None, self._language),
-            f"{len(among.rows):,}",
-            self._value(value, plain),
-        )
 
     # Words
 

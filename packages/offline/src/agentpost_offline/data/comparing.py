@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from agentpost_offline.data import sequences, wording
+from agentpost_offline.data import wording
 from agentpost_offline.data.computed import Columns
 from agentpost_offline.data.dataset import Dataset
 from agentpost_offline.data.model import Cell, Result, Table
@@ -37,8 +37,6 @@ class Comparison:
 
     def of(self, query: Query, result: Result) -> str | None:
         """The text for each measure; None when the query does not compare two of anything."""
-        if query.time is None and sequences.axis(query, self._columns) is not None:
-            return None
         texts = []
         for at, measure in enumerate(query.measures):
             one = msgspec.structs.replace(query, measures=(measure,))
@@ -54,7 +52,6 @@ class Comparison:
         both = self._data.run(msgspec.structs.replace(query, measures=(plain, measure), order=None))
         if query.time is None:
             return self._two_groups(query, both, plain, result)
-        len(query.groups)
         periods = self._periods(query, both.rows)
         if len(periods) > 2:
             return None
@@ -78,10 +75,7 @@ class Comparison:
 
     def _periods(self, query: Query, rows: Sequence[tuple[Cell, ...]]) -> list[Cell]:
         """The periods of a result, the earliest first."""
-        assert query.time is not None
-        places = dict(self._columns[query.time].sequence)
-        found = {row[len(query.groups)] for row in rows}
-        return sorted(found, key=lambda one: (places.get(sequences.key_of(one), 0), str(one)))
+        return sorted({row[len(query.groups)] for row in rows}, key=str)
 
     def _groups(self, query: Query, rows: Sequence[tuple[Cell, ...]], plain: Measure) -> str:
         """Each group's two values and their change."""

@@ -129,6 +129,23 @@ def is_additive(column: Column) -> bool:
     return column.unit is not None or words.names(column.name, "amount")
 
 
+_MONEY = re.compile(
+    r"revenue|sales|turnover|income|umsatz|erlös|ventas|ingresos|chiffre|recette|vente"
+    r"|销售额|收入|营业额|مبيعات|إيراد|ايراد",
+    re.IGNORECASE,
+)
+
+
+def worth(column: Column) -> int:
+    """How likely a column of numbers is the one that its table is about: money first."""
+    named = bool(_MONEY.search(column.name) or _MONEY.search(column.label))
+    amount = column.role is Role.AMOUNT
+    return 4 * named + 2 * amount + (column.unit in _CURRENCIES)
+
+
+_CURRENCIES = frozenset("€$£¥₹元") | {"CHF", "USD", "EUR"}
+
+
 def _ends_as_number(name: str) -> bool:
     """Whether a name ends as "invoice number", "Rechnungsnr" and "numéro client" do; the "number of
     rooms" is an amount."""

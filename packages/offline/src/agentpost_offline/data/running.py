@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentpost.agents import JobFailed
-from agentpost_offline.data import limits, sequences, wording
+from agentpost_offline.data import limits, wording
 from agentpost_offline.data import words as words_of_tables
 from agentpost_offline.data.cells import is_currency
 from agentpost_offline.data.coverage import TOLERANCE, coverage
-from agentpost_offline.data.ends import resolved
 from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Cell, Column, Kind, Result, Table
 from agentpost_offline.data.sql import Compiler, averaged, axes
@@ -45,47 +44,29 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     compiler = Compiler(loaded)
     if not query.measures:
         query = msgspec.structs.replace(query, measures=(Measure(None, Aggregate.COUNT),))
-    asked = query
-    ordered = sequences.axis(query, compiler.columns)
-    if ordered is not None:
-        query = _along(db, loaded, compiler, query, ordered)
-    left_out: list[tuple[date, Grain]] = []
-    ends = query.ends and query.time is not None
-    if ends and ordered is None:
-        query, left_out = resolved(db, loaded, compiler, query)
     where = compiler.where(query.filters)
     counted = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)[0]
     clock = False
-    if query.time is not None and ordered is None:
+    if query.time is not None:
         query, clock = _with_grain(db, compiler, loaded, query)
     clause = compiler.compile(query, clock=clock)
     rows = db.execute(clause.sql, clause.values).fetchall()
     words = wording.texts(language)
-    notes = [
-        str(words["partial"]).format(dates.period(day.isoformat(), grain, language))
-        for day, grain in left_out
-    ]
     left = counted - sum(row[-1] for row in rows) if query.groups or query.time else 0
-    notes += _mixed_currencies(loaded.table, query, words)
-    among = any(m.derived in (Derived.SHARE, Derived.RANK) for m in query.measures)
+    notes = _mixed_currencies(loaded.table, query, words)
+    among = any(m.derived is Derived.SHARE for m in query.measures)
     among = among and any(f.column in query.groups for f in query.filters)
     if left > 0 and not among and not query.having:
         notes.append(wording.plural(words, "without_group", left))
     made = [tuple(row[:-1]) for row in rows]
     keys = axes(query)
-    if ends and made:
-        last = max(row[keys - 1] for row in made)
-        made = [row for row in made if row[keys - 1] == last]
     made = _sorted(made, query, keys, compiler.columns)
-    partial = () if ends else _partial(db, loaded, compiler, query)
+    partial = _partial(db, loaded, compiler, query)
     made, judged = _comparable(made, query, keys, partial)
     text = str(words["in_part" if len(judged) < len(partial) else "partial"])
     notes += [text.format(dates.period(day.isoformat(), query.grain, language)) for day in partial]
     made = _differences(made, query, keys)
     made, ties = _cut(made, query, keys)
-    if ordered is not None:
-        made = _named(made, compiler.column(ordered), keys - 1, asked)
-        query = msgspec.structs.replace(query, ends=False) if asked.along else asked
     if ties:
         notes.append(words["ties"].format(count=ties))
     if len(made) > limits.ROWS_RETURNED:
@@ -118,33 +99,6 @@ def _mixed_currencies(table: Table, query: Query, texts: Mapping[str, Any]) -> l
         if not any(len(values) == 1 for values in kept):
             return [texts["currencies"].format(codes=", ".join(codes[:5]), name=column.label)]
     return []
-
-
-def _along(
-    db: DuckDBPyConnection, loaded: Loaded, compiler: Compiler, query: Query, name: str
-) -> Query:
-    """The query over the entries of a sequence as its time axis."""
-    where = compiler.where(query.filters)
-    place = compiler.bucket(msgspec.structs.replace(query, time=name), False)
-    rows = db.execute(
-        f"select distinct {place} from {loaded.relation} where {where.sql}", where.values
-    ).fetchall()
-    filled = [int(row[0]) for row in rows if row[0] is not None]
-    return sequences.laid(query, name, compiler.column(name), filled)
-
-
-def _named(
-    rows: list[tuple[Any, ...]], column: Column, at: int, asked: Query
-) -> list[tuple[Any, ...]]:
-    """The rows with the entries of a sequence instead of their places, in the order of the groups
-    that were asked for."""
-    to = at if asked.along or asked.time else asked.groups.index(column.name)
-    made = []
-    for row in rows:
-        cells = [*row[:at], *row[at + 1 :]]
-        cells.insert(to, sequences.label(column, row[at]))
-        made.append(tuple(cells))
-    return made
 
 
 def _one(db: DuckDBPyConnection, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -243,7 +197,7 @@ def _followed(
     place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
     found = sorted(
         zip(others, rows, strict=True),
-        key=lambda one: (place[one[0]], places[sequences.key_of(one[1][at])]),
+        key=lambda one: (place[one[0]], places[str(one[1][at]).strip().lower()]),
     )
     return [row for _, row in found]
 
@@ -283,16 +237,10 @@ def _order(value: Any) -> Any:
 
 
 def _differences(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[tuple[Any, ...]]:
-    """What is derived between groups: the first row has its difference to the second, each other
-    one its difference to the first. Growth likewise, in percent of the first."""
-    if query.time is not None or not query.groups:
-        return rows
-    places = [
-        (keys + i, m.derived)
-        for i, m in enumerate(query.measures)
-        if m.derived in (Derived.DIFFERENCE, Derived.GROWTH)
-    ]
-    if not places:
+    """The differences between groups: of the first row to the second, of each other one to the
+    first."""
+    places = [keys + i for i, m in enumerate(query.measures) if m.derived is Derived.DIFFERENCE]
+    if query.time is not None or not query.groups or not places:
         return rows
     said = {
         str(value).lower(): i
@@ -304,16 +252,9 @@ def _differences(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[t
     for at, row in enumerate(ordered):
         other = ordered[0] if at else ordered[1] if len(ordered) > 1 else None
         cells = list(row)
-        for place, derived in places:
-            mine, base = row[place], other[place] if other else None
-            if mine is None or base is None:
-                cells[place] = None
-            elif derived is Derived.DIFFERENCE:
-                cells[place] = mine - base
-            elif len(said) < 2:
-                cells[place] = None  # no group comes after another
-            else:
-                cells[place] = 100 * (mine - base) / abs(base) if base else None
+        for place in places:
+            known = other is not None and row[place] is not None and other[place] is not None
+            cells[place] = row[place] - other[place] if known and other is not None else None
         made.append(tuple(cells))
     return made
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from agentpost_offline.data import words
 from agentpost_offline.data.model import Column, Kind, Role
-from agentpost_offline.frame import Derived, Filter, Grain, Op, Query
+from agentpost_offline.frame import Grain
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _LENGTHS = {Grain.MONTH: 12, Grain.WEEKDAY: 7, Grain.QUARTER: 4}
 _WORDS = {Grain.MONTH: "month", Grain.WEEKDAY: "weekday", Grain.QUARTER: "quarter"}
 _QUARTER = re.compile(r"(?:q|quarter|quartal|trimestre)\s?([1-4])|([1-4])\.?\s?(?:q|quartal)")
-_FOLLOWING = (Derived.GROWTH, Derived.DIFFERENCE, Derived.CUMULATIVE)
 
 
 def found(
@@ -103,60 +102,3 @@ def _first(places: Sequence[int], length: int) -> int:
     if turns == 1 and around <= max(places) - min(places):
         return places[0]
     return min(places)
-
-
-def axis(query: Query, columns: Mapping[str, Column]) -> str | None:
-    """The sequence along which a query compares, None for a query that does not or has dates."""
-    if query.time is not None:
-        return query.time if columns[query.time].sequence else None
-    if not any(m.derived in _FOLLOWING for m in query.measures):
-        return None
-    if query.along is not None:
-        return query.along
-    ordered = [name for name in query.groups if columns[name].sequence]
-    beside = any(f.op is Op.IS and len(f.values) > 1 and f.column in ordered for f in query.filters)
-    differing = any(m.derived is Derived.DIFFERENCE for m in query.measures)
-    # "March against April" are two groups side by side.
-    return ordered[0] if ordered and not (differing and beside) else None
-
-
-def laid(query: Query, name: str, column: Column, filled: Iterable[int]) -> Query:
-    """The query with the sequence as its time axis; with `Query.along`, over two entries only:
-    the one that the filters name and the one before it, else the first and the last of those
-    that have rows (``filled``: their places)."""
-    if query.time is not None:
-        return query
-    groups = tuple(one for one in query.groups if one != name)
-    made = msgspec.structs.replace(query, groups=groups, time=name, along=None)
-    if query.along is None:
-        return made
-    places = {place: entry for entry, place in column.sequence}
-    said = [f for f in query.filters if f.column == name and f.op is Op.IS]
-    own = dict(column.sequence)
-    if len(said) == 1 and len(said[0].values) == 1:
-        last = own.get(key_of(said[0].values[0]))
-        ends = [] if last is None else [one for one in (last - 1, last) if one in places]
-    else:
-        having = sorted(filled)
-        ends = [having[0], having[-1]] if len(having) > 1 else having
-    others = tuple(f for f in query.filters if f not in said)
-    values = tuple(label(column, place) for place in ends)
-    return msgspec.structs.replace(
-        made, ends=True, filters=(*others, Filter(name, Op.IS, values)) if values else query.filters
-    )
-
-
-def key_of(value: object) -> str:
-    """A value as the entries of a sequence are spelt."""
-    return str(value).strip().lower()
-
-
-def label(column: Column, place: float) -> str | float:
-    """The entry at a place, as the table spells it."""
-    entry = next(one for one, at in column.sequence if at == place)
-    if column.kind is Kind.NUMBER:
-        return float(entry)
-    return next((value for value in column.values if value.lower() == entry), entry)
-
-
-__all__ = ["axis", "found", "key_of", "label", "laid"]

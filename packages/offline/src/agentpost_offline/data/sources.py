@@ -99,8 +99,10 @@ class _Finder:
                 return
             for grid in spreadsheets.of_old_workbook(path, name, self._folder):
                 yield Source(self._file.id, grid)
-        elif head.startswith(b"%PDF") or _is_picture(head):
+        elif _is_picture(head):
             return
+        elif head.startswith(b"%PDF"):
+            yield from self._of_document(path, name)
         elif suffix in _SHEETS and b"<" not in head[:200]:
             if any(byte < 9 for byte in head):
                 raise Unreadable(f"{name} is not a valid .{suffix} file")

@@ -16,7 +16,6 @@ from typing import Any
 
 from agentpost.agents import JobFailed
 from agentpost_offline.data import computed
-from agentpost_offline.data.casts import literals
 from agentpost_offline.data.loading import Loaded, quoted
 from agentpost_offline.data.model import Column, Kind
 from agentpost_offline.frame import (
@@ -29,7 +28,6 @@ from agentpost_offline.frame import (
     Query,
 )
 
-AMONG_ALL = (Derived.SHARE, Derived.RANK)
 _PARTS = {
     Grain.HOUR: "hour({0})",
     Grain.DAY: "day({0})",
@@ -113,10 +111,6 @@ class Compiler:
         """The period of a row on the time axis."""
         assert query.time is not None
         name, grain = self.field(query.time), query.grain
-        if sequence := self.column(query.time).sequence:
-            entry = f"lower(cast({name} as varchar))"
-            known = " ".join(f"when {literals([one])} then {place}" for one, place in sequence)
-            return f"cast(case {entry} {known} end as double)"
         if grain is Grain.WEEKDAY or (grain is Grain.HOUR and not clock):
             return f"cast({_PARTS[grain].format(name)} as double)"
         if grain is None:
@@ -149,7 +143,7 @@ class Compiler:
         keys = [(f"g{i}", self.field(name)) for i, name in enumerate(query.groups)]
         if query.time is not None:
             keys.append(("t", self.bucket(query, clock)))
-        among = any(m.derived in AMONG_ALL for m in query.measures)
+        among = any(m.derived is Derived.SHARE for m in query.measures)
         inner = [f for f in query.filters if not (among and f.column in query.groups)]
         outer = [f for f in query.filters if f not in inner]
         where = self.where(inner)
@@ -217,10 +211,6 @@ class Compiler:
                     f" {self._loaded.relation} where {base.sql}), 0)",
                     base.values,
                 )
-            case Derived.RANK:
-                return Clause(
-                    f"cast(rank() over ({by_time}order by {value} desc nulls last) as double)"
-                )
             case Derived.CUMULATIVE:
                 order = "t" if timed else f"{value} desc, {', '.join(groups) or '1'}"
                 over = f"{by_groups if timed else ''}order by {order} rows unbounded preceding"
@@ -243,8 +233,6 @@ class Compiler:
             for f in query.filters
         )
         step = _STEPS.get(query.grain) if query.grain and not listed else None
-        if query.time and self.column(query.time).sequence and not listed:
-            step = "1"
         if step is None:
             return f"lag({value}) over {over}"
         return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"
@@ -355,4 +343,4 @@ def _dated(name: str, one: Filter) -> Clause:
             return Clause(f"{name} < {stamp}", [begin])
 
 
-__all__ = ["AMONG_ALL", "Clause", "Compiler", "averaged", "axes", "quoted", "share_base", "span"]
+__all__ = ["Clause", "Compiler", "averaged", "axes", "quoted", "share_base", "span"]

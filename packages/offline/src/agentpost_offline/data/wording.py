@@ -54,7 +54,7 @@ def unit_of(measure: Measure, column: Column | None) -> str | None:
     if measure.derived in (Derived.SHARE, Derived.GROWTH):
         return "%"
     counts = measure.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT)
-    return None if column is None or counts or measure.derived is Derived.RANK else column.unit
+    return None if column is None or counts else column.unit
 
 
 def cell(value: Cell, measure: Measure, column: Column | None, language: str) -> str:

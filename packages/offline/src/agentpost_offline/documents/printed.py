@@ -15,6 +15,7 @@ from pathlib import Path
 from agentpost.extraction import limits
 from agentpost.extraction.pdf import Line, read_lines
 from agentpost_offline.documents.model import Block, BlockKind
+from agentpost_offline.documents.printed_tables import Span, table_at
 
 _PAGE_NUMBER = re.compile(
     r"[-–—|\s]*(?:(?:page|seite|página|pagina|p\.|s\.|第|صفحة)\s*)?\d{1,4}\s*页?"
@@ -26,6 +27,8 @@ _END = re.compile(r"[.!?:;…。！？；：][\"'”’)\]]*$")
 _EDGE_LINES = 2
 _LARGER = 1.12
 _HEADING_CHARACTERS = 160
+_FAR = 1000
+"""Numbers from here on are no page's."""
 
 
 def blocks(path: Path, name: str) -> tuple[list[Block], int]:
@@ -35,34 +38,34 @@ def blocks(path: Path, name: str) -> tuple[list[Block], int]:
     return list(_Reader(kept).read()), len(pages)
 
 
-def _normal(text: str) -> str:
-    return re.sub(r"\d+", "#", " ".join(text.split()).lower())
+def _on_page(text: str, page: int) -> str:
+    """A line with its small numbers as their distance from the page's, so that running heads with
+    page numbers are alike and rows of tables are not."""
+
+    def distance(match: re.Match[str]) -> str:
+        number = int(match[0]) if len(match[0]) < 5 else _FAR
+        return f"#{number - page}" if number < _FAR else match[0]
+
+    return re.sub(r"\d+", distance, " ".join(text.split()).lower())
 
 
 def _without_edges(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     """The pages without page numbers and the lines that repeat at their top or bottom."""
     seen: Counter[str] = Counter()
-    for page in pages:
+    edges: list[set[int]] = []
+    for number, page in enumerate(pages):
         ordered = sorted(page, key=lambda line: line.top)
         edge = [*ordered[:_EDGE_LINES], *ordered[-_EDGE_LINES:]]
-        seen.update({_normal(line.text) for line in edge})
+        seen.update({_on_page(line.text, number) for line in edge})
+        edges.append({id(line) for line in edge})
     often = max(3, len(pages) // 3) if len(pages) > 2 else 99
-    made = []
-    for page in pages:
-        ordered = sorted(page, key=lambda line: line.top)
-        edges = {id(line) for line in [*ordered[:_EDGE_LINES], *ordered[-_EDGE_LINES:]]}
-        made.append(
-            [
-                line
-                for line in page
-                if id(line) not in edges
-                or not (
-                    _PAGE_NUMBER.fullmatch(line.text.strip())
-                    or (seen[_normal(line.text)] >= often and len(line.text) < 150)
-                )
-            ]
-        )
-    return made
+
+    def stays(line: Line, number: int) -> bool:
+        is_number = _PAGE_NUMBER.fullmatch(line.text.strip())
+        repeats = seen[_on_page(line.text, number)] >= often and len(line.text) < 150
+        return id(line) not in edges[number] or not (is_number or repeats)
+
+    return [[line for line in page if stays(line, number)] for number, page in enumerate(pages)]
 
 
 class _Reader:
@@ -85,16 +88,34 @@ class _Reader:
         self._place = ""
         self._kind = BlockKind.PARAGRAPH
         self._last: Line | None = None
+        self._rows: list[list[str]] = []
+        self._columns: list[Span] = []
 
     def read(self) -> Iterator[Block]:
         for number, page in enumerate(self._pages, 1):
             gaps = [b.top - a.top for a, b in pairwise(page) if b.top > a.top]
             usual = sorted(gaps)[len(gaps) // 2] if gaps else 0.02
-            first = True
-            for line in page:
-                yield from self._line(line, number, usual, first=first)
-                first = False
+            at = 0
+            while at < len(page):
+                table = table_at(page, at, self._columns if at == 0 else ())
+                if table is not None:
+                    yield from self._end()
+                    self._rows += table.rows[table.rows[0] in self._rows[:1] :]
+                    self._columns = table.columns
+                    at += table.lines
+                    continue
+                yield from self._end_table(number)
+                yield from self._line(page[at], number, usual, first=at == 0)
+                at += 1
         yield from self._end()
+        yield from self._end_table(len(self._pages))
+
+    def _end_table(self, number: int) -> Iterator[Block]:
+        """The table that goes on up to here, maybe over several pages."""
+        if self._rows:
+            rows = tuple(map(tuple, self._rows))
+            yield Block(BlockKind.TABLE, place=self._placed(number), rows=rows)
+        self._rows, self._columns = [], []
 
     def _line(self, line: Line, number: int, usual: float, *, first: bool) -> Iterator[Block]:
         text = " ".join(line.text.replace("\ufffe", "\u00ad").replace("\x02", "\u00ad").split())

@@ -8,6 +8,9 @@ from typing import Any
 from agentpost_offline.frame import Aggregate, Derived, Filter, Grain, Op, Style, Thing
 from agentpost_offline.grammar.periods import Period
 
+_OF_QUERIES = frozenset(("per", "each_row", "split", "versus", "difference", "more", "only"))
+"""Marks that only a question about data has."""
+
 
 @dataclass(slots=True)
 class Measured:
@@ -36,6 +39,7 @@ class Ranked:
     is_top: bool
     count: int | None = None
     concept: str = ""
+    word: str = ""
 
 
 @dataclass
@@ -60,7 +64,10 @@ class Draft:
     """What only a model can do, as (kind, word)."""
     things: list[Thing] = field(default_factory=list)
     measures: list[Measured] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    """Columns of numbers that are not to be shown: "units, not revenue"."""
     aggregate: Aggregate | None = None
+    aggregate_word: str = ""
     derived: Derived | None = None
     groups: list[str] = field(default_factory=list)
     mentions: list[str] = field(default_factory=list)
@@ -79,13 +86,19 @@ class Draft:
     periods: list[Period] = field(default_factory=list)
     excluded: list[Period] = field(default_factory=list)
     ranked: Ranked | None = None
+    sort_by: list[tuple[str, str]] = field(default_factory=list)
+    """Columns that an order is named for, with the words that say so."""
     sort: bool | None = None
     """Whether the largest come first, where an order was named."""
     counts: list[str] = field(default_factory=list)
     """``rows`` where rows are counted, by their word or by the table's name."""
+    is_own_name: bool = False
+    """Whether the table's name is all that counts rows."""
     row_nouns: list[str] = field(default_factory=list)
     """Columns that tell the rows apart, named as what a row is: "orders" of an ``order_id``."""
     style: Style = field(default_factory=Style)
+    look_words: dict[str, str] = field(default_factory=dict)
+    """What the parts of the look and the options were called."""
     options: dict[str, Any] = field(default_factory=dict)
     formats: list[str] = field(default_factory=list)
     language: str | None = None
@@ -109,6 +122,12 @@ class Draft:
         """Whether a clause only names columns, values or how to compute."""
         return not (self.asks or self.things or self.talk or self.control or self.model
                     or self.unknown) and (self.has_query or self.aggregate is not None)  # fmt: skip
+
+    @property
+    def steers(self) -> bool:
+        """Whether a clause only steers what runs: "stop the report", "try again"."""
+        asks_more = self.has_query or self.asks - {"what"} or self.marks & _OF_QUERIES
+        return self.control is not None and not asks_more
 
     @property
     def is_talk(self) -> bool:

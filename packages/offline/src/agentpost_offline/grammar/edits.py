@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from agentpost_offline.data.model import Column, Role
 from agentpost_offline.frame import (
     Act,
+    Aggregate,
     Derived,
     Filter,
     Frame,
@@ -56,9 +58,9 @@ class Edit:
 
 def of(draft: Draft, material: Material | None, works: Sequence[Work], today: str) -> Edit | None:
     """The edit that a clause is; None for a new request. Raises `Unclear`."""
-    if not works or draft.measures or draft.asks - {"what"} or draft.counts or draft.talk:
+    if not works or draft.asks - {"what"} or draft.counts or draft.talk or draft.chosen:
         return None
-    if draft.derived or draft.chosen or draft.aggregate or draft.by_numbers or draft.comparing:
+    if draft.by_numbers or draft.comparing or not _may_replace_measure(draft):
         return None
     work = _target(draft, works)
     if work is None or not _is_edit(draft, work):
@@ -75,7 +77,7 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         queries = frame.queries
     else:
         calendar = _calendar(draft, material, today)
-        queries = tuple(_query(query, draft, calendar) for query in frame.queries)
+        queries = tuple(_query(query, draft, calendar, material) for query in frame.queries)
     style = _style(frame.style, draft)
     if thing is not None:
         return _another(frame, thing, queries, style, draft)
@@ -88,6 +90,53 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if msgspec.structs.replace(made, said=frame.said) == frame:
         return None
     return Edit(made, work.id, _only_renders(frame, made))
+
+
+def _may_replace_measure(draft: Draft) -> bool:
+    """Whether a clause leaves the measure, or is one like "and the cost?", "as a share"."""
+    measured = draft.measures or draft.aggregate or draft.derived or draft.dropped
+    continues = draft.marks & {"about", "change", "it"}
+    named = draft.groups or draft.mentions or draft.values or draft.filters or draft.ranked
+    if draft.derived not in (None, Derived.SHARE):
+        return False
+    return not measured or bool(continues and not named)
+
+
+def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ...]:
+    """The measures after "and the cost?", "the median instead", "as a share of the total"."""
+    kept = [one for one in old.measures if one.column not in draft.dropped]
+    if len(kept) + len(draft.dropped) != len(old.measures):
+        raise Unclear("ask_anew")
+    if draft.measures:
+        first = old.measures[0]
+        replaced = [
+            _like(first, material.column(one.column), one.aggregate or draft.aggregate)
+            for one in draft.measures
+        ]  # fmt: skip
+        kept = [*kept, *replaced] if "too" in draft.marks else replaced
+    elif draft.aggregate is not None:
+        kept = [_like(one, material.column(str(one.column)), draft.aggregate) for one in kept
+                if one.column]  # fmt: skip
+    if draft.derived is not None:
+        if any(one.aggregate not in (Aggregate.SUM, Aggregate.COUNT) for one in kept):
+            raise Unclear("ask_anew")
+        kept = [msgspec.structs.replace(one, derived=draft.derived) for one in kept]
+    if not kept:
+        raise Unclear("ask_anew")
+    return tuple(kept)
+
+
+def _like(old: Measure, column: Column, how: Aggregate | None) -> Measure:
+    """A measure of another column, computed as the old one, or as the column may be."""
+    if column.role is Role.RATE and how is Aggregate.SUM:
+        raise Unclear("no_sum", column=column.label)
+    counts = old.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT)
+    if how is None and column.role is Role.RATE and (counts or old.aggregate is Aggregate.SUM):
+        how = Aggregate.MEAN
+    if how is None and counts:
+        raise Unclear("ask_anew")
+    derived = None if column.role is Role.RATE else old.derived
+    return Measure(column.name, how or old.aggregate, derived)
 
 
 def _target(draft: Draft, works: Sequence[Work]) -> Work | None:
@@ -124,7 +173,8 @@ def _is_edit(draft: Draft, work: Work) -> bool:
 def _refers(draft: Draft) -> bool:
     """As in "as a bar chart", "the chart in blue"."""
     words = draft.text.casefold().split()
-    return bool(words) and (words[0] in _AS or bool(draft.marks & {"it", "change", "too"}))
+    marks = draft.marks & {"it", "change", "too", "as"}
+    return bool(words) and (words[0] in _AS or bool(marks))
 
 
 _AS = frozenset(("as", "als", "como", "en", "comme", "in", "now", "jetzt", "and", "und"))
@@ -136,8 +186,21 @@ def _calendar(draft: Draft, material: Material, today: str) -> Calendar | None:
     return calendar_of(named or dated[0], today) if dated else None
 
 
-def _query(old: Query, draft: Draft, calendar: Calendar | None) -> Query:
+def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Material) -> Query:
     fields: dict[str, object] = {}
+    if draft.measures or draft.aggregate or draft.derived or draft.dropped:
+        fields["measures"] = _measures(old, draft, material)
+    single = [f for f in old.filters if f.op is Op.IS and len(f.values) == 1 and not f.grain]
+    if draft.derived is Derived.SHARE and not (old.groups or old.time):
+        if len(single) != 1:
+            raise Unclear("ask_anew")
+        fields["groups"] = (single[0].column,)
+    named = {*draft.groups, *draft.mentions}
+    alone = [one for one in single if one.column in named and "only" not in draft.marks]
+    if alone:  # "by city", "with all cities", where one was shown
+        old = msgspec.structs.replace(
+            old, filters=tuple(one for one in old.filters if one not in alone)
+        )
     groups = (*draft.groups, *(one for one in draft.mentions if one not in old.groups))
     if groups or draft.grains or draft.is_trend:
         fields |= _axes(old, draft, groups, calendar)
@@ -235,6 +298,15 @@ def _formats(work: Work, draft: Draft) -> tuple[str, ...]:
     return wanted
 
 
+def of_answer(thing: Thing, draft: Draft, works: Sequence[Work]) -> Frame | None:
+    """A thing made of the last answer; None where nothing was answered last."""
+    last = works[0].frame if works else None
+    if last is None or last.thing is not Thing.ANSWER or not (last.files or last.text):
+        return None
+    style = _style(Style(), draft)
+    return _another(last, thing, last.queries, style, draft).frame
+
+
 def _another(
     frame: Frame, thing: Thing, queries: Sequence[Query], style: Style, draft: Draft
 ) -> Edit:
@@ -256,7 +328,7 @@ def _as_picture(query: Query) -> Query:
     """Of an answer about the best group or a difference, all that was compared."""
     measures = tuple(
         Measure(one.column, one.aggregate)
-        if one.derived in (Derived.DIFFERENCE, Derived.GROWTH) else one
+        if one.derived in (Derived.DIFFERENCE, Derived.GROWTH, Derived.SHARE) else one
         for one in query.measures
     )  # fmt: skip
     order = query.order

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from agentpost_offline.data import roles
 from agentpost_offline.data.model import Column, Kind, Role, Table
 from agentpost_offline.frame import Grain
 from agentpost_offline.grammar.text import folded, name_tokens
@@ -14,6 +15,7 @@ from agentpost_offline.style import dates
 
 Keys = tuple[str, ...]
 _VALUE_WORDS = 8
+_FEW = 12
 
 
 @dataclass
@@ -31,7 +33,9 @@ class Material:
     value_parts: dict[Keys, list[tuple[str, str]]] = field(default_factory=dict)
     """Values of several words by some of them: "Acme" of "Acme Ltd"."""
     own: frozenset[str] = frozenset()
-    """The words of the table's own name: "orders" of ``orders.csv`` are its rows."""
+    """The words of the table's own name, stemmed: "orders" of ``orders.csv`` are its rows."""
+    own_words: frozenset[str] = frozenset()
+    """The same words, folded."""
     longest: int = 1
 
     def column(self, name: str) -> Column:
@@ -49,11 +53,12 @@ class Material:
 
     @property
     def numbers(self) -> list[Column]:
-        """Columns that may be measured."""
-        return [
-            one for one in self.table.columns
-            if one.kind is Kind.NUMBER and one.role in (Role.AMOUNT, Role.RATE)
-        ]  # fmt: skip
+        """Columns that may be measured, the one that the table is about first."""
+        return sorted(
+            (one for one in self.table.columns
+             if one.kind is Kind.NUMBER and one.role in (Role.AMOUNT, Role.RATE)),
+            key=lambda one: -roles.worth(one),
+        )  # fmt: skip
 
     @property
     def dated(self) -> list[Column]:
@@ -82,13 +87,18 @@ def material_of(table: Table, words: Lexicon) -> Material:
             for value in column.values:
                 _add_value(made, column, value, words)
     stem = table.name.rpartition(", ")[2].rpartition(".")[0] or table.name.rpartition(", ")[2]
-    made.own = frozenset(words.key(word) for word in name_tokens(stem) if len(word) > 2)
+    listed = [word for word in name_tokens(stem) if len(word) > 2]
+    made.own, made.own_words = frozenset(map(words.key, listed)), frozenset(map(folded, listed))
     return made
 
 
 _MEANT = {
     "female": frozenset(("female", "f", "w", "woman", "weiblich", "femme", "mujer", "女", "أنثى")),
     "male": frozenset(("male", "m", "man", "männlich", "homme", "hombre", "男", "ذكر")),
+    "north": frozenset(("north", "nord", "norte", "北", "北部", "شمال", "الشمال")),
+    "south": frozenset(("south", "süd", "sud", "sur", "南", "南部", "جنوب", "الجنوب")),
+    "east": frozenset(("east", "ost", "este", "est", "东", "东部", "شرق", "الشرق")),
+    "west": frozenset(("west", "oeste", "ouest", "西", "西部", "غرب", "الغرب")),
 }
 
 
@@ -96,7 +106,7 @@ def value_meant(made: Material, meaning: str) -> list[tuple[str, str]]:
     """The values of a table that mean something: "women" are ``female``."""
     return [
         (column.name, value)
-        for column in made.table.columns if column.distinct <= 5
+        for column in made.table.columns if column.distinct <= _FEW
         for value in column.values if value.casefold() in _MEANT.get(meaning, ())
     ]  # fmt: skip
 
@@ -107,7 +117,8 @@ def _spellings(said: Sequence[str], words: Lexicon) -> set[Keys]:
 
 def _add_column(made: Material, column: Column, name: str, words: Lexicon) -> None:
     said = name_tokens(name)
-    for keys in filter(None, _spellings(said, words)):
+    joined = _spellings(["".join(said)], words) if "".join(said).isalpha() else set()
+    for keys in filter(None, _spellings(said, words) | joined):
         listed = made.columns.setdefault(keys, [])
         if column.name not in listed:
             listed.append(column.name)

@@ -15,7 +15,7 @@ from agentpost_offline.grammar import periods
 from agentpost_offline.grammar.draft import Comparing, Draft, Measured, Ranked
 from agentpost_offline.grammar.material import Calendar, Material, calendar_of
 from agentpost_offline.grammar.tagging import Term
-from agentpost_offline.grammar.text import name_tokens
+from agentpost_offline.grammar.text import folded, is_inflection, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _QUOTED: Final = re.compile(r"\s*[:：]?\s*[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]")
@@ -23,24 +23,31 @@ _BARE: Final = re.compile(r"\s*(?:[:：]|to\b|as\b|auf\b|a\b|en\b|为|成)?\s*([
 _PALETTE: Final = ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale")
 _OPS: Final = (Op.AT_LEAST, Op.AT_MOST, Op.ABOVE, Op.BELOW)
 _CURRENCIES: Final = {"eur": "€", "dol": "$", "usd": "$", "dól": "$", "pou": "£", "欧元": "€"}
+_SHEET: Final = re.compile("excel|إكسل|اكسل|xls|csv|sheet", re.IGNORECASE)
+_MONEY: Final = tuple(
+    f"concept.{one}" for one in ("revenue", "cost", "profit", "amount", "budget", "salary")
+)
+_NO: Final = frozenset(("no", "n", "false", "nein", "non", "否", "لا", "falsch", "falso", "faux"))
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
 
 
 def parse(
     text: str, found: Sequence[Term], material: Material | None, today: str, language: str,
-    files: Sequence[str] = (),
+    files: Sequence[str] = (), *, has_images: bool = False,
 ) -> Draft:  # fmt: skip
     """Read the terms of one clause; ``text`` is the whole message, in which they have places, and
-    ``files`` the names of the files that it may be about."""
-    return _Parser(text, list(found), material, today, language, files).draft
+    ``files`` the names of the files that it may be about, ``has_images`` whether pictures are
+    among them."""
+    return _Parser(text, list(found), material, today, language, files, has_images).draft
 
 
 class _Parser:
     def __init__(
         self, text: str, found: list[Term], material: Material | None, today: str, language: str,
-        files: Sequence[str],
+        files: Sequence[str], has_images: bool,
     ) -> None:  # fmt: skip
+        self.has_images = has_images
         key = lexicon(language).key
         self.files = {key(word) for name in files for word in name_tokens(name.rpartition(".")[0])}
         self.text, self.found, self.material, self.language = text, found, material, language
@@ -51,6 +58,8 @@ class _Parser:
         self.unknown: list[tuple[int, int]] = []
         self.lacking_at: set[int] = set()
         self.last_measure_at = -9
+        if any(term.has("needs.table") for term in found):
+            self.draft.marks.add("table")
         at = 0
         while at < len(found):
             at += self._take(at)
@@ -87,7 +96,7 @@ class _Parser:
             size = production(self, at)
             if size:
                 for one in self.found[at : at + size]:
-                    if one.typo_of:
+                    if one.typo_of and production not in (_Parser.title, _Parser.caption):
                         self.draft.typos.append((one.text, one.typo_of))
                 return size
         after = self._skip(at + 1)
@@ -161,9 +170,31 @@ class _Parser:
             return 0
         quoted = _QUOTED.match(self.text, self.found[at].end)
         if quoted is None:
-            return 0
+            return self._bare_caption(at) if self.has_images else 0
         self.draft.options["text"] = quoted[1].strip()
         return sum(self.found[at].start <= one.start < quoted.end() for one in self.found)
+
+    def _bare_caption(self, at: int) -> int:
+        """As in "write Hello on it": the words up to where on the picture they stand, or to the
+        next demand."""
+        first = end = at + 1
+        while (one := self._at(end)) is not None and not self._goes_on(end):
+            after = self._at(end + 1)
+            if one.has("small.in") and after is not None:
+                break
+            end += 1
+        if first == end:
+            return 0
+        last = end
+        while last > first + 1 and self.found[last - 1].has("small.it", "small.in", "small.polite"):
+            last -= 1
+        text = self.text[self.found[first].start : self.found[last - 1].end].strip(" .!。,，'")
+        if (
+            self.found[last - 1].has("small") and not self.found[last - 1].typo_of
+        ):  # of the words or not: "write Be there now"
+            self.draft.unknown.append(self.found[last - 1].text)
+        self.draft.options["text"] = text
+        return end - at
 
     def amount(self, at: int) -> int:
         """As in "6 slides", "max 4 pages", "20 seconds", "800 pixels wide", "90°"."""
@@ -172,6 +203,8 @@ class _Parser:
             at = self._skip(at + 1)
         term = self._at(at)
         value = self._number(term)
+        if term is not None and term.has("unit.wide", "unit.high") and not self._names(term):
+            return self._side(at, start)
         if at == start and term is not None and term.has("unit.slides") and not self._names(term):
             if Thing.DECK not in self.draft.things:
                 self.draft.things.append(Thing.DECK)
@@ -196,6 +229,16 @@ class _Parser:
             self._measure_out(str(one.key("unit")), value)
             end += 1
         return end - start
+
+    def _side(self, at: int, start: int) -> int:
+        """As in "width 500 px"."""
+        place = self._skip(at + 1, "small.to", "op.equal", "small.in")
+        value = self._number(self._at(place))
+        after = self._at(place + 1)
+        if value is None or (after is not None and after.has("unit.slides", "unit.pages")):
+            return 0
+        self._measure_out("wide" if self.found[at].has("unit.wide") else "high", value)
+        return place + 1 + bool(after is not None and after.has("unit.pixels")) - start
 
     def _measure_out(self, unit: str, value: float) -> None:
         style, options = self.draft.style, self.draft.options
@@ -270,6 +313,12 @@ class _Parser:
                 self.draft.filters.append(Filter(column.name, Op.MISSING))
                 self.draft.marks.add("lacking")
                 return end + 1 - at
+            if column is not None and (no := _no_value(column)):
+                self.draft.filters.append(Filter(column.name, Op.IS, (no,)))
+                return end + 1 - at
+            if column is not None and column.role in (Role.AMOUNT, Role.RATE):
+                self.draft.dropped.append(column.name)
+                return end + 1 - at
         while (one := self._at(end)) is not None:
             if one.values and one.kind != "number":
                 self._value(one, Op.IS_NOT)
@@ -322,12 +371,21 @@ class _Parser:
         assert op is not None
         self._compare(at, end, op, tuple(values))
         after = self._at(end)
+        if after is not None and self._is_unit_of_column(after):
+            return end + 1 - at
         if self.draft.comparing[-1].column is None and after is not None and after.columns:
             column = self._column(after)
             if column is not None and column.kind is Kind.NUMBER:
                 self.draft.comparing[-1].column = column.name
                 end += 1
         return end - at
+
+    def _is_unit_of_column(self, term: Term) -> bool:
+        """As the days of "over 100 days" where a column is "Waiting time days"."""
+        key = lexicon(self.language).key
+        return self.material is not None and term.kind == "word" and not term.values and any(
+            key(term.text) in map(key, name_tokens(one.name)[1:]) for one in self.material.numbers
+        )  # fmt: skip
 
     def _figure(self, at: int) -> tuple[float | None, int]:
         """A number with its scale and currency, and the place behind it."""
@@ -402,7 +460,7 @@ class _Parser:
         if after is not None and after.has("grain") and not self._names(after):
             self.draft.asks.add("when")
         side, _, concept = key.partition("_")
-        self.draft.ranked = Ranked(side == "top", count, concept)
+        self.draft.ranked = Ranked(side == "top", count, concept, term.text)
         return end - start
 
     def sorting(self, at: int) -> int:
@@ -451,6 +509,8 @@ class _Parser:
         per = term.has("by.per")
         while (one := self._at(end)) is not None:
             column = self._column(one)
+            if column is not None:
+                self._note_order(end, column)
             if column is not None and len(one.columns) > 1 and not one.is_literal:
                 self.draft.ambiguous.append((one.text, one.columns))
             elif column is not None and column.kind is Kind.DATE:
@@ -553,6 +613,7 @@ class _Parser:
             return 0
         if self.pending is None or key != "sum":
             self.pending = Aggregate(key)
+            self.draft.aggregate_word = term.text
         return 1
 
     def _measure_follows(self, at: int) -> bool:
@@ -576,6 +637,7 @@ class _Parser:
         column = self._column(term)
         if column is None:
             return 0
+        self._note_order(at, column)
         if self._is_row_noun(at, named):
             self.draft.row_nouns.append(column.name)
             return 1
@@ -595,6 +657,15 @@ class _Parser:
         else:
             return self._mention(at, column)
         return 1
+
+    def _note_order(self, at: int, column: Column) -> None:
+        """A column that an order is named for: "sorted by due date"."""
+        before = at - 1
+        while before > 0 and (self.found[before].is_glue or self.found[before].has("by")):
+            before -= 1
+        if before >= 0 and self.found[before].has("sort"):
+            text = self.text[self.found[before].start : self.found[at].end]
+            self.draft.sort_by.append((column.name, text))
 
     def _is_row_noun(self, at: int, named: Sequence[str]) -> bool:
         """Whether a word names what each row is: "orders" where there is an ``order_id``."""
@@ -649,11 +720,19 @@ class _Parser:
         term = self.found[at]
         if self._names(term) or not term.has("thing", "kind"):
             return 0
+        if term.has("carry") and self.draft.asks:  # "quel site rapporte le plus"
+            return 0
         if term.has("rows") and "many" in self.draft.asks:
             return 0
+        if self._is_place(at):
+            self.draft.marks.add("source")
+            return 1
+        if at and any(one.has("small.as") for one in self.found[max(0, at - 3) : at]):
+            self.draft.marks.add("as")
         kind = term.key("kind")
         if kind is not None:
             self.draft.style = msgspec.structs.replace(self.draft.style, chart=kind)
+            self.draft.look_words["chart"] = term.text
         elif (key := term.key("thing")) is not None and Thing(key) not in self.draft.things:
             self.draft.things.append(Thing(key))
         if term.has("option.pivot"):
@@ -661,6 +740,16 @@ class _Parser:
         if (key := term.key("format")) is not None and key not in self.draft.formats:
             self.draft.formats.append(key)
         return 1
+
+    def _is_place(self, at: int) -> bool:
+        """Whether a question only says where it looks: "how many rows are in the table?"."""
+        before = at - 1
+        while before >= 0 and self.found[before].is_glue and not self.found[before].has("small.in"):
+            before -= 1
+        is_table = self.found[at].has("thing.table") and not _SHEET.search(self.found[at].text)
+        return is_table and before >= 0 and self.found[before].has("small.in") and bool(
+            self.draft.asks & {"many", "much", "what", "which", "who"}
+        )  # fmt: skip
 
     def look(self, at: int) -> int:
         """A format, a colour, a language, an option, a length."""
@@ -681,11 +770,13 @@ class _Parser:
             self.draft.language = key
         elif (key := term.key("option")) is not None and key != "caption":
             self.draft.options.setdefault(key, True)
+            self.draft.look_words.setdefault(key, term.text)
             if key in _PALETTE and term.has("option.convert"):
                 self.draft.marks.add("convert")
         elif term.has("edit.shorter", "edit.longer"):
             length = "shorter" if term.has("edit.shorter") else "longer"
             self.draft.style = msgspec.structs.replace(style, length=length)
+            self.draft.look_words["length"] = term.text
         else:
             return 0
         return 1
@@ -696,9 +787,12 @@ class _Parser:
         if self._names(term):
             return 0
         draft = self.draft
-        if term.has("model"):
+        if term.has("unable"):
+            draft.unknown.append(term.text)
+        elif term.has("model"):
             draft.model.append((str(term.key("model")), term.text))
         elif term.has("rows") or self._is_own(term):
+            draft.is_own_name = not term.has("rows") and (draft.is_own_name or not draft.counts)
             draft.counts.append(term.text)
         elif term.has("only", "versus", "edit", "small.all", "carry"):
             for section in ("only", "versus", "edit", "carry"):
@@ -720,9 +814,14 @@ class _Parser:
         return 1
 
     def _is_own(self, term: Term) -> bool:
-        """Whether a word is the table's own name, as "orders" of ``orders.csv``."""
-        key = lexicon(self.language).key(term.text) if term.kind == "word" else ""
-        return self.material is not None and bool(key) and key in self.material.own
+        """Whether a word is the table's own name, as "orders" of ``orders.csv``; of "expenses" no
+        rows are meant."""
+        if self.material is None or term.kind != "word" or term.has("carry", *_MONEY):
+            return False
+        key, typed = lexicon(self.language).key(term.text), folded(term.text)
+        return key in self.material.own and any(
+            is_inflection(typed, one) for one in self.material.own_words
+        )
 
     def glue(self, at: int) -> int:
         """Small words that only hold a sentence together."""
@@ -731,13 +830,19 @@ class _Parser:
             self.draft.marks.add("it")
         if term.has("small.source"):
             self.draft.marks.add("source")
-        key = lexicon(self.language).key
-        is_file = term.kind == "file" or (term.kind == "word" and key(term.text) in self.files)
+        is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
         if term.has("small.still"):
             after = self._at(at + 1)
             return int(after is not None and bool(after.values))
         is_unit = self._is_unit(term) or (term.text == "%" and at > 0)
         return int(is_file or is_unit or term.is_glue or term.has("small"))
+
+    def _names_file(self, word: str) -> bool:
+        """Whether a word stands in the name of a file, or four letters begin one: "temp"."""
+        key = lexicon(self.language).key(word)
+        return key in self.files or (
+            len(word) > 3 and any(one.startswith(folded(word)) for one in self.files)
+        )
 
     def _is_unit(self, term: Term) -> bool:
         """Whether a currency is that of a column: in another one nothing is stated."""
@@ -745,6 +850,12 @@ class _Parser:
             return False
         code = _CURRENCIES.get(term.text.casefold()[:3], term.text)
         return any(column.unit == code for column in self.material.table.columns)
+
+
+def _no_value(column: Column) -> str:
+    """The "no" of a column of yes and no: "not full time"; "" of another column."""
+    listed = [value for value in column.values if value.casefold() in _NO]
+    return listed[0] if len(listed) == 1 and column.distinct == 2 else ""
 
 
 _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (

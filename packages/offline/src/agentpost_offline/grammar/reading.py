@@ -20,6 +20,11 @@ class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
     frames: tuple[Frame, ...] = ()
     text: str = ""
     """The message that it stands for, where it has no frames."""
+    table: str = ""
+    """The id of the table that this message is about."""
+    target: str | None = None
+    """The work that its frame changes."""
+    is_free: bool = False
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ import msgspec
 from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Act, Frame, Query, Thing
 from agentpost_offline.grammar import edits
+from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.edits import Work
 from agentpost_offline.grammar.material import Material, material_of
@@ -54,6 +55,8 @@ class Surrounding:
     language: str = "en"
     has_files: bool = field(default=False)
     """Whether files came with this message."""
+    is_unanswered: bool = False
+    """Whether the message before was a request that was asked about: "it" has no result."""
     names: Sequence[str] = ()
     """The names of the files: "this plan" is ``move_plan.md``."""
 
@@ -71,7 +74,7 @@ def read(text: str, around: Surrounding) -> list[Reading]:
             best, tied = readings, [material] if material else []
         elif material is not None and _cost(readings) == _cost(best):
             tied.append(material)
-    if len(tied) > 1 and any(one.draft.has_query for one in best):
+    if len(tied) > 1 and any(one.draft.has_query or one.draft.aggregate for one in best):
         _ask_which_table(best, tied, text)
     return best
 
@@ -87,23 +90,35 @@ def _ask_which_table(best: list[Reading], tied: Sequence[Material], text: str) -
     named = [one for one in tied if one.table.name.casefold() in text.casefold()]
     if len(named) == 1 or all(one.is_edit for one in best):
         return
-    names = [one.table.name for one in tied]
-    choices = [Choice(name, text=f"{text} · {name}") for name in names]
+    choices = [Choice(one.table.name, text=text, table=one.table.id) for one in tied]
     best[0].question = Question("which_table", {}, choices)
 
 
 def _read_over(text: str, material: Material | None, around: Surrounding) -> list[Reading]:
     found = terms(text, around.language, material)
+    clauses = _clauses(text, found)
+    readings = _read_clauses(text, clauses, material, around)
+    if len(clauses) > 1 and not all(one.is_sure or one.draft.is_talk for one in readings):
+        whole = _read_clauses(text, [found], material, around)
+        if all(one.is_sure for one in whole):  # "over 100 in North, how many rows?"
+            return whole
+    return readings
+
+
+def _read_clauses(
+    text: str, clauses: Sequence[Sequence[Term]], material: Material | None, around: Surrounding
+) -> list[Reading]:
     drafts = [
-        parse(text, clause, material, around.today, around.language, around.names)
-        for clause in _clauses(text, found)
-    ]
+        parse(text, clause, material, around.today, around.language, around.names,
+              has_images="image" in around.kinds)
+        for clause in clauses
+    ]  # fmt: skip
     drafts = [one for one in drafts if not one.is_empty]
     readings = [
         _reading(draft, material, around, drafts, is_later=at > 0)
         for at, draft in enumerate(drafts)
     ]
-    return [one for at, one in enumerate(readings) if not _is_courtesy(one, len(readings))]
+    return [one for one in readings if not _is_courtesy(one, len(readings))]
 
 
 def _is_courtesy(one: Reading, count: int) -> bool:
@@ -166,6 +181,8 @@ def _reading(
     *, is_later: bool,
 ) -> Reading:  # fmt: skip
     made = Reading(draft, table=material.table if material is not None else None)
+    if Thing.TABLE in draft.things or "clean" in draft.options:
+        _drop_row_order(draft, material)
     if draft.model or _only_stands(draft):
         return made
     try:
@@ -179,24 +196,61 @@ def _reading(
             made.notes = edited.notes
             return made
         made.frame = _frame(draft, material, around, drafts, made)
+        if made.frame is not None and len(drafts) == 1:
+            _ask_of_which_data(draft, made.frame, material, around)
     except Unclear as unclear:
         made.question = unclear.question
     return made
 
 
+def _ask_of_which_data(
+    draft: Draft, frame: Frame, material: Material | None, around: Surrounding
+) -> None:
+    """A bare "excel please" after an answer may mean the answer or the file: raises `Unclear`."""
+    if "it" in draft.marks and around.is_unanswered and not frame.queries:
+        raise Unclear("ask_anew")
+    is_bare = not (frame.queries or around.has_files or draft.marks & {"source", "table"})
+    if not is_bare or frame.thing not in (Thing.CHART, Thing.TABLE) or draft.options:
+        return
+    answered = edits.of_answer(frame.thing, draft, around.works)
+    if answered is not None and material is not None:
+        choices = [Choice(frame_text(one, material.table), (one,)) for one in (answered, frame)]
+        raise Unclear("which_data", choices)
+
+
+def _drop_row_order(draft: Draft, material: Material | None) -> None:
+    """The rows of a table keep their order: another one is named as not understood."""
+    if material is None:
+        return
+    numbers = {one.name for one in material.numbers}
+    orders = [(name, text) for name, text in draft.sort_by if name not in numbers]
+    if not orders:
+        return
+    names = {name for name, _ in orders}
+    draft.unknown += [text for _, text in orders]
+    draft.groups = [name for name in draft.groups if name not in names]
+    draft.mentions = [name for name in draft.mentions if name not in names]
+    draft.sort = None
+    if names & {one.name for one in material.dated}:
+        draft.is_trend, draft.time = False, None
+
+
 def _only_stands(draft: Draft) -> bool:
     """Whether a clause only talks, or steers what runs."""
-    steers = draft.control is not None and not (draft.has_query or draft.has_look)
+    steers = draft.steers and not draft.has_look
     talks = draft.talk is not None and not (draft.has_query or draft.things or draft.control)
     return steers or talks or "passage" in draft.asks
 
 
 def thing_of(draft: Draft, around: Surrounding) -> Thing:
     """What a clause asks to be made; an answer where nothing is."""
+    images = "image" in around.kinds and "table" not in around.kinds
+    if draft.style.chart == "grouped" and (images or not draft.things):  # only "side by side"
+        draft.style = msgspec.structs.replace(draft.style, chart=None)
     things = list(draft.things)
     documents = bool(around.kinds & {"document", "text"}) and "table" not in around.kinds
+    documents = documents and not ("table" in draft.marks and around.tables)
     documents = documents and not {Thing.CHART, Thing.VIDEO, Thing.TABLE} & set(things)
-    images = "image" in around.kinds and "table" not in around.kinds
     if draft.style.chart is not None and Thing.CHART not in things:
         things.append(Thing.CHART)
     if len(things) > 1 and Thing.IMAGE in things:
@@ -262,27 +316,25 @@ def _document_formats(draft: Draft) -> tuple[str, ...]:
 
 def _check_look(draft: Draft, thing: Thing) -> None:
     """What a thing cannot have is a word that is not understood."""
-    style = draft.style
-    fits = _OPTIONS.get(thing, frozenset[str]())
-    draft.unknown += [
-        str(value) if isinstance(value, (str, int)) and value is not True else key
-        for key, value in draft.options.items() if key not in fits and key != "which"
+    style, options = draft.style, _OPTIONS.get(thing, frozenset[str]())
+    is_answer = thing is Thing.ANSWER
+    size = style.size and "×".join(map(str, style.size))
+    unfit = [
+        (key, str(value) if isinstance(value, (str, int)) and value is not True else key)
+        for key, value in draft.options.items()
+        if (key not in options and key != "which")
+        or (key in ("left", "right") and "rotate" not in draft.options)
     ]  # fmt: skip
-    if style.pages is not None and thing not in _PAGED:
-        draft.unknown.append(str(style.pages))
-    if style.length is not None and thing not in (*_PAGED, Thing.VIDEO):
-        draft.unknown.append(style.length)
-    if style.seconds is not None and thing is not Thing.VIDEO:
-        draft.unknown.append(f"{style.seconds:g} s")
-    if style.chart is not None and thing in (Thing.ANSWER, Thing.IMAGE, Thing.DOCUMENT):
-        draft.unknown.append(style.chart)
-    if thing is Thing.ANSWER:
-        looks = (
-            style.colour,
-            style.title,
-            style.length,
-            style.size and "×".join(map(str, style.size)),
-        )
-        draft.unknown += [str(one) for one in looks if one]
-    if thing in (Thing.ANSWER, Thing.IMAGE, Thing.TABLE) and draft.language:
-        draft.unknown.append(draft.language)
+    unfit += [
+        (name, str(value))
+        for name, value, is_unfit in (
+            ("pages", style.pages, thing not in _PAGED),
+            ("length", style.length, thing not in (*_PAGED, Thing.VIDEO)),
+            ("seconds", style.seconds and f"{style.seconds:g} s", thing is not Thing.VIDEO),
+            ("chart", style.chart, thing in (Thing.ANSWER, Thing.IMAGE, Thing.DOCUMENT)),
+            ("colour", style.colour, is_answer), ("title", style.title, is_answer),
+            ("size", size, is_answer),
+            ("language", draft.language, is_answer or thing in (Thing.IMAGE, Thing.TABLE)),
+        ) if value is not None and is_unfit
+    ]  # fmt: skip
+    draft.unknown += dict.fromkeys(draft.look_words.get(key, value) for key, value in unfit)

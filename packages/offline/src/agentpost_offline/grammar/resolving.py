@@ -6,6 +6,7 @@ like are never summed, and periods that are compared are complete and equally lo
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -34,6 +35,8 @@ from agentpost_offline.grammar.reading import Choice, Unclear
 
 _MOST_CHOICES = 4
 _COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
+_SUM_WORDS = ("sum", "som")
+"""Beginnings of the words that ask for a sum; a "total" of orders may be their number."""
 _CARRIED = {
     "sold": ("quantity", "revenue"),
     "earned": ("revenue", "salary"),
@@ -49,6 +52,7 @@ class Resolved:
         self, draft: Draft, material: Material, thing: Thing, today: str, language: str
     ) -> None:
         self.draft, self.material, self.thing, self.language = draft, material, thing, language
+        self.blank, self.today = copy.deepcopy(draft), today
         self.notes: list[tuple[str, dict[str, str]]] = []
         self.calendar = self._calendar(today)
         self.filters: list[Filter] = []
@@ -95,7 +99,8 @@ class Resolved:
         measures = self._derived(measures)
         self._comparison(measures)
         self._is_whole(measures)
-        if measures == [Measure(None, Aggregate.COUNT)] and not (draft.counts or self._counts_all):
+        is_count = measures == [Measure(None, Aggregate.COUNT)]
+        if (is_count and not (draft.counts or self._counts_all)) or self._names_only_the_table:
             raise Unclear("which_measure", self._measure_choices())
         return self._over(measures, order, self.having)
 
@@ -107,6 +112,15 @@ class Resolved:
         return Query(
             self.material.table.id, tuple(measures), tuple(self.groups), self.time, self.grain,
             (*self.draft.filters, *self.filters), tuple(having), order,
+        )  # fmt: skip
+
+    @property
+    def _names_only_the_table(self) -> bool:
+        """As in "Actual" of a sheet that is called so: nothing is asked of its rows yet."""
+        draft = self.draft
+        return draft.is_own_name and not (
+            draft.asks or draft.measures or draft.filters or self.groups or self.time
+            or self.filters or draft.row_nouns
         )  # fmt: skip
 
     @property
@@ -284,7 +298,8 @@ class Resolved:
         """How a column is computed when it is not said."""
         if column.role is Role.RATE:
             return Aggregate.MEAN
-        if roles.is_additive(column) or self._is_row_each:
+        shows_parts = self.thing is Thing.CHART and self.draft.style.chart in ("donut", "stacked")
+        if roles.is_additive(column) or self._is_row_each or shows_parts:
             return Aggregate.SUM
         ranked = self.draft.ranked
         if ranked is not None and not (self.groups or self.time):
@@ -315,6 +330,9 @@ class Resolved:
         conditions = {one.measured for one in draft.comparing}
         counted = [one for at, one in enumerate(draft.measures) if at not in conditions]
         if draft.aggregate is Aggregate.SUM and not self._is_counting:
+            sums = [one for one in self.material.numbers if roles.is_additive(one)]
+            if len(sums) == 1 and draft.aggregate_word.casefold().startswith(_SUM_WORDS):
+                return [Measure(sums[0].name, Aggregate.SUM)]
             raise Unclear("count_what", self._count_choices()[::-1], words=draft.text)
         if draft.counts and counted and self._is_counting:
             raise Unclear("count_what", self._count_choices(), words=draft.text)
@@ -328,7 +346,11 @@ class Resolved:
             return made
         if draft.mentions:
             return [Measure(draft.mentions[0], Aggregate.DISTINCT)]
-        if "sold" in draft.marks or (draft.values and "quantity" in self.material.concepts):
+        things = {column for column, _ in draft.values} & {
+            name for concept in ("product", "category")
+            for name in self.material.concepts.get(concept, ())
+        }  # fmt: skip
+        if "sold" in draft.marks or (things and "quantity" in self.material.concepts):
             return [self._of_concept("quantity", "revenue")]
         if self._counts_all and draft.has_query:
             return [Measure(None, Aggregate.COUNT)]
@@ -364,6 +386,8 @@ class Resolved:
         if draft.ranked is not None and draft.ranked.concept not in ("", "sold"):
             concept = draft.ranked.concept
             names = self.material.concepts.get(concept, [])
+            if not names:
+                draft.unknown.append(draft.ranked.word)
             if len(names) != 1:
                 raise Unclear("which_measure", self._measure_choices())
             how = Aggregate.MAX if draft.ranked.is_top else Aggregate.MIN
@@ -371,15 +395,15 @@ class Resolved:
         if draft.ranked is not None and draft.ranked.concept == "sold":
             return [self._of_concept("quantity", "revenue")]
         for carried, concepts in _CARRIED.items():
-            if carried == "spent" and "revenue" in self.material.concepts:
+            if carried not in draft.marks or (
+                carried == "spent" and "revenue" in self.material.concepts
+            ):  # fmt: skip
                 continue
             if carried == "sold" and not draft.asks & {"many", "much"} and all(
                 one in self.material.concepts for one in concepts
             ):  # fmt: skip
                 raise Unclear("which_measure", self._measure_choices())
-            if carried in draft.marks:
-                return [self._of_concept(*(concepts if "much" not in draft.asks
-                                           else concepts[::-1]))]  # fmt: skip
+            return [self._of_concept(*(concepts[::-1] if "much" in draft.asks else concepts))]
         if draft.mentions and not self.groups and not draft.aggregate:
             return [Measure(draft.mentions[0], Aggregate.DISTINCT)]
         if not draft.has_query and draft.aggregate is None:
@@ -408,13 +432,25 @@ class Resolved:
         raise Unclear("which_measure", self._measure_choices())
 
     def _measure_choices(self) -> list[Choice]:
-        """The same words with each column behind them."""
-        text = self.draft.text.rstrip(" .!?。！？؟")
-        return [
-            Choice(one.label, text=f"{text} · {one.name}")
-            for one in self.material.numbers[:_MOST_CHOICES]
-            if not (self.draft.aggregate is Aggregate.SUM and one.role is Role.RATE)
-        ]
+        """The same request with each column of numbers as its measure, the likeliest first."""
+        choices = []
+        for one in self.material.numbers[:_MOST_CHOICES]:
+            if self.draft.aggregate is Aggregate.SUM and one.role is Role.RATE:
+                continue
+            query = self._with_measure(Measure(one.name, self._likely(one)))
+            if query is None:
+                text = self.draft.text.rstrip(" .!?。！？؟")
+                choices.append(Choice(one.label, text=f"{text} · {one.name}"))
+            else:
+                choices.append(self._choice(query))
+        return choices
+
+    def _likely(self, column: Column) -> Aggregate:
+        """How a column is computed in a choice, which says so."""
+        named = self.draft.aggregate
+        if named is not None:
+            return named
+        return Aggregate.MEAN if column.role is Role.RATE else Aggregate.SUM
 
     def _condition_choices(self) -> list[Choice]:
         """Of "revenue over 1000" alone: the rows that it leaves, counted or summed."""
@@ -423,12 +459,21 @@ class Resolved:
             if one.column
         ]  # fmt: skip
         column = self.draft.measures[0].column
-        return self._as_choices([Measure(None, Aggregate.COUNT), Measure(column, Aggregate.SUM)])
+        choices = self._as_choices([Measure(None, Aggregate.COUNT), Measure(column, Aggregate.SUM)])
+        names = [one for one in self.material.groups if one.distinct >= self.material.table.rows]
+        if names and not self.groups:  # each row has a name: they are listed first
+            self.groups = [names[0].name]
+            choices = self._as_choices([Measure(column, Aggregate.SUM)]) + choices
+        return choices
 
     def _as_choices(self, measures: Iterable[Measure]) -> list[Choice]:
         """Buttons that run the query with another measure."""
         made: list[Choice] = []
         for measure in measures:
+            query = self._with_measure(measure)
+            if query is not None:
+                made.append(self._choice(query))
+                continue
             order = None
             ranked = self.draft.ranked
             if ranked is not None and (self.groups or self.time):
@@ -436,9 +481,22 @@ class Resolved:
             made.append(self._choice(self._over([measure], order)))
         return made
 
+    def _with_measure(self, measure: Measure) -> Query | None:
+        """The whole request with a measure in place of its own; None where that is unclear too."""
+        draft = copy.deepcopy(self.blank)
+        if measure.column is None or draft.measures[:1] != draft.measures or draft.comparing:
+            return None
+        draft.measures = [Measured(measure.column, measure.aggregate)]
+        draft.asks, draft.aggregate = draft.asks - {"many"}, None
+        try:
+            return Resolved(draft, self.material, self.thing, self.today, self.language).query
+        except Unclear:
+            return None
+
     def _choice(self, query: Query) -> Choice:
         act = Act.ASK if self.thing is Thing.ANSWER else Act.MAKE
-        frame = Frame(act, self.thing, (query,), self.draft.style, tuple(self.draft.formats),
+        style = msgspec.structs.replace(self.draft.style, options=dict(self.draft.options))
+        frame = Frame(act, self.thing, (query,), style, tuple(self.draft.formats),
                       self.language, said=self.draft.text)  # fmt: skip
         return Choice(query_text(query, self.material.table, self.language)[:190], (frame,))
 
@@ -559,7 +617,9 @@ class Resolved:
     def _rank_choices(self) -> list[Choice]:
         ranked = self.draft.ranked
         groups = [one for one in self.material.groups if one.role is Role.CATEGORY]
-        numbers = self.draft.measures or [Measured(one.name) for one in self.material.numbers[:1]]
+        concept = self.material.concepts.get(ranked.concept, []) if ranked else []
+        names = [*concept, *(one.name for one in self.material.numbers)]
+        numbers = self.draft.measures or [Measured(name) for name in names[:1]]
         made = []
         for group in groups[:_MOST_CHOICES]:
             self.groups = [group.name]
@@ -568,12 +628,16 @@ class Resolved:
             except Unclear:
                 continue
             order = Order(ranked.is_top if ranked else True, (ranked and ranked.count) or 1)
-            made.append(self._choice(Query(
+            query = Query(
                 self.material.table.id, (measure,), (group.name,), filters=tuple(self.filters),
                 order=order,
-            )))  # fmt: skip
+            )  # fmt: skip
+            made.append(self._choice(query))
+            if measure.column and not roles.is_additive(self.material.column(measure.column)):
+                turned = Order(not order.descending, order.count)  # of marks the lowest are best
+                made.append(self._choice(msgspec.structs.replace(query, order=turned)))
         self.groups = []
-        return made
+        return made[:_MOST_CHOICES]
 
     def _derived(self, measures: list[Measure]) -> list[Measure]:
         derived = self.draft.derived
@@ -683,6 +747,9 @@ class Resolved:
         used = {measure.column for measure in measures} | set(self.groups)
         used |= {one.column for one in (*self.filters, *draft.filters)}
         used |= set(draft.row_nouns)
+        draft.unknown += [self.material.column(name).label for name in draft.dropped]
+        if "change" in draft.marks and len(measures) > 1:  # "use units instead"
+            draft.unknown.append(self.material.column(str(measures[-1].column)).label)
         if draft.ordinal is not None or ("when" in draft.asks and self.time is None):
             draft.unknown.append(draft.text)
         if draft.talk == "no" or draft.control is not None:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agentpost_offline.grammar.material import Keys, Material, value_meant
-from agentpost_offline.grammar.text import Token, folded, name_tokens, number, tokens
-from agentpost_offline.grammar.vocabulary import Lexicon, lexicon
+from agentpost_offline.grammar.text import Token, folded, is_inflection, name_tokens, number, tokens
+from agentpost_offline.grammar.vocabulary import Lexicon, english_things, lexicon
 
 _WHOLE = ("file", "date", "hex", "size")
 _TINY = 3
@@ -63,7 +63,29 @@ def terms(text: str, language: str, material: Material | None = None) -> list[Te
         listed, size = tagger.longest(at)
         made += listed
         at += size
+    return _joined_han(made)
+
+
+def _joined_han(found: list[Term]) -> list[Term]:
+    """The terms, where a single Han character beside an unknown run belongs to its word: the
+    letter in the name of a messenger is no letter."""
+    made: list[Term] = []
+    for term in found:
+        last = made[-1] if made else None
+        touches = last is not None and last.end == term.start
+        if last is not None and touches and _is_han_word(last, term):
+            text = last.text + term.text
+            made[-1] = Term(text, "word", last.start, term.end)
+        else:
+            made.append(term)
     return made
+
+
+def _is_han_word(one: Term, other: Term) -> bool:
+    unknown = [not (term.meanings or term.columns or term.values) for term in (one, other)]
+    is_han = all("\u3400" <= term.text[0] <= "\u9fff" for term in (one, other))
+    single = other if unknown[0] else one
+    return is_han and sum(unknown) == 1 and len(single.text) == 1 and single.has("model", "option")
 
 
 class _Tagger:
@@ -90,9 +112,11 @@ class _Tagger:
     def _term(self, span: Sequence[Token]) -> Term | None:
         if len(span) > 1 and "mark" in (span[0].kind, span[-1].kind) and span[0].text not in "'<>":
             return None
-        for keys in self._spellings(span):
+        for at, keys in enumerate(self._spellings(span)):
             term = self._meant(span, keys)
             if term is not None:
+                if at and self.words.has_pronoun(span[0].text):
+                    term.meanings |= {"small.it"}
                 return term
         return None
 
@@ -103,7 +127,9 @@ class _Tagger:
 
     def _meant(self, span: Sequence[Token], keys: Keys) -> Term | None:
         start, end = span[0].start, span[-1].end
-        meanings = self.words.phrases.get(keys, ())
+        meanings = self.words.exact.get(tuple(folded(token.text) for token in span)) or (
+            self.words.phrases.get(keys, ())
+        )
         if len(span) > 1 and meanings and self._holds_column(span):
             meanings = ()
         if not meanings and self.words.language != "en" and span[0].text.isascii():
@@ -149,12 +175,16 @@ class _Tagger:
         only_names = all(one.startswith(("concept.", "carry.")) for one in meanings)
         if not columns and len(keys) == 1 and only_names:
             columns = material.parts.get(keys[0]) or material.parts.get(plain[0]) or []
-        values = material.values.get(keys) or material.values.get(plain) or []
+        values = material.values.get(plain) or [
+            one for one in material.values.get(keys, ())
+            if self.words.language == "ar" or _inflects(span, one[1])
+        ]  # fmt: skip
         for meaning in meanings:
             if meaning.startswith("value."):
                 values = values or value_meant(material, meaning.removeprefix("value."))
-        if not (values or columns or meanings):
-            parts = material.value_parts.get(keys) or material.value_parts.get(plain) or []
+        is_name = span[0].start > 0 and said[:1].isupper() and not is_small
+        if not (values or columns) and (not meanings or is_name):
+            parts = material.value_parts.get(plain) or material.value_parts.get(keys) or []
             values = parts if len(parts) == 1 else []
         kept = tuple(
             (column, value) for column, value in values
@@ -222,7 +252,11 @@ class _Tagger:
         from rapidfuzz.distance import OSA
 
         typed = folded(word)
-        for known in (self.material.spellings if self.material else {}, self.words.spellings):
+        english = {} if self.words.language == "en" else english_things()
+        material = self.material.spellings if self.material else {}
+        for known in (material, self.words.spellings, english):
+            if known is self.words.spellings and (name := self._abbreviated(typed)):
+                return name
             near = {
                 self.words.key(written): written
                 for spelt, written in known.items()
@@ -236,6 +270,21 @@ class _Tagger:
             if near:
                 return None
         return None
+
+    def _abbreviated(self, typed: str) -> str | None:
+        """The one name or value of the table that begins so: "prio" of a priority."""
+        names = self.material.spellings if self.material and len(typed) > 3 else {}
+        near = {written for spelt, written in names.items() if spelt.startswith(typed)}
+        return near.pop() if len(near) == 1 else None
+
+
+def _inflects(span: Sequence[Token], value: str) -> bool:
+    """Whether words are those of a value but for their endings."""
+    said = [folded(token.text) for token in span if token.kind != "mark"]
+    named = [folded(word) for word in name_tokens(value) if word not in "%&"]
+    return len(said) != len(named) or all(
+        is_inflection(*pair) for pair in zip(said, named, strict=True)
+    )
 
 
 def _is_written(said: str, name: str) -> bool:

@@ -58,6 +58,15 @@ def folded(word: str) -> str:
     return "".join(char for char in parts if not unicodedata.combining(char))
 
 
+def is_inflection(word: str, other: str) -> bool:
+    """Whether two folded words differ by endings of at most two letters, as a plural does:
+    "pagos" is no form of "pagado" though both have one stem."""
+    same = 0
+    while same < min(len(word), len(other)) and word[same] == other[same]:
+        same += 1
+    return max(len(word), len(other)) - same <= 2
+
+
 def tokens(text: str) -> list[Token]:
     """The tokens of a text that is already `normal`; a hyphen or apostrophe inside a word parts it
     and is none."""

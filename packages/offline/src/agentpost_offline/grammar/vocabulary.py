@@ -23,6 +23,14 @@ from agentpost_offline.grammar.text import (
 LANGUAGES: Final = ("en", "de", "es", "fr", "zh", "ar")
 _ARABIC_BEFORE: Final = re.compile(r"^(?:وال|بال|كال|فال|لل|ال)(?=..)")
 _ARABIC_AFTER: Final = re.compile(r"(?<=...)(?:ات|ان|ين|ون|يه|ه|ي)$")
+_ARABIC_PRONOUN: Final = re.compile("(?<=...)(?:هم|ها|هن|هما)$")
+_SPANISH_PRONOUN: Final = re.compile("(.{3,}?)(?:(?:me|nos|se)?(?:lo|la|los|las)|me|nos)")
+"""What is joined to a verb: "pásalo", "ponmelo"."""
+_LETTERS: Final = {
+    "en": re.compile(r"(?i)n't\b|'(?:m|ve|re|ll)\b"), "de": re.compile("(?i)[äöß]"),
+    "es": re.compile("(?i)[ñ¿¡]"), "fr": re.compile(r"(?i)[çèêœ]|\b(?:d|l|n|j|qu|s)'"),
+}  # fmt: skip
+"""Letters and short forms of one language."""
 _STEMMERS: Final = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
 _LISTS: Final = {
     "number": ("1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "12", "15", "20", "30", "60"),
@@ -47,8 +55,8 @@ class Lexicon:
     phrases: dict[tuple[str, ...], tuple[str, ...]]
     longest: int
     key: Callable[[str], str]
-    exact: frozenset[tuple[str, ...]]
-    """The phrases of several words as they are written, folded."""
+    exact: dict[tuple[str, ...], tuple[str, ...]]
+    """The same by the words as they are written, folded: "rapporte" is a verb and no report."""
     spellings: dict[str, str]
     """The single words of five and more letters, folded, for typos."""
 
@@ -60,9 +68,17 @@ class Lexicon:
     def keys(self, word: str) -> tuple[str, ...]:
         """Forms under which a word may stand in the table, the likeliest first."""
         own = self.key(word)
-        if self.language == "ar" and len(word) > 3 and word[0] in "وفبلك":
-            return own, self.key(word[1:])
+        if self.language == "ar" and len(word) > 3:
+            joined = word[1:] if word[0] in "وفبلك" else word
+            return own, self.key(joined), self.key(_ARABIC_PRONOUN.sub("", joined))
+        if self.language == "es" and (match := _SPANISH_PRONOUN.fullmatch(folded(word))):
+            return own, self.key(match[1])
         return (own,)
+
+    def has_pronoun(self, word: str) -> bool:
+        """Whether a pronoun is joined to a word's end, as in "pásalo"."""
+        pattern = {"es": _SPANISH_PRONOUN, "ar": _ARABIC_PRONOUN}.get(self.language)
+        return pattern is not None and pattern.search(folded(word)) is not None
 
 
 @cache
@@ -109,20 +125,30 @@ def lexicon(language: str) -> Lexicon:
     """The phrases of a language."""
     key = _stemmer(language)
     phrases: dict[tuple[str, ...], tuple[str, ...]] = {}
-    exact: set[tuple[str, ...]] = set()
+    exact: dict[tuple[str, ...], tuple[str, ...]] = {}
     spellings: dict[str, str] = {}
     for section, entries in word_list(language).items():
         for name, listed in entries.items():
             meaning = f"{section}.{name}"
             for phrase in listed.split(";"):
                 words = [token.text for token in tokens(normal(phrase.strip()))]
-                spelt = tuple(map(key, words))
-                if spelt and meaning not in phrases.get(spelt, ()):
-                    phrases[spelt] = (*phrases.get(spelt, ()), meaning)
-                exact.add(tuple(map(folded, words)))
+                for table, spelt in ((phrases, map(key, words)), (exact, map(folded, words))):
+                    keys = tuple(spelt)
+                    if keys and meaning not in table.get(keys, ()):
+                        table[keys] = (*table.get(keys, ()), meaning)
                 if len(words) == 1 and len(words[0]) > 4:
                     spellings.setdefault(folded(words[0]), words[0])
-    return Lexicon(language, phrases, max(map(len, phrases)), key, frozenset(exact), spellings)
+    return Lexicon(language, phrases, max(map(len, phrases)), key, exact, spellings)
+
+
+@cache
+def english_things() -> dict[str, str]:
+    """English words for things and charts, folded: they are used in every language."""
+    english = lexicon("en")
+    return {
+        spelt: word for spelt, word in english.spellings.items()
+        if any(one.startswith(("thing.", "kind.")) for one in english.phrases[(english.key(word),)])
+    }  # fmt: skip
 
 
 @cache
@@ -176,9 +202,15 @@ def _steering(language: str) -> frozenset[str]:
     )
 
 
-def language_of(text: str, before: str | None = None) -> str:
-    """The language of a message; ``before``, else English, where its words do not tell. One word
-    does not change the language of a conversation."""
+def language_of(text: str, before: str | None = None, names: str = "") -> str:
+    """The language of a message; where its words do not tell, the one before, else that of the
+    names of its table's columns, else English."""
+    return _evident(text, before) or _evident(names, None) or "en"
+
+
+def _evident(text: str, before: str | None) -> str | None:
+    """The language that words tell; ``before`` where they do not. One word does not change the
+    language of a conversation."""
     text = normal(text[:WISH_CHARACTERS])
     han = len(re.findall(f"[{HAN}]", text))
     arabic = len(re.findall("[\u0600-\u06ff]", text))
@@ -193,13 +225,16 @@ def language_of(text: str, before: str | None = None) -> str:
     if before is not None and len(said) < 2:
         steering = (code for code in ("en", "de", "es", "fr") if said & _steering(code))
         return before if said & _steering(before) else next(steering, before)
-    before = before or "en"
     scores: dict[str, float] = {}
     for language in ("en", "de", "es", "fr"):
         small, others = _evidence(language)
         scores[language] = 2 * len(said & small) + len(said & (others - small))
+        scores[language] += bool(_LETTERS[language].search(text))
     best = max(scores, key=lambda language: scores[language])
-    own = scores.get(before, 0)
+    own = scores.get(before or "en", 0)
     # One word more is no proof where both languages have some: it may be the name of a column.
     is_proof = own == 0 or scores[best] - own > 1 or bool(said & _evidence(best)[0])
+    is_first = sum(score == scores[best] for score in scores.values()) == 1
+    if before is None and not is_first:
+        return None
     return best if scores[best] > own and is_proof else before

@@ -41,8 +41,8 @@ def is_picture(file: File) -> bool:
 
 def table_files(files: Sequence[File], frame: Frame) -> tuple[list[File], str]:
     """The files that may hold tables, and the table pasted into the message. Their content says
-    whether they do, except of what is a document by its name."""
-    asked = [file for file in files if not file.name.lower().endswith(_DOCUMENTS)]
+    whether they do; what is a document by its name is looked at where there is nothing else."""
+    asked = [file for file in files if not file.name.lower().endswith(_DOCUMENTS)] or list(files)
     pasted = frame.text if "\t" in frame.text or frame.text.count(",") > 5 else ""
     return asked, pasted
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
+from agentpost_offline.data import roles
 from agentpost_offline.data.model import Column, Role, Table
 from agentpost_offline.frame import Aggregate, Grain, Measure, Op, Query
-from agentpost_offline.style import dates, numbers
+from agentpost_offline.style import dates
 
-_MONEY = re.compile(
-    r"revenue|sales|turnover|income|umsatz|erlös|ventas|ingresos|chiffre|recette|vente"
-    r"|销售额|收入|营业额|مبيعات|إيراد|ايراد",
-    re.IGNORECASE,
-)
 _MOST_GROUPS = 30
 _GROUPS = 3
 
@@ -82,13 +77,8 @@ def main_measure(table: Table) -> Measure:
     amounts = [c for c in table.columns if c.role is Role.AMOUNT]
     rates = [c for c in table.columns if c.role is Role.RATE]
     if amounts:
-        return Measure(max(amounts, key=_worth).name, Aggregate.SUM)
+        return Measure(max(amounts, key=roles.worth).name, Aggregate.SUM)
     return Measure(rates[0].name, Aggregate.MEAN) if rates else Measure(None, Aggregate.COUNT)
-
-
-def _worth(column: Column) -> int:
-    named = bool(_MONEY.search(column.name) or _MONEY.search(column.label))
-    return 2 * named + numbers.is_currency(column.unit)
 
 
 def _grain(column: Column) -> Grain | None:

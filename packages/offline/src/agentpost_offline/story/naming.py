@@ -48,7 +48,7 @@ def measure(wanted: Measure, table: Table, code: str = "en") -> str:
     else:
         pattern = tongue[wanted.aggregate.value]
         base = pattern.format(name if pattern.startswith("{") else inner(name, code))
-    if wanted.derived in (None, Derived.RANK):
+    if wanted.derived is None:
         return str(base)
     return str(tongue[wanted.derived.value].format(inner(str(base), code)))
 
@@ -57,7 +57,7 @@ def unit(wanted: Measure, table: Table) -> str | None:
     """The unit of a measure's values."""
     if wanted.derived in _PERCENT:
         return numbers.PERCENT
-    if wanted.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT) or wanted.derived is Derived.RANK:
+    if wanted.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT):
         return None
     found = column(wanted.column, table)
     return found.unit if found is not None else None
