@@ -23,7 +23,7 @@ async def known(ctx: AppContext, secret: str) -> KnownKey:
 
 async def lives(ctx: AppContext, secret: str) -> bool:
     found = await accounts.find_key(ctx, secret)
-    return found is not None and found.is_live(ctx.clock.now())
+    return found is not None and accounts.is_live(found, ctx.clock.now())
 
 
 async def test_both_secrets_are_one_key_until_the_overlap_ends(

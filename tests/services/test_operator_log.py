@@ -101,13 +101,13 @@ async def test_a_disabled_accounts_keys_are_refused(ctx: AppContext, account: st
         await accounts.set_disabled(ctx, account, disabled=disabled)
         known = await accounts.find_key(ctx, key.secret)
         assert known is not None
-        assert known.is_live(now) is not disabled
+        assert accounts.is_live(known, now) is not disabled
         ended = await ctx.db.read(lambda tx: account_rows.ended_holders(tx, ids, now))
         assert ended == (ids if disabled else [])
     await accounts.revoke_key(ctx, key.record.id)
     known = await accounts.find_key(ctx, key.secret)
     assert known is not None
-    assert not known.is_live(now)
+    assert not accounts.is_live(known, now)
 
 
 def test_commands_are_recorded_and_no_secret_is(

@@ -50,7 +50,7 @@ class Keys:
             key = await self._look_up(secret, now)
         elif left <= _RENEWED_FROM and secret not in self._renewing:
             self._renew(secret, now)
-        if not key.is_live(now):
+        if not accounts.is_live(key, now):
             raise key_not_valid()
         if key.networks:
             self._check_address(request, key)

@@ -39,6 +39,7 @@ class Mapper(Generic[R]):
         self._conflict = conflict
         self._values = attrgetter(*self.columns)
         self._inserts: dict[int, str] = {}
+        self._insert = self.insert_sql(1)
         hints = get_type_hints(record)
         members = [(n, _members(hints[name])) for n, name in enumerate(self.columns)]
         self._enums = [(n, each) for n, each in members if each]
@@ -68,11 +69,11 @@ class Mapper(Generic[R]):
 
     def insert(self, tx: Tx, record: R) -> bool:
         """False when the conflict clause left it out."""
-        return tx.execute(self.insert_sql(1), self._values(record)) == 1
+        return tx.execute(self._insert, self._values(record)) == 1
 
     def insert_unchecked(self, tx: Tx, record: R) -> None:
         """Insert without waiting for the answer (`Tx.execute_nowait`)."""
-        tx.execute_nowait(self.insert_sql(1), self._values(record))
+        tx.execute_nowait(self._insert, self._values(record))
 
     def insert_all(self, tx: Tx, records: Sequence[R]) -> None:
         """`insert` of several in one statement."""

@@ -66,10 +66,6 @@ class KnownKey:
     revoked_at: int | None
     networks: tuple[Network, ...] = ()
 
-    def is_live(self, now: int) -> bool:
-        """See `is_live`."""
-        return is_live(self, now)
-
 
 def is_live(key: KnownKey | KeyRecord, now: int) -> bool:
     """Neither revoked nor expired; ``now`` in microseconds."""

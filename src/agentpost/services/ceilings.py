@@ -6,23 +6,14 @@ from agentpost.db import ceilings as rows
 from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.credits import Ceiling, Headroom, headroom
-from agentpost.domain.records import AccountRecord, MessageRecord
+from agentpost.domain.records import AccountRecord
 from agentpost.domain.times import DAY
 
 
 def for_job(tx: Tx, account: AccountRecord, job_id: str | None, now: int) -> Headroom:
     """What a job may still use. The account is locked, so nothing moves meanwhile."""
     limits = rows.of_job(tx, job_id) if job_id is not None else None
-    return _headroom(tx, account, limits, now)
-
-
-def for_message(
-    tx: Tx, account: AccountRecord, message: MessageRecord, per_day: int | None, now: int
-) -> Headroom:
-    """What a job that the message starts now might use; see `for_job`. ``per_day``: what its key
-    may use in a day."""
-    limits = (message.id, message.key_id, message.max_credits, per_day)
-    return _headroom(tx, account, limits, now)
+    return within(tx, account, limits, now)
 
 
 def short(amount: int, headroom: Headroom, now: int) -> s.ShortOfCredits:
@@ -31,12 +22,14 @@ def short(amount: int, headroom: Headroom, now: int) -> s.ShortOfCredits:
     return s.ShortOfCredits(amount, headroom.ceiling, until)
 
 
-def _headroom(
+def within(
     tx: Tx,
     account: AccountRecord,
     limits: tuple[str, str, int | None, int | None] | None,
     now: int,
 ) -> Headroom:
+    """What the work of a message may still use; see `for_job`. ``limits``: its id and its key's,
+    what it may use, and what its key may use in a day; None: nothing but the account limits it."""
     left: dict[Ceiling, int] = {}
     if limits is not None:
         message_id, key_id, max_credits, per_day = limits

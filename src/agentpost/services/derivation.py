@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from agentpost.contract.message import FileFacts
@@ -44,12 +45,9 @@ def line(entry: Entry | None, files: list[FileRecord], job: JobRecord | None) ->
     return Entry(entry.type, fields)
 
 
+_BY_START = attrgetter("job.created_at", "job.id")
+
+
 def with_started(links: list[JobLink], job: JobRecord) -> list[JobLink]:
     """The message's jobs with one that it starts, in their order (`db.messages.links`)."""
-    both = [*links, JobLink(job, JobRole.EXECUTION)]
-    return sorted(both, key=lambda link: (link.job.created_at, link.job.id))
-
-
-def said(reply: str | None, question: str | None) -> str | None:
-    """What the agent said: its replies, then its question (design: How a turn ends)."""
-    return "\n\n".join(part for part in (reply, question) if part) or None
+    return sorted([*links, JobLink(job, JobRole.EXECUTION)], key=_BY_START)

@@ -89,16 +89,13 @@ class Handover:
             watch.newest = snapshot
 
     # --- to the runner of a job -------------------------------------------------------------------
-    def offer_job(self, tx: Tx, ticket: JobTicket, node: str) -> None:
-        """Give the job to its runner once the transaction is committed, if it is ``node`` that it
-        was placed on. To be called before the job is dispatched."""
-        tx.after(partial(self._put_job, ticket, node))
+    def put_job(self, ticket: JobTicket, node: str) -> None:
+        """Give the job to its runner, if it is ``node`` that it was placed on. To be called after
+        the commit and before the job is dispatched."""
+        if ticket.job.node == node:
+            self._jobs[ticket.job.id] = ticket
 
     def take_job(self, job_id: str, epoch: int) -> JobTicket | None:
         """The job that was placed here at that epoch; None: it has to be read."""
         snapshot = self._jobs.pop(job_id, None)
         return snapshot if snapshot is not None and snapshot.epoch == epoch else None
-
-    def _put_job(self, ticket: JobTicket, node: str) -> None:
-        if ticket.job.node == node:
-            self._jobs[ticket.job.id] = ticket

@@ -28,31 +28,27 @@ class Lease:
 
     Args:
         seconds: how long after a beat was sent the node's ownership holds.
-        now: a clock in seconds that is never set.
+        now: a clock in seconds that is never set: the time to hand to `renew` and `holds`.
     """
 
     def __init__(self, seconds: float = inf, now: Callable[[], float] = running_seconds) -> None:
         self._seconds = seconds
-        self._now = now
+        self.now = now
         self._lock = threading.Lock()
         self._renewed = -inf
         self._unbroken_since = -inf
-
-    def now(self) -> float:
-        """The time to hand to `renew` and `holds`."""
-        return self._now()
 
     def renew(self, sent: float) -> None:
         """A beat that was sent at ``sent`` has been committed."""
         with self._lock:
             # Against the time at which it is noticed: the process may have stood still between
             # the commit and this line.
-            if self._now() - self._renewed > self._seconds:
+            if self.now() - self._renewed > self._seconds:
                 self._unbroken_since = sent
             self._renewed = max(self._renewed, sent)
 
     def holds(self, confirmed: float) -> bool:
         """Whether what was read as our own at ``confirmed`` must still be."""
         with self._lock:
-            fresh = self._now() - self._renewed <= self._seconds
+            fresh = self.now() - self._renewed <= self._seconds
             return self._seconds == inf or (fresh and confirmed >= self._unbroken_since)

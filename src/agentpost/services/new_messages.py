@@ -212,12 +212,17 @@ def message_of(
     queued = None
     if new.busy is WhenBusy.QUEUE:
         queued = max(0, seconds(settings.queue_wait_seconds) - seconds(patience))
+    is_named = conversation.owner != conversation.account_id
+    schema_json = None
+    if new.usable_schema is not None:
+        schema_json = json.dumps(new.usable_schema, ensure_ascii=False, separators=(",", ":"))
     return MessageRecord(
         id=message_id,
         account_id=caller.account_id,
         key_id=caller.key_id,
         conversation_id=conversation.id,
-        conversation=_given_name(conversation),
+        # None for a key's own conversation and for chats of the app.
+        conversation=conversation.name or None if is_named else None,
         text=new.text,
         metadata_json=None if new.metadata is None else json.dumps(dict(new.metadata)),
         traceparent=new.traceparent,
@@ -234,17 +239,5 @@ def message_of(
         queue_patience=queued,
         max_credits=new.max_credits,
         user_id=new.user_id,
-        response_schema_json=_compact(new.usable_schema),
+        response_schema_json=schema_json,
     )
-
-
-def _compact(schema: dict[str, Any] | None) -> str | None:
-    if schema is None:
-        return None
-    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-
-
-def _given_name(conversation: ConversationRecord) -> str | None:
-    """The name that a caller gave; None for a key's own conversation and for chats of the app."""
-    own = conversation.owner == conversation.account_id
-    return None if own else conversation.name or None

@@ -50,9 +50,12 @@ def create_message(
     return True
 
 
-def free_idempotency_key(tx: Tx, message_id: str) -> None:
-    """A key that was held long enough is free again (design: Idempotency)."""
-    rows.free_idempotency_key(tx, message_id)
+# Changes of no state, which need nothing else. Counting a call is not a signal: it writes no entry,
+# and the call is in the journal. `apply_job` would cost the hot path a lock and a row for each.
+count_call = rows.count_call
+free_idempotency_key = rows.free_idempotency_key
+set_answered = rows.set_answered
+set_output = rows.set_output
 
 
 def expire(tx: Tx, message: MessageRecord, now: int) -> None:
@@ -86,7 +89,8 @@ def apply_turn(
     message.turn_state = change.after
     match signal:
         case s.TurnReplied():
-            message.reply = derivation.said(signal.reply, signal.question)
+            texts = (signal.reply, signal.question)  # design: How a turn ends
+            message.reply = "\n\n".join(filter(None, texts)) or None
             message.asked = signal.question
             message.updated_at = now
             message.turn_node = None
@@ -225,25 +229,6 @@ def apply_job(
     _keep(tx, job.id, signal, now)
     lifecycle.job_changed(tx, job, state_before, signal, now, again=started_before)
     return job
-
-
-def count_call(tx: Tx, job_id: str, epoch: int) -> None:
-    """Count a recorded call that only the job itself sees; raises `Fenced`.
-
-    This is not a signal: it changes no state and writes no entry, and the call is in the journal.
-    Going through `apply_job` would cost the hot path a lock and a row for each step.
-    """
-    rows.count_call(tx, job_id, epoch)
-
-
-def set_output(tx: Tx, job_id: str, epoch: int, output_json: str) -> None:
-    """A job's output, a recorded call; shown once the job is completed. Raises `Fenced`."""
-    rows.set_output(tx, job_id, epoch, output_json)
-
-
-def set_answered(tx: Tx, message_id: str, answered_by: str) -> None:
-    """A message answers what the locked one asks."""
-    rows.set_answered(tx, message_id, answered_by)
 
 
 def release_job(tx: Tx, ctx: AppContext, job_id: str, epoch: int, node: str | None = None) -> bool:

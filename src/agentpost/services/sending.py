@@ -109,7 +109,12 @@ async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage 
         if replay is None:
             raise
         return replay
-    new = await _with_schema(ctx, caller, new)  # it counts, also when it is refused
+    if new.response_schema is not None:  # it counts, also when it is refused
+        check = schemas.check_stored if new.scheduled else schemas.check
+        schema = await answering.check_schema(
+            ctx, caller.account_id, new.response_schema, check=check
+        )
+        new = replace(new, usable_schema=schema)
     if not new.files:
         return replace(new, counted=decision)
     try:
@@ -118,15 +123,6 @@ async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage 
         await admission.unsent(ctx, caller, decision)
         raise
     return replace(new, files=(), attached=attached, counted=decision)
-
-
-async def _with_schema(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage:
-    """The message with its schema, if it has one, checked."""
-    if new.response_schema is None:
-        return new
-    check = schemas.check_stored if new.scheduled else schemas.check
-    schema = await answering.check_schema(ctx, caller.account_id, new.response_schema, check=check)
-    return replace(new, usable_schema=schema)
 
 
 def _identities(files: Sequence[InlineFile]) -> tuple[dict[str, str | None], ...]:
@@ -262,7 +258,8 @@ async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: s
         asking = conversation.asking_message_id
         if asking is not None and not (answer and (answer.is_named or answer.message_id == asking)):
             return conversation  # nothing was written: compare the text with the question first
-        check_endpoint(tx, caller, new.webhook_endpoint_id)
+        if new.webhook_endpoint_id is not None:
+            check_endpoint(tx, caller, new.webhook_endpoint_id)
         message = message_of(ctx, caller, new, conversation, message_id, now)
         if answer is not None:
             message.text = answer.text or message.text

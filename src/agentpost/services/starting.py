@@ -14,7 +14,7 @@ from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain import signals as s
-from agentpost.domain.credits import Headroom, admission
+from agentpost.domain.credits import admission
 from agentpost.domain.errors import Fenced
 from agentpost.domain.job import JobKind, JobState, Reason
 from agentpost.domain.journal import Call
@@ -52,7 +52,8 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
         raise _fenced(ticket)
     message, account = _owned(ticket, start_row.message), start_row.account
     slots = running_jobs_max(ctx.settings, account.limits_json)
-    left = ceilings.for_message(tx, account, message, start_row.per_day, now)
+    limits = (message.id, message.key_id, message.max_credits, start_row.per_day)
+    left = ceilings.within(tx, account, limits, now)
     reason = admission(
         hosting_fees_due=bool(account.hosting_fees_due),
         executing=start_row.executing,
@@ -68,13 +69,20 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
         job_ticket = JobTicket(
             job, 1, {}, message_said, state_json, confirmed_at, schema, ticket.has_returned
         )
-        ctx.handover.offer_job(tx, job_ticket, ctx.node)  # before it is dispatched
-    signal = _signal(reason, left, now)
+        # Before it is dispatched.
+        tx.after(partial(ctx.handover.put_job, job_ticket, ctx.node))
+    signal: s.Admitted | s.ShortOfCredits | s.StartRefused
+    if reason is None:
+        signal = s.Admitted()
+    elif reason is Reason.OUT_OF_CREDITS:
+        signal = ceilings.short(1, left, now)
+    else:
+        signal = s.StartRefused(reason)
     links = ticket.links_of(message)
     record.create_job(tx, ctx, job, signal, message)
     links = None if links is None else derivation.with_started(links, job)
     if ctx.settings.durability == "full":  # else PostgreSQL may forget it, and give out its version
-        tx.after(partial(ticket.keep, message, links))
+        tx.after(partial(setattr, ticket, "latest", (message, links)))
     started = _started(job)
     journal.put(tx, message.id, with_result(call, recorded(started)), now)
     return started
@@ -182,16 +190,6 @@ def _new_job(
         args_json=start.args_json,
         created_at=now,
     )
-
-
-def _signal(
-    reason: Reason | None, left: Headroom, now: int
-) -> s.Admitted | s.ShortOfCredits | s.StartRefused:
-    if reason is None:
-        return s.Admitted()
-    if reason is Reason.OUT_OF_CREDITS:
-        return ceilings.short(1, left, now)
-    return s.StartRefused(reason)
 
 
 def _started(job: JobRecord) -> Started:

@@ -14,7 +14,8 @@ from agentpost.domain.records import JobLink, JobRecord, MessageRecord
 class TurnTicket:
     """A turn, with its frozen inputs and recorded calls; ``confirmed_at``: when it was ours, by the
     node's lease; ``has_returned``: its function has; ``has_works``: the conversation had when it
-    began; ``latest``: the message and its jobs as the last start of a job made them."""
+    began; ``latest``: the message and its jobs, as `links_of` gives them, as the last start of a
+    job made them; set after its commit, on any thread."""
 
     message: MessageRecord
     conversation: str
@@ -46,11 +47,6 @@ class TurnTicket:
         if self.latest is None or self.latest[0].version != message.version:
             return None
         return self.latest[1]
-
-    def keep(self, message: MessageRecord, links: list[JobLink] | None) -> None:
-        """What a commit has made of the message; ``links`` as `links_of` gives them. To be called
-        after the commit, on any thread."""
-        self.latest = message, links
 
 
 @dataclass(slots=True)

@@ -226,7 +226,7 @@ def _implied_signals(tx: Tx, message: MessageRecord) -> list[TimelineEvent]:
 
 
 def _reply_signal(tx: Tx, message: MessageRecord, reply: str) -> s.TurnReplied:
-    """``reply`` is the reply's text and the question (`derivation.said`)."""
+    """``reply`` is the reply's text and the question (`record.apply_turn`)."""
     entry = rows.reply(tx, message.id)  # None: retention removed it
     in_time = entry is not None and bool(json.loads(entry).get("delivered_sync"))
     question = message.asked

@@ -192,7 +192,8 @@ class TurnResult:
 def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
     """The agent returned. Raises `Fenced`."""
     now = ctx.clock.now()
-    message, waits = _ending(tx, ticket)
+    conversations.end_turn(tx, ticket.message.conversation_id)
+    message, waits = fence_last(tx, ticket)
     if _abandon_late(tx, ctx, message, now):
         return  # it held up the loop that would have ended it
     # The POST call waits for a turn that has run once only, until its deadline or our closing;
@@ -220,7 +221,8 @@ def fail(
     """The turn broke, ``cause`` says why to the operator; jobs it started go on. Raises
     `Fenced`."""
     now = ctx.clock.now()
-    message, waits = _ending(tx, ticket)
+    conversations.end_turn(tx, ticket.message.conversation_id)
+    message, waits = fence_last(tx, ticket)
     record.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now)
     if waits:
         next_turn(tx, ctx, message.conversation_id, now)
@@ -302,13 +304,3 @@ def _locked(tx: Tx, message_id: str) -> tuple[ConversationRecord, MessageRecord]
 def _owned(tx: Tx, ticket: TurnTicket) -> tuple[ConversationRecord, MessageRecord]:
     conversation = conversations.lock(tx, ticket.message.conversation_id)
     return conversation, fence(tx, ticket)
-
-
-def _ending(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
-    """`fence_last` for a turn that ends; its conversation is locked, and free. Raises `Fenced`.
-
-    The lock and the change are one statement: nothing else of the conversation is needed, unless
-    somebody waits in it.
-    """
-    conversations.end_turn(tx, ticket.message.conversation_id)
-    return fence_last(tx, ticket)
