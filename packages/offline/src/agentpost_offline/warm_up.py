@@ -8,6 +8,7 @@ from functools import partial
 
 from agentpost_offline.grammar import vocabulary
 from agentpost_offline.making import catalogue
+from agentpost_offline.words import LANGUAGES
 
 
 async def load() -> None:
@@ -21,6 +22,6 @@ def _parts() -> Iterator[Callable[[], object]]:
     yield partial(
         vocabulary.language_of, "a message"
     )  # has letters: compares it with the word lists
-    yield from (partial(vocabulary.lexicon, language) for language in vocabulary.LANGUAGES)
+    yield from (partial(vocabulary.lexicon, language) for language in LANGUAGES)
     yield vocabulary.concepts
     yield from (maker.load for maker in catalogue.makers())

@@ -8,8 +8,8 @@ from agentpost.agents import File
 from agentpost_offline import offering
 from agentpost_offline.data.dataset import opened
 from agentpost_offline.grammar.requests import Surrounding, read
-from agentpost_offline.grammar.vocabulary import LANGUAGES
 from agentpost_offline.replying import say
+from agentpost_offline.words import LANGUAGES
 from tests.agents.fakes import localised
 
 DOCUMENTS, PICTURES = ("document_pdf", "document_deck"), ("square", "half", "gray")

@@ -6,12 +6,10 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-import msgspec
+from agentpost_offline.words import listed
 
-_FOLDER = Path(__file__).parent / "words"
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _CHINESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
 _PARTICLES = "的了是吗呢吧在有和几谁个"
@@ -20,12 +18,14 @@ _SAMPLE = 20_000
 
 @functools.cache
 def languages() -> dict[str, dict[str, Any]]:
-    """The words of every language, by its ISO 639-1 code; a language is added by its file alone."""
-    found: dict[str, dict[str, Any]] = {}
-    for path in sorted(_FOLDER.glob("*.json")):
-        words = msgspec.json.decode(path.read_bytes())
-        found[path.stem] = {**words, "stop": frozenset(words["stop"])}
-    return found
+    """The words of every language, by its ISO 639-1 code."""
+    return {
+        code: {
+            **words, "stop": frozenset(words["stop"]), "stemmer": "".join(words["stemmer"]),
+            "same": dict(pair.split() for pair in words["same"]),
+        }
+        for code, words in listed("documents").items()
+    }  # fmt: skip
 
 
 def words(language: str) -> dict[str, Any]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 from typing import Final
 
 from agentpost_offline.data import words as calendar_words
@@ -19,8 +17,8 @@ from agentpost_offline.grammar.text import (
     normal,
     tokens,
 )
+from agentpost_offline.words import LANGUAGES, table
 
-LANGUAGES: Final = ("en", "de", "es", "fr", "zh", "ar")
 _ARABIC_BEFORE: Final = re.compile(r"^(?:وال|بال|كال|فال|لل|ال)(?=..)")
 _ARABIC_AFTER: Final = re.compile(r"(?<=...)(?:ات|ان|ين|ون|يه|ه|ي)$")
 _ARABIC_PRONOUN: Final = re.compile("(?<=...)(?:هم|ها|هن|هما)$")
@@ -31,6 +29,7 @@ _LETTERS: Final = {
     "es": re.compile("(?i)[ñ¿¡]"), "fr": re.compile(r"(?i)[çèêœ]|\b(?:d|l|n|j|qu|s)'"),
 }  # fmt: skip
 """Letters and short forms of one language."""
+_NOT_OF_REQUESTS: Final = ("lists", "documents", "tables")
 _STEMMERS: Final = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
 _LISTS: Final = {
     "number": ("1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "12", "15", "20", "30", "60"),
@@ -104,9 +103,8 @@ def _arabic_key(word: str) -> str:
 @cache
 def word_list(language: str) -> dict[str, dict[str, str]]:
     """A language's table as it stands: sections of keys with phrases between semicolons."""
-    path = resources.files("agentpost_offline.grammar") / "words" / f"{language}.toml"
-    read = tomllib.loads(path.read_text("utf-8"))
-    for section, listed in read.pop("lists").items():
+    read = {name: keys for name, keys in table(language).items() if name not in _NOT_OF_REQUESTS}
+    for section, listed in table(language)["lists"].items():
         phrases = (phrase.replace(",", ";") for phrase in listed.split(";"))
         read[section] = dict(zip(_LISTS[section], phrases, strict=True))
     names = calendar_words.languages()[language]
@@ -114,9 +112,8 @@ def word_list(language: str) -> dict[str, dict[str, str]]:
     read["month"] = {
         str(at): f"{name}; {short[at - 1]}" for at, name in enumerate(names["months"], 1)
     }
-    read.setdefault("weekday", {}).update(
-        {str(at): name for at, name in enumerate(names["weekdays"], 1)}
-    )
+    days = {str(at): name for at, name in enumerate(names["weekdays"], 1)}
+    read["weekday"] = {**read.get("weekday", {}), **days}
     return read
 
 
@@ -132,10 +129,10 @@ def lexicon(language: str) -> Lexicon:
             meaning = f"{section}.{name}"
             for phrase in listed.split(";"):
                 words = [token.text for token in tokens(normal(phrase.strip()))]
-                for table, spelt in ((phrases, map(key, words)), (exact, map(folded, words))):
+                for known, spelt in ((phrases, map(key, words)), (exact, map(folded, words))):
                     keys = tuple(spelt)
-                    if keys and meaning not in table.get(keys, ()):
-                        table[keys] = (*table.get(keys, ()), meaning)
+                    if keys and meaning not in known.get(keys, ()):
+                        known[keys] = (*known.get(keys, ()), meaning)
                 if len(words) == 1 and len(words[0]) > 4:
                     spellings.setdefault(folded(words[0]), words[0])
     return Lexicon(language, phrases, max(map(len, phrases)), key, exact, spellings)

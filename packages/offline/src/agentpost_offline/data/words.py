@@ -1,23 +1,17 @@
-"""Words that tables use, one data file for each language."""
+"""Words that tables use."""
 
 from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Iterable
-from importlib import resources
-from typing import Any
+
+from agentpost_offline.words import listed
 
 
-@functools.cache
-def languages() -> dict[str, dict[str, Any]]:
-    """Every language's words, by its ISO 639-1 code; a language is added by its file alone."""
-    found: dict[str, dict[str, Any]] = {}
-    for entry in sorted(resources.files(__name__).iterdir(), key=lambda e: e.name):
-        if entry.name.endswith(".toml"):
-            found[entry.name.removesuffix(".toml")] = tomllib.loads(entry.read_text("utf-8"))
-    return found
+def languages() -> dict[str, dict[str, list[str]]]:
+    """Every language's words for tables, by its ISO 639-1 code."""
+    return listed("tables")
 
 
 @functools.cache

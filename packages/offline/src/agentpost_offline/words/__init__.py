@@ -1,0 +1,30 @@
+"""The words of each language, one table for each: of requests, of documents and of tables."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from importlib import resources
+from typing import Any, Final
+
+LANGUAGES: Final = ("en", "de", "es", "fr", "zh", "ar")
+
+
+@functools.cache
+def table(language: str) -> dict[str, dict[str, str]]:
+    """A language's table: sections of keys with phrases between semicolons."""
+    text = (resources.files(__name__) / f"{language}.toml").read_text("utf-8")
+    read: dict[str, Any] = tomllib.loads(text)
+    return read
+
+
+@functools.cache
+def listed(section: str) -> dict[str, dict[str, list[str]]]:
+    """The lists of words of a section, by language and key."""
+    return {
+        code: {
+            key: [phrase.strip() for phrase in phrases.split(";") if phrase.strip()]
+            for key, phrases in table(code)[section].items()
+        }
+        for code in LANGUAGES
+    }
