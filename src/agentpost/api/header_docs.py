@@ -100,7 +100,7 @@ def of_answer(status: int, more: tuple[Header, ...] = ()) -> dict[str, Any]:
         headers.append(AUTHENTICATE)
     if status == 429:
         headers.append(RETRY_AFTER)
-    found: dict[str, Any] = {h.name: {"$ref": f"#/components/headers/{h.name}"} for h in headers}
+    by_name: dict[str, Any] = {h.name: {"$ref": f"#/components/headers/{h.name}"} for h in headers}
     if status == 500:
-        found |= {h.name: {**components()[h.name], "required": False} for h in BUDGET}
-    return found
+        by_name |= {h.name: {**components()[h.name], "required": False} for h in BUDGET}
+    return by_name

@@ -133,7 +133,7 @@ class Described:
     @property
     def filled_path(self) -> str:
         """The path with ids in it."""
-        return re.sub(r"{(\w+)}", lambda found: _IDS.get(found[1], f"{found[1]}_…"), self.path)
+        return re.sub(r"{(\w+)}", lambda match: _IDS.get(match[1], f"{match[1]}_…"), self.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,10 @@ BEFORE = Text(
 
 async def list_all(api: Api, _: Request, caller: Caller) -> Response:
     """The account's endpoints, newest first."""
-    found = await endpoints.list_all(api.ctx, caller.account_id)
-    return respond(shapes.EndpointListShape(data=[shapes.EndpointShape.of(each) for each in found]))
+    records = await endpoints.list_all(api.ctx, caller.account_id)
+    return respond(
+        shapes.EndpointListShape(data=[shapes.EndpointShape.of(each) for each in records])
+    )
 
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:

@@ -16,29 +16,30 @@ from agentpost.egress.post_connection import INTERIM_ANSWERS_MAX
 
 _HEADS_MAX = INTERIM_ANSWERS_MAX + 1
 
-reused: ContextVar[bool] = ContextVar("reused", default=False)
+is_reused: ContextVar[bool] = ContextVar("is_reused", default=False)
 """Whether the connection that this task's request was given had carried one before. Not by
 aiohttp's traces, whose hooks for a request take as long as a tenth of sending it."""
 
 
 class GuardedReader(ResponseHandler):
-    """Reads from one connection. ``answered``: something came since the last request was sent."""
+    """Reads from one connection. ``has_answered``: something came since the last
+    request was sent."""
 
-    answered = False
+    has_answered = False
     _requests = 0
     _heads_to_read = 0
 
     def set_response_params(self, **params: Any) -> None:
         """See `ResponseHandler`; called for each request."""
-        self.answered = False
-        reused.set(self._requests > 0)
+        self.has_answered = False
+        is_reused.set(self._requests > 0)
         self._requests += 1
         self._heads_to_read = _HEADS_MAX
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
         """See `ResponseHandler`."""
-        self.answered = True
+        self.has_answered = True
         super().data_received(data)
 
     async def read(self) -> tuple[RawResponseMessage, StreamReader]:
@@ -60,6 +61,6 @@ class GuardedResponse(aiohttp.ClientResponse):
             return await super().start(connection)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
             protocol = connection.protocol
-            if isinstance(protocol, GuardedReader) and protocol.answered:
+            if isinstance(protocol, GuardedReader) and protocol.has_answered:
                 raise aiohttp.ClientPayloadError from error
             raise

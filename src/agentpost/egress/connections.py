@@ -14,7 +14,7 @@ import yarl
 
 from agentpost import __version__
 from agentpost.domain.urls import DEFAULT_PORTS, Url
-from agentpost.egress.answers import reused
+from agentpost.egress.answers import is_reused
 from agentpost.egress.errors import explain
 from agentpost.egress.names import CheckedNames
 from agentpost.egress.resolver import CheckedResolver, open_session
@@ -39,7 +39,7 @@ class Connections:
             **headers,
         }
         while True:
-            reused.set(False)
+            is_reused.set(False)
             try:
                 return await self._session.request(
                     method,
@@ -50,7 +50,7 @@ class Connections:
                 )
             except (aiohttp.ClientError, OSError) as error:
                 hung_up = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
-                if not (hung_up and reused.get()):
+                if not (hung_up and is_reused.get()):
                     raise explain(error) from error
 
     async def aclose(self) -> None:

@@ -50,13 +50,13 @@ async def dial(
     Raises `EgressRefused`, `FetchFailed`, `TimeoutError`.
     """
     addresses = [url.ip] if url.ip is not None else await _looked_up(url, names)
-    found: list[AddrInfoType] = []
+    infos: list[AddrInfoType] = []
     for address in addresses:
-        found += _numeric(str(address), url.port)
+        infos += _numeric(str(address), url.port)
     loop = asyncio.get_running_loop()
     try:
         sock = await aiohappyeyeballs.start_connection(
-            found, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS, interleave=1
+            infos, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS, interleave=1
         )
         if loop.time() >= until:
             sock.close()

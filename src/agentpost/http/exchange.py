@@ -77,8 +77,9 @@ class Exchange(RequestResponseCycle):
             self.chunked_encoding = self.keep_alive = False
         if not self.keep_alive or b"connection" in headers:
             return start
-        kept = [*start.get("headers", []), (b"connection", b"keep-alive")]  # RFC 9112, 9.3
-        return cast("HTTPResponseStartEvent", {**start, "headers": kept})
+        keep_alive = (b"connection", b"keep-alive")  # RFC 9112, 9.3
+        start_headers = [*start.get("headers", []), keep_alive]
+        return cast("HTTPResponseStartEvent", {**start, "headers": start_headers})
 
     def probe(self) -> bool:
         """Write something that the client skips, unless it has not taken all that was written

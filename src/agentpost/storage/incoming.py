@@ -64,7 +64,7 @@ class Incoming(Protocol):
         """The file posted for the upload."""
         ...
 
-    async def snapshot(self, upload_id: str, arrived: Arrived, key: str) -> None:
+    async def snapshot(self, upload_id: str, file: Arrived, key: str) -> None:
         """Keep what was found as a blob under a fresh key; raises `Replaced`."""
         ...
 

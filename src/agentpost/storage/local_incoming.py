@@ -66,14 +66,14 @@ class LocalIncoming:
         except FileNotFoundError:
             return None
 
-    async def snapshot(self, upload_id: str, arrived: Arrived, key: str) -> None:
+    async def snapshot(self, upload_id: str, file: Arrived, key: str) -> None:
         """See `Incoming.snapshot`. The bytes get a second name: what is posted later is another
         file under the first one."""
         try:
             status = await self._storage.adopt(key, self._upload_path(upload_id))
         except FileNotFoundError:
             raise Replaced from None
-        if _arrived(status) != arrived:
+        if _arrived(status) != file:
             await self._storage.delete(key)
             raise Replaced
 

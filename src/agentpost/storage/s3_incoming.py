@@ -66,18 +66,18 @@ class S3Incoming:
             raise
         return Arrived(head["ContentLength"], head["ETag"])
 
-    async def snapshot(self, upload_id: str, arrived: Arrived, key: str) -> None:
+    async def snapshot(self, upload_id: str, file: Arrived, key: str) -> None:
         """See `Incoming.snapshot`. The store compares the tag itself and copies on its side."""
         from botocore.exceptions import ClientError
 
         try:
             await self._call(
                 self._client.copy_object,
-                size=arrived.size,
+                size=file.size,
                 Bucket=self._location.bucket,
                 Key=self._location.key(key),
                 CopySource={"Bucket": self._location.bucket, "Key": self._key(upload_id)},
-                CopySourceIfMatch=arrived.version,
+                CopySourceIfMatch=file.version,
             )
         except ClientError as error:
             if _code(error) in _MISSING | _OTHER_VERSION:

@@ -127,13 +127,13 @@ _PREVIEWABLE = frozenset(
 _LIBRARY = mimetypes.MimeTypes()
 
 
-def describe(name: str, head: bytes, declared: str | None) -> tuple[str, FileKind]:
+def describe(name: str, head: bytes, declared_type: str | None) -> tuple[str, FileKind]:
     """Content type (lower case, without parameters) and kind of a file.
 
-    ``head`` is its first `HEAD_BYTES`; ``declared`` what its sender called it, in any form.
+    ``head`` is its first `HEAD_BYTES`; ``declared_type`` what its sender called it, in any form.
     """
     head = head[:HEAD_BYTES]
-    content_type = announced_type(name, head) or _claimed_type(name, head, declared)
+    content_type = announced_type(name, head) or _claimed_type(name, head, declared_type)
     return content_type, _kind(content_type)
 
 
@@ -142,9 +142,9 @@ def is_previewable(content_type: str) -> bool:
     return content_type in _PREVIEWABLE
 
 
-def _claimed_type(name: str, head: bytes, declared: str | None) -> str:
+def _claimed_type(name: str, head: bytes, declared_type: str | None) -> str:
     is_text = _looks_like_text(head)
-    for claim in (_clean(declared), type_of_name(name)):
+    for claim in (_clean(declared_type), type_of_name(name)):
         if claim in _GENERIC or claim in ANNOUNCED_TYPES:
             continue
         if is_text == _is_textual(claim):
@@ -152,8 +152,8 @@ def _claimed_type(name: str, head: bytes, declared: str | None) -> str:
     return "text/plain" if is_text else _OCTETS
 
 
-def _clean(declared: str | None) -> str:
-    content_type = (declared or "").partition(";")[0].strip().lower()
+def _clean(declared_type: str | None) -> str:
+    content_type = (declared_type or "").partition(";")[0].strip().lower()
     return content_type if _DECLARED.fullmatch(content_type) else _OCTETS
 
 

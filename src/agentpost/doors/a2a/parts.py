@@ -98,13 +98,13 @@ def key_of(message: a2a_pb2.Message, texts: FileTexts) -> str:
     """The idempotency key: a message that is sent again is equal in all it has. One that is another
     one under the same ``messageId`` is a message of its own, since some clients count from 1 each
     time they start."""
-    compared = a2a_pb2.Message()
-    compared.CopyFrom(message)
-    for part in compared.parts:
+    comparable = a2a_pb2.Message()
+    comparable.CopyFrom(message)
+    for part in comparable.parts:
         contents = _contents(part.raw, texts)
         if isinstance(contents, StandardBase64):
             part.raw = contents.sha256().encode()
-    return f"a2a/{hashlib.sha256(compared.SerializeToString(deterministic=True)).hexdigest()}"
+    return f"a2a/{hashlib.sha256(comparable.SerializeToString(deterministic=True)).hexdigest()}"
 
 
 def labels_of(message: a2a_pb2.Message) -> dict[str, str] | None:

@@ -79,12 +79,12 @@ def creation(body: Mapping[str, Any], models: Sequence[str]) -> Creation:
     instructions = body.get("instructions")
     if instructions is not None:
         call_input.transcript.instructions.append(text_of(instructions, "instructions"))
-    sent = body.get("input")
-    if isinstance(sent, list):
-        for n, item in enumerate(parameters.items_of(sent, "input")):
+    content = body.get("input")
+    if isinstance(content, list):
+        for n, item in enumerate(parameters.items_of(content, "input")):
             _take_item(item, f"input[{n}]", created)
-    elif sent is not None:
-        take_content(sent, "input", call_input.transcript.side("user"))
+    elif content is not None:
+        take_content(content, "input", call_input.transcript.side("user"))
     return created
 
 

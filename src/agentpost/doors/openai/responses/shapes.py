@@ -245,7 +245,7 @@ def _place(source: str, index: int) -> Json:
     return {"item_id": _item_head(source)["id"], "output_index": index, "content_index": 0}
 
 
-def closing(shown: Json) -> Json:
+def closing(response: Json) -> Json:
     """The event that ends a stream: of its status, or ``response.in_progress`` for one that is
     still at work when its call has been held long enough.
 
@@ -254,5 +254,5 @@ def closing(shown: Json) -> Json:
     is ``cancelled`` and its error says so.
     """
     names = {"cancelled": "failed"}
-    status = names.get(shown["status"], shown["status"])
-    return {"type": f"response.{status}", "response": shown}
+    status = names.get(response["status"], response["status"])
+    return {"type": f"response.{status}", "response": response}
