@@ -1,8 +1,7 @@
 """What one clause of a message asks for: the contract between understanding and making.
 
 A `Frame` is plain data: it is recorded with the conversation, handed to jobs as JSON, and a
-follow-up replaces only the fields that it names. Understanding fills it in two passes: the words
-of the clause alone (`Wish`), then the columns and values of the files they mean (`Reading`).
+follow-up replaces only the fields that it names.
 """
 
 from __future__ import annotations
@@ -20,10 +19,7 @@ class Act(StrEnum):
     """What a clause does."""
 
     MAKE = "make"
-    CHANGE = "change"
     ASK = "ask"
-    CONTROL = "control"
-    TALK = "talk"
 
 
 class Thing(StrEnum):
@@ -175,15 +171,10 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of the reply and of what is made: ISO 639-1."""
     files: tuple[str, ...] = ()
     """Ids of the files it is made from."""
-    target: str | None = None
-    """The work that a change is about."""
     text: str = ""
     """Material in the message itself: a pasted table, a text to summarise."""
     said: str = ""
     """The clause in the user's own words."""
-    unused: tuple[str, ...] = ()
-    """Content words that no field stands for: with any, a question is not answered as if it were
-    understood."""
 
 
 def to_json(frame: Frame) -> dict[str, Any]:

@@ -20,6 +20,7 @@ _PDF = re.compile(r"\.pdf$", re.IGNORECASE)
 _NEAREST = 3
 _COLUMNS_SHOWN = 30
 _MOST_GROUPS = 30
+_FEW_GROUPS = 8
 
 
 def table_sentences(table: Table, language: str) -> list[str]:
@@ -30,6 +31,7 @@ def table_sentences(table: Table, language: str) -> list[str]:
         one for one in table.columns
         if one.role is Role.CATEGORY and 1 < one.distinct <= _MOST_GROUPS
     ]  # fmt: skip
+    groups = [one for one in groups if one.distinct <= _FEW_GROUPS] or groups
     has_time = any(one.role is Role.TIME for one in table.columns)
     made: list[str] = []
     if numbers:

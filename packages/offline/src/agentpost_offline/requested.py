@@ -64,15 +64,15 @@ def remember(turn: Turn, started: Started, frame: dict[str, Any], title: str, ve
         turn.message.message_id, started.state == "queued", long,
     )  # fmt: skip
     others = [one for one in _known(turn) if not (one.work and one.work == made.work)]
-    kept: list[Json] = [msgspec.to_builtins(one) for one in [*others, made][-_MOST:]]
-    turn.state[_KEPT] = kept
+    listing: list[Json] = [msgspec.to_builtins(one) for one in [*others, made][-_MOST:]]
+    turn.state[_KEPT] = listing
 
 
 def forget_refused(turn: Turn, request: Request) -> None:
     """A request that was refused is started now: the new one takes its place."""
     if not request.job:
-        kept: list[Json] = [msgspec.to_builtins(o) for o in _known(turn) if o.id != request.id]
-        turn.state[_KEPT] = kept
+        listing: list[Json] = [msgspec.to_builtins(o) for o in _known(turn) if o.id != request.id]
+        turn.state[_KEPT] = listing
 
 
 def _known(turn: Turn) -> list[Request]:
@@ -142,8 +142,8 @@ def _work(work: WorkRef) -> Work | None:
     frame = frame_of(work.state.get("frame"))
     if frame is None:
         return None
-    kept = work.state.get("earlier")
-    earlier = [frame_of(one) for one in kept] if isinstance(kept, list) else []
+    listing = work.state.get("earlier")
+    earlier = [frame_of(one) for one in listing] if isinstance(listing, list) else []
     maker = catalogue.maker(frame.thing) if frame.thing is not None else None
     return Work(
         work.work_id, frame, tuple(one for one in earlier if one is not None),

@@ -103,12 +103,12 @@ class Surroundings:
         web = any(_WEB.search(file.name) for file in self.table_files)
         data = web or any(is_table(file) for file in self.files)
         packed = {kind for listed in self.inside.values() for kind in listed}
-        found = {
+        matches = {
             "table": pasted or data or "data" in packed, "document": bool(self.prose),
             "image": bool(self.images) or "image" in packed,
             "text": bool(self.material) and not pasted,
         }  # fmt: skip
-        return {kind for kind, there in found.items() if there}
+        return {kind for kind, there in matches.items() if there}
 
 
 def is_table(file: File) -> bool:
@@ -128,12 +128,14 @@ def is_usable(file: File) -> bool:
 
 def files_of(turn: Turn, wish: str) -> list[File]:
     """The files a message is about: its own, else those it names, else the last ones sent."""
-    said = wish.casefold()
+    folded_wish = wish.casefold()
     if turn.message.files:
-        named = [file for file in turn.message.files if file.name.casefold() in said]
+        named = [file for file in turn.message.files if file.name.casefold() in folded_wish]
         return named or list(turn.message.files)
     sent = [one.files for one in reversed(turn.history) if one.role == "user" and one.files]
-    earlier = {f.name: f for files in reversed(sent) for f in files if f.name.casefold() in said}
+    earlier = {
+        f.name: f for files in reversed(sent) for f in files if f.name.casefold() in folded_wish
+    }
     return list(earlier.values()) or list(sent[0] if sent else ())
 
 
@@ -142,12 +144,12 @@ def absent_files(turn: Turn, wish: str) -> list[str]:
     known = [file.name for one in (turn.message, *turn.history) for file in one.files]
     known += [file.name for work in turn.works for file in work.files]
     there = " ".join(known).casefold()
-    found = [
+    matches = [
         match[0]
         for match in _NAMED.finditer(wish)
         if match[0].casefold() not in there and not _NAMING.search(wish[: match.start()][-20:])
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(matches))
 
 
 def files_by_id(turn: Turn, ids: Iterable[str]) -> list[File]:
@@ -170,13 +172,13 @@ def frame_of(data: Any) -> Frame | None:
 def running_things(turn: Turn) -> dict[str, Thing]:
     """What each running job makes, as far as it is remembered."""
     kept = turn.state.get("started")
-    found: dict[str, Thing] = {}
+    matches: dict[str, Thing] = {}
     if isinstance(kept, dict):
         for job in turn.running:
             name = kept.get(job.job_id)
             if isinstance(name, str) and name in list(Thing):
-                found[job.job_id] = Thing(name)
-    return found
+                matches[job.job_id] = Thing(name)
+    return matches
 
 
 def tables_from(data: Sequence[Any]) -> list[Table]:

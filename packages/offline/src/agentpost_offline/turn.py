@@ -215,21 +215,21 @@ async def survey(here: Surroundings) -> None:
         return
     names = [f"{file.id} {file.revision}" for file in files]
     key = hashlib.sha256("\n".join([*names, here.material]).encode()).hexdigest()
-    known = here.turn.state.get("surveyed")
-    found: dict[str, Any]
-    if isinstance(known, dict) and known.get("key") == key and "inside" in known:
-        found = {name: known[name] for name in ("tables", "skipped", "inside")}
+    remembered = here.turn.state.get("surveyed")
+    survey_json: dict[str, Any]
+    if isinstance(remembered, dict) and remembered.get("key") == key and "inside" in remembered:
+        survey_json = {name: remembered[name] for name in ("tables", "skipped", "inside")}
     else:
         try:
-            found = await here.turn.step(steps.survey, files, here.material)
+            survey_json = await here.turn.step(steps.survey, files, here.material)
         except Unreadable as error:
-            found = {"tables": [], "skipped": [str(error)], "inside": {}}
+            survey_json = {"tables": [], "skipped": [str(error)], "inside": {}}
         except (TimeoutError, WorkerDied, MemoryError) as error:
             logger.warning("looking at files took more than a call may use: %s", error)
             here.too_much = True
             return
-        if len(msgspec.json.encode(found)) <= _REMEMBERED_BYTES:
-            here.turn.state["surveyed"] = {"key": key, **found}
-    here.tables = tables_from(found["tables"])
-    here.skipped = [str(one) for one in found["skipped"]]
-    here.inside = dict(found["inside"])
+        if len(msgspec.json.encode(survey_json)) <= _REMEMBERED_BYTES:
+            here.turn.state["surveyed"] = {"key": key, **survey_json}
+    here.tables = tables_from(survey_json["tables"])
+    here.skipped = [str(one) for one in survey_json["skipped"]]
+    here.inside = dict(survey_json["inside"])

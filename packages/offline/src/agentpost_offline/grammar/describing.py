@@ -21,7 +21,7 @@ def query_text(query: Query, table: Table, language: str) -> str:
     ]
     groups = [columns[name].label for name in query.groups]
     if query.time is not None:
-        groups.append(str(words[query.grain or "period"]))
+        groups.append(str(words[query.grain]) if query.grain else columns[query.time].label)
     said = str(words["and"]).join(measures) or table.name
     growth = query.measures and query.measures[0].derived in (Derived.GROWTH, Derived.DIFFERENCE)
     if growth:

@@ -33,35 +33,35 @@ _BEFORE: Final = 4
 
 
 def parse(
-    text: str, found: Sequence[Term], material: Material | None, today: str, language: str,
+    text: str, phrases: Sequence[Term], material: Material | None, today: str, language: str,
     files: Sequence[str] = (), *, has_images: bool = False,
 ) -> Draft:  # fmt: skip
     """Read the terms of one clause; ``text`` is the whole message, in which they have places, and
     ``files`` the names of the files that it may be about, ``has_images`` whether pictures are
     among them."""
-    return _Parser(text, list(found), material, today, language, files, has_images).draft
+    return _Parser(text, list(phrases), material, today, language, files, has_images).draft
 
 
 class _Parser:
     def __init__(
-        self, text: str, found: list[Term], material: Material | None, today: str, language: str,
+        self, text: str, phrases: list[Term], material: Material | None, today: str, language: str,
         files: Sequence[str], has_images: bool,
     ) -> None:  # fmt: skip
         self.has_images = has_images
         key = lexicon(language).key
         self.files = {key(word) for name in files for word in name_tokens(name.rpartition(".")[0])}
-        self.text, self.found, self.material, self.language = text, found, material, language
-        said = text[found[0].start : found[-1].end] if found else ""
+        self.text, self.phrases, self.material, self.language = text, phrases, material, language
+        said = text[phrases[0].start : phrases[-1].end] if phrases else ""
         self.draft = Draft(said)
         self.calendar = self._calendar(today)
         self.pending: Aggregate | None = None
         self.unknown: list[tuple[int, int]] = []
         self.lacking_at: set[int] = set()
         self.last_measure_at = -9
-        if any(term.has("needs.table") for term in found):
+        if any(term.has("needs.table") for term in phrases):
             self.draft.marks.add("table")
         at = 0
-        while at < len(found):
+        while at < len(phrases):
             at += self._take(at)
         self._late_aggregate()
         self.draft.unknown += self._unknown_words()
@@ -74,7 +74,7 @@ class _Parser:
                 spans[-1] = (spans[-1][0], end)
             else:
                 spans.append((start, end))
-        starts = {self.found[at].start for at in self.lacking_at}
+        starts = {self.phrases[at].start for at in self.lacking_at}
         self.draft.lacking = [self.text[a:b] for a, b in spans if a in starts]
         return [self.text[start:end] for start, end in spans]
 
@@ -84,18 +84,18 @@ class _Parser:
             return None
         named = [
             column for column in self.material.dated
-            if any(column.name in term.columns for term in self.found)
+            if any(column.name in term.columns for term in self.phrases)
         ]  # fmt: skip
         if named:
             self.draft.time = named[0].name
         return calendar_of((named or self.material.dated)[0], today)
 
     def _take(self, at: int) -> int:
-        term = self.found[at]
+        term = self.phrases[at]
         for production in _PRODUCTIONS:
             size = production(self, at)
             if size:
-                for one in self.found[at : at + size]:
+                for one in self.phrases[at : at + size]:
                     if one.typo_of and production not in (_Parser.title, _Parser.caption):
                         self.draft.typos.append((one.text, one.typo_of))
                 return size
@@ -113,7 +113,7 @@ class _Parser:
         return all(one.startswith(("concept.", "carry.")) for one in term.meanings)
 
     def _at(self, at: int) -> Term | None:
-        return self.found[at] if 0 <= at < len(self.found) else None
+        return self.phrases[at] if 0 <= at < len(self.phrases) else None
 
     def _skip(self, at: int, *more: str) -> int:
         """The next place that is no glue, nor one of the meanings."""
@@ -136,11 +136,11 @@ class _Parser:
     # Productions: each returns how many terms it took.
 
     def title(self, at: int) -> int:
-        term = self.found[at]
+        term = self.phrases[at]
         if not term.has("title.title") or term.columns:
             return 0
         quoted = _QUOTED.match(self.text, term.end)
-        match = quoted or _BARE.match(self.text[: self.found[-1].end], term.end)
+        match = quoted or _BARE.match(self.text[: self.phrases[-1].end], term.end)
         if match is None or not match[1].strip(" .!。"):
             return 0
         end = match.end()
@@ -148,31 +148,31 @@ class _Parser:
             end = next(
                 (
                     one.start
-                    for place, one in enumerate(self.found[at:], at)
+                    for place, one in enumerate(self.phrases[at:], at)
                     if self._goes_on(place)
                 ),
-                self.found[-1].end,
+                self.phrases[-1].end,
             )
             match = _BARE.match(self.text[:end], term.end) or match
         title = match[1].strip(" .!。,")
         self.draft.style = msgspec.structs.replace(self.draft.style, title=title)
-        return sum(term.start <= one.start < end for one in self.found)
+        return sum(term.start <= one.start < end for one in self.phrases)
 
     def _goes_on(self, at: int) -> bool:
         """Whether an "and" at a place begins a demand of its own: "… and make it green"."""
         after = self._at(at + 1)
-        joins = self.found[at].has("small.and") or self.found[at].text in ",;，；"
+        joins = self.phrases[at].has("small.and") or self.phrases[at].text in ",;，；"
         return joins and after is not None and after.has("small.verb", "edit")
 
     def caption(self, at: int) -> int:
         """The words to stand on a picture: "write “Hello” on it"."""
-        if not self.found[at].has("option.caption"):
+        if not self.phrases[at].has("option.caption"):
             return 0
-        quoted = _QUOTED.match(self.text, self.found[at].end)
+        quoted = _QUOTED.match(self.text, self.phrases[at].end)
         if quoted is None:
             return self._bare_caption(at) if self.has_images else 0
         self.draft.options["text"] = quoted[1].strip()
-        return sum(self.found[at].start <= one.start < quoted.end() for one in self.found)
+        return sum(self.phrases[at].start <= one.start < quoted.end() for one in self.phrases)
 
     def _bare_caption(self, at: int) -> int:
         """As in "write Hello on it": the words up to where on the picture they stand, or to the
@@ -186,20 +186,22 @@ class _Parser:
         if first == end:
             return 0
         last = end
-        while last > first + 1 and self.found[last - 1].has("small.it", "small.in", "small.polite"):
+        while last > first + 1 and self.phrases[last - 1].has(
+            "small.it", "small.in", "small.polite"
+        ):
             last -= 1
-        text = self.text[self.found[first].start : self.found[last - 1].end].strip(" .!。,，'")
+        text = self.text[self.phrases[first].start : self.phrases[last - 1].end].strip(" .!。,，'")
         if (
-            self.found[last - 1].has("small") and not self.found[last - 1].typo_of
+            self.phrases[last - 1].has("small") and not self.phrases[last - 1].typo_of
         ):  # of the words or not: "write Be there now"
-            self.draft.unknown.append(self.found[last - 1].text)
+            self.draft.unknown.append(self.phrases[last - 1].text)
         self.draft.options["text"] = text
         return end - at
 
     def amount(self, at: int) -> int:
         """As in "6 slides", "max 4 pages", "20 seconds", "800 pixels wide", "90°"."""
         start = at
-        if self.found[at].has("op.at_most", "op.equal"):
+        if self.phrases[at].has("op.at_most", "op.equal"):
             at = self._skip(at + 1)
         term = self._at(at)
         value = self._number(term)
@@ -217,6 +219,9 @@ class _Parser:
         while (one := self._at(end)) is not None and one.text in "-":
             end += 1
         unit = one.key("unit") if one is not None else None
+        if one is not None and one.text == "%" and self.has_images:
+            self.draft.options["percent"] = value
+            return end + 1 - start
         if one is not None and one.has("unit.slides"):
             unit = "slides"
         if unit in ("money", None) or (one is not None and one.columns):
@@ -237,7 +242,7 @@ class _Parser:
         after = self._at(place + 1)
         if value is None or (after is not None and after.has("unit.slides", "unit.pages")):
             return 0
-        self._measure_out("wide" if self.found[at].has("unit.wide") else "high", value)
+        self._measure_out("wide" if self.phrases[at].has("unit.wide") else "high", value)
         return place + 1 + bool(after is not None and after.has("unit.pixels")) - start
 
     def _measure_out(self, unit: str, value: float) -> None:
@@ -263,21 +268,21 @@ class _Parser:
         return float(key) if key else None
 
     def period(self, at: int) -> int:
-        if self.found[at].values and self.found[at].kind != "number":
+        if self.phrases[at].values and self.phrases[at].kind != "number":
             return 0
         calendar = self.calendar
         if calendar is None:
             return self._dateless(at)
-        period, size = periods.read(self.found, at, calendar)
+        period, size = periods.read(self.phrases, at, calendar)
         if period is None:
             return 0
-        period.text = self.text[self.found[at].start : self.found[at + size - 1].end]
+        period.text = self.text[self.phrases[at].start : self.phrases[at + size - 1].end]
         self.draft.periods.append(period)
         return size
 
     def _dateless(self, at: int) -> int:
         """A period where the table has no dates: months may be values of its columns."""
-        term = self.found[at]
+        term = self.phrases[at]
         if self.material is None or self._names(term):
             return 0
         is_month = term.has("month", "weekday") or re.fullmatch(
@@ -291,7 +296,7 @@ class _Parser:
 
     def exclusion(self, at: int) -> int:
         """As in "without North and South", "except 2024", "without a value in city"."""
-        term = self.found[at]
+        term = self.phrases[at]
         if not term.has("not.not", "not.missing") or self._names(term):
             return 0
         end = self._skip(at + 1, "small.in", "small.of", "only")
@@ -324,9 +329,9 @@ class _Parser:
                 self._value(one, Op.IS_NOT)
                 end += 1
             elif self.calendar is not None and (
-                periods.read(self.found, end, self.calendar)[0] is not None
+                periods.read(self.phrases, end, self.calendar)[0] is not None
             ):
-                period, size = periods.read(self.found, end, self.calendar)
+                period, size = periods.read(self.phrases, end, self.calendar)
                 assert period is not None
                 self.draft.excluded.append(period)
                 end += size
@@ -340,14 +345,14 @@ class _Parser:
 
     def _joins(self, at: int) -> bool:
         """Whether an "and" or a comma stands before one more value or period."""
-        term = self.found[at]
+        term = self.phrases[at]
         after = self._at(self._skip(at + 1))
         joins = term.has("small.and", "small.or") or term.text in ",、，،"
         return joins and after is not None and bool(after.values or after.has("month", "weekday"))
 
     def comparison(self, at: int) -> int:
         """As in "above 100", "at least 5 units", "between 10 and 20", "over 2k €"."""
-        term = self.found[at]
+        term = self.phrases[at]
         op = next((one for one in _OPS if term.has(f"op.{one}")), None)
         if term.has("op.equal"):
             op = Op.IS
@@ -403,11 +408,11 @@ class _Parser:
         return value, at
 
     def _compare(self, at: int, end: int, op: Op, values: tuple[float, ...]) -> None:
-        text = self.text[self.found[at].start : self.found[end - 1].end]
+        text = self.text[self.phrases[at].start : self.phrases[end - 1].end]
         made = Comparing(op, values, text=text)
         if self.draft.measures and at - self.last_measure_at <= _BEFORE and all(
             term.is_glue or term.has("small", "only")
-            for term in self.found[self.last_measure_at + 1 : at]
+            for term in self.phrases[self.last_measure_at + 1 : at]
         ):  # fmt: skip
             made.column = self.draft.measures[-1].column
             made.measured = len(self.draft.measures) - 1
@@ -427,9 +432,9 @@ class _Parser:
 
     def counted_group(self, at: int) -> int:
         """The number of "the 3 products with the highest revenue"."""
-        value = self._number(self.found[at])
+        value = self._number(self.phrases[at])
         after = self._at(self._skip(at + 1))
-        if value is None or after is None or not after.columns or self._names(self.found[at]):
+        if value is None or after is None or not after.columns or self._names(self.phrases[at]):
             return 0
         if value % 1 or not 0 < value < 100 or self._is_measure(after) or after.values:
             return 0
@@ -438,13 +443,13 @@ class _Parser:
 
     def ranking(self, at: int) -> int:
         """As in "top 5", "the 3 highest", "lowest", "cheapest"."""
-        term = self.found[at]
+        term = self.phrases[at]
         start, count = at, None
         value = self._number(term)
         if value is not None and not self._names(term):
             at = self._skip(at + 1)
             count = int(value) if value % 1 == 0 and 0 < value < 1000 else None
-            if count is None or (term := self._at(at) or term) is self.found[start]:
+            if count is None or (term := self._at(at) or term) is self.phrases[start]:
                 return 0
         if not term.has("extreme") or term.columns:
             return 0
@@ -464,7 +469,7 @@ class _Parser:
         return end - start
 
     def sorting(self, at: int) -> int:
-        term = self.found[at]
+        term = self.phrases[at]
         if not term.has("sort") or term.columns:
             return 0
         if not term.has("sort.sort") or self.draft.sort is None:
@@ -472,11 +477,11 @@ class _Parser:
         return 1
 
     def value(self, at: int) -> int:
-        term = self.found[at]
+        term = self.phrases[at]
         if not term.values:
             return 0
         if term.kind == "number" and self.calendar is not None:
-            period, _ = periods.read(self.found, at, self.calendar)
+            period, _ = periods.read(self.phrases, at, self.calendar)
             if period is not None:
                 return 0
         if term.columns and not term.has("ask") and self._follows_by(at):
@@ -485,7 +490,7 @@ class _Parser:
         return 1
 
     def _value(self, term: Term, op: Op) -> None:
-        near = {name for one in self.found for name in one.columns}
+        near = {name for one in self.phrases for name in one.columns}
         options = [pair for pair in term.values if pair[0] in near] or list(term.values)
         if len({column for column, _ in options}) > 1:
             columns = tuple(dict.fromkeys(column for column, _ in options))
@@ -497,12 +502,12 @@ class _Parser:
         self.draft.values.append(options[0])
 
     def _follows_by(self, at: int) -> bool:
-        before = [one for one in self.found[max(0, at - 2) : at] if not one.is_glue]
+        before = [one for one in self.phrases[max(0, at - 2) : at] if not one.is_glue]
         return bool(before) and before[-1].has("by")
 
     def axis(self, at: int) -> int:
         """As in "by region and month", "per quarter", "for each store"."""
-        term = self.found[at]
+        term = self.phrases[at]
         if not term.has("by") or self._names(term):
             return 0
         end = start = self._skip(at + 1)
@@ -545,7 +550,7 @@ class _Parser:
 
     def _lists(self, at: int) -> bool:
         """Whether an "and", a comma or a repeated "by" stands before one more column or grain."""
-        term = self.found[at]
+        term = self.phrases[at]
         after = self._at(self._skip(at + 1, "by"))
         joins = term.has("small.and", "by", "small.of") or term.text in ",、，،" or term.is_glue
         return joins and after is not None and (
@@ -564,7 +569,7 @@ class _Parser:
 
     def chosen(self, at: int) -> int:
         """As in "which region", "what 3 products", "in which month", "who"."""
-        term = self.found[at]
+        term = self.phrases[at]
         if not term.has("ask.which", "ask.who", "ask.what") or self._names(term):
             return 0
         key = "which" if term.has("ask.which") else "who" if term.has("ask.who") else "what"
@@ -592,7 +597,7 @@ class _Parser:
         return (end + 2 if number is not None else end + 1) - at
 
     def asking(self, at: int) -> int:
-        term = self.found[at]
+        term = self.phrases[at]
         if not term.has("ask") or self._names(term):
             return 0
         key = str(term.key("ask"))
@@ -605,7 +610,7 @@ class _Parser:
         return 1
 
     def aggregate(self, at: int) -> int:
-        term = self.found[at]
+        term = self.phrases[at]
         key = term.key("aggregate")
         if key is None or (term.columns and not self._measure_follows(at)):
             return 0
@@ -632,7 +637,7 @@ class _Parser:
         self.pending = None
 
     def column(self, at: int) -> int:
-        term = self.found[at]
+        term = self.phrases[at]
         named = term.columns
         column = self._column(term)
         if column is None:
@@ -661,20 +666,31 @@ class _Parser:
     def _note_order(self, at: int, column: Column) -> None:
         """A column that an order is named for: "sorted by due date"."""
         before = at - 1
-        while before > 0 and (self.found[before].is_glue or self.found[before].has("by")):
+        while before > 0 and (self.phrases[before].is_glue or self.phrases[before].has("by")):
             before -= 1
-        if before >= 0 and self.found[before].has("sort"):
-            text = self.text[self.found[before].start : self.found[at].end]
+        if before >= 0 and self.phrases[before].has("sort"):
+            text = self.text[self.phrases[before].start : self.phrases[at].end]
             self.draft.sort_by.append((column.name, text))
 
     def _is_row_noun(self, at: int, named: Sequence[str]) -> bool:
         """Whether a word names what each row is: "orders" where there is an ``order_id``."""
         assert self.material is not None, "there are columns"
+        if self._is_shown_beside(at):
+            return False
         roles = {self.material.column(one).role for one in named}
         if roles & {Role.AMOUNT, Role.RATE, Role.TIME} or not self.material.is_row(named):
             return False
         after = self._at(self._skip(at + 1, "op.equal"))
         return after is None or not any(name in named for name, _ in after.values)
+
+    def _is_shown_beside(self, at: int) -> bool:
+        """As in "names and salaries": each row's name beside its figure."""
+        places = ((at + 1, at + 2), (at - 1, at - 2))
+        return any(
+            (joint := self._at(one)) is not None and joint.has("small.and")
+            and (other := self._at(two)) is not None and self._is_measure(other)
+            for one, two in places
+        )  # fmt: skip
 
     def _mention(self, at: int, column: Column) -> int:
         """A column of groups; before a value of its own, or a code, it only names the value."""
@@ -689,12 +705,12 @@ class _Parser:
             return 1
         if column.kind is Kind.NUMBER and after is not None and after.number is not None:
             self.draft.filters.append(Filter(column.name, Op.IS, (after.number,)))
-            return self.found.index(after) + 1 - at
+            return self.phrases.index(after) + 1 - at
         self.draft.mentions.append(column.name)
         return 1
 
     def grain(self, at: int) -> int:
-        term = self.found[at]
+        term = self.phrases[at]
         if not term.has("grain") or self._names(term):
             return 0
         if self.material is not None and self.calendar is None:
@@ -704,7 +720,7 @@ class _Parser:
         return 1
 
     def derived(self, at: int) -> int:
-        term = self.found[at]
+        term = self.phrases[at]
         if not term.has("derived") or self._names(term):
             return 0
         derived = Derived(str(term.key("derived")))
@@ -717,7 +733,7 @@ class _Parser:
 
     def thing(self, at: int) -> int:
         """What is to be made: "line chart", "a deck", "as a spreadsheet"."""
-        term = self.found[at]
+        term = self.phrases[at]
         if self._names(term) or not term.has("thing", "kind"):
             return 0
         if term.has("carry") and self.draft.asks:  # "quel site rapporte le plus"
@@ -727,7 +743,7 @@ class _Parser:
         if self._is_place(at):
             self.draft.marks.add("source")
             return 1
-        if at and any(one.has("small.as") for one in self.found[max(0, at - 3) : at]):
+        if at and any(one.has("small.as") for one in self.phrases[max(0, at - 3) : at]):
             self.draft.marks.add("as")
         kind = term.key("kind")
         if kind is not None:
@@ -744,16 +760,20 @@ class _Parser:
     def _is_place(self, at: int) -> bool:
         """Whether a question only says where it looks: "how many rows are in the table?"."""
         before = at - 1
-        while before >= 0 and self.found[before].is_glue and not self.found[before].has("small.in"):
+        while (
+            before >= 0
+            and self.phrases[before].is_glue
+            and not self.phrases[before].has("small.in")
+        ):
             before -= 1
-        is_table = self.found[at].has("thing.table") and not _SHEET.search(self.found[at].text)
-        return is_table and before >= 0 and self.found[before].has("small.in") and bool(
+        is_table = self.phrases[at].has("thing.table") and not _SHEET.search(self.phrases[at].text)
+        return is_table and before >= 0 and self.phrases[before].has("small.in") and bool(
             self.draft.asks & {"many", "much", "what", "which", "who"}
         )  # fmt: skip
 
     def look(self, at: int) -> int:
         """A format, a colour, a language, an option, a length."""
-        term = self.found[at]
+        term = self.phrases[at]
         if self._names(term):
             return 0
         style = self.draft.style
@@ -783,7 +803,7 @@ class _Parser:
 
     def word(self, at: int) -> int:
         """Words that stand for themselves: talk, control, edits, rows, what needs a model."""
-        term = self.found[at]
+        term = self.phrases[at]
         if self._names(term):
             return 0
         draft = self.draft
@@ -825,7 +845,7 @@ class _Parser:
 
     def glue(self, at: int) -> int:
         """Small words that only hold a sentence together."""
-        term = self.found[at]
+        term = self.phrases[at]
         if term.has("small.it"):
             self.draft.marks.add("it")
         if term.has("small.source"):

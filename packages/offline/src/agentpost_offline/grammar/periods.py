@@ -88,22 +88,22 @@ class Period:
         return Filter(column, Op.BETWEEN, (first, last))
 
 
-def read(found: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
+def read(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
     """The period at a place, and how many terms it takes; None and 0 where there is none."""
-    edge, skipped = _edge(found, at)
-    first, size = _one(found, at + skipped, calendar)
+    edge, skipped = _edge(phrases, at)
+    first, size = _one(phrases, at + skipped, calendar)
     if first is None:
         return None, 0
     end = at + skipped + size
-    joint = _joint(found, end)
+    joint = _joint(phrases, end)
     if joint and (edge in ("", "since", "between")):
-        second, more = _one(found, end + joint, calendar)
-        between = edge == "between" or not found[end].has("small.and")
+        second, more = _one(phrases, end + joint, calendar)
+        between = edge == "between" or not phrases[end].has("small.and")
         if second is not None and between and (ranged := _range(first, second, calendar)):
             return ranged, end + joint + more - at
     if edge and edge != "between":
         _in_only_year(first, calendar)
-        only_from = found[at].has("small.in") and edge == "since"
+        only_from = phrases[at].has("small.in") and edge == "since"
         if only_from or first.reach is None:  # "from 2024" may be all of it or its beginning
             return (first, end - at) if only_from else (None, 0)
         first.edge = edge
@@ -111,52 +111,56 @@ def read(found: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | N
     return first, end - at
 
 
-def _edge(found: Sequence[Term], at: int) -> tuple[str, int]:
-    term = found[at]
+def _edge(phrases: Sequence[Term], at: int) -> tuple[str, int]:
+    term = phrases[at]
     for edge in ("between", "after", "before", "until", "since"):
         if term.has(f"period.{edge}"):
             size = 1
-            while at + size < len(found) and found[at + size].is_glue:
+            while at + size < len(phrases) and phrases[at + size].is_glue:
                 size += 1
             return ("since" if edge == "between" and term.has("small.in") else edge), size
     return "", 0
 
 
-def _joint(found: Sequence[Term], at: int) -> int:
+def _joint(phrases: Sequence[Term], at: int) -> int:
     """How many words join two ends of a range: "to", "-", "and the"."""
-    if at >= len(found) or not found[at].has("small.to", "small.and", "period.until"):
+    if at >= len(phrases) or not phrases[at].has("small.to", "small.and", "period.until"):
         return 0
     size = 1
-    while at + size < len(found) and found[at + size].is_glue and found[at + size].kind != "mark":
+    while (
+        at + size < len(phrases)
+        and phrases[at + size].is_glue
+        and phrases[at + size].kind != "mark"
+    ):
         size += 1
     return size
 
 
-def _one(found: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
-    if at >= len(found):
+def _one(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
+    if at >= len(phrases):
         return None, 0
-    relative, size = _relative(found, at, calendar)
+    relative, size = _relative(phrases, at, calendar)
     if relative is not None:
         return relative, size
-    if found[at].kind == "date":
-        return _date(found[at].text), 1
-    if found[at].has("weekday"):
-        return _weekdays(found, at)
-    return _named(found, at)
+    if phrases[at].kind == "date":
+        return _date(phrases[at].text), 1
+    if phrases[at].has("weekday"):
+        return _weekdays(phrases, at)
+    return _named(phrases, at)
 
 
-def _weekdays(found: Sequence[Term], at: int) -> tuple[Period, int]:
-    days = tuple(int(digit) for digit in found[at].key("weekday") or "")
+def _weekdays(phrases: Sequence[Term], at: int) -> tuple[Period, int]:
+    days = tuple(int(digit) for digit in phrases[at].key("weekday") or "")
     return Period(Grain.WEEKDAY, weekdays=days), 1
 
 
-def _named(found: Sequence[Term], at: int) -> tuple[Period | None, int]:
+def _named(phrases: Sequence[Term], at: int) -> tuple[Period | None, int]:
     """A year, or a day, month, quarter or half with or without its year."""
     made = Period(Grain.YEAR)
     day: int | None = None
     end = at
-    while end < len(found):
-        term = found[end]
+    while end < len(phrases):
+        term = phrases[end]
         number = int(term.number) if term.number is not None and term.number % 1 == 0 else None
         if term.has("month") and not (made.month or made.quarter or made.half):
             made.month, made.grain = int(term.key("month") or 0), Grain.MONTH
@@ -165,12 +169,12 @@ def _named(found: Sequence[Term], at: int) -> tuple[Period | None, int]:
             made.grain = Grain.QUARTER
         elif number in _YEARS and made.year is None and len(term.text) == 4:
             made.year = number
-        elif number and number < 32 and day is None and _beside_month(found, end, made):
+        elif number and number < 32 and day is None and _beside_month(phrases, end, made):
             day = number
-        elif not (end > at and _is_inner(found, end, made)):
+        elif not (end > at and _is_inner(phrases, end, made)):
             break
         end += 1
-    while end > at and (found[end - 1].is_glue or found[end - 1].has("small.in")):
+    while end > at and (phrases[end - 1].is_glue or phrases[end - 1].has("small.in")):
         end -= 1
     if day is not None and made.month and made.year:
         try:
@@ -189,18 +193,18 @@ def _part(term: Term) -> tuple[str, int] | None:
     return (match[1], int(match[2])) if match else None
 
 
-def _beside_month(found: Sequence[Term], at: int, made: Period) -> bool:
+def _beside_month(phrases: Sequence[Term], at: int, made: Period) -> bool:
     if made.month:
-        return at > 0 and (found[at - 1].has("month") or found[at - 1].is_glue)
-    following = [term for term in found[at + 1 : at + 4] if not term.is_glue]
+        return at > 0 and (phrases[at - 1].has("month") or phrases[at - 1].is_glue)
+    following = [term for term in phrases[at + 1 : at + 4] if not term.is_glue]
     return bool(following) and following[0].has("month")
 
 
-def _is_inner(found: Sequence[Term], at: int, made: Period) -> bool:
+def _is_inner(phrases: Sequence[Term], at: int, made: Period) -> bool:
     """Whether a small word stands between the parts of one date: "May of 2025", "2025年5月"."""
-    term = found[at]
+    term = phrases[at]
     inner = term.is_glue or term.has("small.of", "small.in", "grain.year", "grain.month")
-    return inner and at + 1 < len(found) and not term.has("small.and", "small.to")
+    return inner and at + 1 < len(phrases) and not term.has("small.and", "small.to")
 
 
 def _date(text: str) -> Period | None:
@@ -221,15 +225,15 @@ def _date(text: str) -> Period | None:
     return Period(Grain.DAY, days=(day, day))
 
 
-def _relative(found: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
+def _relative(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
     """As in "last month", "this year", "last 3 months"; counted from the day of the message."""
-    term = found[at]
+    term = phrases[at]
     if not term.has("period.last", "period.this"):
         return None, 0
     size = 1
     count = 1
-    while at + size < len(found) and not found[at + size].has("grain"):
-        inner = found[at + size]
+    while at + size < len(phrases) and not phrases[at + size].has("grain"):
+        inner = phrases[at + size]
         if inner.number is not None or inner.has("number"):
             count = int(
                 inner.number if inner.number is not None else float(inner.key("number") or 1)
@@ -237,9 +241,9 @@ def _relative(found: Sequence[Term], at: int, calendar: Calendar) -> tuple[Perio
         elif not inner.is_glue:
             return None, 0
         size += 1
-    if at + size >= len(found) or size > 3:
+    if at + size >= len(phrases) or size > 3:
         return None, 0
-    key = found[at + size].key("grain")
+    key = phrases[at + size].key("grain")
     if key not in ("year", "quarter", "month", "week", "day") or not 0 < count < 1000:
         return None, 0
     grain = Grain(key)

@@ -31,7 +31,7 @@ _THING_OF_FORMAT = {
 _FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
 _IMAGE_OPTIONS = frozenset(
     ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale", "text", "left",
-     "right", "portrait", "landscape", "pixels", "wide", "high")
+     "right", "portrait", "landscape", "pixels", "wide", "high", "percent")
 )  # fmt: skip
 _OPTIONS = {
     Thing.IMAGE: _IMAGE_OPTIONS, Thing.TABLE: frozenset(("pivot", "clean")),

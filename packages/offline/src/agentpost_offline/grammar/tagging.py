@@ -263,13 +263,19 @@ class _Tagger:
                 if spelt[0] == typed[0]
                 and OSA.distance(typed, spelt, score_cutoff=1) <= 1
                 and len(spelt) > 4
-                and (len(typed) > 4 or len(spelt) > len(typed))
+                and (len(typed) > 4 or (len(spelt) > len(typed) and self._is_thing(written)))
             }
             if len(near) == 1:
                 return next(iter(near.values()))
             if near:
                 return None
         return None
+
+    def _is_thing(self, word: str) -> bool:
+        """Whether a word names a thing or a column: a word of four letters is mended to no other,
+        for "back" is not black."""
+        meanings = self.words.phrases.get((self.words.key(word),), ("concept.",))
+        return any(one.startswith(("thing.", "kind.", "concept.")) for one in meanings)
 
     def _abbreviated(self, typed: str) -> str | None:
         """The one name or value of the table that begins so: "prio" of a priority."""

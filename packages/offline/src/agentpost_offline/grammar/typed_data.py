@@ -58,8 +58,8 @@ def typed_table(text: str, language: str, least: int = 2) -> tuple[str, str]:
 def extended(data: str, text: str, language: str) -> str:
     """Typed data with the rows that a message adds ("add cherries 9"); "" where it adds none, or
     asks for more than that."""
-    rest, added = typed_table(text, language, least=1)
-    head, _, rows = added.partition("\n")
+    rest, more_rows = typed_table(text, language, least=1)
+    head, _, rows = more_rows.partition("\n")
     is_all = all(term.has("small") or term.kind == "mark" for term in terms(rest, language))
     return f"{data}\n{rows}" if rows and is_all and data.startswith(f"{head}\n") else ""
 
