@@ -94,6 +94,7 @@ generate: $(READY) ## Make the files that are made from code; git diff shows wha
 	@$(BIN)/python docs/diagrams.py
 	@$(BIN)/python docs/errors.py
 	@$(BIN)/python docs/commands.py
+	@$(BIN)/python docs/command_reference.py
 	@PYTHONPATH=. $(BIN)/python tests/contract/test_wire.py >.venv/.made && \
 	  mv .venv/.made tests/contract/wire.json
 	@$(BIN)/python docs/contract.py

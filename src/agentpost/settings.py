@@ -163,6 +163,7 @@ class Settings(BaseSettings):
     metrics_token: SecretStr
     otlp_endpoint: WebUrl
     otlp_share: Annotated[float, Field(ge=0, le=1)]
+    conversation_required: bool
     running_jobs_max: Count
     requests_per_minute: Count
     messages_per_hour: Count

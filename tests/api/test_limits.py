@@ -200,6 +200,26 @@ def test_the_running_jobs_of_one_account_can_be_fewer(limited: Callable[..., Cal
     caller.server.open_gate("cap")
 
 
+def test_an_account_may_have_to_name_conversations(limited: Callable[..., Caller]) -> None:
+    """Else the messages of all customers of a product share one memory."""
+    caller = limited("named", conversation_required=1)
+
+    def bodies(**labels: str) -> list[tuple[str, dict[str, object]]]:
+        message = {"message": "hello", **labels}
+        return [
+            ("/v1/messages", dict(message)),
+            ("/v1/schedules", {"cron": "0 8 * * 1", "message": message}),
+        ]
+
+    for path, body in bodies():
+        refused = caller.refused(400, "invalid_request", "POST", path, json=body)
+        assert [each["field"] for each in refused["problems"]] == ["conversation"]
+    for path, body in bodies(conversation="customer-4711"):
+        assert caller.call("POST", path, json=body).status_code == 201
+    asked = caller.send([["ask", "Which?"]], conversation="customer-4711")
+    assert caller.send("This", answer_to=asked["id"])["conversation"] == "customer-4711"
+
+
 def test_settings_hold_for_who_has_no_limits_of_its_own(caller: Caller) -> None:
     limits = caller.call("GET", "/v1/me").json()["limits"]
     shown = caller.server.command("limits", "show", ACCOUNT)

@@ -22,10 +22,10 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str, code: int = 0) -> str:
-    """What the command prints, or says when it refuses."""
+    """What the command prints, or says when it refuses, after it has named the database."""
     result = CliRunner().invoke(app, list(arguments))
     assert result.exit_code == code, result.output
-    return result.stderr if code else result.stdout
+    return result.stderr.partition("\n")[2] if code else result.stdout
 
 
 @pytest.mark.parametrize("amount", [("-25",), ("--", "-25"), ("-25.0", "--note", "by mistake")])

@@ -201,8 +201,8 @@ def test_a_dash_reads_standard_input(server: Server) -> None:
 @pytest.mark.parametrize(
     ("arguments", "stdin", "text"),
     [
-        (["send"], None, "give a message"),
-        (["send", "  "], None, "give a message"),
+        (["send"], None, "a message or --file is needed"),
+        (["send", "  "], None, "a message or --file is needed"),
         (["send", "-"], b"\xff", "not UTF-8"),
         (["send", "a\udcff"], None, "not UTF-8"),
     ],

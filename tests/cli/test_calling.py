@@ -173,7 +173,7 @@ def test_waiting_ends_in_time_and_the_work_does_not(
     monkeypatch.setattr(Screen, "part", part)
     with time_is_up_after(monkeypatch, shown.wait):
         result = run("send", text, "--timeout", "60", *options, code=7)
-    assert "not done in time; the work continues: agentpost follow msg_" in result.stderr
+    assert "timed out; the work continues: agentpost follow msg_" in result.stderr
     words = result.stderr.split()
     message_id, after = words[words.index("follow") + 1], words[words.index("--after") + 1]
     assert int(after) > 0
@@ -304,6 +304,24 @@ def test_a_choice_is_answered_by_its_number(server: AgentServer) -> None:
     out = run("chat", stdin=f"{ask}\n2\n").stdout
     assert "  1. red\n  2. blue\n" in out
     assert "blue" in out.rpartition("2. blue\n")[2]
+
+
+def test_send_answers_a_question_as_the_chat_does(server: AgentServer) -> None:
+    """A number is a choice, nothing else than a choice or fitting JSON is taken, and only once."""
+    schema = {"type": "object", "required": ["rows"]}
+    for question, good, answer, wrong in (
+        ({"choices": ["red", "blue"]}, "2", "blue", "3"),
+        ({"choices": ["5", "2"]}, "2", "2", "blue"),
+        ({"schema": schema}, '{"rows": 3}', {"rows": 3}, "three"),
+        ({}, "2", "2", None),
+    ):
+        asked = record("send", script(["ask", "Which?", question]), code=3)["id"]
+        if wrong is not None:
+            assert "invalid_request" in run("send", wrong, "--answer-to", asked, code=2).stderr
+        sent = record("send", good, "--answer-to", asked)
+        assert json.loads(sent["reply"]) == [asked, answer]
+        again = run("send", good, "--answer-to", asked, code=2)
+        assert "that question has been answered" in again.stderr
 
 
 def test_a_server_that_was_killed_is_waited_for(server: AgentServer) -> None:

@@ -104,7 +104,7 @@ def author(tmp_path: Path) -> Iterator[Author]:
 
 
 def test_an_agent_is_taken_up_again_when_it_is_saved(author: Author) -> None:
-    broken = author.sees("Waiting for a change.")
+    broken = author.sees("Fix the file and save it.")
     assert 'agent.py", line 3\n    async def agent(turn:' in broken
     assert "SyntaxError: '(' was never closed" in broken
     author.save(1)
@@ -128,20 +128,20 @@ def test_an_agent_is_taken_up_again_when_it_is_saved(author: Author) -> None:
 
         # Work that runs is repeated with the new code; what is recorded does not run again.
         author.save(2)
-        author.sees("agent.py was saved and is served now.")
+        author.sees("reloaded agent.py")
         assert reply() == "Passed on."
         done = client.wait(running.id, timeout=SECONDS_MAX)
         assert done.jobs[0].text == "2: first ['version'] second"
         assert author.steps == ["first 1", "second 2"]
 
-        # Broken code leaves the agent of before; plain functions wait for a change.
+        # Broken code leaves the previous code; plain functions wait for the fix.
         (author.folder / "agent.py").write_text(BROKEN)
-        assert "line 3\n    async def agent(turn:" in author.sees("The agent of before")
+        assert "line 3\n    async def agent(turn:" in author.sees("The previous code still answers")
         assert reply() == "This is version 2."
         running = begun()
         assert author.steps == ["first 1", "second 2"]
         author.save(3)
-        author.sees("is served now.")
+        author.sees("reloaded ")
         eventually(lambda: author.steps[2:] == ["first 3"])
 
         # An edit that a running job cannot follow is said plainly.
@@ -152,7 +152,7 @@ def test_an_agent_is_taken_up_again_when_it_is_saved(author: Author) -> None:
         # The job waits, and goes on once the edit is undone.
         assert not client.get(running.id).final
         author.save(3)
-        author.sees("is served now.")
+        author.sees("reloaded ")
         eventually(lambda: reply() == "Passed on.")
         assert client.wait(running.id, timeout=SECONDS_MAX).jobs[0].text == (
             "3: first ['version'] second"

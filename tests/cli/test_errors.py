@@ -41,10 +41,10 @@ def test_help_has_a_short_name(words: tuple[str, ...]) -> None:
         (("keys", "lst"), "No such command 'lst'. Did you mean 'list'? See: agentpost keys --help"),
         (("serve", "--zzzz"), "No such option: --zzzz. See: agentpost serve --help"),
         (("keys", "create"), "Missing option '--account'. See: agentpost keys create --help"),
-        (("send",), "Invalid value: give a message, or a --file. See: agentpost send --help"),
+        (("send",), "Invalid value: a message or --file is needed. See: agentpost send --help"),
         (
             ("keys", "create", "--account", "a", "--name", "b", "--expires", "soon"),
-            "--expires takes a number with s, m, h or d, e.g. 30d.",
+            "--expires takes a number with s, m, h or d, such as 30d",
         ),
         (("credits", "add", "a", "5", "--nope"), None),
         (("credits", "add", "a", "-x"), None),
@@ -64,7 +64,8 @@ def test_a_refusal_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
     result = run("keys", "revoke", "key_none")
     assert (result.exit_code, result.stdout) == (1, "")
-    (line,) = result.stderr.splitlines()
+    database, line = result.stderr.splitlines()
+    assert database == f"agentpost: database: {tmp_path}"
     assert re.fullmatch(r"agentpost: .+", line)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -65,6 +66,8 @@ def test_a_missing_extra_is_one_line_with_its_installation(
 ) -> None:
     """The packages are made impossible to import, as if they were not installed."""
     settings, module, wanted = EXTRAS[extra]
+    (tmp_path / "data").mkdir()
+    shutil.copyfile(empty_sqlite(), tmp_path / "data" / "agentpost.db")
     ended = forked.run(
         command,
         env={
@@ -78,7 +81,7 @@ def test_a_missing_extra_is_one_line_with_its_installation(
     if command[0] == "accounts" and extra in ("offline", "extraction"):
         assert ended.returncode == 0, "no agent is needed to list accounts: " + ended.stderr
         return
-    lines = [line for line in ended.stderr.splitlines() if "created a new database" not in line]
+    lines = ended.stderr.splitlines()
     installed = "offline" if extra == "extraction" else extra
     assert ended.returncode == 1, ended.stderr
     assert len(lines) == 1
@@ -99,19 +102,53 @@ def test_a_mistyped_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyP
         load_settings()
 
 
-def test_a_new_database_is_said_and_private(
+def test_no_command_makes_a_database_by_mistake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A command in the wrong folder must not look as if all were well."""
     monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
-    for _ in range(2):
+    for words in ("accounts list", "accounts create --email a@b.org", "explain msg_1", "backup x"):
         with pytest.raises(SystemExit) as ended:
-            app(["accounts", "list"])
-        assert ended.value.code == 0
-    assert capsys.readouterr().err == f"agentpost: created a new database in {tmp_path}\n"
+            app(words.split())
+        assert ended.value.code == 1
+        assert f"there is no database in {tmp_path} →" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(SystemExit):
+        app(["db", "upgrade"])
     assert {oct(path.stat().st_mode & 0o777) for path in tmp_path.glob("agentpost.db*")} == {
         "0o600"
     }
+
+
+def test_a_command_names_its_database_and_warns_of_another_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands for operators go by AGENTPOST_DATA_DIR, those for callers by AGENTPOST_URL."""
+    shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
+    monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
+
+    def errors(*words: str) -> list[str]:
+        with pytest.raises(SystemExit):
+            app(list(words))
+        return capsys.readouterr().err.splitlines()
+
+    named = f"agentpost: database: {tmp_path}"
+    assert errors("accounts", "create", "--email", "a@b.org") == [named]
+    with pytest.raises(SystemExit):
+        app(["keys", "create", "--account", "a@b.org", "--name", "ci", "--expires", "30d"])
+    created = capsys.readouterr()
+    assert re.search(r"'ci' · send, read, admin · expires 20\d\d-", created.err)
+    monkeypatch.setenv("AGENTPOST_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AGENTPOST_KEY", created.out.strip())
+    assert errors("doctor") == [named]
+    monkeypatch.setenv("AGENTPOST_KEY", "svc_key_of_another_server")
+    warning = (
+        "agentpost: warning: http://127.0.0.1:9 (AGENTPOST_URL and AGENTPOST_KEY) is another"
+        " server: its key is not in this database"
+    )
+    for words in (["doctor"], ["keys", "list"], ["explain", "msg_1"]):
+        assert errors(*words)[:2] == [named, warning]
+    assert errors("keys", "list", "--json") == errors("keys", "list")[1:]
 
 
 def test_a_database_that_fails_during_the_start_is_one_line(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_newcomer_logs_in_and_talks(server: AgentServer, tmp_path: Path) -> No
         shown.type(f"{long}\n")
         shown.until("• Begun")
         shown.type("\x03")
-        shown.until("stopped watching; the work continues: agentpost follow msg_")
+        shown.until("stopped waiting; the work continues: agentpost follow msg_")
         shown.until("› ")
         shown.type("\x1b[A\x1b[A\n")  # the line before the script
         shown.until("You said: hello")

@@ -108,7 +108,7 @@ async def test_remote_files_have_their_places_first(talk: Talk) -> None:
     [
         (io.StringIO("a"), "binary mode"),
         (io.BytesIO(b"a"), "no name"),
-        (7, "is no file"),
+        (7, "is not a file"),
         (Attachment("a", ["text"]), "gives str"),  # type: ignore[list-item]
         (Attachment("a", []), "empty"),
         (Attachment("\udcff.csv", b"a"), r"'\\udcff.csv' is not Unicode text"),

@@ -28,4 +28,4 @@ for (const [name, value] of Object.entries(upload.fields)) form.append(name, val
 form.append("file", file, "sales.csv");
 const posted = await fetch(upload.url, { method: "POST", body: form });
 if (!posted.ok) throw new Error(await posted.text());
-console.log(await ask(upload.upload_id, "What is the total revenue?"));
+console.log(await ask("customer-4711", upload.upload_id, "What is the total revenue?"));

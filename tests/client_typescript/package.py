@@ -32,9 +32,9 @@ def install(modules: Path, folder: Path) -> Path:
     packing = run("npm", "pack", "--pack-destination", str(folder), folder=CLIENT)
     assert packing.returncode == 0, packing.stderr
     packed = folder / packing.stdout.split()[-1]
-    shutil.rmtree(modules / "agentpost", ignore_errors=True)
+    shutil.rmtree(modules / "agentpost-client", ignore_errors=True)
     with tarfile.open(packed) as tar:
         tar.extractall(modules / ".unpacked", filter="data")
-    (modules / ".unpacked" / "package").rename(modules / "agentpost")
+    (modules / ".unpacked" / "package").rename(modules / "agentpost-client")
     (modules / ".unpacked").rmdir()
     return packed

@@ -4,6 +4,7 @@ It needs Node.js 20 with npm, and the npm registry when the compiler is not inst
 """
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,6 @@ def test_it_works_against_a_server(built: Path, server: AgentServer) -> None:
 
 # --- the programs of docs/typescript.md -----------------------------------------------------------
 SHOWN = {
-    "first.js": ["completed Column chart", "saved sales-chart.png"],
     "follow.js": ["1 agent_reply\n2 progress\n3 ", " result\n"],
     "stream.js": ["agent_reply\nprogress\n", "result\ncompleted\n"],
     "careful.js": ["no such message 404 true"],
@@ -52,11 +52,11 @@ SHOWN = {
     "commonjs/commonjs.js": ["not_found function function"],
 }
 COMMONJS = """\
-import { Agentpost, ApiError, type Message } from "agentpost";
-import { uploadFile } from "agentpost/browser";
-import { unwrap } from "agentpost/webhooks";
+import { Client, ApiError, type Message } from "agentpost-client";
+import { uploadFile } from "agentpost-client/browser";
+import { unwrap } from "agentpost-client/webhooks";
 
-const got: Promise<Message> = new Agentpost().messages.get("msg_none");
+const got: Promise<Message> = new Client().messages.get("msg_none");
 got.catch((error: unknown) => {
   if (error instanceof ApiError) console.log(error.code, typeof uploadFile, typeof unwrap);
 });
@@ -130,6 +130,27 @@ def test_a_program_does_what_the_page_says(project: Path, server: AgentServer, n
     assert done.returncode == 0, done.stderr
     for text in SHOWN[name]:
         assert text in done.stdout
+
+
+def test_the_first_program_runs_from_an_empty_folder(
+    built: Path, server: AgentServer, tmp_path: Path
+) -> None:
+    """As the page says it, with the package that is packed here."""
+    page = list(blocks(DOCS / "typescript.md"))
+    packing, setting_up, starting = (block.text for block in page if block.kind == "sh")
+    assert packing.rstrip().endswith("npm pack ./clients/typescript")
+    packed = run("npm", "pack", str(CLIENT), folder=tmp_path)
+    assert packed.returncode == 0, packed.stderr
+    program = next(block.text for block in page if block.kind == "js")
+    setting_up = re.sub(r"AGENTPOST_URL=\S+ AGENTPOST_KEY=\S+", "THE=server", setting_up)
+    (tmp_path / "first.mjs").write_text(program)
+    script = f"set -e\n{setting_up}\ncp ../first.mjs .\n{starting}"
+    done = run(
+        *("bash", "-c", script), folder=tmp_path, AGENTPOST_URL=server.url, AGENTPOST_KEY=KEY
+    )
+    assert "completed Column chart" in done.stdout, done.stdout + done.stderr
+    assert "saved sales-chart.png" in done.stdout
+    assert (tmp_path / "shop" / "sales-chart.png").stat().st_size > 10_000
 
 
 def test_every_program_of_the_page_is_run(project: Path) -> None:

@@ -27,7 +27,7 @@ def test_it_happens_as_it_is_written(tmp_path: Path) -> None:
                 reader.end_servers()
             edited = reader.servers and AGENT in (folder / "agent.py").read_text()
             if edited and command.text == 'agentpost send "2 apples, 1 pear"':
-                eventually(lambda: "agent.py was saved and is served" in reader.log(0))
+                eventually(lambda: "reloaded agent.py" in reader.log(0))
             reader.run(command)
             if "explain" in command.text:
                 assert "  step Price of apple  n=1" in reader.output

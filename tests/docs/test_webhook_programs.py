@@ -4,6 +4,7 @@ import json
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -24,8 +25,14 @@ BODY = json.dumps(
         "data": {"object": "webhook_test", "webhook_endpoint_id": "whe_1"},
     }
 ).encode()
+MESSAGE = b'{"type": "message.completed", "data": {"id": "msg_1", "status": "completed"}}'
 Post = Callable[[bytes, Mapping[str, str]], int]
 """Sends a body with headers to the program; its status."""
+
+
+def fail(*_: object) -> None:
+    """What a program does with an event that it cannot handle."""
+    raise RuntimeError
 
 
 def fastapi(program: ModuleType) -> Post:
@@ -85,8 +92,13 @@ def test_a_receiver_takes_what_is_signed(
         post = framework(program)
         signed = webhooks.sign(BODY, SECRET)
         assert [post(BODY, signed), post(BODY, signed)] == [204, 204]
-        assert program.seen == {signed["webhook-id"]}
+        assert program.handled == {signed["webhook-id"]}
         assert post(BODY.replace(b"whe_1", b"whe_2"), signed) == 400
         assert post(BODY, {}) == 400
+        unhandled = webhooks.sign(MESSAGE, SECRET)
+        monkeypatch.setattr(program, "print", fail, raising=False)
+        with suppress(RuntimeError):
+            post(MESSAGE, unhandled)
+        assert program.handled == {signed["webhook-id"]}, "what failed has to be sent again"
     finally:
         del sys.modules[name]

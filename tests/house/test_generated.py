@@ -28,6 +28,11 @@ def test_the_table_of_commands_is_up_to_date() -> None:
     assert script["text"]() == document(script["PLACE"]), "python docs/commands.py"
 
 
+def test_the_reference_of_commands_is_up_to_date() -> None:
+    script = runpy.run_path(str(DOCS / "command_reference.py"))
+    assert script["page"]() == document(script["PLACE"]), "python docs/command_reference.py"
+
+
 def test_each_operation_with_a_command_is_one() -> None:
     words = [each.command.words for each in OPERATIONS if each.command is not None]
     assert words == [each["words"] for each in COMMANDS]

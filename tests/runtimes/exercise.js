@@ -1,19 +1,19 @@
 // What check_runtimes.py runs in each JavaScript runtime, against a real server.
 
 import {
-  Agentpost,
+  Client,
   ApiError,
   BadAnswerError,
   ConnectionError,
   WebhookRefusedError,
   unwrap,
-} from "agentpost";
+} from "agentpost-client";
 
 const SALES = "month,revenue\nJan,120\nFeb,135\n";
 
 /** Uses the client as a program does; gives a line for each thing it saw. */
 export async function exercise({ url, key, redirecting, nowhere }) {
-  const client = new Agentpost({ url: `${url}/v1/\n`, key: `${key}\n` });
+  const client = new Client({ url: `${url}/v1/\n`, key: `${key}\n` });
   const lines = [];
   const types = new Set();
   let done;
@@ -23,15 +23,15 @@ export async function exercise({ url, key, redirecting, nowhere }) {
     if (part.type === "message") done = part.message;
   }
   lines.push(`streamed: ${types.has("entry")}, ${done.status}`);
-  const chart = await client.files.download(done.files[0]);
-  lines.push(`downloaded: ${(await chart.arrayBuffer()).byteLength === done.files[0].size}`);
+  const chart = await client.files.read(done.files[0]);
+  lines.push(`downloaded: ${chart.length === done.files[0].size}`);
   const large = { name: "large.csv", data: new Blob([SALES + "Mar,1\n".repeat(200_000)]) };
   const answered = await client.messages.sendAndWait("What is the total revenue?", { files: [large] });
   lines.push(`uploaded: ${answered.reply.includes("200,255")}`);
   lines.push(await failure(client.messages.get("msg_none")));
   const options = { key, retry: { retries: 0 } };
-  lines.push(await failure(new Agentpost({ ...options, url: redirecting }).me()));
-  lines.push(await failure(new Agentpost({ ...options, url: nowhere }).me()));
+  lines.push(await failure(new Client({ ...options, url: redirecting }).me()));
+  lines.push(await failure(new Client({ ...options, url: nowhere }).me()));
   const stopping = new AbortController();
   setTimeout(() => stopping.abort(new Error("the user left")), 50);
   lines.push(await failure(waitForEver(client, stopping.signal)));
@@ -39,7 +39,7 @@ export async function exercise({ url, key, redirecting, nowhere }) {
 }
 
 async function waitForEver(client, signal) {
-  for await (const event of client.events({ types: "job.failed" }, { signal })) {
+  for await (const event of client.events.follow({ types: "job.failed" }, { signal })) {
     throw new Error(`${event.id} came`);
   }
 }

@@ -1,5 +1,5 @@
 // What a page does: it sends a file to an upload that its server has created.
-import { uploadFile } from "agentpost/browser";
+import { uploadFile } from "agentpost-client/browser";
 
 globalThis.send = async (upload, text) => {
   const seen = [];

@@ -1,8 +1,11 @@
 import type { InlineFileInput } from "./api.js";
+import { FileRefusedError } from "./errors.js";
+import { blobOf } from "./local_files.js";
 
-/** A file to send: a `File` or `Blob` (`fs.openAsBlob` makes one of a path without reading it),
- * bytes or text with a name, or a public https address that the server fetches. */
+/** A file to send: the path of one (Node.js, Bun, Deno), a `File` or `Blob`, bytes or text with a
+ * name, or a public https address that the server fetches. */
 export type Attachment =
+  | string
   | Blob
   | { name: string; data: Blob | Uint8Array | string; contentType?: string }
   | { url: string; name?: string };
@@ -26,14 +29,15 @@ export interface Packed {
 
 /** Share files out between the message and uploads. */
 export async function pack(files: readonly Attachment[]): Promise<Packed> {
+  if (!Array.isArray(files)) throw new TypeError("files must be an array, such as ['sales.csv']");
   const packed: Packed = { inline: [], uploads: [] };
   const isRoomy = files.length <= INLINE_FILES_MAX;
   for (const file of files) {
-    if ("url" in file) {
+    if (typeof file === "object" && file !== null && "url" in file) {
       packed.inline.push({ url: file.url, ...(file.name ? { name: file.name } : {}) });
       continue;
     }
-    const outgoing = lookAt(file);
+    const outgoing = await lookAt(file);
     if (isRoomy && outgoing.blob.size <= INLINE_BYTES_MAX) {
       packed.inline.push({
         name: outgoing.name,
@@ -48,14 +52,28 @@ export async function pack(files: readonly Attachment[]): Promise<Packed> {
 }
 
 /** The name, type and bytes of an attachment that is no address. */
-export function lookAt(file: Exclude<Attachment, { url: string }>): Outgoing {
+export async function lookAt(file: Exclude<Attachment, { url: string }>): Promise<Outgoing> {
+  if (typeof file === "string") {
+    const name = file.replace(/.*[\\/]/, "");
+    return { name, contentType: undefined, blob: await blobOf(file) };
+  }
   if (file instanceof Blob) {
     const name = "name" in file && typeof file.name === "string" && file.name ? file.name : "file";
     return { name, contentType: file.type || undefined, blob: file };
   }
+  const isNamed = typeof file === "object" && file !== null && typeof file.name === "string";
+  if (!isNamed || file.data === undefined || file.data === null) {
+    const kinds = "a path, a File or Blob, { name, data } or { url }";
+    throw new FileRefusedError(`a file must be ${kinds}, not ${describe(file)}`);
+  }
   const { data } = file;
   const blob = data instanceof Blob ? data : new Blob([data as BlobPart]);
   return { name: file.name, contentType: file.contentType ?? (blob.type || undefined), blob };
+}
+
+function describe(value: unknown): string {
+  const keys = typeof value === "object" && value !== null ? Object.keys(value).join(", ") : "";
+  return keys ? `{ ${keys} }` : String(value);
 }
 
 function base64(bytes: Uint8Array): string {

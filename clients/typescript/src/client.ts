@@ -1,29 +1,30 @@
-import type { Account, AccountEvent, Operations, Usage } from "./api.js";
+import type { Account, Operations, Usage } from "./api.js";
+import { Events } from "./events.js";
 import { Files } from "./files.js";
 import { Messages } from "./messages.js";
 import { items } from "./pages.js";
 import { Requests } from "./requests.js";
-import { sleep } from "./retries.js";
 import { Schedules } from "./schedules.js";
 import { Transport, type CallOptions, type ClientOptions } from "./transport.js";
 import { Uploads } from "./uploads.js";
 import { WebhookEndpoints } from "./webhook_endpoints.js";
 import { WorkResource } from "./work.js";
 
-const HOLD_SECONDS = 45;
-const EMPTY_POLL_MS = 1_000;
-
 /** A client of one server with one key; its parts are the resources of the API.
  *
- *     const client = new Agentpost(); // AGENTPOST_URL and AGENTPOST_KEY
- *     const done = await client.messages.sendAndWait("Chart revenue by month", { files: [csv] });
+ *     const client = new Client(); // AGENTPOST_URL and AGENTPOST_KEY
+ *     const done = await client.sendAndWait("Chart revenue by month", {
+ *       files: ["sales.csv"],
+ *       conversation: "customer-4711",
+ *     });
  */
-export class Agentpost {
+export class Client {
   readonly messages: Messages;
   readonly uploads: Uploads;
   readonly files: Files;
   readonly work: WorkResource;
-  readonly webhookEndpoints: WebhookEndpoints;
+  readonly webhooks: WebhookEndpoints;
+  readonly events: Events;
   readonly schedules: Schedules;
   readonly requests: Requests;
   readonly #transport: Transport;
@@ -35,7 +36,8 @@ export class Agentpost {
     this.messages = new Messages(this.#transport, this.uploads);
     this.files = new Files(this.#transport);
     this.work = new WorkResource(this.#transport);
-    this.webhookEndpoints = new WebhookEndpoints(this.#transport);
+    this.webhooks = new WebhookEndpoints(this.#transport);
+    this.events = new Events(this.#transport);
     this.schedules = new Schedules(this.#transport);
     this.requests = new Requests(this.#transport);
   }
@@ -56,30 +58,20 @@ export class Agentpost {
     );
   }
 
-  /** The events of the key's messages, as webhook endpoints get them, without an endpoint (with the
-   * scope `read_all` those of all keys of the account): those that come from now on, or behind `cursor`. Each has the cursor to go on from in another process. Ends
-   * when the signal is aborted. */
-  async *events(
-    query: Pick<Operations["listEvents"]["query"], "cursor" | "types" | "conversation"> = {},
-    options: CallOptions = {},
-  ): AsyncGenerator<AccountEvent & { cursor: string }, void> {
-    const { retry } = this.#transport;
-    let { cursor } = query;
-    let { retries } = retry;
-    for (;;) {
-      const asked = performance.now();
-      const place = cursor === undefined ? {} : { cursor };
-      const page = await this.#transport.call("listEvents", {
-        query: { ...query, ...place, wait: HOLD_SECONDS },
-        holdSeconds: HOLD_SECONDS,
-        retries,
-        ...options,
-      });
-      retries = retry.retriesWhileFollowing;
-      for (const event of page.data) yield { ...event, cursor: page.cursor };
-      cursor = page.cursor;
-      const isHasty = page.data.length === 0 && performance.now() - asked < EMPTY_POLL_MS;
-      if (isHasty) await sleep(EMPTY_POLL_MS, options.signal);
-    }
-  }
+  /** `messages.send`. */
+  send: Messages["send"] = (...args) => this.messages.send(...args);
+  /** `messages.sendAndWait`. */
+  sendAndWait: Messages["sendAndWait"] = (...args) => this.messages.sendAndWait(...args);
+  /** `messages.sendAndStream`. */
+  sendAndStream: Messages["sendAndStream"] = (...args) => this.messages.sendAndStream(...args);
+  /** `messages.get`. */
+  get: Messages["get"] = (...args) => this.messages.get(...args);
+  /** `messages.wait`. */
+  wait: Messages["wait"] = (...args) => this.messages.wait(...args);
+  /** `messages.follow`. */
+  follow: Messages["follow"] = (...args) => this.messages.follow(...args);
+  /** `uploads.send`. */
+  upload: Uploads["send"] = (...args) => this.uploads.send(...args);
+  /** `files.download`. */
+  download: Files["download"] = (...args) => this.files.download(...args);
 }

@@ -5,9 +5,14 @@ export class AgentpostError extends Error {
   override readonly name: string = "AgentpostError";
 }
 
-/** The client cannot be used as it was made: no key, an address that is none. */
+/** A setting of the client cannot be used: no key, a wrong address. */
 export class ConfigError extends AgentpostError {
   override readonly name = "ConfigError";
+}
+
+/** A file cannot be read, or is not one that can be sent. */
+export class FileRefusedError extends AgentpostError {
+  override readonly name = "FileRefusedError";
 }
 
 /** The server refused a call. Branch on `code`; `message` is for people. */
@@ -16,7 +21,7 @@ export class ApiError extends AgentpostError {
   readonly code: ErrorCode;
   /** The HTTP status. */
   readonly status: number;
-  /** Give it to whoever runs the server: its log has it. */
+  /** The id of the request in the server's log. */
   readonly requestId: string | undefined;
   /** Which fields are wrong, with `invalid_request`. */
   readonly problems: readonly Problem[];
@@ -24,7 +29,7 @@ export class ApiError extends AgentpostError {
   readonly retryAfterSeconds: number | undefined;
   /** Where the code is explained. */
   readonly docs: string | undefined;
-  /** With `poll_in_progress`: where to go on. */
+  /** With `poll_in_progress`: where to continue. */
   readonly cursor: string | undefined;
 
   constructor(status: number, body: Partial<ErrorBody>, headers: Headers) {
@@ -57,7 +62,7 @@ export class TimeoutError extends ConnectionError {
   override readonly name = "TimeoutError";
 }
 
-/** The message was not final in time; it goes on, and can be waited for again. */
+/** The message was not final in time; its work continues, and it can be waited for again. */
 export class WaitTimeoutError extends AgentpostError {
   override readonly name = "WaitTimeoutError";
 

@@ -1,6 +1,6 @@
 export type * from "./api.js";
 export type { Attachment } from "./attachments.js";
-export { Agentpost } from "./client.js";
+export { Client } from "./client.js";
 export * from "./errors.js";
 export type {
   FollowedEntry,

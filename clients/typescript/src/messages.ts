@@ -9,7 +9,7 @@ import type {
   Recovery,
 } from "./api.js";
 import { pack, type Attachment } from "./attachments.js";
-import { ApiError, ConfigError, ConnectionError, WaitTimeoutError } from "./errors.js";
+import { ConfigError, ConnectionError, WaitTimeoutError } from "./errors.js";
 import { events } from "./event_stream.js";
 import { items } from "./pages.js";
 import { backoff, sleep } from "./retries.js";
@@ -21,9 +21,10 @@ export interface SendOptions extends CallOptions {
   files?: readonly Attachment[];
   /** Finished uploads. */
   uploadIds?: readonly string[];
-  /** Names the conversation, e.g. your customer's id. */
+  /** Name of the conversation, such as your customer's id. Messages without one share memory and
+   * files. */
   conversation?: string;
-  /** Labels of your own, given back unchanged. */
+  /** Labels, given back unchanged. */
   metadata?: Record<string, string>;
   /** The endpoint that alone gets this message's events. */
   webhookEndpointId?: string;
@@ -38,7 +39,7 @@ export interface SendOptions extends CallOptions {
   answer?: unknown;
   /** A JSON Schema that the message's `output` has to fit. */
   responseSchema?: Record<string, unknown>;
-  /** Your own key, so that a repeat from another process finds the same message. */
+  /** Key of the message: a repeat from another process finds the same message. */
   idempotencyKey?: string;
   /** The call is held at most so long for the agent's answer, 0 to 45; with 0 it is answered as soon
    * as the message is accepted. Left out: about 30. */
@@ -52,13 +53,15 @@ export type MessageFilter = Omit<Operations["listMessages"]["query"], "before" |
 };
 
 export interface WaitOptions extends CallOptions {
-  /** Give up after so long with `WaitTimeoutError`; the message goes on. */
+  /** Give up after so long with `WaitTimeoutError`; the work continues. */
   timeoutMs?: number;
 }
 
 export interface FollowOptions extends CallOptions {
-  /** Go on behind an entry read before: its `cursor`. */
+  /** Continue behind an entry read before: its `cursor`. */
   cursor?: string;
+  /** Leave out the entries up to this `seq`. */
+  after?: number;
 }
 
 /** What a stream gives: an entry of the log, or text that the agent is still writing. A piece of
@@ -72,7 +75,7 @@ export type Streamed =
  * accepted, and as it is in the end. */
 export type Sent = { type: "message"; message: Message } | Streamed;
 
-/** An entry of a message's log with the cursor that leads behind it. */
+/** An entry of a message's log, with the cursor to continue behind it. */
 export type FollowedEntry = Entry & { cursor: string | undefined };
 
 const HOLD_SECONDS = 45;
@@ -217,46 +220,11 @@ export class Messages {
 
   /** The entries of the message's log, as they come, until it has nothing more to report.
    *
-   * Goes on after a lost connection and a restart of the server without loss or repeats. Keep an
-   * entry's `cursor` to go on from there in another process.
+   * Nothing is lost or repeated after a lost connection or a restart of the server. Keep an entry's
+   * `cursor` (or its `seq`, for `after`) to continue in another process.
    */
   async *follow(id: string, options: FollowOptions = {}): AsyncGenerator<FollowedEntry, void> {
-    const { signal } = options;
-    const { retry } = this.#transport;
-    let { cursor } = options;
-    let lastSeq = 0;
-    let refusals = 0;
-    let { retries } = retry;
-    for (;;) {
-      const asked = performance.now();
-      let page;
-      try {
-        page = await this.#transport.call("listMessageEvents", {
-          path: { message_id: id },
-          query: { wait: HOLD_SECONDS, ...(cursor ? { cursor } : {}) },
-          holdSeconds: HOLD_SECONDS,
-          retries,
-          signal,
-        });
-      } catch (error) {
-        if (!(error instanceof ApiError && error.code === "poll_in_progress")) throw error;
-        cursor = error.cursor ?? cursor;
-        await sleep(EMPTY_POLL_MS + backoff(retry, refusals++), signal);
-        continue;
-      }
-      retries = retry.retriesWhileFollowing;
-      refusals = 0;
-      for (const [n, entry] of page.data.entries()) {
-        if (entry.seq <= lastSeq) continue; // a fresh cursor may start before what was read
-        lastSeq = entry.seq;
-        yield { ...entry, cursor: n === page.data.length - 1 ? page.cursor : cursor };
-      }
-      cursor = page.cursor;
-      if (page.done && !page.has_more) return;
-      if (page.data.length === 0 && performance.now() - asked < EMPTY_POLL_MS) {
-        await sleep(EMPTY_POLL_MS, signal);
-      }
-    }
+    for await (const part of this.stream(id, options)) if (part.type === "entry") yield part.entry;
   }
 
   /** The log's entries and the text that is being written, over one connection at a time.
@@ -268,6 +236,7 @@ export class Messages {
     const { signal } = options;
     const { retry } = this.#transport;
     let { cursor } = options;
+    let lastSeq = options.after ?? 0;
     let { retries } = retry;
     for (let failures = 0; ; ) {
       try {
@@ -283,6 +252,10 @@ export class Messages {
           if (event.id) cursor = event.id;
           if (event.name === "end") return;
           const streamed = readEvent(event.name, event.data, cursor);
+          if (streamed?.type === "entry") {
+            if (streamed.entry.seq <= lastSeq) continue;
+            lastSeq = streamed.entry.seq;
+          }
           if (streamed) yield streamed;
         }
       } catch (error) {

@@ -16,15 +16,14 @@ export class Uploads {
     file: Exclude<Attachment, { url: string }>,
     options: CallOptions = {},
   ): Promise<Upload> {
-    return this.post(lookAt(file), options);
+    return this.post(await lookAt(file), options);
   }
 
   /** Create, post, complete. Each may be repeated: a second post replaces the first. */
   async post(outgoing: Outgoing, options: CallOptions = {}): Promise<Upload> {
     const { name, blob, contentType } = outgoing;
-    const wanted = { filename: name, size: blob.size };
-    const given = contentType ? { ...wanted, content_type: contentType } : wanted;
-    const created = await this.create(given, options);
+    const type = contentType ? { content_type: contentType } : {};
+    const created = await this.create({ filename: name, size: blob.size, ...type }, options);
     const { retry } = this.#transport;
     await this.#transport.tried("postUpload", retry.retries, options.signal, async () => {
       const init = { method: "POST", body: form(created.fields, blob, name) };
@@ -37,7 +36,7 @@ export class Uploads {
   }
 
   /** Where a file is to be posted: give the answer to a browser, which needs no key for it
-   * (`uploadFile` of `agentpost/browser`). */
+   * (`uploadFile` of `agentpost-client/browser`). */
   create(body: UploadInput, options: CallOptions = {}): Promise<UploadCreated> {
     return this.#transport.call("createUpload", { body, repeatable: true, ...options });
   }

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
+import { mkdtemp, readdir, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import {
-  Agentpost,
+  Client,
   ApiError,
   BadAnswerError,
   ConfigError,
+  FileRefusedError,
   ConnectionError,
   TimeoutError,
   WaitTimeoutError,
@@ -83,7 +87,7 @@ test("an error without the server's body says its status", async () => {
 
 test("what creates something is not repeated by itself", async () => {
   const { client, seen } = scripted([LOST]);
-  await assert.rejects(client.webhookEndpoints.create({ url: "https://x.test" }), ConnectionError);
+  await assert.rejects(client.webhooks.create({ url: "https://x.test" }), ConnectionError);
   assert.equal(seen.length, 1);
 });
 
@@ -183,11 +187,11 @@ test("a fetch that was given is called as a function, and one is needed", async 
     assert.equal(this, undefined); // browsers and workerd refuse theirs as a method
     return Promise.resolve(answer({ credits: 1 }));
   }
-  await new Agentpost({ url: "http://a.test", key: "k", fetch: bound as typeof fetch }).me();
+  await new Client({ url: "http://a.test", key: "k", fetch: bound as typeof fetch }).me();
   const global = globalThis.fetch;
   context.after(() => (globalThis.fetch = global));
   Object.assign(globalThis, { fetch: undefined });
-  assert.throws(() => new Agentpost({ url: "http://a.test", key: "k" }), /no `fetch` here/);
+  assert.throws(() => new Client({ url: "http://a.test", key: "k" }), /no `fetch` here/);
 });
 
 test("any time can be allowed for a call", async () => {
@@ -234,19 +238,45 @@ test("waiting gives up in time with the message as it was", async () => {
   });
 });
 
-test("following goes on from the cursor, repeats nothing and survives another reader", async () => {
-  const page = (cursor: string, seqs: number[], done = false): Response =>
-    answer({ data: seqs.map((seq) => ({ seq, type: "progress" })), cursor, done, has_more: false });
+test("following continues from the cursor and repeats nothing", async () => {
+  const entry = (seq: number): string => `id: c${seq}\nevent: entry\ndata: {"seq":${seq},"type":"progress"}\n\n`;
   const { client, seen } = scripted([
-    page("c1", [1, 2]),
-    refusal(409, "poll_in_progress", { cursor: "c1" }),
+    stream(entry(1) + 'event: delta\ndata: {"text":"Hel","offset":0}\n\n' + entry(2)),
     LOST,
-    page("c2", [2, 3], true),
+    stream(entry(2) + entry(3) + "event: end\ndata: {}\n\n"),
+    stream(entry(1) + entry(2) + "event: end\ndata: {}\n\n"),
   ]);
   const read: Array<[number, string | undefined]> = [];
-  for await (const entry of client.messages.follow("msg_1")) read.push([entry.seq, entry.cursor]);
-  assert.deepEqual(read, [[1, undefined], [2, "c1"], [3, "c2"]]);
-  assert.match(seen.at(-1)?.url ?? "", /cursor=c1/);
+  for await (const each of client.follow("msg_1")) read.push([each.seq, each.cursor]);
+  assert.deepEqual(read, [[1, "c1"], [2, "c2"], [3, "c3"]]);
+  assert.equal(seen.at(-1)?.headers.get("last-event-id"), "c2");
+  for await (const each of client.follow("msg_1", { after: 1 })) read.push([each.seq, each.cursor]);
+  assert.deepEqual(read.slice(3), [[2, "c2"]]);
+});
+
+test("a file that cannot be sent is named", async (context) => {
+  const { client } = scripted([]);
+  const wrong = (files: unknown): Promise<unknown> => client.send("", { files: files as [] });
+  await assert.rejects(wrong("sales.csv"), /files must be an array, such as \['sales.csv'\]/);
+  await assert.rejects(wrong([{ path: "sales.csv" }]), /a file must be a path, .*, not \{ path \}/);
+  await assert.rejects(wrong([undefined]), FileRefusedError);
+  await assert.rejects(wrong(["none.csv"]), /cannot read the file none.csv: ENOENT/);
+  await assert.rejects(wrong(["."]), /it is a folder/);
+  context.mock.method(process, "getBuiltinModule", () => undefined);
+  await assert.rejects(wrong(["sales.csv"]), /need Node.js 20.16, Bun or Deno/);
+});
+
+test("a download appears when it is whole", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "agentpost-"));
+  const file = { file_id: "wrk_1/a/b.txt", name: "b.txt", url: "http://files.test/b.txt?sig=1" };
+  type Output = Exclude<Parameters<typeof client.download>[0], string>;
+  const broken = new ReadableStream({ start: (body) => body.error(new Error("broken")) });
+  const { client } = scripted([new Response("one"), new Response("two"), new Response(broken)]);
+  assert.equal(await client.download(file as Output, folder), `${folder}/b.txt`);
+  assert.equal(await client.download(file as Output, `${folder}/c.txt`), `${folder}/c.txt`);
+  await assert.rejects(client.download(file as Output, folder));
+  assert.deepEqual(await readdir(folder), ["b.txt", "c.txt"]);
+  assert.equal(await readFile(`${folder}/b.txt`, "utf8"), "one");
 });
 
 test("ids go into the path as they are meant", async () => {
@@ -260,8 +290,8 @@ test("ids go into the path as they are meant", async () => {
 test("a stale link is renewed once, and the key goes to no link", async () => {
   const file = { file_id: "wrk_1/a.png", url: "http://files.test/new?sig=2" };
   const { client, seen } = scripted([new Response("", { status: 412 }), answer(file), new Response("PNG")]);
-  const old = { ...file, url: "http://files.test/old?sig=1" } as Parameters<typeof client.files.download>[0];
-  assert.equal(await (await client.files.download(old)).text(), "PNG");
+  const old = { ...file, url: "http://files.test/old?sig=1" } as Parameters<typeof client.files.read>[0];
+  assert.deepEqual(await client.files.read(old), new TextEncoder().encode("PNG"));
   assert.deepEqual(seen.map((each) => each.headers.has("authorization")), [false, true, false]);
 });
 
@@ -282,10 +312,10 @@ test("a client without an address or a key says what to do", (context) => {
   const given = process.env;
   context.after(() => (process.env = given));
   process.env = others;
-  assert.throws(() => new Agentpost({ url: "http://a.test" }), /AGENTPOST_KEY/);
-  assert.throws(() => new Agentpost({ key: "k" }), /AGENTPOST_URL/);
-  assert.throws(() => new Agentpost({ url: "agent.test", key: "k" }), /not an http address/);
-  assert.throws(() => new Agentpost({ url: "http://a.test", key: "a\nb" }), ConfigError);
+  assert.throws(() => new Client({ url: "http://a.test" }), /AGENTPOST_KEY/);
+  assert.throws(() => new Client({ key: "k" }), /AGENTPOST_URL/);
+  assert.throws(() => new Client({ url: "agent.test", key: "k" }), /not an http address/);
+  assert.throws(() => new Client({ url: "http://a.test", key: "a\nb" }), ConfigError);
 });
 
 test("idempotency keys that the server would change are refused", async () => {
@@ -374,7 +404,7 @@ test("account events go on from the cursor", async () => {
     answer({ data: ids.map((id) => ({ id })), cursor, has_more: false });
   const { client, seen } = scripted([page("c1", ["evt_1"]), LOST, page("c2", ["evt_2"])]);
   const found: string[] = [];
-  for await (const event of client.events({ types: "message.completed" })) {
+  for await (const event of client.events.follow({ types: "message.completed" })) {
     found.push(`${event.id} ${event.cursor}`);
     if (found.length === 2) break;
   }

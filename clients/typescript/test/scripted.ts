@@ -1,4 +1,4 @@
-import { Agentpost, type ClientOptions } from "../src/index.js";
+import { Client, type ClientOptions } from "../src/index.js";
 
 export interface Seen {
   method: string;
@@ -13,7 +13,7 @@ type Step = Response | Error | ((seen: Seen, init?: RequestInit) => Response | P
 export function scripted(
   steps: Step[],
   options: ClientOptions = {},
-): { client: Agentpost; seen: Seen[]; redirects: unknown[] } {
+): { client: Client; seen: Seen[]; redirects: unknown[] } {
   const seen: Seen[] = [];
   const redirects: unknown[] = [];
   const answering: typeof fetch = async (input, init) => {
@@ -32,7 +32,7 @@ export function scripted(
     if (step instanceof Error) throw step;
     return typeof step === "function" ? step(request, init) : step;
   };
-  const client = new Agentpost({
+  const client = new Client({
     url: "http://agent.test/base/",
     key: "svc_key_secret",
     fetch: answering,

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Agentpost, ApiError, type Message } from "../src/index.js";
+import { Client, ApiError, type Message } from "../src/index.js";
 
 const SALES = "month,revenue\n2025-01,100\n2025-02,180\n2025-03,140\n";
-const client = new Agentpost();
+const client = new Client();
 
 test("a chart is asked for, followed, waited for and downloaded", async () => {
   const file = new File([SALES], "sales.csv", { type: "text/csv" });
@@ -33,8 +33,7 @@ test("a chart is asked for, followed, waited for and downloaded", async () => {
   assert.deepEqual([done.status, done.metadata], ["completed", { n: "1" }]);
   const [chart] = done.files;
   assert.ok(chart);
-  const response = await client.files.download(chart);
-  const bytes = new Uint8Array(await response.arrayBuffer());
+  const bytes = await client.files.read(chart);
   assert.equal(bytes.length, chart.size);
   assert.equal(new TextDecoder().decode(bytes.subarray(1, 4)), "PNG");
   const [job] = done.jobs;
@@ -80,21 +79,21 @@ test("a file above the inline size goes the way of uploads", async () => {
 });
 
 test("an endpoint lives and dies", async () => {
-  const made = await client.webhookEndpoints.create({ url: "https://example.com/hook", events: ["message.completed"] });
+  const made = await client.webhooks.create({ url: "https://example.com/hook", events: ["message.completed"] });
   assert.match(made.secret, /^whsec_/);
-  const changed = await client.webhookEndpoints.update(made.id, { enabled: false });
+  const changed = await client.webhooks.update(made.id, { enabled: false });
   assert.notEqual(changed.disabled_at, null);
-  assert.notEqual((await client.webhookEndpoints.rotateSecret(made.id)).secret, made.secret);
-  assert.deepEqual((await client.webhookEndpoints.get(made.id)).recent_deliveries, []);
-  assert.deepEqual((await client.webhookEndpoints.deliveries(made.id, { limit: 5 })).data, []);
-  assert.ok((await client.webhookEndpoints.list()).some((each) => each.id === made.id));
-  assert.equal((await client.webhookEndpoints.delete(made.id)).deleted, true);
+  assert.notEqual((await client.webhooks.rotateSecret(made.id)).secret, made.secret);
+  assert.deepEqual((await client.webhooks.get(made.id)).recent_deliveries, []);
+  assert.deepEqual((await client.webhooks.deliveries(made.id, { limit: 5 })).data, []);
+  assert.ok((await client.webhooks.list()).some((each) => each.id === made.id));
+  assert.equal((await client.webhooks.delete(made.id)).deleted, true);
 });
 
 test("refusals have their codes", async () => {
   const isCode = (code: string) => (error: unknown) => error instanceof ApiError && error.code === code;
   await assert.rejects(client.messages.get("msg_none"), isCode("not_found"));
   await assert.rejects(client.messages.send(""), isCode("empty_message"));
-  await assert.rejects(new Agentpost({ key: "svc_key_wrong" }).me(), isCode("unauthorized"));
+  await assert.rejects(new Client({ key: "svc_key_wrong" }).me(), isCode("unauthorized"));
   assert.equal(typeof (await client.me()).credits, "number");
 });

@@ -49,7 +49,7 @@ def usage(
         str,
         typer.Option(
             metavar="day|key|conversation",
-            help="The lines of the list.",
+            help="Group by.",
             autocompletion=one_of(*_GROUPS),
         ),
     ] = "day",
@@ -62,7 +62,7 @@ def usage(
 ) -> None:
     """Show the messages, jobs and credits of the account, by day, key or conversation.
 
-    Without --since: of the last 30 days.
+    By default, of the last 30 days.
     """
     if by not in _GROUPS:
         raise typer.BadParameter(f"--by is one of {', '.join(_GROUPS)}")

@@ -24,16 +24,16 @@ STDOUT: Final = "-"
 def accounts_export(
     account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
     place: Annotated[
-        Path, typer.Argument(help="The archive to write, such as team.tar; - is standard output.")
+        Path, typer.Argument(help="Archive to write, such as team.tar; - is standard output.")
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Write everything that is of an account into an archive, but no secrets."""
+    """Export all data of an account, without secrets, as a tar archive."""
     from agentpost.services import account_export
 
     streamed = str(place) == STDOUT
     if streamed and sys.stdout.isatty():
-        fail("The archive would go to the terminal: send it to a file or a program.", EXIT_USAGE)
+        fail("the archive is binary: redirect it to a file or a program", EXIT_USAGE)
 
     async def write(ctx: AppContext) -> ExportSummary:
         if streamed:
@@ -67,17 +67,17 @@ def accounts_delete(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete an account with everything that is of it. This cannot be taken back."""
+    """Delete an account and all its data. This cannot be undone."""
     from agentpost.services import account_deletion
 
     doomed = with_context(lambda ctx: account_deletion.look(ctx, account))
     what = f"{doomed.account.email} ({doomed.account.id}) with {_named(doomed)}"
     if not yes:
         if not sys.stdin.isatty():
-            fail(f"This would delete {what}. Add --yes to do it.", EXIT_USAGE)
-        say(f"this deletes {what}, and cannot be taken back")
+            fail(f"this deletes {what}; confirm with --yes", EXIT_USAGE)
+        say(f"this deletes {what} and cannot be undone")
         if not typer.confirm("Delete the account?", err=True):
-            fail("Nothing was deleted.", 1)
+            fail("nothing was deleted", 1)
 
     async def delete(ctx: AppContext) -> int:
         begun = await account_deletion.begin(ctx, doomed.account.id)

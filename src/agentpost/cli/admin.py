@@ -132,22 +132,22 @@ def accounts_list(as_json: AsJson = False) -> None:
 
 
 def accounts_disable(account: Account, as_json: AsJson = False) -> None:
-    """Refuse an account's keys and sessions within a second; running work goes on to its end."""
+    """Disable an account: its keys and sessions are refused, running work continues."""
     _set_disabled(account, True, as_json)
 
 
 def accounts_enable(account: Account, as_json: AsJson = False) -> None:
-    """Take an account's keys and sessions again."""
+    """Enable a disabled account."""
     _set_disabled(account, False, as_json)
 
 
 def credits_add(
     account: Account,
     amount: Annotated[float, typer.Argument(help="Credits to add; a negative number removes.")],
-    note: Annotated[str, typer.Option(help="Kept in the ledger.")] = "added by command",
+    note: Annotated[str, typer.Option(help="Note in the ledger.")] = "added by command",
     as_json: AsJson = False,
 ) -> None:
-    """Add or remove credits; work that waits for them continues within a second."""
+    """Add or remove credits; work that waits for credits continues."""
     from agentpost.services import credits
 
     after = with_context(
@@ -160,7 +160,7 @@ def credits_add(
 
 
 def credits_show(account: Account, as_json: AsJson = False) -> None:
-    """Show an account's credits and their last moves."""
+    """Show an account's credits and the latest ledger entries."""
     from agentpost.domain.credits import to_credits
     from agentpost.domain.times import iso
     from agentpost.services import accounts
@@ -188,7 +188,7 @@ def credits_show(account: Account, as_json: AsJson = False) -> None:
 
 
 def fees_due(account: Account, as_json: AsJson = False) -> None:
-    """Refuse new work until fees are paid."""
+    """Mark hosting fees as due: new work is refused."""
     from agentpost.services import accounts
 
     with_context(
@@ -198,7 +198,7 @@ def fees_due(account: Account, as_json: AsJson = False) -> None:
 
 
 def fees_clear(account: Account, as_json: AsJson = False) -> None:
-    """Let new work start again."""
+    """Mark hosting fees as paid: new work is accepted."""
     from agentpost.services import accounts
 
     with_context(
@@ -208,7 +208,7 @@ def fees_clear(account: Account, as_json: AsJson = False) -> None:
 
 
 def config_show(as_json: AsJson = False) -> None:
-    """Show the settings in force, secrets masked; exit 1 when `serve` would refuse them."""
+    """Show the settings, secrets masked; exit code 1 when they are invalid."""
     from pydantic import SecretStr
 
     from agentpost.cli.checking import problems, warnings
@@ -237,7 +237,7 @@ def config_show(as_json: AsJson = False) -> None:
 
 
 def db_upgrade(as_json: AsJson = False) -> None:
-    """Bring the database schema up to date (serve does it too)."""
+    """Upgrade the database schema, as `serve` does when it starts."""
     from agentpost import bootstrap
     from agentpost.settings import load_settings
 
@@ -247,7 +247,7 @@ def db_upgrade(as_json: AsJson = False) -> None:
 
 
 def db_adopt_storage(as_json: AsJson = False) -> None:
-    """Accept the configured file storage as the one that belongs to this database."""
+    """Accept the configured file storage as the one of this database."""
     from agentpost.services import storage_identity
 
     name = with_context(storage_identity.adopt, "db adopt-storage")
@@ -256,9 +256,9 @@ def db_adopt_storage(as_json: AsJson = False) -> None:
 
 
 def db_secret_key(as_json: AsJson = False) -> None:
-    """Print the secret key, which backups do not have: keep it apart from them.
+    """Print the secret key, which backups do not contain.
 
-    More than one line where an earlier key still encrypts secrets of webhook endpoints.
+    Earlier keys are printed as well while they still encrypt endpoint secrets.
     """
     from agentpost.services import secrets
 

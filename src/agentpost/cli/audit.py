@@ -27,16 +27,16 @@ def attach(app: typer.Typer) -> None:
 
 
 def audit(
-    who: Annotated[str, typer.Option(help="Only of this user.")] = "",
-    action: Annotated[str, typer.Option(help="Only actions that begin so: keys, users …")] = "",
-    target: Annotated[str, typer.Option(help="Only with this object, as it was named.")] = "",
-    before: Annotated[str | None, typer.Option(help="Only older than this action, act_….")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 50,
+    who: Annotated[str, typer.Option(help="Only this user.")] = "",
+    action: Annotated[str, typer.Option(help="Start of the action: keys, users …")] = "",
+    target: Annotated[str, typer.Option(help="Object of the action, as it was typed.")] = "",
+    before: Annotated[str | None, typer.Option(help="Start after this action.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Most items to list.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List what was done to the installation, newest first: by whom, when, to what, from where.
+    """List the audit log, newest first.
 
-    An action that is still begun was cut off, or is under way.
+    An action with the outcome "begun" is running or was interrupted.
     """
     from agentpost.domain import ids
     from agentpost.services import operator_log

@@ -30,16 +30,15 @@ def attach(app: typer.Typer) -> None:
 
 
 def backup(
-    folder: Annotated[str, typer.Argument(help="A folder.")],
+    folder: Annotated[str, typer.Argument(help="Folder of the backup.")],
     verify: Annotated[
-        bool, typer.Option("--verify", help="Make none, but check the one that is there.")
+        bool, typer.Option("--verify", help="Check the existing backup instead.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Back up the database and all files while the server runs.
 
-    The backup that is there stays until the new one is whole. Files that it has are not copied
-    again.
+    The previous backup stays until the new one is complete. Files it has are not copied again.
     """
     from agentpost.services import backup as backups
 
@@ -61,8 +60,8 @@ def backup(
         line = (
             f"{made.blobs:,} files and the database, {made.bytes:,} bytes"
             f" ({copying.copied:,} files copied)\n"
-            f"Not in it: the secret key {', '.join(made.secret_keys)}. Keep it apart from the"
-            " backup, it is needed to restore: agentpost db secret-key"
+            f"Not in it: the secret key {', '.join(made.secret_keys)}. Store it elsewhere,"
+            " restoring needs it: agentpost db secret-key"
         )
     del shape["meta"]
     shape["problems"] = [{"name": name, "problem": text} for name, text in problems]
@@ -74,24 +73,24 @@ def backup(
 
 
 def restore(
-    folder: Annotated[Path, typer.Argument(help="The folder of the backup.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of the backup.")],
     allow_missing: Annotated[
         bool,
-        typer.Option("--allow-missing", help="Leave out files that the backup has lost."),
+        typer.Option("--allow-missing", help="Skip files that the backup has lost."),
     ] = False,
     secret_key_file: Annotated[
         Path | None,
-        typer.Option(help="A file with what `agentpost db secret-key` prints."),
+        typer.Option(help="File with the output of `agentpost db secret-key`."),
     ] = None,
     without_secret_key: Annotated[
         bool,
-        typer.Option("--without-secret-key", help="Restore though the secret key is lost."),
+        typer.Option("--without-secret-key", help="Restore without the secret key."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Restore a backup to where the settings say that database and files are.
+    """Restore a backup into the configured database and file storage.
 
-    Nothing is changed before the whole backup has been checked.
+    The backup is checked before anything is changed.
     """
     import asyncio
 

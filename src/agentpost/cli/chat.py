@@ -17,6 +17,7 @@ from agentpost.cli.connection import connected, errors_told, resolve
 from agentpost.cli.errors import say
 from agentpost.cli.options import AsJson, ProfileName
 from agentpost.cli.printing import print_json, screen
+from agentpost.cli.sending import choice
 from agentpost.cli.watching import Watch, interruptible
 
 if TYPE_CHECKING:
@@ -39,15 +40,16 @@ def attach(app: typer.Typer) -> None:
 
 def chat(
     conversation: Annotated[
-        str | None, typer.Option("--conversation", "-c", help="The conversation to continue.")
+        str | None,
+        typer.Option("--conversation", "-c", help="Conversation, such as a customer's id."),
     ] = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Send each line to the agent and show its text while it is written.
+    """Chat with the agent, a message a line.
 
     The number of a choice answers the agent's question. "/file PATH" attaches a file to the next
-    message. Ctrl-C stops waiting and the agent continues; Ctrl-D leaves.
+    message. Ctrl-C stops waiting, the agent continues; Ctrl-D quits.
     """
     server = resolve(profile)
     name = conversation or watching.new_key("chat-")[:21]
@@ -82,9 +84,7 @@ class _Chat:
         if word == _FILE:
             self._attach(path.strip())
         elif word:
-            number = int(word) if line.strip().isdecimal() else 0
-            is_choice = 1 <= number <= len(self._choices)
-            self._send(self._choices[number - 1] if is_choice else line)
+            self._send(choice(self._choices, line))
 
     def _attach(self, path: str) -> None:
         file = Path(os.path.expanduser(path))  # noqa: PTH111 - `Path.expanduser` can raise

@@ -8,6 +8,7 @@ work inside the functions. A test names what they may not import.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -17,6 +18,12 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 _CONVERSION: Final = "process_value"
+_VALUES: Final = {"int": "N", "float": "N", "Path": "PATH", "list[Path]": "PATH"}
+"""How a value is shown in a help, by its type."""
+
+
+prints_json: Final = ContextVar("prints_json", default=False)
+"""Whether the command was called with ``--json``: then it prints no notices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,47 +38,47 @@ class Place:
 
 PLACES: Final = {
     "serve": Place("serve", "Start the server: API, agent and jobs in one process."),
-    "dev": Place("dev", "Serve an agent and take it up again whenever its code is saved."),
-    "new": Place("new", "Make a folder with an agent and its test."),
-    "doctor": Place("doctor", "List what fails, is overdue, lost or left over.", logs=True),
-    "explain": Place("operate", "Tell the story of a message.", logs=True),
+    "dev": Place("dev", "Serve an agent and reload it on save."),
+    "new": Place("new", "Create a folder with an agent and its test."),
+    "doctor": Place("doctor", "List problems: failures, overdue work, lost files.", logs=True),
+    "explain": Place("operate", "Show what happened to a message.", logs=True),
     "backup": Place("backups", "Back up database and files while the server runs.", logs=True),
     "restore": Place("backups", "Restore a backup.", logs=True),
     "login": Place("login", "Store the address and key of a server."),
-    "logout": Place("login", "Forget the address and key of a server."),
-    "profiles": Place("login", "The servers whose address and key are stored."),
+    "logout": Place("login", "Delete the stored address and key of a server."),
+    "profiles": Place("login", "List and switch stored servers."),
     "send": Place("sending", "Send a message and show its progress and result."),
-    "chat": Place("chat", "Talk with the agent."),
-    "follow": Place("messages", "Print a message's log as it grows."),
-    "messages": Place("messages", "Messages: list, show, cancel, delete."),
-    "recover": Place("messages", "Ask for the result of work that expired."),
-    "files": Place("files", "Files that work has made."),
-    "work": Place("work", "Work the agent has done or is doing."),
-    "schedules": Place("schedules", "Messages that are sent at given times."),
+    "chat": Place("chat", "Chat with the agent."),
+    "follow": Place("messages", "Follow the log of a message."),
+    "messages": Place("messages", "List, show, cancel and delete messages."),
+    "recover": Place("messages", "Retrieve the result of an expired message."),
+    "files": Place("files", "List and download files."),
+    "work": Place("work", "List, show, stop and delete work."),
+    "schedules": Place("schedules", "Send messages on a schedule."),
     "upload": Place("files", "Upload files of up to 500 MB each."),
     "me": Place("account", "Show the account behind the key: credits, limits, agent."),
-    "usage": Place("account", "Show what was used: messages, jobs, credits."),
-    "mcp": Place("mcp", "Serve a server's work to an assistant, over stdio (MCP)."),
-    "webhooks": Place("webhooks", "Webhook endpoints and what was delivered to them."),
-    "listen": Place("listen", "Send webhook events to a program on this machine."),
+    "usage": Place("account", "Show usage: messages, jobs, credits."),
+    "mcp": Place("mcp", "Connect an assistant to a server, over stdio (MCP)."),
+    "webhooks": Place("webhooks", "Manage webhook endpoints and their deliveries."),
+    "listen": Place("listen", "Forward webhook events to this machine."),
     "trigger": Place("events", "Send a sample of a webhook event."),
-    "events": Place("events", "The account's events, which webhooks bring."),
-    "requests": Place("requests", "Requests to the API, as the server recorded them."),
-    "verify": Place("verify", "Check a deployment against the API's contract."),
-    "login-link": Place("operate", "Make a link that signs in to the dashboard once.", logs=True),
-    "accounts": Place("admin", "Accounts.", logs=True),
-    "users": Place("users", "People who sign in to the web app.", logs=True),
-    "keys": Place("keys", "API keys.", logs=True),
-    "sessions": Place("sessions", "Browsers that are signed in to the web app.", logs=True),
-    "credits": Place("admin", "Credits.", logs=True),
-    "hosting-fees": Place("admin", "Hosting fees.", logs=True),
-    "audit": Place("audit", "Who did what to accounts, keys, users and limits.", logs=True),
-    "config": Place("admin", "Settings.", logs=True),
-    "db": Place("admin", "The database.", logs=True),
-    "limits": Place("operate", "Limits of an account.", logs=True),
-    "jobs": Place("jobs", "Jobs that wait for their code.", logs=True),
-    "nodes": Place("nodes", "Server processes, and what each runs.", logs=True),
-    "maintenance": Place("operate", "Switching the API off and on.", logs=True),
+    "events": Place("events", "List and resend events."),
+    "requests": Place("requests", "Show requests to the API."),
+    "verify": Place("verify", "Check that a deployment keeps the API's contract."),
+    "login-link": Place("operate", "Create a link that signs in to the dashboard once.", logs=True),
+    "accounts": Place("admin", "Manage accounts.", logs=True),
+    "users": Place("users", "Manage users of the web app.", logs=True),
+    "keys": Place("keys", "Manage API keys.", logs=True),
+    "sessions": Place("sessions", "List and end sessions of the web app.", logs=True),
+    "credits": Place("admin", "Show and add credits.", logs=True),
+    "hosting-fees": Place("admin", "Mark hosting fees as due or paid.", logs=True),
+    "audit": Place("audit", "Show the audit log.", logs=True),
+    "config": Place("admin", "Show the settings.", logs=True),
+    "db": Place("admin", "Upgrade and maintain the database.", logs=True),
+    "limits": Place("operate", "Show and set limits of an account.", logs=True),
+    "jobs": Place("jobs", "Retry or fail jobs that wait for their code.", logs=True),
+    "nodes": Place("nodes", "List the server processes.", logs=True),
+    "maintenance": Place("operate", "Switch the API off and on.", logs=True),
 }
 HEADINGS: Final = {
     "serve": "The server",
@@ -118,6 +125,11 @@ class Command(TyperCommand):
 
     For completion it only matters which options were typed, so their values are not converted.
     """
+
+    def invoke(self, ctx: Any) -> Any:
+        """See `TyperCommand.invoke`."""
+        prints_json.set(bool(ctx.params.get("as_json")))
+        return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """See `TyperCommand.parse_args`; ``resilient_parsing`` is how completion calls it."""
@@ -178,9 +190,26 @@ def loaded(module: str) -> dict[str, Any]:
     found = import_module(f"agentpost.cli.{module}")
     found.attach(part)
     commands = dict(typer.main.get_group(part).commands)
+    for command in commands.values():
+        _name_values(command)
     for words, examples in getattr(found, "EXAMPLES", {}).items():
         _add_examples(commands, words.split(), examples)
     return commands
+
+
+def _name_values(command: Any) -> None:
+    """Show values in capitals (``MESSAGE_ID``, ``--port N``) instead of the types of Python."""
+    for inner in getattr(command, "commands", {}).values():
+        _name_values(inner)
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            name = parameter.metavar or parameter.name.upper()
+            usage = name if parameter.required else f"[{name}]"
+            parameter.metavar = name
+            parameter.get_usage_pieces = lambda ctx, usage=usage: [usage]
+            parameter.display_type_rich = lambda ctx: ""
+        elif parameter.metavar is None and not parameter.is_flag:
+            parameter.metavar = _VALUES.get(parameter.bare_type(), "TEXT")
 
 
 def _add_examples(commands: Mapping[str, Any], words: Sequence[str], lines: str) -> None:

@@ -86,22 +86,34 @@ def connected(profile: str | None = None) -> Iterator[Client]:
 def resolve(profile: str | None = None) -> Server:
     """The server that is meant; without one the command ends with a line that says what to do."""
     from agentpost_client import ConfigError
-    from agentpost_client.config import resolve_config
 
     with errors_told(None):
-        if profile is None and any(os.environ.get(name, "").strip() for name in _VARIABLES):
-            config = resolve_config(None, None)
-            return Server(config.url, config.key)
-        found = profiles.load()
-        name = profile or os.environ.get(profiles.VARIABLE) or found.active
-        if not name:
+        server = selected(profile)
+        if server is None:
             raise ConfigError("No server is known.")
-        chosen = found.by_name.get(name)
-        if chosen is None:
-            code = exits.USAGE if profile is not None else exits.NO_ANSWER
-            _end(f"there is no profile {name!r} → `agentpost login --profile {name}` adds it", code)
-        config = resolve_config(chosen.url, chosen.key)
-        return Server(config.url, config.key, name)
+        return server
+
+
+def selected(profile: str | None = None) -> Server | None:
+    """The server that commands call, None when neither variables nor a profile name one.
+
+    Raises `ConfigError` and `UnusableProfiles`; a profile that does not exist ends the command.
+    """
+    from agentpost_client.config import resolve_config
+
+    if profile is None and any(os.environ.get(name, "").strip() for name in _VARIABLES):
+        config = resolve_config(None, None)
+        return Server(config.url, config.key)
+    stored = profiles.load()
+    name = profile or os.environ.get(profiles.VARIABLE) or stored.active
+    if not name:
+        return None
+    chosen = stored.by_name.get(name)
+    if chosen is None:
+        code = exits.USAGE if profile is not None else exits.NO_ANSWER
+        _end(f"there is no profile {name!r} → `agentpost login --profile {name}` adds it", code)
+    config = resolve_config(chosen.url, chosen.key)
+    return Server(config.url, config.key, name)
 
 
 @contextmanager

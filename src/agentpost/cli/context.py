@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from urllib.parse import urlsplit
 
 import typer
 
+from agentpost.cli.commands import prints_json
 from agentpost.cli.errors import EXIT_USAGE, say
 from agentpost.cli.printing import print_json, print_text
 
 if TYPE_CHECKING:
     from agentpost.services.context import AppContext
     from agentpost.services.operator_log import Actor
+    from agentpost.settings import Settings
 
 T = TypeVar("T")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -26,10 +29,14 @@ def with_context(
     detail: Mapping[str, Any] | None = None,
     upgrade: bool = True,
 ) -> T:
-    """Open the context, await ``use``, close it; a refusal becomes one line and exit 1.
+    """Open the context of the configured database, await ``use`` and close the context.
 
-    ``action``: what the audit log calls it, with its object and what says more; "": it changes
-    nothing. ``upgrade``: bring the schema up to date before; without, the database has to be there.
+    The database is named on standard error, with a warning when callers' commands use another
+    server. A refusal, and a database that does not exist, is one line and exit code 1.
+
+    Args:
+        action: what the audit log calls it, with ``target`` and ``detail``; "": it changes nothing.
+        upgrade: bring the schema up to date before.
     """
     import asyncio
 
@@ -39,14 +46,18 @@ def with_context(
 
     async def run() -> T:
         settings = load_settings()
+        if bootstrap.is_new(settings):  # often the wrong folder: no database is made by mistake
+            raise ValueError(
+                f"there is no database in {settings.data_path} → set AGENTPOST_DATA_DIR to the data"
+                " folder of your server; `agentpost serve` and `agentpost db upgrade` create one"
+            )
         if upgrade:
-            if bootstrap.is_new(settings):  # often the wrong folder, where all would look well
-                say(f"created a new database in {settings.data_path}")
             await asyncio.to_thread(bootstrap.upgrade_database, settings)
-        elif bootstrap.is_new(settings):
-            raise ValueError(f"there is no database in {settings.data_path}")
         ctx = await bootstrap.open_context(settings)
         try:
+            if not prints_json.get():
+                say(f"database: {database_name(settings)}")
+            await _warn_of_another_server(ctx)
             if not action:
                 return await use(ctx)
             what = operator_log.Action(action, target, dict(detail or {}))
@@ -55,6 +66,30 @@ def with_context(
             await bootstrap.close(ctx)
 
     return guarded(lambda: asyncio.run(run()))
+
+
+def database_name(settings: Settings) -> str:
+    """The data folder; for PostgreSQL the host and the database, without the password."""
+    if not settings.postgres_url:
+        return str(settings.data_path)
+    parts = urlsplit(settings.postgres_url)
+    return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
+
+
+async def _warn_of_another_server(ctx: AppContext) -> None:
+    """Say so when the server that callers' commands use has another database: a command for an
+    operator goes by AGENTPOST_DATA_DIR, not by AGENTPOST_URL or a profile."""
+    from agentpost.cli import connection, profiles
+    from agentpost.services import accounts
+    from agentpost_client import ConfigError
+
+    try:
+        server = connection.selected()
+    except (ConfigError, profiles.UnusableProfiles):
+        return
+    if server is not None and await accounts.find_key(ctx, server.key) is None:
+        text = "is another server: its key is not in this database"
+        say(f"warning: {server.url} ({server.source}) {text}")
 
 
 def actor() -> Actor:

@@ -21,20 +21,20 @@ def attach(app: typer.Typer) -> None:
 
 def dev(
     agent: Annotated[
-        str | None, typer.Argument(help="module:object; agent:agent unless given.")
+        str | None, typer.Argument(help="module:object; by default agent:agent.")
     ] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,
     data_dir: Annotated[
-        str | None, typer.Option(help="Data folder; .agentpost in the current one unless given.")
+        str | None, typer.Option(help="Data folder; by default .agentpost in this folder.")
     ] = None,
 ) -> None:
-    """Serve an agent and take it up again whenever its code is saved.
+    """Serve an agent and reload it on save.
 
-    Work that runs is repeated from its records with the new code. Code that cannot be imported is
-    shown with the line at fault, and the agent of before stays until it can be.
+    Running work restarts from its records with the new code. Code that cannot be imported is shown
+    with its line, and the previous code keeps running until you fix it.
     """
     from agentpost.cli import developing
 
-    given = {"host": host, "port": port, "data_dir": data_dir}
-    developing.run(agent, {name: value for name, value in given.items() if value is not None})
+    options = {"host": host, "port": port, "data_dir": data_dir}
+    developing.run(agent, {name: value for name, value in options.items() if value is not None})

@@ -1,4 +1,4 @@
-"""A server whose agent is loaded again when its code is saved: what `agentpost dev` does."""
+"""`agentpost dev`: a server that reloads its agent on save."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(agent: str | None, given: Mapping[str, Any]) -> None:
         if not code.is_there:
             raise UnknownAgent(
                 f"there is no module for {spec!r} in {Path.cwd()} or on PYTHONPATH."
-                " To make an agent: agentpost new my-agent"
+                " To create an agent: agentpost new my-agent"
             )
         data_dir = settings.data_dir or str(_folder())
         _wait_for_good_code(code)
@@ -70,7 +70,7 @@ def _folder() -> Path:
 def _wait_for_good_code(code: AgentCode) -> None:
     """Return when it can be imported; each problem is shown once."""
     while (problem := _problem(code)) is not None:
-        say(f"{problem}\nNothing is served yet. Waiting for a change.")
+        say(f"{problem}\nNo agent is served yet. Fix the file and save it.")
         folders = (folder for folder in code.folders if folder.is_dir())
         for changes in watch(*folders, **_WATCHING):
             if any(code.concerns(Path(path)) for _, path in changes) or code.changed():
@@ -95,15 +95,15 @@ class _Developing:
         """The address, the key, and how to call it."""
         url, key = settings.public_url, _key(server, settings)
         lines = [
-            f"agentpost is ready at {url}   (agent: {self._code.spec}, loaded again when saved)",
+            f"agentpost is ready at {url}   (agent: {self._code.spec}, reloads on save)",
             "",
             "In another terminal:",
             "",
             f"  export AGENTPOST_URL={url} AGENTPOST_KEY={key}",
-            '  agentpost send "Hello"',
+            '  agentpost send "Hello" --conversation customer-4711',
             "",
             f'  curl -s {url}/v1/messages -H "Authorization: Bearer {key}" \\',
-            """    -d '{"message": "Hello"}'""",
+            """    -d '{"message": "Hello", "conversation": "customer-4711"}'""",
             "",
         ]
         if server.first is not None and server.first.login is not None:
@@ -122,7 +122,7 @@ class _Developing:
             except OSError as error:  # a folder that goes before its watch begins, for one
                 if shown != str(error):
                     shown = str(error)
-                    _tell(f"changes cannot be watched, it is tried again each second: {error}")
+                    _tell(f"cannot watch for changes, retrying every second: {error}")
             await asyncio.sleep(_WATCH_AGAIN_SECONDS)
 
     async def _serve_with(self, server: Server, changed: str) -> None:
@@ -130,13 +130,13 @@ class _Developing:
             await server.reload(self._code.load)
         except UnknownAgent as error:
             _tell(
-                f"{changed} was saved:\n{error}\n"
-                "The agent of before still answers. Plain step functions wait for a change."
+                f"cannot reload {changed}:\n{error}\n"
+                "The previous code still answers; plain step functions wait for the fix."
             )
         except Exception as error:  # the database, for a moment: the next sweep repeats the work
-            _tell(f"{changed} was saved; work that ran is repeated in a moment ({error})")
+            _tell(f"reloaded {changed}; running work restarts in a moment ({error})")
         else:
-            _tell(f"{changed} was saved and is served now.")
+            _tell(f"reloaded {changed}")
 
     async def _changes(self) -> AsyncIterator[str]:
         """The names of files that concern the code, as they change."""

@@ -24,10 +24,12 @@ def attach(app: typer.Typer) -> None:
 
 
 def doctor_command(
-    full: Annotated[bool, typer.Option("--full", help="Compare all files, not samples.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Check every file instead of a sample.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List failing stores and overdue, lost or left-over rows; exit 1 when there are any."""
+    """List problems: failing stores, overdue work, lost files; exit code 1 when there are any."""
     from agentpost import bootstrap
     from agentpost.services import doctor
     from agentpost.settings import load_settings
@@ -45,7 +47,7 @@ def doctor_command(
     if as_json:
         print_json({"ok": not findings, "findings": findings}, indented=True)
     elif not findings:
-        print_text("Everything open has an owner or a deadline.")
+        print_text("No problems found.")
     else:
         show_rows(findings, False, ("id", "state", "problem"))
     if findings:

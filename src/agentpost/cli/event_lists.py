@@ -24,25 +24,24 @@ _SHOWN_ONLY = ""  # the place of `listen` without --forward-to
 
 def events_list(
     after: Annotated[
-        str | None, typer.Option(metavar="CURSOR", help="Only what came after an earlier list.")
+        str | None,
+        typer.Option(metavar="CURSOR", help="Start after this cursor of an earlier list."),
     ] = None,
     events: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Only these, separated by commas: job.failed,…"),
+        typer.Option(metavar="NAMES", help="Only these events, separated by commas."),
     ] = None,
     conversation: Annotated[
-        str | None, typer.Option("--conversation", "-c", help="Only those of this conversation.")
+        str | None, typer.Option("--conversation", "-c", help="Only this conversation.")
     ] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, help="How many, oldest first.")
-    ] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Most items to list.")] = 50,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """List the events of the key's messages, oldest first; of all keys with the scope read_all.
+    """List the events of the key's messages, oldest first; with the scope read_all, of all keys.
 
-    They are kept from the first `events list` or `listen` on this machine on, for up to seven days
-    after the last. With --json it is a page of the API, with the cursor to continue with.
+    Events are stored from the first `events list` or `listen`, until seven days after the last.
+    With --json it is a page of the API, with the cursor to continue from.
     """
     from agentpost_client.errors import BadCursor
 
@@ -70,7 +69,7 @@ def events_list(
                 raise
             found, page = read(_begin(client, place.begun_again()))
     if page.cursor_expired:
-        say("older events are no longer kept: these are all that are left")
+        say("older events are no longer stored")
     if as_json:
         data = [event.raw for event in found]
         print_json(
@@ -85,7 +84,7 @@ def events_list(
 
 def _begin(client: Client, place: Place) -> str:
     """Have the account's events kept from now on, and remember where that was."""
-    say("this is the first call for this account: its events are kept from now on")
+    say("first call for this account: events are stored from now on")
     cursor = client.events.list(limit=1).cursor
     place.at(cursor).save()
     return cursor

@@ -28,9 +28,7 @@ EXAMPLES: Final = {
         agentpost trigger message.blocked --endpoint whe_0660c5
     """,
 }
-Endpoint = Annotated[
-    str | None, typer.Option(metavar="ENDPOINT_ID", help="The endpoint that gets it.")
-]
+Endpoint = Annotated[str | None, typer.Option(metavar="ENDPOINT_ID", help="Endpoint to send to.")]
 
 
 def _event_names(incomplete: str) -> list[str]:
@@ -42,7 +40,7 @@ def _event_names(incomplete: str) -> list[str]:
 
 def attach(app: typer.Typer) -> None:
     """Register the commands on the program."""
-    events = group("The account's events, which webhooks bring.")
+    events = group("List and resend events.")
     events.command("list")(events_list)
     events.command("resend")(resend)
     app.add_typer(events, name="events")
@@ -53,15 +51,15 @@ def resend(
     event_id: Annotated[str, typer.Argument(metavar="EVENT_ID")],
     endpoint: Annotated[
         str | None,
-        typer.Option(metavar="ENDPOINT_ID", help="Only to this endpoint, not to all that had it."),
+        typer.Option(metavar="ENDPOINT_ID", help="Only to this endpoint."),
     ] = None,
     no_wait: NoWait = False,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Send an event again to the endpoints it was for, and show what their receivers answered.
+    """Send an event to its endpoints again and show the receivers' answers.
 
-    The exit code is 1 when a receiver did not take it.
+    The exit code is 1 when a delivery failed.
     """
     from agentpost_client.errors import BadRequest, NotFound
 
@@ -90,24 +88,24 @@ def trigger(
     event: Annotated[
         str,
         typer.Argument(
-            metavar="EVENT", help="Such as message.completed.", autocompletion=_event_names
+            metavar="EVENT", help="Event, such as message.completed.", autocompletion=_event_names
         ),
     ],
     endpoint: Endpoint = None,
     forward_to: Annotated[
         str | None,
-        typer.Option("--forward-to", metavar="URL", help="The address on this machine to send to."),
+        typer.Option("--forward-to", metavar="URL", help="Address to send to."),
     ] = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Send a sample of an event: the shape and signature of a real one, marked as a test.
+    """Send a sample event, signed like a real one and marked as a test.
 
-    Without an option it is sent to where `listen` last forwarded events, signed with the secret
-    that `listen` prints. The exit code is 1 when the receiver did not take it.
+    By default it goes to the address that `listen` last forwarded to, signed with the secret of
+    `listen`. The exit code is 1 when the delivery failed.
     """
     if endpoint is not None and forward_to is not None:
-        raise typer.BadParameter("choose one of --endpoint and --forward-to")
+        raise typer.BadParameter("use either --endpoint or --forward-to")
     name = _known(event)
     if endpoint is not None:
         with connected(profile) as client:
@@ -143,5 +141,5 @@ def _known(event: str) -> str:
     from agentpost.domain.events import EventName
 
     if event not in set(EventName):
-        raise typer.BadParameter(f"there is no event {event!r}; there are: {', '.join(EventName)}")
+        raise typer.BadParameter(f"there is no event {event!r}; events: {', '.join(EventName)}")
     return event

@@ -41,7 +41,7 @@ EXAMPLES: Final = {
 def attach(app: typer.Typer) -> None:
     """Register the commands on the program."""
     app.command()(upload)
-    files = group("Files that work has made.")
+    files = group("List and download files.")
     files.command("list")(files_list)
     files.command("get")(files_get)
     app.add_typer(files, name="files")
@@ -65,11 +65,11 @@ def upload(
 
 
 def files_list(
-    owner: Annotated[str, typer.Argument(metavar="MSG_ID|WORK_ID")],
+    owner: Annotated[str, typer.Argument(metavar="MESSAGE_ID|WORK_ID")],
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """List the files of a message, or the newest of a piece of work."""
+    """List the files of a message or a work."""
     with connected(profile) as client:
         found = _files_of(client, owner)
     rows = [(f.file_id, f.kind, f.size, f.label) for f in found]
@@ -78,17 +78,17 @@ def files_list(
 
 
 def files_get(
-    file_id: Annotated[str, typer.Argument(metavar="FILE_ID|MSG_ID")],
+    file_id: Annotated[str, typer.Argument(metavar="FILE_ID|MESSAGE_ID")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="A folder, or the file to write (and replace)."),
+        typer.Option("--output", "-o", help="Folder, or file to write; by default this folder."),
     ] = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Download a file, or all files of a message, by default into the current folder.
+    """Download a file, or all files of a message.
 
-    In a folder nothing is overwritten: a name that is taken gets a number.
+    In a folder nothing is overwritten: a file whose name exists gets a number.
     """
     shown = screen(as_json)
     with connected(profile) as client:

@@ -90,7 +90,7 @@ def event_names(events: str | None) -> tuple[str, ...] | None:
     unknown = next((name for name in names if name not in set(EventName)), None)
     if unknown is not None or not names:
         known = ", ".join(EventName)
-        raise typer.BadParameter(f"there is no event {unknown or events!r}; there are: {known}")
+        raise typer.BadParameter(f"there is no event {unknown or events!r}; events: {known}")
     return names
 
 

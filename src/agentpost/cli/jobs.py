@@ -17,22 +17,22 @@ EXAMPLES: Final = {
         agentpost jobs fail exe_0660c5
     """,
 }
-JobId = Annotated[str, typer.Argument(help="The job's id, exe_….")]
+JobId = Annotated[str, typer.Argument(help="Id of the job, exe_….")]
 
 
 def attach(app: typer.Typer) -> None:
     """Add the commands."""
-    jobs = group("Jobs that wait for their code.")
+    jobs = group("Retry or fail jobs that wait for their code.")
     jobs.command("retry")(retry)
     jobs.command("fail")(fail)
     app.add_typer(jobs, name="jobs")
 
 
 def retry(job_id: JobId, as_json: AsJson = False) -> None:
-    """Run a job that waits for its code again now, instead of after its next pause.
+    """Retry a job that waits for its code now.
 
-    A job waits when its code makes another call than the one recorded; `doctor` and `explain` say
-    which.
+    A job waits when its code makes another call than the recorded one; `doctor` and `explain`
+    name it.
     """
     from agentpost.services import jobs
 
@@ -41,7 +41,7 @@ def retry(job_id: JobId, as_json: AsJson = False) -> None:
 
 
 def fail(job_id: JobId, as_json: AsJson = False) -> None:
-    """Fail a job that waits for its code, instead of after `code_changed_wait_seconds`."""
+    """Fail a job that waits for its code."""
     from agentpost.services import jobs
 
     with_context(lambda ctx: jobs.fail_waiting(ctx, job_id), "jobs fail", job_id)

@@ -1,4 +1,4 @@
-"""`agentpost keys`: make, list, rotate and revoke API keys, and say from where they may be used."""
+"""`agentpost keys`: create, list, rotate, restrict and revoke API keys."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EXAMPLES: Final = {
 }
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-KeyId = Annotated[str, typer.Argument(help="The key's id, key_….")]
+KeyId = Annotated[str, typer.Argument(help="Id of the key, key_….")]
 
 
 def attach(app: typer.Typer) -> None:
@@ -58,63 +58,64 @@ def attach(app: typer.Typer) -> None:
 
 def keys_create(
     account: Annotated[str, typer.Option(help="Account id or e-mail address.")],
-    name: Annotated[str, typer.Option(help="A nickname for the key.")],
-    expires: Annotated[str | None, typer.Option(help="Lifetime, e.g. 12h or 30d.")] = None,
+    name: Annotated[str, typer.Option(help="Name of the key.")],
+    expires: Annotated[str | None, typer.Option(help="Lifetime, such as 12h or 30d.")] = None,
     scopes: Annotated[
         str, typer.Option(help="Some of send, read, admin, read_all.")
     ] = "send,read,admin",
     max_credits_per_day: Annotated[
-        float | None, typer.Option(help="Credits its work may use in a UTC day.")
+        float | None, typer.Option(help="Credits that its messages may use in a UTC day.")
     ] = None,
     allow_ip: Annotated[
         list[str] | None,
-        typer.Option(help="Address or network it may be used from (repeatable); else from any."),
+        typer.Option(help="Address or network it may be used from; repeatable."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create an API key. The key itself is shown only now."""
+    """Create an API key. The key is shown only now.
+
+    The key goes to standard output; its id, name, scopes and expiry go to standard error.
+    """
     from agentpost.domain.scopes import parse
     from agentpost.services import accounts
 
     lifetime = None if expires is None else _span("--expires", expires)
     if lifetime == 0:
-        fail("--expires takes a time above zero, e.g. 30d.", EXIT_USAGE)
-    granted = option_value(lambda: parse(scopes.split(",")))
+        fail("--expires takes a time above zero, such as 30d", EXIT_USAGE)
+    key_scopes = option_value(lambda: parse(scopes.split(",")))
     limit, allowed = max_credits_per_day, _networks(allow_ip)
     new = with_context(
-        lambda ctx: accounts.create_key(ctx, account, name, lifetime, granted, limit, allowed),
+        lambda ctx: accounts.create_key(ctx, account, name, lifetime, key_scopes, limit, allowed),
         "keys create",
         account,
         detail={"name": name, "scopes": scopes, "expires": expires, "allow_ips": allow_ip},
     )
-    show({**_key(new.record), "key": new.secret}, as_json, new.secret)
+    shape = _key(new.record)
+    if not as_json:
+        expiry = f"expires {shape['expires_at']}" if shape["expires_at"] else "does not expire"
+        say(f"{new.record.id} {name!r} · {', '.join(shape['scopes'])} · {expiry}")
+    show({**shape, "key": new.secret}, as_json, new.secret)
 
 
 def keys_list(as_json: AsJson = False) -> None:
-    """List API keys (never the keys themselves)."""
+    """List API keys, without the keys themselves."""
     from agentpost.services import accounts
 
-    found = [_key(k) for k in with_context(accounts.all_keys)]
+    keys = [_key(key) for key in with_context(accounts.all_keys)]
     if not as_json:
-        found = [
-            {
-                **key,
-                "scopes": ",".join(key["scopes"]),
-                "allow_ips": ",".join(key["allow_ips"]) or None,
-            }
-            for key in found
-        ]
-    show_rows(found, as_json, KEY_COLUMNS)
+        for key in keys:
+            key.update(scopes=",".join(key["scopes"]), allow_ips=",".join(key["allow_ips"]) or None)
+    show_rows(keys, as_json, KEY_COLUMNS)
 
 
 def keys_rotate(
     key_id: KeyId,
     overlap: Annotated[
-        str, typer.Option(help="How long the key so far stays good too: 30m, 24h, 7d; 0: not.")
+        str, typer.Option(help="How long the old key keeps working: 30m, 24h, 7d, or 0.")
     ] = "24h",
     as_json: AsJson = False,
 ) -> None:
-    """Give a key a new secret, which is shown only now. All else about it stays as it is."""
+    """Replace a key by a new one, which is shown only now. Name, scopes and limits stay."""
     from agentpost.domain.times import iso
     from agentpost.services import key_changes
 
@@ -128,9 +129,9 @@ def keys_rotate(
     if not as_json:
         until = new.record.old_until
         if until is None:
-            say("every earlier secret of the key has ended")
+            say("the old key no longer works")
         else:
-            say(f"the one so far, …{new.record.old_hint}, is good until {iso(until)}")
+            say(f"the old key, …{new.record.old_hint}, works until {iso(until)}")
     show({**_key(new.record), "key": new.secret}, as_json, new.secret)
 
 
@@ -138,18 +139,18 @@ def keys_allow(
     key_id: KeyId,
     ip: Annotated[
         list[str] | None,
-        typer.Option(help="Address or network the key may be used from (repeatable)."),
+        typer.Option(help="Address or network the key may be used from; repeatable."),
     ] = None,
     from_everywhere: Annotated[
-        bool, typer.Option("--from-everywhere", help="Take the allow-list away.")
+        bool, typer.Option("--from-everywhere", help="Allow every address.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say from where a key may be used; the list so far is replaced within a second."""
+    """Set the addresses a key may be used from; the change takes effect within a second."""
     from agentpost.services import key_changes
 
     if bool(ip) == from_everywhere:
-        fail("Give --ip, once for each network, or --from-everywhere.", EXIT_USAGE)
+        fail("use --ip, once for each network, or --from-everywhere", EXIT_USAGE)
     allowed = _networks(ip)
     key = with_context(
         lambda ctx: key_changes.allow(ctx, key_id, allowed),
@@ -174,7 +175,7 @@ def _span(option: str, text: str) -> float:
     """Seconds."""
     match = _SPAN.fullmatch(text)
     if match is None and text != "0":
-        fail(f"{option} takes a number with s, m, h or d, e.g. 30d.", EXIT_USAGE)
+        fail(f"{option} takes a number with s, m, h or d, such as 30d", EXIT_USAGE)
     return int(match[1]) * _UNITS[match[2]] if match else 0
 
 

@@ -34,7 +34,9 @@ _AWAY_SECONDS: Final = 1.0
 _AWAY_SECONDS_MAX: Final = 8.0
 ForwardTo = Annotated[
     str | None,
-    typer.Option("--forward-to", metavar="URL", help="Where to send them; localhost is fine."),
+    typer.Option(
+        "--forward-to", metavar="URL", help="Address of the receiver, such as localhost:3000."
+    ),
 ]
 
 
@@ -50,26 +52,26 @@ def listen(
         typer.Option(metavar="NAMES", help="Only these events, separated by commas."),
     ] = None,
     skip_backlog: Annotated[
-        bool, typer.Option("--skip-backlog", help="Leave out what happened since the last run.")
+        bool, typer.Option("--skip-backlog", help="Skip events since the last run.")
     ] = False,
     from_start: Annotated[
-        bool, typer.Option("--from-start", help="Send all again that is kept since the first run.")
+        bool, typer.Option("--from-start", help="Send all events since the first run again.")
     ] = False,
     print_secret: Annotated[
-        bool, typer.Option("--print-secret", help="Print the signing secret and end.")
+        bool, typer.Option("--print-secret", help="Print the signing secret and exit.")
     ] = False,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Send the account's webhook events to a program on this machine, as they happen.
+    """Forward the account's webhook events to a program on this machine, as they happen.
 
-    No endpoint is needed, and the server need not reach this machine. Requests are those of a
-    webhook, signed with a secret that stays the same. The next run continues where this one
-    stopped. While the server or the receiver is away, it waits for them and says so. Without
-    --forward-to the events are only shown.
+    No endpoint is needed, and the server need not reach this machine. Requests are signed like
+    those of an endpoint, with a secret that belongs to the server and the key. The next run
+    continues where this one stopped. The command retries while the server or the receiver is
+    down. Without --forward-to it only prints the events.
     """
     if skip_backlog and from_start:
-        raise typer.BadParameter("choose one of --skip-backlog and --from-start")
+        raise typer.BadParameter("use either --skip-backlog or --from-start")
     if print_secret:
         server = resolve(profile)
         with errors_told(server):
@@ -102,14 +104,14 @@ def _begin(client: Client, place: Place, *, skip_backlog: bool, from_start: bool
         try:
             page = until_answered(lambda: client.events.list(cursor, limit=1))
         except BadCursor:
-            say("where the last run stopped is of another account: the events begin now")
+            say("the place of the last run belongs to another account: starting now")
             place = place.begun_again()
         else:
             if page.data and not from_start:
-                say("events since the last run come first (--skip-backlog leaves them out)")
+                say("first, the events since the last run (--skip-backlog skips them)")
             return place.at(cursor)
     elif from_start:
-        say("this is the first run: the events begin now")
+        say("this is the first run: starting now")
     place = place.at(until_answered(lambda: client.events.list(limit=1)).cursor)
     place.save()
     return place

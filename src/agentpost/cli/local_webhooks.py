@@ -3,6 +3,7 @@ of the person's own that stays the same, to an address that only this machine ne
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from agentpost.domain.events import EventName
 
 _SECRETS: Final = "webhook-secrets.json"
-_SECONDS: Final = 30.0
+_DIGEST_CHARACTERS: Final = 16
 _PORT: Final = re.compile(r"[0-9]{1,5}(?![^/?])")
+_SECONDS: Final = 30.0
 """How long a receiver may take: longer than the server allows, for one with a debugger."""
 _ANSWER_CHARACTERS: Final = 200
 
@@ -127,12 +129,14 @@ def checked_url(url: str) -> str:
     except ValueError:
         is_usable = False
     if not is_usable:
-        raise typer.BadParameter(f"{url!r} is no address such as http://localhost:3000/webhooks")
+        raise typer.BadParameter(
+            f"{url!r} is not an address such as http://localhost:3000/webhooks"
+        )
     return given
 
 
 def secret_of(server: Server) -> str:
-    """The secret for events of that server: made at the first call, then always the same.
+    """The secret for the events of that server and key: created once, then always the same.
 
     Raises `OSError`.
     """
@@ -140,15 +144,17 @@ def secret_of(server: Server) -> str:
 
     path, name = private_files.config_folder() / _SECRETS, place_name(server)
     try:
-        known = json.loads(path.read_text(encoding="utf-8"))
+        secrets = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        known = {}
+        secrets = {}
     except ValueError:
-        raise OSError(0, f"it is no JSON; delete it, and {NAME} makes another", str(path)) from None
-    if name not in known:
-        known[name] = new_secret()
-        private_files.write(path, json.dumps(known, indent=2) + "\n")
-    return str(known[name])
+        raise OSError(
+            0, f"it is not JSON; delete it, and {NAME} creates another", str(path)
+        ) from None
+    if name not in secrets:
+        secrets[name] = new_secret()
+        private_files.write(path, json.dumps(secrets, indent=2) + "\n")
+    return str(secrets[name])
 
 
 def unix_seconds() -> int:
@@ -160,8 +166,10 @@ def unix_seconds() -> int:
 
 
 def place_name(server: Server) -> str:
-    """What secrets and places are kept by: the profile, else the server's address."""
-    return server.profile or server.url
+    """The name under which secrets and places are stored: the server's address and a digest of the
+    key, however the two were given."""
+    digest = hashlib.sha256(server.key.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{server.url} {digest[:_DIGEST_CHARACTERS]}"
 
 
 def sample(name: EventName, server: Server) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def attach(app: typer.Typer) -> None:
     """Register the commands on the program."""
     app.command()(login)
     app.command()(logout)
-    stored = group("The servers whose address and key are stored.")
+    stored = group("List and switch stored servers.")
     stored.command("list")(profiles_list)
     stored.command("use")(profiles_use)
     app.add_typer(stored, name="profiles")
@@ -57,30 +57,29 @@ def login(
     address: Annotated[
         str | None, typer.Argument(help="Address of the server; asked for when not given.")
     ] = None,
-    url: Annotated[str | None, typer.Option(help="The same as ADDRESS.")] = None,
+    url: Annotated[str | None, typer.Option(help="Same as ADDRESS.")] = None,
     key_stdin: Annotated[
         bool, typer.Option("--key-stdin", help="Read the key from standard input.")
     ] = False,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Store the address and key of a server, and use it from now on.
+    """Store the address and key of a server and use it.
 
-    The address is tried before the key is asked for, and the key before both are kept: in
-    ~/.config/agentpost/config.toml, readable by you alone.
+    Both are checked and then stored in ~/.config/agentpost/config.toml, readable only by you.
     """
     name = _checked(profile or os.environ.get(profiles.VARIABLE) or profiles.DEFAULT)
     stored = _load()
     known = stored.by_name.get(name)
     asked = sys.stdin.isatty()
     if address and url and address != url:
-        fail(f"give one address, not {address} and {url}", exits.USAGE)
+        fail(f"two addresses: {address} and {url}", exits.USAGE)
     address = address or url
     if not (asked or (address and key_stdin)):
-        fail("there is no terminal to ask on: give the address and --key-stdin", exits.USAGE)
+        fail("no terminal to ask on: pass the address and --key-stdin", exits.USAGE)
     if address is None:
         if key_stdin:
-            fail("with --key-stdin give the address too", exits.USAGE)
+            fail("--key-stdin needs the address as well", exits.USAGE)
         default = known.url if known else reaching.EXAMPLE
         address = typer.prompt("Server address", default=default, err=True)
     reached = reaching.reach(address.strip())
@@ -93,13 +92,13 @@ def login(
         who = f"{account.name} <{account.email}>" if account.email else account.name
         screen().line(f"✓ {server.url} as {who}, credits: {account.credits:g} (profile {name})")
     if server.url.startswith("http://") and not _is_local(server.url):
-        say("this address is not encrypted: who is on the way can read the key")
+        say("this address is not encrypted: the network can read the key")
     if os.environ.get("AGENTPOST_URL"):
-        say("AGENTPOST_URL is set and comes before the profile: unset it to use the profile")
+        say("AGENTPOST_URL is set and overrides the profile: unset it to use the profile")
 
 
 def logout(profile: ProfileName = None, as_json: AsJson = False) -> None:
-    """Forget the address and key of a server; on the server the key stays valid."""
+    """Delete the stored address and key of a server. The key stays valid."""
     stored = _load()
     name = profile or os.environ.get(profiles.VARIABLE) or stored.active
     if name not in stored.by_name:
@@ -112,7 +111,7 @@ def logout(profile: ProfileName = None, as_json: AsJson = False) -> None:
         screen().line(f"✓ profile {name} is removed")
     others = [other for other in stored.by_name if other != name]
     if others and stored.active == name:
-        say(f"no profile is in use now: agentpost profiles use {others[0]}")
+        say(f"no profile is selected: agentpost profiles use {others[0]}")
 
 
 def profiles_list(as_json: AsJson = False) -> None:
@@ -132,10 +131,10 @@ def profiles_list(as_json: AsJson = False) -> None:
 
 
 def profiles_use(
-    name: Annotated[str, typer.Argument(help="The profile that commands use from now on.")],
+    name: Annotated[str, typer.Argument(help="Name of the profile.")],
     as_json: AsJson = False,
 ) -> None:
-    """Use another profile from now on."""
+    """Switch to another profile."""
     stored = _load()
     if name not in stored.by_name:
         text = f"there is no profile {name!r} → `agentpost login --profile {name}` adds it"

@@ -28,9 +28,9 @@ def attach(app: typer.Typer) -> None:
 
 
 def mcp(profile: ProfileName = None) -> None:
-    """Serve a server's work to an assistant over stdio (Model Context Protocol).
+    """Connect an assistant to a server, over stdio (Model Context Protocol).
 
-    An assistant starts it; what it prints is the protocol.
+    The assistant starts this command; standard output is the protocol.
     """
     import asyncio
 
@@ -45,7 +45,7 @@ def mcp(profile: ProfileName = None) -> None:
         with errors_told(server):
             asyncio.run(_serve(server.url, server.key))
     except KeyboardInterrupt:
-        say("stopped; the agent continues the work that was sent")
+        say("stopped; the agent continues with sent messages")
 
 
 async def _serve(url: str, key: str) -> None:

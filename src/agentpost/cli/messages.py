@@ -55,7 +55,7 @@ EXAMPLES: Final = {
     """,
 }
 STATUSES: Final = tuple(exits.OF_STATUS)
-MessageId = Annotated[str, typer.Argument(metavar="MSG_ID")]
+MessageId = Annotated[str, typer.Argument(metavar="MESSAGE_ID")]
 
 
 def attach(app: typer.Typer) -> None:
@@ -74,21 +74,22 @@ def follow(
     message_id: MessageId,
     after: Annotated[
         str | None,
-        typer.Option(metavar="SEQ", help="Only what comes after that entry, or that cursor."),
+        typer.Option(metavar="SEQ", help="Start after this entry or cursor."),
     ] = None,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Show text also while it is written.")
+        bool, typer.Option("--stream", help="Show text while it is written.")
     ] = False,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop then; the work continues.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="Stop following after this time; jobs continue."),
     ] = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Print a message's log as it grows, until nothing more can come.
+    """Follow the log of a message until it is final.
 
-    When the server is away, it waits for it and continues. With --json each line is an entry; with
-    --stream too, pieces of text have the type delta or reset.
+    The command reconnects by itself. With --json, each line is an entry; with --stream as well,
+    pieces of text have the type delta or reset.
     """
     shown = screen(as_json)
     cursor, seq = given.place(after)
@@ -108,7 +109,7 @@ def recover(
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Ask for the result of work that expired, or allow parked work more credits.
+    """Retrieve the result of an expired message, or allow a blocked one more credits.
 
     Nothing is sent or started again.
     """

@@ -30,10 +30,10 @@ def attach(app: typer.Typer) -> None:
 
 
 def nodes(as_json: AsJson = False) -> None:
-    """List the server processes: since when each runs, its version, its last beat, what it runs.
+    """List the server processes.
 
-    A draining one takes no more work. A silent one is taken for dead after three seconds; then it
-    leaves the list. A clock that is more than five seconds ahead of the database's, or behind it,
+    A draining process takes no new work. A process without a heartbeat for three seconds counts as
+    dead and leaves the list. A clock that differs from the database's by more than five seconds
     has to be set.
     """
     from agentpost.services import nodes as services

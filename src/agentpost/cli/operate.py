@@ -39,7 +39,7 @@ EXAMPLES: Final = {
         agentpost login-link team@example.com
     """,
 }
-Number = Annotated[str | None, typer.Option(metavar="N|default", help="A number, or 'default'.")]
+Number = Annotated[str | None, typer.Option(metavar="N|default", help="Number, or 'default'.")]
 
 _DIGITS_MAX = 9
 _BYTES_DIGITS_MAX = 15
@@ -52,7 +52,7 @@ def attach(app: typer.Typer) -> None:
     limits.command("show")(limits_show)
     limits.command("recount")(limits_recount)
     app.add_typer(limits, name="limits")
-    switch = group("Switching the API off and on.")
+    switch = group("Switch the API off and on.")
     switch.command("on")(maintenance_on)
     switch.command("off")(maintenance_off)
     app.add_typer(switch, name="maintenance")
@@ -69,16 +69,20 @@ def limits_set(
     work_reads_per_hour: Number = None,
     running_jobs: Number = None,
     stored_bytes: Number = None,
+    conversation_required: Annotated[
+        str | None,
+        typer.Option(metavar="0|1|default", help="1: every message has to name a conversation."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Override limits for one account; 'default' restores the setting.
 
-    A running server follows within a second.
+    Running servers apply it within a second.
     """
     from agentpost.domain.allowances import NAMES
     from agentpost.services import allowances
 
-    given = {
+    options = {
         "requests_per_minute": requests_per_minute,
         "messages_per_hour": messages_per_hour,
         "messages_per_day": messages_per_day,
@@ -86,13 +90,14 @@ def limits_set(
         "work_reads_per_hour": work_reads_per_hour,
         "running_jobs": running_jobs,
         "stored_bytes": stored_bytes,
+        "conversation_required": conversation_required,
     }
-    named = {name: text for name, text in given.items() if text is not None}
+    texts = {name: text for name, text in options.items() if text is not None}
     changes = option_value(
-        lambda: allowances.validate({name: _number(name, text) for name, text in named.items()})
+        lambda: allowances.validate({name: _number(name, text) for name, text in texts.items()})
     )
     if not changes:
-        raise typer.BadParameter(f"name at least one limit: {', '.join(map(_option, NAMES))}")
+        raise typer.BadParameter(f"set at least one limit: {', '.join(map(_option, NAMES))}")
 
     async def change(ctx: AppContext) -> dict[str, Any]:
         await allowances.override(ctx, account, changes)
@@ -102,12 +107,12 @@ def limits_set(
 
 
 def limits_show(account: Account, as_json: AsJson = False) -> None:
-    """Show what an account may do."""
+    """Show the limits of an account."""
     _show_limits(with_context(lambda ctx: _limits(ctx, account)), as_json)
 
 
 def limits_recount(account: Account, as_json: AsJson = False) -> None:
-    """Count anew what an account has stored, when `doctor` says that the number is wrong."""
+    """Recount the bytes an account has stored, when `doctor` reports a wrong number."""
     from agentpost.services import allowances
 
     stored = with_context(lambda ctx: allowances.recount(ctx, account), "limits recount", account)
@@ -115,20 +120,20 @@ def limits_recount(account: Account, as_json: AsJson = False) -> None:
 
 
 def maintenance_on(as_json: AsJson = False) -> None:
-    """Switch the API off: requests answer 503, running work continues."""
+    """Switch the API off: requests get 503, running work continues."""
     _switch(True, as_json)
 
 
 def maintenance_off(as_json: AsJson = False) -> None:
-    """Switch the API on again."""
+    """Switch the API on."""
     _switch(False, as_json)
 
 
 def explain(
-    message_id: Annotated[str, typer.Argument(help="The message's id, msg_….")],
+    message_id: Annotated[str, typer.Argument(help="Id of the message, msg_….")],
     as_json: AsJson = False,
 ) -> None:
-    """Show the timeline of a message: signals, log entries, events, deliveries and attempts."""
+    """Show what happened to a message: a timeline of its calls, events and deliveries."""
     from agentpost.services import timeline
 
     found = with_context(lambda ctx: timeline.build(ctx, message_id))
@@ -195,11 +200,11 @@ def _switch(on: bool, as_json: bool) -> None:
 def login_link(
     account: Annotated[
         str | None,
-        typer.Argument(help="Account id or e-mail address; not needed while there is only one."),
+        typer.Argument(help="Account id or e-mail address; optional with one account."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a link that signs one browser in to the dashboard, once, within 15 minutes."""
+    """Create a link that signs one browser in to the dashboard, once, within 15 minutes."""
     from agentpost.domain.times import iso
     from agentpost.services import sessions
 

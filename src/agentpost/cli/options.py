@@ -35,38 +35,38 @@ ProfileName = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME",
-        help="The server to call: a profile of `agentpost login`.",
+        help="Profile to use (see `agentpost login`).",
         autocompletion=_profile_names,
     ),
 ]
 
 Metadata = Annotated[
     list[str] | None,
-    typer.Option("--metadata", metavar="NAME=VALUE", help="Comes back with it; repeatable."),
+    typer.Option("--metadata", metavar="NAME=VALUE", help="Label of the message; repeatable."),
 ]
 Busy = Annotated[
     str | None,
     typer.Option(
         metavar="wait|fail|queue",
-        help="While the agent answers another message of the conversation.",
+        help="If the agent is busy with the conversation.",
         autocompletion=one_of("wait", "fail", "queue"),
     ),
 ]
 MaxCredits = Annotated[
-    float | None, typer.Option(metavar="N", help="Park work that would use more credits.")
+    float | None, typer.Option(metavar="N", help="Most credits the message may use.")
 ]
 ResponseSchema = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="A JSON Schema that the output has to fit."),
+    typer.Option(metavar="FILE", help="JSON Schema of the output."),
 ]
 Conversation = Annotated[
-    str | None, typer.Option("--conversation", "-c", help="Only those of this conversation.")
+    str | None, typer.Option("--conversation", "-c", help="Only this conversation.")
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, the newest first.")]
-Before = Annotated[str | None, typer.Option(metavar="ID", help="Only those behind it in the list.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Most items to list.")]
+Before = Annotated[str | None, typer.Option(metavar="ID", help="Start after this item.")]
 Since = Annotated[
-    str | None, typer.Option(metavar="TIME", help="From then on: a time, a day, or an age (3d).")
+    str | None, typer.Option(metavar="TIME", help="Start: a time, a day, or an age such as 3d.")
 ]
 Until = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Before then: a time, a day, or an age (2h).")
+    str | None, typer.Option(metavar="TIME", help="End: a time, a day, or an age such as 2h.")
 ]

@@ -69,8 +69,8 @@ def _no_agentpost(url: str, what: str) -> str:
     parts = urlsplit(url)
     if parts.path:
         hint = f"without its path {parts.path}: {parts.scheme}://{parts.netloc}"
-        return f"{url} is no address of an agentpost server ({what}) → try it {hint}"
-    return f"{url} is no agentpost server ({what}) → check host and port; {_PRINTED}"
+        return f"{url} is not the address of an agentpost server ({what}) → try it {hint}"
+    return f"{url} is not an agentpost server ({what}) → check host and port; {_PRINTED}"
 
 
 def _end(text: str, code: int) -> NoReturn:

@@ -11,18 +11,20 @@ from agentpost.cli.errors import say
 
 
 def db_reencrypt(as_json: AsJson = False) -> None:
-    """Encrypt the secrets of webhook endpoints with the current secret key, so that earlier keys
-    can be dropped; exit 1 when some cannot be decrypted."""
+    """Encrypt endpoint secrets with the current secret key.
+
+    Earlier keys can then be deleted. The exit code is 1 when a secret cannot be decrypted.
+    """
     from agentpost.services import endpoint_secrets
 
-    done = with_context(endpoint_secrets.reencrypt, "db reencrypt")
+    result = with_context(endpoint_secrets.reencrypt, "db reencrypt")
     line = (
-        f"Encrypted with the current key: {done.encrypted} now, {done.current} before."
-        f" Cannot be decrypted: {len(done.unreadable)}."
+        f"Encrypted with the current key: {result.encrypted} now, {result.current} before."
+        f" Cannot be decrypted: {len(result.unreadable)}."
     )
-    show(asdict(done), as_json, line)
-    if done.unreadable:
+    show(asdict(result), as_json, line)
+    if result.unreadable:
         if not as_json:
-            for endpoint_id in done.unreadable:
+            for endpoint_id in result.unreadable:
                 say(f"{endpoint_id}: {endpoint_secrets.UNREADABLE}")
         raise typer.Exit(1)

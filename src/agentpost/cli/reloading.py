@@ -19,7 +19,7 @@ from agentpost.settings import Settings, load_settings
 log = structlog.get_logger(__name__)
 TAKEN_UP: Final = frozenset(
     {
-        *("log_level", "drain_seconds", "step_grace_seconds"),
+        *("log_level", "drain_seconds", "step_grace_seconds", "conversation_required"),
         *("running_jobs_max", "requests_per_minute", "messages_per_hour", "messages_per_day"),
         *("waits_per_hour", "work_reads_per_hour", "streams_max", "schedules_max"),
         *("stored_bytes_max", "upload_pending_bytes_max", "free_space_min_bytes"),

@@ -35,33 +35,28 @@ _PAGE_MAX: Final = 100
 
 def attach(app: typer.Typer) -> None:
     """Register the commands on the program."""
-    requests = group("Requests to the API, as the server recorded them.")
+    requests = group("Show requests to the API.")
     requests.command("tail")(tail)
     requests.command("show")(show)
     app.add_typer(requests, name="requests")
 
 
 def tail(
-    status: Annotated[
-        str | None, typer.Option(help="Only this status: 404, 4xx, or failed (400 and above).")
-    ] = None,
-    method: Annotated[str | None, typer.Option(help="Only this method, such as POST.")] = None,
-    path: Annotated[str | None, typer.Option(help="Only paths with this in them.")] = None,
-    error: Annotated[str | None, typer.Option(help="Only this error code.")] = None,
-    key: Annotated[
-        str | None, typer.Option(metavar="KEY_ID", help="Only requests with this key.")
-    ] = None,
+    status: Annotated[str | None, typer.Option(help="404, 4xx, or failed (400 and above).")] = None,
+    method: Annotated[str | None, typer.Option(help="Method, such as POST.")] = None,
+    path: Annotated[str | None, typer.Option(help="Part of the path.")] = None,
+    error: Annotated[str | None, typer.Option(help="Error code.")] = None,
+    key: Annotated[str | None, typer.Option(metavar="KEY_ID", help="Only this key.")] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=0, max=100, help="How many earlier ones come first.")
+        int, typer.Option("--limit", "-n", min=0, max=100, help="Earlier requests to show first.")
     ] = 10,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Show requests to the API as they end, about a second later.
+    """Follow the requests to the API.
 
-    A key sees its own requests, with the scope read_all those of all keys of the account.
-    While the server is away, the command waits for it; nothing is missed. Reads of this log are
-    left out.
+    A key sees its own requests; with the scope read_all, those of all keys of the account. The
+    command reconnects by itself and misses nothing. Reads of this log are left out.
     """
     method = method.upper() if method is not None else None
     wanted = {"status": status, "method": method, "path": path, "error": error, "key": key}
@@ -93,15 +88,13 @@ def _reads_the_log(one: LoggedRequest) -> bool:
 
 def show(
     request_id: Annotated[str, typer.Argument(metavar="REQUEST_ID")],
-    curl: Annotated[
-        bool, typer.Option("--curl", help="Print it as a command that sends it again.")
-    ] = False,
+    curl: Annotated[bool, typer.Option("--curl", help="Print it as a curl command.")] = False,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
     """Show a request with its bodies.
 
-    The id is the Request-Id of the answer, and stands behind each error message of this program.
+    The id is the header Request-Id of the answer; error messages of this program end with it.
     """
     from agentpost.cli.connection import say_retry
     from agentpost_client import Client

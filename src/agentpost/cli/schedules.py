@@ -50,7 +50,7 @@ ScheduleId = Annotated[str, typer.Argument(metavar="SCHEDULE_ID")]
 
 def attach(app: typer.Typer) -> None:
     """Register the commands on the program."""
-    schedules = group("Messages that are sent at given times.")
+    schedules = group("Send messages on a schedule.")
     schedules.command("create")(schedules_create)
     resources.attach(schedules, "schedules list")
     resources.attach(schedules, "schedules show", _print)
@@ -61,28 +61,29 @@ def attach(app: typer.Typer) -> None:
 
 
 def schedules_create(
-    message: Annotated[str, typer.Argument(help="The message to send.")],
+    message: Annotated[str, typer.Argument(help="Message to send.")],
     cron: Annotated[
         str | None,
         typer.Option(help="Minute, hour, day of month, month, day of week: '0 8 * * 1'."),
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="One run: an ISO 8601 time, or 2h from now."),
+        typer.Option(metavar="TIME", help="Time of a single run: ISO 8601, or 2h from now."),
     ] = None,
     timezone: Annotated[
-        str | None, typer.Option(help="Of --cron, such as Europe/Berlin; else UTC.")
+        str | None, typer.Option(help="Time zone of --cron, such as Europe/Berlin; by default UTC.")
     ] = None,
     missed: Annotated[
         str | None,
         typer.Option(
             metavar="skip|run_once",
-            help="For runs while no server was there.",
+            help="If no server was running at the time.",
             autocompletion=one_of("skip", "run_once"),
         ),
     ] = None,
     conversation: Annotated[
-        str | None, typer.Option("--conversation", "-c", help="The conversation to continue.")
+        str | None,
+        typer.Option("--conversation", "-c", help="Conversation, such as a customer's id."),
     ] = None,
     metadata: Metadata = None,
     busy: Busy = None,
@@ -91,9 +92,9 @@ def schedules_create(
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Send a message by a timetable (--cron), or once (--at)."""
+    """Send a message on a schedule (--cron) or once (--at)."""
     if (cron is None) == (at is None):
-        raise typer.BadParameter("give --cron or --at")
+        raise typer.BadParameter("use --cron or --at")
     with connected(profile) as client:
         made = client.schedules.create(
             message,
@@ -113,7 +114,7 @@ def schedules_create(
 def schedules_pause(
     schedule_id: ScheduleId, as_json: AsJson = False, profile: ProfileName = None
 ) -> None:
-    """Pause a schedule: its times pass, and are not missed runs."""
+    """Pause a schedule. Runs that fall into the pause are skipped."""
     with connected(profile) as client:
         changed = client.schedules.update(schedule_id, paused=True)
     _show(changed, as_json)
@@ -122,7 +123,7 @@ def schedules_pause(
 def schedules_resume(
     schedule_id: ScheduleId, as_json: AsJson = False, profile: ProfileName = None
 ) -> None:
-    """Let a paused schedule run again."""
+    """Resume a paused schedule."""
     with connected(profile) as client:
         changed = client.schedules.update(schedule_id, paused=False)
     _show(changed, as_json)

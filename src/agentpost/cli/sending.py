@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -26,7 +27,7 @@ EXAMPLES: Final = {
     "send": """
         agentpost send "Chart revenue by month" --file sales.csv --save out
         agentpost send "And by region" --conversation customer-4711 --stream
-        agentpost send "The one for Europe" --answer-to msg_0660c5
+        agentpost send 2 --answer-to msg_0660c5
         agentpost send "Report" -f sales.csv --metadata order=1042 --no-wait
         git diff | agentpost send - --json --timeout 120
     """,
@@ -43,43 +44,51 @@ def send(
     message: Annotated[str, typer.Argument(help="The message; - reads standard input.")] = "",
     file: Annotated[
         list[Path] | None,
-        typer.Option("--file", "-f", help="A file to send along, uploaded if large; repeatable."),
+        typer.Option("--file", "-f", help="File to attach; repeatable."),
     ] = None,
     upload_id: Annotated[
-        list[str] | None, typer.Option(help="A finished upload to attach; repeatable.")
+        list[str] | None, typer.Option(help="Upload to attach; repeatable.")
     ] = None,
     conversation: Annotated[
-        str | None, typer.Option("--conversation", "-c", help="The conversation to continue.")
+        str | None,
+        typer.Option("--conversation", "-c", help="Conversation, such as a customer's id."),
     ] = None,
     answer_to: Annotated[
-        str | None, typer.Option(metavar="MSG_ID", help="The message whose question this answers.")
+        str | None, typer.Option(metavar="MESSAGE_ID", help="Message whose question this answers.")
     ] = None,
     response_schema: ResponseSchema = None,
     metadata: Metadata = None,
     busy: Busy = None,
     max_credits: MaxCredits = None,
     idempotency_key: Annotated[
-        str | None, typer.Option(help="Repeating a call with the same key starts nothing twice.")
+        str | None, typer.Option(help="Sent again with the same key, it starts nothing twice.")
     ] = None,
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Don't wait for work the message starts.")
+        bool, typer.Option("--no-wait", help="Do not wait for jobs that the message starts.")
     ] = False,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop waiting then; the work continues.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="Stop waiting after this time; jobs continue."),
     ] = None,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Show the agent's text while it writes it.")
+        bool, typer.Option("--stream", help="Show the text while the agent writes it.")
     ] = False,
     save: Annotated[
-        Path | None, typer.Option(help="Folder to save the made files in; nothing is overwritten.")
+        Path | None, typer.Option(help="Folder for the result's files; nothing is overwritten.")
     ] = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Send a message and show its progress and result."""
+    """Send a message and show its progress and result.
+
+    Messages in one conversation share memory and files. Messages without --conversation share the
+    one conversation of the key: a product gives each customer a conversation. With --answer-to,
+    MESSAGE is the answer: the text or the number of a choice, or JSON where the question asks
+    for it.
+    """
     text = _read_message(message, may_be_empty=bool(file or upload_id))
     if stream and (as_json or no_wait):
-        raise typer.BadParameter("--stream shows text on the way; not with --json or --no-wait")
+        raise typer.BadParameter("--stream cannot be used with --json or --no-wait")
     options: SendOptions = {
         "conversation": conversation,
         "metadata": given.pairs(metadata, "--metadata"),
@@ -93,6 +102,8 @@ def send(
     shown = screen(as_json)
     with connected(profile) as client, _timed(given.positive(timeout, "--timeout"), options):
         messages = client.messages
+        if answer_to is not None and text.strip():
+            text, options["answer"] = "", answer_value(messages.get(answer_to), text)
         watch = Watch(client, watching.ignore if as_json else shown.part, streams=stream)
         if stream:
             with interruptible(watch), shown.waiting("Waiting for the agent…"):
@@ -104,6 +115,27 @@ def send(
             sent = _send_and_watch(watch, call, shown, no_wait, as_json)
         _close(client, sent, shown, save, as_json)
     raise typer.Exit(exits.of_status(sent.status))
+
+
+def answer_value(question: Message, text: str) -> Any:
+    """The answer to a question in the form it asks for, which the server checks: a choice by its
+    number, or the JSON that the text is where the question has a schema."""
+    wanted_format = question.answer_format
+    if wanted_format is None:
+        return text
+    if wanted_format.choices:
+        return choice(wanted_format.choices, text)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def choice(choices: Sequence[str], text: str) -> str:
+    """The choice with that number, counted from 1; else the text. A choice that is itself a number
+    is taken as its text."""
+    number = int(text) if text.strip().isdecimal() and text.strip() not in choices else 0
+    return choices[number - 1] if 1 <= number <= len(choices) else text
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -158,5 +190,5 @@ def _read_message(message: str, may_be_empty: bool) -> str:
     except UnicodeError:
         raise typer.BadParameter("the message is not UTF-8 text") from None
     if not (text.strip() or may_be_empty):
-        raise typer.BadParameter("give a message, or a --file")
+        raise typer.BadParameter("a message or --file is needed")
     return text

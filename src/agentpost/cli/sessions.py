@@ -23,20 +23,20 @@ EXAMPLES: Final = {
         agentpost sessions end --all --of ada@example.com
     """,
 }
-Of = Annotated[str | None, typer.Option(help="Only of this user or account: id or address.")]
+Of = Annotated[str | None, typer.Option(help="Only of this user or account: id or e-mail address.")]
 _COLUMNS = ("id", "user", "browser", "address", "since", "last_used_at", "expires_at")
 
 
 def attach(app: typer.Typer) -> None:
     """Add the commands."""
-    part = group("Browsers that are signed in to the web app.")
+    part = group("List and end sessions of the web app.")
     part.command("list")(sessions_list)
     part.command("end")(sessions_end)
     app.add_typer(part, name="sessions")
 
 
 def sessions_list(of: Of = None, as_json: AsJson = False) -> None:
-    """List the sessions of the web app, the newest first."""
+    """List the sessions of the web app, newest first."""
     from agentpost.services import sessions
 
     found = with_context(lambda ctx: sessions.of_everybody(ctx, of))
@@ -44,18 +44,18 @@ def sessions_list(of: Of = None, as_json: AsJson = False) -> None:
 
 
 def sessions_end(
-    session_id: Annotated[str | None, typer.Argument(help="The session's id.")] = None,
+    session_id: Annotated[str | None, typer.Argument(help="Id of the session.")] = None,
     everyone: Annotated[
-        bool, typer.Option("--all", help="All sessions, or all of --of; links to sign in too.")
+        bool, typer.Option("--all", help="All sessions, or all of --of, and their login links.")
     ] = False,
     of: Of = None,
     as_json: AsJson = False,
 ) -> None:
-    """End a session, or all; whoever used it has to sign in again."""
+    """End a session, or all sessions; their users have to sign in again."""
     from agentpost.services import sessions
 
     if (session_id is None) is not everyone or (of is not None and not everyone):
-        fail("Give the id of a session, or --all, which --of limits.", EXIT_USAGE)
+        fail("pass the id of a session, or --all", EXIT_USAGE)
     if session_id is not None:
         chosen = session_id
         with_context(lambda ctx: sessions.end_by_operator(ctx, chosen), "sessions end", chosen)

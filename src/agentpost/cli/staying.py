@@ -111,7 +111,7 @@ class _Notices:
     def answered(self, response: Any) -> None:
         if self._is_away and response.is_success:
             self._is_away = False
-            say("the server answers again")
+            say("connected again")
 
 
 class _Said(logging.Handler):

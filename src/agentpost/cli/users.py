@@ -39,7 +39,7 @@ _COLUMNS = ("id", "account_id", "email", "role", "accepted", "last_login_at")
 
 def attach(app: typer.Typer) -> None:
     """Add the commands."""
-    users = group("People who sign in to the web app.")
+    users = group("Manage users of the web app.")
     users.command("create")(users_create)
     users.command("list")(users_list)
     users.command("role")(users_role)
@@ -49,15 +49,15 @@ def attach(app: typer.Typer) -> None:
 
 
 def users_create(
-    email: Annotated[str, typer.Option(help="E-mail address, by which they sign in.")],
+    email: Annotated[str, typer.Option(help="E-mail address to sign in with.")],
     role: RoleName = "member",
     account: Annotated[
         str | None,
-        typer.Option(help="Account id or e-mail address; not needed while there is only one."),
+        typer.Option(help="Account id or e-mail address; optional with one account."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create a user, and print a link by which they choose a password, once, within three days."""
+    """Create a user and print a link to choose a password, valid once, for three days."""
     from agentpost.services import password_links
 
     wanted = _role(role)
@@ -70,7 +70,7 @@ def users_create(
 
 
 def users_list(as_json: AsJson = False) -> None:
-    """List the users of every account, and invitations that nobody has accepted yet."""
+    """List the users of every account and open invitations."""
     from agentpost.services import users
 
     found = [_user(user) for user in with_context(users.all_)]
@@ -82,7 +82,7 @@ def users_role(
     role: Annotated[str, typer.Argument(help="operator, owner or member.")],
     as_json: AsJson = False,
 ) -> None:
-    """Change what a user may do; they have to sign in again."""
+    """Change the role of a user, who has to sign in again."""
     from agentpost.services import users
 
     wanted = _role(role)
@@ -94,8 +94,7 @@ def users_role(
 
 
 def users_password_link(user: User, as_json: AsJson = False) -> None:
-    """Print a link by which a user chooses a new password, or accepts an invitation, once, within
-    three days."""
+    """Print a link to choose a new password or accept an invitation, valid once, for three days."""
     from agentpost.services import password_links
 
     _show_link(
@@ -105,7 +104,7 @@ def users_password_link(user: User, as_json: AsJson = False) -> None:
 
 
 def users_remove(user: User, as_json: AsJson = False) -> None:
-    """Remove a user, who is signed out at once. What they did in their account stays."""
+    """Remove a user, who is signed out at once. Their work stays in the account."""
     from agentpost.services import users
 
     gone = with_context(lambda ctx: users.remove(ctx, user), "users remove", user)

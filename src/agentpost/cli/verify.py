@@ -50,20 +50,20 @@ def attach(app: typer.Typer) -> None:
 
 
 def verify(
-    url: Annotated[str | None, typer.Option(help="The server; else AGENTPOST_URL.")] = None,
-    key: Annotated[str | None, typer.Option(help="An API key of it; else AGENTPOST_KEY.")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Address of the server; by default AGENTPOST_URL.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="API key; by default AGENTPOST_KEY.")] = None,
     second_key: Annotated[
-        str | None, typer.Option(help="A second key, to prove that keys see only their own data.")
+        str | None, typer.Option(help="Second key, to check that keys see only their own data.")
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="GROUP", help="Only this group; repeatable.")
     ] = None,
-    list_checks: Annotated[
-        bool, typer.Option("--list", help="List the checks; nothing is sent.")
-    ] = False,
+    list_checks: Annotated[bool, typer.Option("--list", help="List the checks and exit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     hooks_url: Annotated[
-        str | None, typer.Option(help="Where the server reaches --hooks-port of this machine.")
+        str | None, typer.Option(help="Address at which the server reaches --hooks-port.")
     ] = None,
     hooks_port: Annotated[
         int | None, typer.Option(min=1, max=_PORT_MAX, help="Receive webhooks on this port.")
@@ -72,7 +72,7 @@ def verify(
         float, typer.Option(min=1, max=3600, help="Seconds to wait for the agent or a webhook.")
     ] = 60.0,
 ) -> None:
-    """Check a deployment against the API's contract, from outside and politely."""
+    """Check that a deployment keeps the API's contract, from outside."""
     _check_installed()
     groups = _chosen(only or [])
     if list_checks:
@@ -146,7 +146,7 @@ def _chosen(names: Sequence[str]) -> Sequence[Group]:
     known = [group.name for group in GROUPS]
     for name in names:
         if name not in known:
-            raise typer.BadParameter(f"there is no group {name!r}; there are {', '.join(known)}")
+            raise typer.BadParameter(f"there is no group {name!r}; groups: {', '.join(known)}")
     return [group for group in GROUPS if not names or group.name in names]
 
 

@@ -129,12 +129,12 @@ def interruptible(watch: Watch) -> Iterator[None]:
     except KeyboardInterrupt:
         if watch.message_id is None:
             raise
-        say(f"stopped watching; the work continues: {_follow(watch)}")
+        say(f"stopped waiting; the work continues: {_follow(watch)}")
         raise typer.Exit(exits.INTERRUPTED) from None
     except TimeUp:
         if watch.message_id is None:
             raise
-        fail(f"not done in time; the work continues: {_follow(watch)}", exits.NO_ANSWER)
+        fail(f"timed out; the work continues: {_follow(watch)}", exits.NO_ANSWER)
 
 
 @contextmanager

@@ -71,16 +71,16 @@ EXAMPLES: Final = {
 EndpointId = Annotated[str, typer.Argument(metavar="ENDPOINT_ID")]
 Events = Annotated[
     str | None,
-    typer.Option(metavar="NAMES", help="Names of events, separated by commas; * for all."),
+    typer.Option(metavar="NAMES", help="Events, separated by commas; * for all."),
 ]
-Description = Annotated[str | None, typer.Option(help="A note of your own.")]
-NoWait = Annotated[bool, typer.Option("--no-wait", help="Don't wait for the receiver's answer.")]
+Description = Annotated[str | None, typer.Option(help="Description of the endpoint.")]
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the receiver's answer.")]
 _ATTEMPT_COLUMNS: Final = ("event_id", "at", "answer", "ms")
 
 
 def attach(app: typer.Typer) -> None:
     """Register the commands on the program."""
-    webhooks = group("Webhook endpoints and what was delivered to them.")
+    webhooks = group("Manage webhook endpoints and their deliveries.")
     resources.attach(webhooks, "webhooks list", compute={"status": _status})
     resources.attach(webhooks, "webhooks show", _print)
     resources.attach(webhooks, "webhooks delete")
@@ -100,13 +100,13 @@ def attach(app: typer.Typer) -> None:
 
 
 def create(
-    url: Annotated[str, typer.Argument(help="Where events are sent: a public https address.")],
+    url: Annotated[str, typer.Argument(help="Address of your receiver: public, https.")],
     events: Events = None,
     description: Description = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Register an endpoint; its secret is shown this once."""
+    """Create an endpoint. Its secret is shown only now."""
     with connected(profile) as client:
         made = client.webhooks.create(url, _names(events), description)
     if as_json:
@@ -126,29 +126,29 @@ def _print(endpoint: WebhookEndpointDetails) -> None:
 
 def update(
     endpoint_id: EndpointId,
-    url: Annotated[str | None, typer.Option(help="Another address.")] = None,
+    url: Annotated[str | None, typer.Option(help="New address.")] = None,
     events: Events = None,
     description: Description = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Change where events are sent, which ones, or the note."""
+    """Edit the address, events or description of an endpoint."""
     changes: dict[str, Any] = {"url": url, "events": _names(events), "description": description}
     if all(value is None for value in changes.values()):
-        raise typer.BadParameter("give --url, --events or --description")
+        raise typer.BadParameter("use --url, --events or --description")
     _change(endpoint_id, changes, as_json=as_json, profile=profile)
 
 
 def enable(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName = None) -> None:
-    """Turn an endpoint on again; its failures are forgotten.
+    """Enable an endpoint and reset its count of failures.
 
-    `webhooks replay` sends what it has missed.
+    `webhooks replay` sends the events it has missed.
     """
     _change(endpoint_id, {"enabled": True}, as_json=as_json, profile=profile)
 
 
 def disable(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName = None) -> None:
-    """Turn an endpoint off; what waits to be sent to it is dropped."""
+    """Disable an endpoint and drop its pending deliveries."""
     _change(endpoint_id, {"enabled": False}, as_json=as_json, profile=profile)
 
 
@@ -156,12 +156,14 @@ def rotate_secret(
     endpoint_id: EndpointId,
     grace: Annotated[
         str | None,
-        typer.Option(metavar="DURATION", help="For so long both secrets sign: 30m, 12h, 7d."),
+        typer.Option(
+            metavar="DURATION", help="Sign with both secrets for this time: 30m, 12h, 7d."
+        ),
     ] = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Replace the secret of an endpoint; the new one is shown this once."""
+    """Replace the secret of an endpoint. The new one is shown only now."""
     seconds = given.span(grace, "--grace")
     with connected(profile) as client:
         rotated = client.webhooks.rotate_secret(endpoint_id, seconds)
@@ -177,15 +179,15 @@ def send_test(
     endpoint_id: EndpointId,
     event: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Send a sample of this event, not webhook.test."),
+        typer.Option(metavar="NAME", help="Event to send; by default webhook.test."),
     ] = None,
     no_wait: NoWait = False,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Send a test event to an endpoint and show what its receiver answered.
+    """Send a test event to an endpoint and show the receiver's answer.
 
-    The exit code is 1 when the receiver did not take it.
+    The exit code is 1 when the delivery failed.
     """
     with connected(profile) as client:
         sent = client.webhooks.test(endpoint_id, event)
@@ -197,17 +199,17 @@ def deliveries(
     endpoint_id: EndpointId,
     status: Annotated[
         str | None,
-        typer.Option(help="Only these: pending, delivered, failed, dropped or cancelled."),
+        typer.Option(help="pending, delivered, failed, dropped or cancelled."),
     ] = None,
     limit: Limit = 20,
     before: Before = None,
     attempts: Annotated[
-        bool, typer.Option("--attempts", help="Show each attempt with what was answered.")
+        bool, typer.Option("--attempts", help="Show each attempt with its answer.")
     ] = False,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """List what was sent to an endpoint, newest first."""
+    """List the deliveries of an endpoint, newest first."""
     spec = resources.command("webhooks deliveries")
     with connected(profile) as client:
         size = spec.page_size(limit)
@@ -227,7 +229,7 @@ def redeliver(
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:
-    """Send one event to an endpoint again, whether it was delivered or not."""
+    """Send an event to an endpoint again, whether it was delivered or not."""
     with connected(profile) as client:
         sent = client.webhooks.redeliver(endpoint_id, event_id)
         shown = sent if no_wait else settled(client, endpoint_id, sent)
@@ -237,14 +239,14 @@ def redeliver(
 def replay(
     endpoint_id: EndpointId,
     since: Annotated[
-        str, typer.Option(metavar="WHEN", help="From when on: 2h ago as 2h, or a time.")
+        str, typer.Option(metavar="WHEN", help="Start: a time, or an age such as 2h.")
     ],
     until: Annotated[
-        str | None, typer.Option(metavar="WHEN", help="Until when; now by default.")
+        str | None, typer.Option(metavar="WHEN", help="End: a time; by default now.")
     ] = None,
     status: Annotated[
         str | None,
-        typer.Option(help="Only what ended so: delivered, failed, dropped, with commas between."),
+        typer.Option(help="delivered, failed, dropped, separated by commas."),
     ] = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
@@ -316,7 +318,7 @@ def _show_endpoint(endpoint: AnyEndpoint) -> None:
 
 def _show_secret(secret: str) -> None:
     screen().line(f"secret: {secret}")
-    say("keep the secret: it is shown this once, and verifies that events are this server's")
+    say("store the secret now: it is not shown again; receivers verify signatures with it")
 
 
 def _status(endpoint: AnyEndpoint) -> str:

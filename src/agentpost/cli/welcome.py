@@ -18,6 +18,8 @@ from agentpost.settings import Settings
 
 FIRST_START: Final = "first-start.txt"
 """In the data folder: what a first start without a terminal would have printed."""
+_CONVERSATION: Final = "customer-4711"
+"""In the first examples, since messages without one share memory and files."""
 SAMPLE = "month,revenue\nJan,120\nFeb,135\nMar,128\nApr,151\nMay,170\nJun,182\n"
 
 
@@ -106,14 +108,17 @@ def _example(examples: tuple[str, ...] | None) -> tuple[dict[str, Any], list[str
         file = base64.b64encode(SAMPLE.encode()).decode()
         body = {
             "message": "Chart revenue by month",
+            "conversation": _CONVERSATION,
             "files": [{"name": "sales.csv", "base64": file}],
         }
+        send = f'{_command()} send "Chart revenue by month" --file sales.csv'
         return body, [
             f"printf '{SAMPLE.encode('unicode_escape').decode()}' > sales.csv",
-            f'{_command()} send "Chart revenue by month" --file sales.csv --save .',
+            f"{send} --conversation {_CONVERSATION} --save .",
         ]
     text = examples[0] if examples else "Hello"
-    return {"message": text}, [f"{_command()} send {shlex.quote(text)} --save ."]
+    command = f"{_command()} send {shlex.quote(text)} --conversation {_CONVERSATION} --save ."
+    return {"message": text, "conversation": _CONVERSATION}, [command]
 
 
 def _command() -> str:

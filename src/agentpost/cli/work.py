@@ -31,7 +31,7 @@ WorkId = Annotated[str, typer.Argument(metavar="WORK_ID")]
 
 def attach(app: typer.Typer) -> None:
     """Register the commands on the program."""
-    work = group("Work the agent has done or is doing.")
+    work = group("List, show, stop and delete work.")
     resources.attach(work, "work list")
     work.command("show")(work_show)
     resources.attach(work, "work stop", lambda stopped: screen().work(stopped, stopped.text))

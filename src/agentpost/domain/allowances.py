@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, fields, replace
 
 @dataclass(frozen=True, slots=True)
 class Allowances:
-    """Requests count for each key, the rest for the account; all are whole and above nought, but
-    ``stored_bytes`` may be 0: no limit."""
+    """Requests count for each key, the rest for the account. All are whole numbers above 0, except
+    ``stored_bytes``, which may be 0 (no limit), and ``conversation_required``, which is 1 when
+    every message has to name a conversation, else 0."""
 
     requests_per_minute: int
     messages_per_hour: int
@@ -18,11 +19,11 @@ class Allowances:
     work_reads_per_hour: int
     running_jobs: int
     stored_bytes: int
+    conversation_required: int
 
     def overridden(self, overrides: Mapping[str, int]) -> Allowances:
-        """These with some replaced; names that are no allowance (any more) are passed over."""
-        known = {name: overrides[name] for name in NAMES if name in overrides}
-        return replace(self, **known)
+        """These with some replaced; other names are passed over."""
+        return replace(self, **{name: overrides[name] for name in NAMES if name in overrides})
 
     def as_dict(self) -> dict[str, int]:
         """By name."""
@@ -30,4 +31,6 @@ class Allowances:
 
 
 NAMES = tuple(field.name for field in fields(Allowances))
-MAY_BE_ZERO = frozenset({"stored_bytes"})
+MAY_BE_ZERO = frozenset({"stored_bytes", "conversation_required"})
+SWITCHES = frozenset({"conversation_required"})
+"""Those that are 0 or 1."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 from agentpost.db import account_storage
 from agentpost.db import accounts as rows
 from agentpost.db.session import Tx
-from agentpost.domain.allowances import MAY_BE_ZERO, NAMES, Allowances
+from agentpost.domain.allowances import MAY_BE_ZERO, NAMES, SWITCHES, Allowances
 from agentpost.domain.errors import not_found
 from agentpost.domain.records import AccountRecord
 from agentpost.domain.times import DAY, HOUR, MINUTE
@@ -49,6 +49,7 @@ def allowances_of(settings: Settings, limits_json: str) -> Allowances:
         work_reads_per_hour=settings.work_reads_per_hour,
         running_jobs=settings.running_jobs_max,
         stored_bytes=settings.stored_bytes_max,
+        conversation_required=int(settings.conversation_required),
     )
     return allowances.overridden(json.loads(limits_json))
 
@@ -91,10 +92,12 @@ def validate(changes: Mapping[str, int | None]) -> Mapping[str, int | None]:
     """The changes. Raises `ValueError` for a number too small or a name that is no allowance."""
     for name, value in changes.items():
         if name not in NAMES:
-            raise ValueError(f"{name} is no limit: there are {', '.join(NAMES)}")
+            raise ValueError(f"{name} is not a limit; limits: {', '.join(NAMES)}")
         least = 0 if name in MAY_BE_ZERO else 1
         if value is not None and value < least:
             raise ValueError(f"{name} must be {least} or more")
+        if value is not None and name in SWITCHES and value > 1:
+            raise ValueError(f"{name} must be 0 or 1")
     return changes
 
 

@@ -64,7 +64,9 @@ def check(ctx: AppContext, change: EndpointChange) -> None:
         known_names = {ALL_EVENTS, *EventName}
         unknown = next((name for name in change.events if name not in known_names), None)
         if unknown is not None:
-            raise Refusal(ErrorCode.BAD_EVENTS, f"There is no event {unknown[:100]!r}.")
+            names = ", ".join(EventName)
+            text = f"There is no event {unknown[:100]!r}. Events: {names}; * for all."
+            raise Refusal(ErrorCode.BAD_EVENTS, text)
         if not change.events:
             raise Refusal(ErrorCode.BAD_EVENTS, "An endpoint must subscribe to at least one event.")
     most = WEBHOOK_DESCRIPTION_CHARACTERS_MAX

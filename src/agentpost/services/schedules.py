@@ -38,7 +38,7 @@ from agentpost.services.accounts import is_live
 from agentpost.services.allowances import rules_of
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
-from agentpost.services.new_messages import from_fields
+from agentpost.services.new_messages import check_conversation, from_fields
 from agentpost.services.sweeping import sweep
 from agentpost.services.transactions import read_transaction, write_transaction
 
@@ -93,7 +93,8 @@ def planned(
 @write_transaction
 def create(tx: Tx, ctx: AppContext, caller: Caller, new: NewSchedule) -> ScheduleRecord:
     """A new schedule of the key. Raises ``bad_request`` when the account has too many, and
-    ``not_found`` for a webhook endpoint of its message that is not the account's.
+    ``not_found`` for a webhook endpoint of its message that is not the account's, and what
+    `check_conversation` raises.
 
     Those that nobody needs go now: ended long ago, or of an ended key, which nobody could delete.
     """
@@ -103,6 +104,7 @@ def create(tx: Tx, ctx: AppContext, caller: Caller, new: NewSchedule) -> Schedul
     if rows.count(tx, caller.account_id) >= most:
         text = f"An account has at most {most} schedules; delete one that is not needed."
         raise Refusal(ErrorCode.BAD_REQUEST, text)
+    check_conversation(ctx, caller, from_fields(new.message))
     sending.check_endpoint(tx, caller, new.message.get("webhook_endpoint_id"))
     schedule = ScheduleRecord(
         id=new_id(ids.SCHEDULE, now),

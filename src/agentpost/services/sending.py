@@ -53,6 +53,7 @@ from agentpost.services.messages import Caller
 from agentpost.services.new_messages import (
     NewMessage,
     check,
+    check_conversation,
     conversation_of,
     message_of,
     window_of,
@@ -90,10 +91,12 @@ async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage 
     A repeated call counts for nothing, so it is answered though the account is at its limit. For a
     message without files that is found out by the transaction that takes it in.
 
-    Raises `RateLimited`, and `Refusal` for files that cannot be stored and for a
+    Raises ``invalid_request`` for a message without a conversation where one is required,
+    `RateLimited`, and `Refusal` for files that cannot be stored and for a
     ``response_schema`` that cannot be used; a message with such a schema counts, since the check
     is dear.
     """
+    check_conversation(ctx, caller, new)
     if new.idempotency_key is not None or new.attempt is not None:
         if new.files and new.idempotency_key is not None:
             identities = await asyncio.to_thread(_identities, new.files)

@@ -305,6 +305,7 @@ def _common_settings() -> Settings:
         redis_url="",
         durability="normal",
         code_changed_wait_seconds=0,
+        conversation_required=False,
     )
 
 

@@ -181,7 +181,9 @@ def once_only(file: Uploadable) -> Attachment | None:
     if isinstance(file, str | os.PathLike):
         return None
     if not is_stream(file):
-        raise FileRefused(f"{type(file).__name__} is no file: give a path or Attachment(name, …).")
+        raise FileRefused(
+            f"{type(file).__name__} is not a file: use a path or Attachment(name, data)."
+        )
     return None if file.seekable() else Attachment(_stream_name(file), _pieces(file))
 
 

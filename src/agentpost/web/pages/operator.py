@@ -43,6 +43,7 @@ _LIMIT_NAMES: Final = {
     "work_reads_per_hour": "Reads of work per hour",
     "running_jobs": "Running jobs",
     "stored_bytes": "Stored bytes",
+    "conversation_required": "Conversation required (0 or 1)",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -19,7 +20,7 @@ from agentpost_client.attachments import (
     once_only,
 )
 from agentpost_client.config import is_http_url
-from agentpost_client.errors import BadAnswer
+from agentpost_client.errors import BadAnswer, FileRefused
 from agentpost_client.form import FileForm
 from agentpost_client.models import Upload, UploadTicket
 from agentpost_client.operations import operation
@@ -78,18 +79,20 @@ async def opened(files: Sequence[Sendable]) -> AsyncIterator[list[Outgoing | Rem
     Raises `FileRefused`.
     """
     async with AsyncExitStack() as stack:
-        found: list[Outgoing | RemoteFile] = []
+        if isinstance(files, str | bytes | os.PathLike):
+            raise FileRefused(f"files takes a list: files=[{files!r}]")
+        outgoing: list[Outgoing | RemoteFile] = []
         for file in files:
             if isinstance(file, RemoteFile):
-                found.append(file)
+                outgoing.append(file)
                 continue
             once = once_only(file)
             if once is None:
-                found.append(await io.run(look_at, file))
+                outgoing.append(await io.run(look_at, file))
                 continue
             kept = await io.run(Kept, once)
             stack.callback(kept.close)
             async for chunk in io.pieces(once):
                 await io.run(kept.write, chunk)
-            found.append(await io.run(kept.outgoing))
-        yield found
+            outgoing.append(await io.run(kept.outgoing))
+        yield outgoing

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -20,7 +21,7 @@ from agentpost_client.attachments import (
     once_only,
 )
 from agentpost_client.config import is_http_url
-from agentpost_client.errors import BadAnswer
+from agentpost_client.errors import BadAnswer, FileRefused
 from agentpost_client.form import FileForm
 from agentpost_client.models import Upload, UploadTicket
 from agentpost_client.operations import operation
@@ -77,18 +78,20 @@ def opened(files: Sequence[Sendable]) -> Iterator[list[Outgoing | RemoteFile]]:
     Raises `FileRefused`.
     """
     with ExitStack() as stack:
-        found: list[Outgoing | RemoteFile] = []
+        if isinstance(files, str | bytes | os.PathLike):
+            raise FileRefused(f"files takes a list: files=[{files!r}]")
+        outgoing: list[Outgoing | RemoteFile] = []
         for file in files:
             if isinstance(file, RemoteFile):
-                found.append(file)
+                outgoing.append(file)
                 continue
             once = once_only(file)
             if once is None:
-                found.append(io.run(look_at, file))
+                outgoing.append(io.run(look_at, file))
                 continue
             kept = io.run(Kept, once)
             stack.callback(kept.close)
             for chunk in io.pieces(once):
                 io.run(kept.write, chunk)
-            found.append(io.run(kept.outgoing))
-        yield found
+            outgoing.append(io.run(kept.outgoing))
+        yield outgoing
