@@ -1,6 +1,6 @@
 """Names that were used before the vocabulary was settled, and the word that replaces each.
 
-`docs/glossary.md` explains the new words. A name is refused as an identifier; it may still be a
+ARCHITECTURE.md explains the new words. A name is refused as an identifier; it may still be a
 word of a sentence.
 """
 

@@ -20,6 +20,20 @@ UNPLAIN = re.compile(
     r"\b(told|whoever|whatever|go(es)? on|ours|by itself|any more|anew|nobody|becomes? of|said)\b",
     re.IGNORECASE,
 )
+# Turns of phrase that a native technical writer would not use, in the pages of docs/ and the README.
+BANNED = re.compile(
+    r"\b(?:(?:is|are|was) no (?!longer\b|more than\b|less\b|need\b)[a-z]+"
+    r"|of (?:its|their|your|one's) own|so that it|by which|whoever|whatever|whenever|nobody"
+    r"|goes on|go on|going on|went on|mend(?:ed)?|takes? (?:it |them )?up(?! to\b)|taken up|anew"
+    r"|(?:becomes?|became) of|any more)\b",
+    re.IGNORECASE,
+)
+OTHER_PAGES = {
+    # Made from other texts.
+    *("contract.md", "state-machine.md", "errors.md", "command-reference.md", "gallery/README.md"),
+    # For people who work on the code, or of another subject.
+    *("design.md", "faults.md", "threat-model.md", "llm.md"),
+}
 # Not a section of the specification, a heading or a question.
 CLAUSE_FIRST = re.compile(
     r"(?:^|[.;] )(What|Who|Whose|Whoever|Whatever)\b"
@@ -85,7 +99,7 @@ def defined(source: Source) -> Iterator[tuple[int, str]]:
 def old_names(source: Source) -> Iterator[str]:
     for line, name in defined(source):
         if (new := OLD_NAMES.get(name.lstrip("_"))) is not None:
-            yield f"{source.path}:{line}: {name} is called {new} (docs/glossary.md)"
+            yield f"{source.path}:{line}: {name} is called {new} (ARCHITECTURE.md)"
 
 
 def undone(source: Source) -> Iterator[str]:
@@ -141,6 +155,36 @@ def test_the_check_sees_banned_turns() -> None:
     assert banned("It has a name of its own.")
     assert not banned("Create key")
     assert not banned("No results")
+
+
+def banned_turns(page: str) -> Iterator[str]:
+    """Line and turn of the page's text, without its blocks of code."""
+    for number, line in enumerate(without_code(page).splitlines(), start=1):
+        if (turn := BANNED.search(line) or CLAUSE_FIRST.search(line)) is not None:
+            yield f"{number}: {turn[0].strip()}"
+
+
+def without_code(page: str) -> str:
+    """The page with an empty line for each line of its blocks."""
+    return re.sub(r"(?ms)^ *```.*?^ *```", lambda block: "\n" * block[0].count("\n"), page)
+
+
+def test_pages_of_docs_have_the_words_of_the_trade() -> None:
+    pages = [
+        page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).as_posix() not in OTHER_PAGES
+    ]
+    read = [DOCS.parent / "README.md", *pages]
+    assert len(read) > 30
+    assert [f"{p.name}:{turn}" for p in read for turn in banned_turns(document(p))] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A body that is no JSON.", "Ask whoever runs it.", "It goes on.", "What fails is left."],
+)
+def test_the_check_sees_a_turn_in_a_page_of_docs(text: str) -> None:
+    assert list(banned_turns(text))
+    assert not list(banned_turns(f"```text\n{text}\n```\nWhat should I do?"))
 
 
 def test_the_glossary_is_linked() -> None:
