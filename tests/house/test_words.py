@@ -20,7 +20,7 @@ UNPLAIN = re.compile(
     r"\b(told|whoever|whatever|go(es)? on|ours|by itself|any more|anew|nobody|becomes? of|said)\b",
     re.IGNORECASE,
 )
-# Turns of phrase that a native technical writer would not use, in the pages of docs/ and the README.
+# Turns of phrase that a technical writer would not use, in the README and the pages of docs/.
 BANNED = re.compile(
     r"\b(?:(?:is|are|was) no (?!longer\b|more than\b|less\b|need\b)[a-z]+"
     r"|of (?:its|their|your|one's) own|so that it|by which|whoever|whatever|whenever|nobody"
