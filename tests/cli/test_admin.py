@@ -61,7 +61,7 @@ def test_tables_have_headings() -> None:
     moves = run("credits", "show", EMAIL).splitlines()
     assert accounts[0].split() == ["ID", "EMAIL", "NAME", "CREDITS"]
     assert " ".join(keys[0].split()) == (
-        "ID ACCOUNT ID NAME HINT SCOPES ALLOW IPS LAST USED AT EXPIRES AT REVOKED AT"
+        "ID NAME HINT SCOPES EXPIRES AT REVOKED AT LAST USED AT ALLOW IPS ACCOUNT ID"
     )
     assert moves[1].split() == ["AT", "KIND", "AMOUNT", "JOB", "ID", "NOTE"]
     for heading, row in ((accounts[0], accounts[1]), (keys[0], keys[1])):

@@ -42,6 +42,19 @@ def test_a_terminal_gets_columns_that_fit_and_ids_that_are_whole() -> None:
     assert "\x1b" not in second
 
 
+def test_columns_without_room_are_left_out() -> None:
+    """As of the keys, whose ids alone would be wider than the terminal."""
+    out = StringIO()
+    on = Console(file=out, force_terminal=True, color_system=None, width=80)
+    columns = ("id", "name", "hint", "scopes", "expires_at", "revoked_at", "account_id")
+    row = ("key_" + "0" * 32, "c" * 30, "…dwDr", "send,read,admin", "2026", None, "acc_" + "0" * 32)
+    show_table(columns, [row], console=on, now=NOW)
+    heading, line = out.getvalue().splitlines()
+    assert heading.split() == ["ID", "NAME", "HINT", "SCOPES"]
+    assert len(line.rstrip()) <= 80
+    assert line.startswith(row[0])
+
+
 def test_an_empty_table_says_so_apart_from_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(True, []) == ""
     assert shown(False, []) == "WORK ID\tSTATUS\tUPDATED AT\tTITLE\tCOUNT\n"

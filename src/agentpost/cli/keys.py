@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from agentpost.domain.records import KeyRecord
 
 KEY_COLUMNS = (
-    *("id", "account_id", "name", "hint", "scopes", "allow_ips"),
-    *("last_used_at", "expires_at", "revoked_at"),
+    *("id", "name", "hint", "scopes", "expires_at", "revoked_at", "last_used_at"),
+    *("allow_ips", "account_id"),
 )
 EXAMPLES: Final = {
     "keys create": """

@@ -57,8 +57,8 @@ def show_table(
 ) -> None:
     """Print the rows below their headings (``last_used_at`` as ``LAST USED AT``).
 
-    Of the columns those in ``extra`` are left out where the terminal is narrow. None is shown as
-    ``-``; a value may be text, a number or a `datetime`. ``empty`` is printed on
+    Where the terminal is narrow, the columns in ``extra`` are left out, and then the last ones that
+    have no room. None is shown as ``-``; a value may be text, a number or a `datetime`. ``empty`` is printed on
     standard error when there are no rows; a pipe then has the headings alone.
     """
     from rich.console import Console
@@ -127,6 +127,10 @@ def _draw(
         not name.endswith(_WHOLE) and width > _SHORT
         for name, width in zip(columns, natural, strict=True)
     ]
+    number = number_fitting(natural, may_shrink, console.width)
+    columns, headings = columns[:number], headings[:number]
+    natural, may_shrink = natural[:number], may_shrink[:number]
+    rows, cells = [row[:number] for row in rows], [line[:number] for line in cells]
     widths = fitted(natural, may_shrink, console.width - len(GAP) * (len(columns) - 1))
     table = Table(
         box=None,
@@ -148,6 +152,17 @@ def _draw(
     for line in cells:
         table.add_row(*line)
     console.print(table, soft_wrap=True)
+
+
+def number_fitting(natural: Sequence[int], may_shrink: Sequence[bool], width: int) -> int:
+    """How many of the first columns have room, one at least, when each shrinks as far as it may."""
+    number, used = 0, -len(GAP)
+    for size, may in zip(natural, may_shrink, strict=True):
+        used += len(GAP) + (_SHORT if may else size)
+        if used > width:
+            break
+        number += 1
+    return max(number, 1)
 
 
 def fitted(natural: Sequence[int], may_shrink: Sequence[bool], room: int) -> list[int]:

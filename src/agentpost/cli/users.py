@@ -34,7 +34,7 @@ EXAMPLES: Final = {
 }
 User = Annotated[str, typer.Argument(help="User id or e-mail address.")]
 RoleName = Annotated[str, typer.Option("--role", help="operator, owner or member.")]
-_COLUMNS = ("id", "account_id", "email", "role", "accepted", "last_login_at")
+_COLUMNS = ("id", "email", "role", "accepted", "last_login_at", "account_id")
 
 
 def attach(app: typer.Typer) -> None:
