@@ -67,4 +67,4 @@ def test_the_package_says_its_own_version() -> None:
     assert (locked["version"], locked["packages"][""]["version"]) == (version, version)
     assert f'VERSION = "{version}"' in (CLIENT / "src" / "version.ts").read_text("utf-8")
     page = document(DOCS / "typescript.md")
-    assert set(re.findall(r"agentpost-(\d[\d.]*\d)\.tgz", page)) == {version}
+    assert set(re.findall(r"agentpost-client-(\d[\d.]*\d)\.tgz", page)) == {version}

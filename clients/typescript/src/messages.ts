@@ -1,5 +1,6 @@
 import type {
   Entry,
+  EventList,
   Message,
   MessageDeleted,
   MessageInput,
@@ -225,6 +226,17 @@ export class Messages {
    */
   async *follow(id: string, options: FollowOptions = {}): AsyncGenerator<FollowedEntry, void> {
     for await (const part of this.stream(id, options)) if (part.type === "entry") yield part.entry;
+  }
+
+  /** A page of the message's log, at once or held for up to `wait` seconds. */
+  events(
+    id: string,
+    query: Operations["listMessageEvents"]["query"] = {},
+    options: CallOptions = {},
+  ): Promise<EventList> {
+    const path = { message_id: id };
+    const holdSeconds = query.wait ?? 0;
+    return this.#transport.call("listMessageEvents", { path, query, holdSeconds, ...options });
   }
 
   /** The log's entries and the text that is being written, over one connection at a time.
