@@ -58,8 +58,9 @@ def show_table(
     """Print the rows below their headings (``last_used_at`` as ``LAST USED AT``).
 
     Where the terminal is narrow, the columns in ``extra`` are left out, and then the last ones that
-    have no room. None is shown as ``-``; a value may be text, a number or a `datetime`. ``empty`` is
-    printed on standard error when there are no rows; a pipe then has the headings alone.
+    have no room. None is shown as ``-``; a value may be text, a number or a `datetime`.
+    ``empty`` is printed on standard error when there are no rows; a pipe then has the headings
+    alone.
     """
     from rich.console import Console
 
