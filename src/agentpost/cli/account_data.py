@@ -31,34 +31,34 @@ def accounts_export(
     """Export all data of an account, without secrets, as a tar archive."""
     from agentpost.services import account_export
 
-    streamed = str(place) == STDOUT
-    if streamed and sys.stdout.isatty():
+    is_streamed = str(place) == STDOUT
+    if is_streamed and sys.stdout.isatty():
         fail("the archive is binary: redirect it to a file or a program", EXIT_USAGE)
 
     async def write(ctx: AppContext) -> ExportSummary:
-        if streamed:
+        if is_streamed:
             try:
                 return await account_export.stream(ctx, account, sys.stdout.buffer)
             except BrokenPipeError:
                 raise OSError("what read the archive ended before it was complete") from None
         return await account_export.export(ctx, account, place)
 
-    made = with_context(write, "accounts export", account, detail={"place": str(place)})
+    archive = with_context(write, "accounts export", account, detail={"place": str(place)})
     shape = {
-        "id": made.account_id,
+        "id": archive.account_id,
         "place": str(place),
-        "rows": made.counts,
-        "files": made.blobs,
-        "bytes": made.blob_bytes,
-        "missing": made.missing,
+        "rows": archive.counts,
+        "files": archive.blobs,
+        "bytes": archive.blob_bytes,
+        "missing": archive.missing,
     }
-    rows = sum(made.counts.values())
-    where = "standard output" if streamed else place
-    line = f"{where}: {rows:,} rows and {made.blobs:,} files of {made.blob_bytes:,} bytes"
-    with redirect_stdout(sys.stderr if streamed else sys.stdout):
+    rows = sum(archive.counts.values())
+    where = "standard output" if is_streamed else place
+    line = f"{where}: {rows:,} rows and {archive.blobs:,} files of {archive.blob_bytes:,} bytes"
+    with redirect_stdout(sys.stderr if is_streamed else sys.stdout):
         show(shape, as_json, line)
-    if made.missing:
-        say(f"{made.missing} files are missing in the storage: members.jsonl names them")
+    if archive.missing:
+        say(f"{archive.missing} files are missing in the storage: members.jsonl names them")
         raise typer.Exit(1)
 
 
@@ -70,8 +70,8 @@ def accounts_delete(
     """Delete an account and all its data. This cannot be undone."""
     from agentpost.services import account_deletion
 
-    doomed = with_context(lambda ctx: account_deletion.look(ctx, account))
-    what = f"{doomed.account.email} ({doomed.account.id}) with {_named(doomed)}"
+    preview = with_context(lambda ctx: account_deletion.look(ctx, account))
+    what = f"{preview.account.email} ({preview.account.id}) with {_named(preview)}"
     if not yes:
         if not sys.stdin.isatty():
             fail(f"this deletes {what}; confirm with --yes", EXIT_USAGE)
@@ -80,23 +80,23 @@ def accounts_delete(
             fail("nothing was deleted", 1)
 
     async def delete(ctx: AppContext) -> int:
-        begun = await account_deletion.begin(ctx, doomed.account.id)
-        return await account_deletion.finish(ctx, begun.id)
+        deletion = await account_deletion.begin(ctx, preview.account.id)
+        return await account_deletion.finish(ctx, deletion.id)
 
     left = with_context(
         delete,
         "accounts delete",
         account,
-        detail={"account_id": doomed.account.id, "email": doomed.account.email, **doomed.counts},
+        detail={"account_id": preview.account.id, "email": preview.account.email, **preview.counts},
     )
-    shape = {"id": doomed.account.id, "deleted": True, **doomed.counts, "files_left": left}
+    shape = {"id": preview.account.id, "deleted": True, **preview.counts, "files_left": left}
     show(shape, as_json, f"{what} is deleted")
     if left:
         say(f"{left} files wait to be deleted: a server does it, after a backup that runs now")
 
 
-def _named(doomed: DeletionPreview) -> str:
-    counts = dict(doomed.counts)
-    stored = counts.pop("stored_bytes")
+def _named(preview: DeletionPreview) -> str:
+    counts = dict(preview.counts)
+    stored_bytes = counts.pop("stored_bytes")
     parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items()]
-    return f"{', '.join(parts)} and files of {stored:,} bytes"
+    return f"{', '.join(parts)} and files of {stored_bytes:,} bytes"

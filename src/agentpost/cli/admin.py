@@ -127,8 +127,8 @@ def accounts_list(as_json: AsJson = False) -> None:
     """List accounts."""
     from agentpost.services import accounts
 
-    found = [_account(a) for a in with_context(accounts.all_accounts)]
-    show_rows(found, as_json, ("id", "email", "name", "credits"))
+    rows = [_account(a) for a in with_context(accounts.all_accounts)]
+    show_rows(rows, as_json, ("id", "email", "name", "credits"))
 
 
 def accounts_disable(account: Account, as_json: AsJson = False) -> None:
@@ -166,7 +166,7 @@ def credits_show(account: Account, as_json: AsJson = False) -> None:
     from agentpost.services import accounts
 
     async def read(ctx: AppContext) -> tuple[AccountRecord, list[dict[str, Any]]]:
-        found = await accounts.find(ctx, account)
+        account_record = await accounts.find(ctx, account)
         moves = [
             {
                 "at": iso(line.at),
@@ -175,15 +175,15 @@ def credits_show(account: Account, as_json: AsJson = False) -> None:
                 "job_id": line.job_id,
                 "note": line.note,
             }
-            for line in await accounts.ledger(ctx, found.id)
+            for line in await accounts.ledger(ctx, account_record.id)
         ]
-        return found, moves
+        return account_record, moves
 
-    found, moves = with_context(read)
+    account_record, moves = with_context(read)
     if as_json:
-        show({**_account(found), "ledger": moves}, as_json, "")
+        show({**_account(account_record), "ledger": moves}, as_json, "")
         return
-    print_text(f"{found.email}: {_available(found)}")
+    print_text(f"{account_record.email}: {_available(account_record)}")
     show_rows(moves, False, ("at", "kind", "amount", "job_id", "note"))
 
 
@@ -215,24 +215,24 @@ def config_show(as_json: AsJson = False) -> None:
     from agentpost.settings import load_settings
 
     settings = guarded(load_settings)
-    shown = {
+    values = {
         name: ("********" if value.get_secret_value() else "")
         if isinstance(value, SecretStr)
         else value
         for name, value in settings
     }
-    shown["data_dir"] = guarded(lambda: str(settings.data_path))
+    values["data_dir"] = guarded(lambda: str(settings.data_path))
     if as_json:
-        print_json(shown, indented=True)
+        print_json(values, indented=True)
     else:
-        for name, value in shown.items():
+        for name, value in values.items():
             print_text(f"{name} = {json.dumps(value)}")
     for warning in warnings(settings):
         say(warning)
-    refused = list(problems(settings))
-    for problem in refused:
+    faults = list(problems(settings))
+    for problem in faults:
         say(problem)
-    if refused:
+    if faults:
         raise typer.Exit(1)
 
 

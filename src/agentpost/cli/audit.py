@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from agentpost.cli.context import AsJson, show_rows, with_context
+from agentpost.cli.options import Before, Limit
 
 if TYPE_CHECKING:
     from agentpost.domain.records import OperatorActionRecord
@@ -30,8 +31,8 @@ def audit(
     who: Annotated[str, typer.Option(help="Only this user.")] = "",
     action: Annotated[str, typer.Option(help="Start of the action: keys, users …")] = "",
     target: Annotated[str, typer.Option(help="Object of the action, as it was typed.")] = "",
-    before: Annotated[str | None, typer.Option(help="Start after this action.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Most items to list.")] = 50,
+    before: Before = None,
+    limit: Limit = 50,
     as_json: AsJson = False,
 ) -> None:
     """List the audit log, newest first.
@@ -43,15 +44,15 @@ def audit(
 
     if before is not None and not ids.is_id(ids.ACTION, before):
         raise typer.BadParameter("--before is the id of an action: act_…")
-    found = with_context(
+    page = with_context(
         lambda ctx: operator_log.page(
             ctx, before, who=who, action=action, target=target, limit=limit
         )
     )
-    rows = [_shape(each) for each in found.actions]
+    rows = [_shape(each) for each in page.actions]
     if not as_json:
         rows = [{**row, "detail": json.dumps(row["detail"])} for row in rows]
-    show_rows(rows, as_json, _COLUMNS, found.more)
+    show_rows(rows, as_json, _COLUMNS, page.more)
 
 
 def _shape(each: OperatorActionRecord) -> dict[str, Any]:

@@ -48,19 +48,19 @@ def backup(
         )
     path = Path(folder).expanduser()
     if verify:
-        made = guarded(lambda: backups.read(path))
+        manifest = guarded(lambda: backups.read(path))
         damage = guarded(lambda: backups.verify(path))
         problems = [(member.key or member.path, text) for member, text in damage]
         state = f"has {len(problems)} problems" if problems else "is whole"
-        shape, line = asdict(made), f"the backup of {made.made_at} {state}"
+        shape, line = asdict(manifest), f"the backup of {manifest.made_at} {state}"
     else:
-        made, copying = with_context(lambda ctx: backups.make(ctx, path), upgrade=False)
+        manifest, copying = with_context(lambda ctx: backups.make(ctx, path), upgrade=False)
         problems = copying.problems
-        shape = {**asdict(made), "blobs_copied": copying.copied}
+        shape = {**asdict(manifest), "blobs_copied": copying.copied}
         line = (
-            f"{made.blobs:,} files and the database, {made.bytes:,} bytes"
+            f"{manifest.blobs:,} files and the database, {manifest.bytes:,} bytes"
             f" ({copying.copied:,} files copied)\n"
-            f"Not in it: the secret key {', '.join(made.secret_keys)}. Store it elsewhere,"
+            f"Not in it: the secret key {', '.join(manifest.secret_keys)}. Store it elsewhere,"
             " restoring needs it: agentpost db secret-key"
         )
     del shape["meta"]
@@ -100,18 +100,18 @@ def restore(
     from agentpost.settings import load_settings
 
     settings = guarded(load_settings)
-    made = guarded(lambda: backups.read(folder))
+    manifest = guarded(lambda: backups.read(folder))
     keys = guarded(lambda: secret_key_file.read_text("utf-8").split() if secret_key_file else [])
-    absent = restoring.missing_keys(settings, made.secret_keys, keys)
+    absent = restoring.missing_keys(settings, manifest.secret_keys, keys)
     if absent and not without_secret_key and sys.stdin.isatty():
         text = f"Secret key {absent[0]} (agentpost db secret-key prints it)"
         keys.append(typer.prompt(text, hide_input=True, err=True).strip())
     options = {"allow_missing": allow_missing, "without_secret_key": without_secret_key}
     target = bootstrap.restore_target(settings)
     work = restoring.restore(target, folder, actor(), secret_keys=keys, **options)
-    lost = guarded(lambda: asyncio.run(work))
-    shape = {"made_at": made.made_at, "blobs": made.blobs, "lost": lost}
-    files = f"{made.blobs - len(lost):,} files"
-    show(shape, as_json, f"restored the backup of {made.made_at}: the database and {files}")
-    for key in lost:
+    lost_keys = guarded(lambda: asyncio.run(work))
+    shape = {"made_at": manifest.made_at, "blobs": manifest.blobs, "lost": lost_keys}
+    files = f"{manifest.blobs - len(lost_keys):,} files"
+    show(shape, as_json, f"restored the backup of {manifest.made_at}: the database and {files}")
+    for key in lost_keys:
         say(f"{key} is lost: the backup does not have it")

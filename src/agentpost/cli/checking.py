@@ -29,9 +29,9 @@ def problems(settings: Settings) -> Iterator[str]:
 
 def warnings(settings: Settings) -> Iterator[str]:
     """Settings that are allowed but probably a mistake, a sentence each."""
-    known = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
+    names = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
     for name in unknown_variables():
-        close = get_close_matches(name, known, 1)
+        close = get_close_matches(name, names, 1)
         hint = f"; did you mean {close[0]}?" if close else ""
         yield f"there is no setting {name}{hint}"
     if settings.host in ("0.0.0.0", "::", "") and not settings.base_url:  # noqa: S104

@@ -101,18 +101,18 @@ class Group(TyperGroup):
         typer converts a flag that is absent and has no default with pydantic, whose import takes
         longer than to print the help of the command that follows. False needs no conversion.
         """
-        found = super().get_params(ctx)
-        for option in found:
+        parameters = super().get_params(ctx)
+        for option in parameters:
             if isinstance(option, TyperOption) and option.is_flag and option.default is None:
                 option.default = False
-        return found
+        return parameters
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """See `TyperGroup.format_commands`, which cuts a sentence that is too long for a line."""
-        shown = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         lines = [
             (name, command.get_short_help_str(limit=_SENTENCE))
-            for name, command in shown
+            for name, command in commands
             if command is not None and not command.hidden
         ]
         if lines:
@@ -187,12 +187,12 @@ def loaded(module: str) -> dict[str, Any]:
     """
     part = Part(rich_markup_mode=None)
     part.callback()(_nothing)  # else a single command would be taken for the whole program
-    found = import_module(f"agentpost.cli.{module}")
-    found.attach(part)
+    commands_module = import_module(f"agentpost.cli.{module}")
+    commands_module.attach(part)
     commands = dict(typer.main.get_group(part).commands)
     for command in commands.values():
         _name_values(command)
-    for words, examples in getattr(found, "EXAMPLES", {}).items():
+    for words, examples in getattr(commands_module, "EXAMPLES", {}).items():
         _add_examples(commands, words.split(), examples)
     return commands
 
@@ -217,9 +217,9 @@ def _add_examples(commands: Mapping[str, Any], words: Sequence[str], lines: str)
     command = commands[words[0]]
     for word in words[1:]:
         command = command.commands[word]
-    shown = "\n".join(f"  {line.strip()}" for line in lines.strip().splitlines())
+    text = "\n".join(f"  {line.strip()}" for line in lines.strip().splitlines())
     command.epilog = "\n\n".join(
-        part for part in (f"\b\nExamples:\n{shown}", command.epilog) if part
+        part for part in (f"\b\nExamples:\n{text}", command.epilog) if part
     )
 
 

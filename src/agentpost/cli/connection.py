@@ -104,15 +104,15 @@ def selected(profile: str | None = None) -> Server | None:
     if profile is None and any(os.environ.get(name, "").strip() for name in _VARIABLES):
         config = resolve_config(None, None)
         return Server(config.url, config.key)
-    stored = profiles.load()
-    name = profile or os.environ.get(profiles.VARIABLE) or stored.active
+    all_profiles = profiles.load()
+    name = profile or os.environ.get(profiles.VARIABLE) or all_profiles.active
     if not name:
         return None
-    chosen = stored.by_name.get(name)
-    if chosen is None:
+    entry = all_profiles.by_name.get(name)
+    if entry is None:
         code = exits.USAGE if profile is not None else exits.NO_ANSWER
         _end(f"there is no profile {name!r} → `agentpost login --profile {name}` adds it", code)
-    config = resolve_config(chosen.url, chosen.key)
+    config = resolve_config(entry.url, entry.key)
     return Server(config.url, config.key, name)
 
 

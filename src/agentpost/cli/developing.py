@@ -37,10 +37,10 @@ _WATCHING: Final[Any] = {
 """Without a notice the files are looked at each second: see `AgentCode.changed`."""
 
 
-def run(agent: str | None, given: Mapping[str, Any]) -> None:
+def run(agent: str | None, options: Mapping[str, Any]) -> None:
     """Serve that agent until asked to stop; ends the command with 1 when there is none."""
     try:
-        settings = load_settings(**given)
+        settings = load_settings(**options)
         spec = agent or (settings.agent if settings.agent not in _OTHER else _AGENT)
         code = AgentCode(spec)
         if not code.is_there:
@@ -55,7 +55,7 @@ def run(agent: str | None, given: Mapping[str, Any]) -> None:
         raise typer.Exit(1) from None
     # The code that is imported again is this process's.
     here = {"agent": spec, "data_dir": data_dir, "agent_processes": 0}
-    serving.run({**given, **here}, _Developing(code))
+    serving.run({**options, **here}, _Developing(code))
 
 
 def _folder() -> Path:
@@ -113,38 +113,38 @@ class _Developing:
     async def attend(self, server: Server) -> None:
         """Load the code again with each change."""
         server.when_diverged(_DivergenceTeller().tell)
-        shown = ""
+        reported_error = ""
         while True:
             try:
-                async for changed in self._changes():
-                    shown = ""
-                    await self._serve_with(server, changed)
+                async for names in self._changes():
+                    reported_error = ""
+                    await self._serve_with(server, names)
             except OSError as error:  # a folder that goes before its watch begins, for one
-                if shown != str(error):
-                    shown = str(error)
+                if reported_error != str(error):
+                    reported_error = str(error)
                     _tell(f"cannot watch for changes, retrying every second: {error}")
             await asyncio.sleep(_WATCH_AGAIN_SECONDS)
 
-    async def _serve_with(self, server: Server, changed: str) -> None:
+    async def _serve_with(self, server: Server, names: str) -> None:
         try:
             await server.reload(self._code.load)
         except UnknownAgent as error:
             _tell(
-                f"cannot reload {changed}:\n{error}\n"
+                f"cannot reload {names}:\n{error}\n"
                 "The previous code still answers; plain step functions wait for the fix."
             )
         except Exception as error:  # the database, for a moment: the next sweep repeats the work
-            _tell(f"reloaded {changed}; running work restarts in a moment ({error})")
+            _tell(f"reloaded {names}; running work restarts in a moment ({error})")
         else:
-            _tell(f"reloaded {changed}")
+            _tell(f"reloaded {names}")
 
     async def _changes(self) -> AsyncIterator[str]:
         """The names of files that concern the code, as they change."""
         while True:
             folders = self._folders()
             async for changes in awatch(*folders, **_WATCHING):
-                noticed = {Path(path) for _, path in changes}
-                concerning = {p for p in noticed if self._code.concerns(p)} | self._code.changed()
+                paths = {Path(path) for _, path in changes}
+                concerning = {p for p in paths if self._code.concerns(p)} | self._code.changed()
                 if concerning:
                     yield ", ".join(sorted(path.name for path in concerning))
                 if self._folders() != folders:
@@ -161,18 +161,18 @@ def _key(server: Server, settings: Settings) -> str:
     A key that the author gave is neither shown nor written: it may open more.
     """
     path = settings.data_path / _KEY
-    given = settings.bootstrap_api_key.get_secret_value()
-    if server.first is not None and not given:
+    bootstrap_key = settings.bootstrap_api_key.get_secret_value()
+    if server.first is not None and not bootstrap_key:
         private_files.write(path, server.first.key.secret)
         return server.first.key.secret
     if server.first is not None:
         path.unlink(missing_ok=True)  # of a database that is gone
         return _GIVEN
     try:
-        kept = path.read_text("utf-8").strip()
+        stored_key = path.read_text("utf-8").strip()
     except OSError:
-        return _GIVEN if given else "the-key-of-the-first-start"
-    return _GIVEN if kept == given else kept
+        return _GIVEN if bootstrap_key else "the-key-of-the-first-start"
+    return _GIVEN if stored_key == bootstrap_key else stored_key
 
 
 class _DivergenceTeller:

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from agentpost_client import Client, File
 
 
-def save_all(client: Client, files: Sequence[File], folder: Path, shown: Screen) -> Iterator[Path]:
+def save_all(client: Client, files: Sequence[File], folder: Path, screen: Screen) -> Iterator[Path]:
     """Download files into a folder, in the subfolders they have in their work; gives each path."""
     for file in files:
         parts = [local_name(part) for part in file.file_id.split("/")[1:]]
-        wanted = folder.joinpath(*parts or [local_name(file.name)])
-        yield fetch(client, file, free_path(wanted), shown)
+        path = folder.joinpath(*parts or [local_name(file.name)])
+        yield fetch(client, file, free_path(path), screen)
 
 
-def fetch(client: Client, file: File, path: Path, shown: Screen) -> Path:
+def fetch(client: Client, file: File, path: Path, screen: Screen) -> Path:
     """Download a file to a path, with a bar on a terminal."""
-    with shown.transfer(file.name, "Downloading") as on_progress:
+    with screen.transfer(file.name, "Downloading") as on_progress:
         return client.download(file, path, on_progress)
 
 

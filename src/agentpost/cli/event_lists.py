@@ -51,16 +51,16 @@ def events_list(
     with connected(profile) as client:
 
         def read(cursor: str) -> tuple[list[Event], EventPage]:
-            found: list[Event] = []
+            events: list[Event] = []
             while True:
-                size = min(limit - len(found), _PAGE_MAX)
+                size = min(limit - len(events), _PAGE_MAX)
                 page = client.events.list(
                     cursor, types=names, conversation=conversation, limit=size
                 )
-                found += page.data
+                events += page.data
                 cursor = page.cursor
-                if not page.has_more or len(found) >= limit:
-                    return found, page
+                if not page.has_more or len(events) >= limit:
+                    return events, page
 
         try:
             found, page = read(after or place.first or _begin(client, place))

@@ -64,24 +64,24 @@ def resend(
     from agentpost_client.errors import BadRequest, NotFound
 
     with connected(profile) as client:
-        found = []
-        refused = []
-        chosen = [endpoint] if endpoint else [each.id for each in client.webhooks.list()]
-        for each in chosen:
+        deliveries = []
+        refusals = []
+        endpoint_ids = [endpoint] if endpoint else [each.id for each in client.webhooks.list()]
+        for each in endpoint_ids:
             try:
-                found.append((each, client.webhooks.redeliver(each, event_id)))
+                deliveries.append((each, client.webhooks.redeliver(each, event_id)))
             except NotFound:
                 if endpoint:
                     raise
             except BadRequest as error:
-                refused.append(f"{each}: {error.message}")
-        for text in refused:
+                refusals.append(f"{each}: {error.message}")
+        for text in refusals:
             say(text)
-        if not found:
+        if not deliveries:
             text = f"no endpoint that is enabled was sent {event_id}"
             fail(f"{text}; `agentpost webhooks deliveries` lists events", exits.USAGE)
-        shown = [one if no_wait else settled(client, each, one) for each, one in found]
-    tell(shown, as_json=as_json)
+        outcomes = [one if no_wait else settled(client, each, one) for each, one in deliveries]
+    tell(outcomes, as_json=as_json)
 
 
 def trigger(
@@ -109,8 +109,8 @@ def trigger(
     name = _known(event)
     if endpoint is not None:
         with connected(profile) as client:
-            shown = settled(client, endpoint, client.webhooks.test(endpoint, name))
-        tell([shown], as_json=as_json)
+            delivery = settled(client, endpoint, client.webhooks.test(endpoint, name))
+        tell([delivery], as_json=as_json)
         return
     server = resolve(profile)
     target = forward_to or listening_places.latest_target(server)

@@ -53,15 +53,15 @@ def upload(
     profile: ProfileName = None,
 ) -> None:
     """Upload files of up to 500 MB each; attach them with `send --upload-id`."""
-    shown = screen(as_json)
+    output_screen = screen(as_json)
     with connected(profile) as client:
         for file in files:
-            with shown.transfer(file.name, "Uploading") as on_progress:
+            with output_screen.transfer(file.name, "Uploading") as on_progress:
                 ready = client.upload(file, on_progress)
             if as_json:
                 print_json(ready.raw)
             else:
-                shown.uploaded(ready)
+                output_screen.uploaded(ready)
 
 
 def files_list(
@@ -71,10 +71,10 @@ def files_list(
 ) -> None:
     """List the files of a message or a work."""
     with connected(profile) as client:
-        found = _files_of(client, owner)
-    rows = [(f.file_id, f.kind, f.size, f.label) for f in found]
+        files = _files_of(client, owner)
+    rows = [(f.file_id, f.kind, f.size, f.label) for f in files]
     columns = ("file_id", "kind", "bytes", "label")
-    show_page(found, None, as_json, partial(show_table, columns, rows, empty="no files"))
+    show_page(files, None, as_json, partial(show_table, columns, rows, empty="no files"))
 
 
 def files_get(
@@ -90,34 +90,34 @@ def files_get(
 
     In a folder nothing is overwritten: a file whose name exists gets a number.
     """
-    shown = screen(as_json)
+    output_screen = screen(as_json)
     with connected(profile) as client:
         if "/" not in file_id:
             _get_all(client, file_id, output or Path(), as_json)
             return
-        made = client.file(file_id)
-        wanted = Path(local_name(made.name))
+        record = client.file(file_id)
+        target = Path(local_name(record.name))
         if output is not None:
-            wanted = output / wanted if output.is_dir() else output
-        is_named = output is not None and wanted == output
-        path = fetch(client, made, wanted if is_named else free_path(wanted), shown)
+            target = output / target if output.is_dir() else output
+        is_named = output is not None and target == output
+        path = fetch(client, record, target if is_named else free_path(target), output_screen)
     if as_json:
-        print_json({**made.raw, "path": str(path)})
+        print_json({**record.raw, "path": str(path)})
     else:
-        shown.saved(path)
-        if path != wanted:
-            say(f"{wanted} already exists and was not changed")
+        output_screen.saved(path)
+        if path != target:
+            say(f"{target} already exists and was not changed")
 
 
 def _get_all(client: Client, owner: str, folder: Path, as_json: bool) -> None:
-    shown = screen(as_json)
+    output_screen = screen(as_json)
     files = _files_of(client, owner)
-    paths = save_all(client, files, folder, shown)
+    paths = save_all(client, files, folder, output_screen)
     saved = []
     for file, path in zip(files, paths, strict=True):
         saved.append({**file.raw, "path": str(path)})
         if not as_json:
-            shown.saved(path)
+            output_screen.saved(path)
     if as_json:
         print_json(saved)
     elif not files:

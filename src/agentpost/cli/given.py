@@ -15,15 +15,15 @@ _AGE: Final = re.compile(r"([0-9]{1,6})(s|m|h|d|w)")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def pairs(given: Sequence[str] | None, option: str) -> dict[str, str]:
+def pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     """``["order=7"]`` as a mapping; a value may have further ``=``."""
-    found = {}
-    for text in given or ():
+    values = {}
+    for text in texts or ():
         name, sign, value = text.partition("=")
         if not (name and sign):
             raise typer.BadParameter(f"{option} takes NAME=VALUE, not {text[:40]!a}")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def moment(
@@ -70,14 +70,14 @@ def json_object(file: Path | None, option: str) -> dict[str, Any] | None:
     if file is None:
         return None
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        value = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise typer.BadParameter(f"{option}: {file}: {error.strerror}") from None
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise typer.BadParameter(f"{option}: {file} has no JSON object")
-    return found
+    return value
 
 
 def event_names(events: str | None) -> tuple[str, ...] | None:
@@ -89,8 +89,8 @@ def event_names(events: str | None) -> tuple[str, ...] | None:
     names = tuple(name.strip() for name in events.split(",") if name.strip())
     unknown = next((name for name in names if name not in set(EventName)), None)
     if unknown is not None or not names:
-        known = ", ".join(EventName)
-        raise typer.BadParameter(f"there is no event {unknown or events!r}; events: {known}")
+        all_names = ", ".join(EventName)
+        raise typer.BadParameter(f"there is no event {unknown or events!r}; events: {all_names}")
     return names
 
 

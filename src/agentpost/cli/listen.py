@@ -79,11 +79,11 @@ def listen(
         return
     names = given.event_names(events)
     target = local_webhooks.checked_url(forward_to) if forward_to is not None else ""
-    with staying_connected(profile) as (client, server), ExitStack() as opened:
+    with staying_connected(profile) as (client, server), ExitStack() as stack:
         forwarder = None
         if target:
             secret = local_webhooks.secret_of(server)
-            forwarder = opened.enter_context(
+            forwarder = stack.enter_context(
                 local_webhooks.Forwarder(target, secret, local_webhooks.unix_seconds)
             )
         place = listening_places.load(server, target)
@@ -96,11 +96,11 @@ def _begin(client: Client, place: Place, *, skip_backlog: bool, from_start: bool
     """Where the events begin; from here on the server keeps them for us."""
     from agentpost_client.errors import BadCursor
 
-    known = None
+    start = None
     if not skip_backlog:
-        known = place.first if from_start else place.cursor
-    if known is not None:
-        cursor = known
+        start = place.first if from_start else place.cursor
+    if start is not None:
+        cursor = start
         try:
             page = until_answered(lambda: client.events.list(cursor, limit=1))
         except BadCursor:

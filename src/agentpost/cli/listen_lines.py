@@ -53,11 +53,11 @@ class EventLines:
             )
             return
         if outcome.is_taken:
-            shown = Text(f"{outcome.status_code}", style="green")
+            result = Text(f"{outcome.status_code}", style="green")
         else:
-            said = f": {one_line(outcome.answer)}" if outcome.answer else ""
-            shown = Text(f"✗ {one_line(outcome.error or '')}{said}", style="red")
-        self._line(name, event_id, shown.append(f"  {outcome.ms} ms", style="dim"))
+            detail = f": {one_line(outcome.answer)}" if outcome.answer else ""
+            result = Text(f"✗ {one_line(outcome.error or '')}{detail}", style="red")
+        self._line(name, event_id, result.append(f"  {outcome.ms} ms", style="dim"))
 
     def _line(self, name: str, event_id: str, rest: Text) -> None:
         now = datetime.fromtimestamp(SystemClock().now() / SECOND, UTC)

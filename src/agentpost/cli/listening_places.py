@@ -38,8 +38,8 @@ class Place:
 
     def save(self) -> None:
         """Keep it; raises `OSError`."""
-        kept = {name: value for name, value in asdict(self).items() if name != "path"}
-        private_files.write(self.path, json.dumps(kept) + "\n")
+        fields = {name: value for name, value in asdict(self).items() if name != "path"}
+        private_files.write(self.path, json.dumps(fields) + "\n")
 
 
 def load(server: Server, forward_to: str) -> Place:
@@ -62,7 +62,9 @@ def latest_target(server: Server) -> str | None:
 
 def _read(path: Path) -> Place | None:
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        return Place(kept["server"], kept["forward_to"], kept["first"], kept["cursor"], path)
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        return Place(
+            fields["server"], fields["forward_to"], fields["first"], fields["cursor"], path
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -101,8 +101,8 @@ class Forwarder:
 
 def _refusal(answer: httpx2.Response) -> str:
     """As the server words it: redirects are not followed by it, so not here."""
-    followed = " (redirects are not followed)" if answer.is_redirect else ""
-    return f"it answered with HTTP status {answer.status_code}{followed}"
+    note = " (redirects are not followed)" if answer.is_redirect else ""
+    return f"it answered with HTTP status {answer.status_code}{note}"
 
 
 def _beginning(answer: httpx2.Response) -> str:
@@ -118,13 +118,13 @@ def checked_url(url: str) -> str:
 
     Raises `typer.BadParameter`.
     """
-    given = url.strip()
-    if _PORT.match(given):
-        given = f"localhost:{given}"
-    if "://" not in given:
-        given = f"http://{given}"
+    address = url.strip()
+    if _PORT.match(address):
+        address = f"localhost:{address}"
+    if "://" not in address:
+        address = f"http://{address}"
     try:
-        parts = urlsplit(given)
+        parts = urlsplit(address)
         is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_usable = False
@@ -132,7 +132,7 @@ def checked_url(url: str) -> str:
         raise typer.BadParameter(
             f"{url!r} is not an address such as http://localhost:3000/webhooks"
         )
-    return given
+    return address
 
 
 def secret_of(server: Server) -> str:
@@ -179,8 +179,8 @@ def sample(name: EventName, server: Server) -> dict[str, Any]:
     from agentpost.domain import ids
 
     now = SystemClock().now()
-    shown: EventShape = samples.event(name, now, _Links(server.url))
-    return {**json.loads(shown.json()), "id": new_id(ids.EVENT, now)}
+    shape: EventShape = samples.event(name, now, _Links(server.url))
+    return {**json.loads(shape.json()), "id": new_id(ids.EVENT, now)}
 
 
 @dataclass(frozen=True, slots=True)

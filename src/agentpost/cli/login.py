@@ -47,10 +47,10 @@ def attach(app: typer.Typer) -> None:
     """Register the commands on the program."""
     app.command()(login)
     app.command()(logout)
-    stored = group("List and switch stored servers.")
-    stored.command("list")(profiles_list)
-    stored.command("use")(profiles_use)
-    app.add_typer(stored, name="profiles")
+    part = group("List and switch stored servers.")
+    part.command("list")(profiles_list)
+    part.command("use")(profiles_use)
+    app.add_typer(part, name="profiles")
 
 
 def login(
@@ -69,23 +69,23 @@ def login(
     Both are checked and then stored in ~/.config/agentpost/config.toml, readable only by you.
     """
     name = _checked(profile or os.environ.get(profiles.VARIABLE) or profiles.DEFAULT)
-    stored = _load()
-    known = stored.by_name.get(name)
-    asked = sys.stdin.isatty()
+    all_profiles = _load()
+    entry = all_profiles.by_name.get(name)
+    is_terminal = sys.stdin.isatty()
     if address and url and address != url:
         fail(f"two addresses: {address} and {url}", exits.USAGE)
     address = address or url
-    if not (asked or (address and key_stdin)):
+    if not (is_terminal or (address and key_stdin)):
         fail("no terminal to ask on: pass the address and --key-stdin", exits.USAGE)
     if address is None:
         if key_stdin:
             fail("--key-stdin needs the address as well", exits.USAGE)
-        default = known.url if known else reaching.EXAMPLE
+        default = entry.url if entry else reaching.EXAMPLE
         address = typer.prompt("Server address", default=default, err=True)
-    reached = reaching.reach(address.strip())
+    base_url = reaching.reach(address.strip())
     key = sys.stdin.read() if key_stdin else typer.prompt("API key", hide_input=True, err=True)
-    server, account = _tried(reached, key.strip(), name)
-    _save(stored.with_profile(name, profiles.Profile(server.url, server.key)))
+    server, account = _tried(base_url, key.strip(), name)
+    _save(all_profiles.with_profile(name, profiles.Profile(server.url, server.key)))
     if as_json:
         print_json({"profile": name, "url": server.url, "account": account.raw})
     else:
@@ -99,18 +99,18 @@ def login(
 
 def logout(profile: ProfileName = None, as_json: AsJson = False) -> None:
     """Delete the stored address and key of a server. The key stays valid."""
-    stored = _load()
-    name = profile or os.environ.get(profiles.VARIABLE) or stored.active
-    if name not in stored.by_name:
+    all_profiles = _load()
+    name = profile or os.environ.get(profiles.VARIABLE) or all_profiles.active
+    if name not in all_profiles.by_name:
         text = f"there is no profile {name!r}" if name else "there is no profile in use"
         fail(text, exits.USAGE if profile else exits.FAILED)
-    _save(stored.without(name))
+    _save(all_profiles.without(name))
     if as_json:
         print_json({"profile": name, "removed": True})
     else:
         screen().line(f"✓ profile {name} is removed")
-    others = [other for other in stored.by_name if other != name]
-    if others and stored.active == name:
+    others = [other for other in all_profiles.by_name if other != name]
+    if others and all_profiles.active == name:
         say(f"no profile is selected: agentpost profiles use {others[0]}")
 
 
@@ -118,10 +118,10 @@ def profiles_list(as_json: AsJson = False) -> None:
     """List the profiles; their keys are not shown."""
     from agentpost.cli.tables import show_table
 
-    stored = _load()
+    all_profiles = _load()
     rows = [
-        {"name": name, "url": profile.url, "active": name == stored.active}
-        for name, profile in sorted(stored.by_name.items())
+        {"name": name, "url": profile.url, "active": name == all_profiles.active}
+        for name, profile in sorted(all_profiles.by_name.items())
     ]
     if as_json:
         print_json(page(rows))
@@ -135,15 +135,15 @@ def profiles_use(
     as_json: AsJson = False,
 ) -> None:
     """Switch to another profile."""
-    stored = _load()
-    if name not in stored.by_name:
+    all_profiles = _load()
+    if name not in all_profiles.by_name:
         text = f"there is no profile {name!r} → `agentpost login --profile {name}` adds it"
         fail(text, exits.USAGE)
-    _save(profiles.Profiles(name, stored.by_name))
+    _save(profiles.Profiles(name, all_profiles.by_name))
     if as_json:
-        print_json({"name": name, "url": stored.by_name[name].url, "active": True})
+        print_json({"name": name, "url": all_profiles.by_name[name].url, "active": True})
     else:
-        screen().line(f"✓ using {name}: {stored.by_name[name].url}")
+        screen().line(f"✓ using {name}: {all_profiles.by_name[name].url}")
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -180,8 +180,8 @@ def _load() -> profiles.Profiles:
         fail(str(problem))
 
 
-def _save(changed: profiles.Profiles) -> None:
+def _save(all_profiles: profiles.Profiles) -> None:
     try:
-        profiles.save(changed)
+        profiles.save(all_profiles)
     except OSError as error:
         fail(f"{profiles.path()} cannot be written: {error.strerror}")

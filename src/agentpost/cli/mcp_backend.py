@@ -42,11 +42,11 @@ class HttpBackend:
     ) -> None:
         self._url = url
         headers = {"Authorization": f"Bearer {key}", "User-Agent": "agentpost-mcp"}
-        opened = partial(
+        open_client = partial(
             open_http, httpx2.AsyncClient, url, timeout=_SECONDS_MAX, transport=transport
         )
-        self._api = opened(base_url=url, headers=headers)
-        self._links = opened()
+        self._api = open_client(base_url=url, headers=headers)
+        self._links = open_client()
 
     async def aclose(self) -> None:
         """Release the connections."""
@@ -147,9 +147,9 @@ class HttpBackend:
         return await self._call("POST", f"/v1/messages/{_segment(message_id)}/recover")
 
     async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
-        given = {"conversation": conversation, "before": before, "limit": limit}
-        wanted = {name: value for name, value in given.items() if value is not None}
-        return await self._call("GET", "/v1/messages", params=wanted)
+        options = {"conversation": conversation, "before": before, "limit": limit}
+        params = {name: value for name, value in options.items() if value is not None}
+        return await self._call("GET", "/v1/messages", params=params)
 
     async def works(self, limit: int) -> Json:
         return await self._call("GET", "/v1/work", params={"limit": limit})

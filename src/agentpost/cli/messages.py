@@ -91,15 +91,15 @@ def follow(
     The command reconnects by itself. With --json, each line is an entry; with --stream as well,
     pieces of text have the type delta or reset.
     """
-    shown = screen(as_json)
+    output_screen = screen(as_json)
     cursor, seq = given.place(after)
     with connected(profile) as client, within(given.positive(timeout, "--timeout")):
-        show = _print_part if as_json else shown.part
+        show = _print_part if as_json else output_screen.part
         watch = Watch(client, show, stream, seq, cursor, message_id)
-        with interruptible(watch), shown.waiting("Following…"):
+        with interruptible(watch), output_screen.waiting("Following…"):
             message = watch.all_of_it(message_id)
     if not as_json:
-        shown.closing(message)
+        output_screen.closing(message)
     raise typer.Exit(exits.of_status(message.status))
 
 
@@ -114,13 +114,13 @@ def recover(
     Nothing is sent or started again.
     """
     with connected(profile) as client:
-        found = client.messages.recover(message_id, max_credits)
+        recovery = client.messages.recover(message_id, max_credits)
     if as_json:
-        print_json(found.raw)
+        print_json(recovery.raw)
         return
-    rows = [(work.work_id, work.state) for work in found.work]
+    rows = [(work.work_id, work.state) for work in recovery.work]
     show_table(("work_id", "state"), rows, empty="the message has no work")
-    if any(work.state in ("recovering", "watching") for work in found.work):
+    if any(work.state in ("recovering", "watching") for work in recovery.work):
         say(f"watch it with: agentpost follow {message_id}")
 
 

@@ -41,13 +41,16 @@ def nodes(as_json: AsJson = False) -> None:
     async def look(ctx: AppContext) -> list[dict[str, Any]]:
         now = ctx.clock.now()
         alone = not ctx.settings.database_url.get_secret_value()
-        served = None
+        is_served = None
         if alone:
             from agentpost.db.lock import is_held
 
-            served = is_held(ctx.settings.data_path)
-        found = await services.list_all(ctx)
-        return [_shape(line, services.state_of(line.record, now, served), alone) for line in found]
+            is_served = is_held(ctx.settings.data_path)
+        nodes_list = await services.list_all(ctx)
+        return [
+            _shape(line, services.state_of(line.record, now, is_served), alone)
+            for line in nodes_list
+        ]
 
     rows = with_context(look)
     if not as_json:

@@ -115,8 +115,12 @@ def limits_recount(account: Account, as_json: AsJson = False) -> None:
     """Recount the bytes an account has stored, when `doctor` reports a wrong number."""
     from agentpost.services import allowances
 
-    stored = with_context(lambda ctx: allowances.recount(ctx, account), "limits recount", account)
-    show({"stored_bytes_now": stored}, as_json, f"{account}: {stored:,} bytes are stored")
+    stored_bytes = with_context(
+        lambda ctx: allowances.recount(ctx, account), "limits recount", account
+    )
+    show(
+        {"stored_bytes_now": stored_bytes}, as_json, f"{account}: {stored_bytes:,} bytes are stored"
+    )
 
 
 def maintenance_on(as_json: AsJson = False) -> None:
@@ -136,19 +140,19 @@ def explain(
     """Show what happened to a message: a timeline of its calls, events and deliveries."""
     from agentpost.services import timeline
 
-    found = with_context(lambda ctx: timeline.build(ctx, message_id))
+    story = with_context(lambda ctx: timeline.build(ctx, message_id))
     if as_json:
-        lines = [line.as_dict() for line in found.lines]
-        print_json({"message": found.summary, "story": lines}, indented=True)
+        lines = [line.as_dict() for line in story.lines]
+        print_json({"message": story.summary, "story": lines}, indented=True)
         return
-    for name, value in found.summary.items():
+    for name, value in story.summary.items():
         if name != "jobs" and value is not None:
             print_text(f"{name}: {value}")
-    for job_id, facts in found.summary["jobs"].items():
-        shown = ", ".join(f"{n} {v}" for n, v in facts.items() if v is not None)
-        print_text(f"job {job_id}: {shown}")
+    for job_id, facts in story.summary["jobs"].items():
+        text = ", ".join(f"{n} {v}" for n, v in facts.items() if v is not None)
+        print_text(f"job {job_id}: {text}")
     print_text()
-    for line in found.lines:
+    for line in story.lines:
         print_text(line.as_text())
 
 
@@ -177,15 +181,15 @@ async def _limits(ctx: AppContext, account: str) -> dict[str, Any]:
     }
 
 
-def _show_limits(found: dict[str, Any], as_json: bool) -> None:
+def _show_limits(limits: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print_json(found, indented=True)
+        print_json(limits, indented=True)
         return
-    for name, value in found["limits"].items():
+    for name, value in limits["limits"].items():
         print_text(
-            f"{name} = {value}" + ("  (set for this account)" * (name in found["overridden"]))
+            f"{name} = {value}" + ("  (set for this account)" * (name in limits["overridden"]))
         )
-    print_text(f"stored_bytes_now = {found['stored_bytes_now']}")
+    print_text(f"stored_bytes_now = {limits['stored_bytes_now']}")
 
 
 def _switch(on: bool, as_json: bool) -> None:

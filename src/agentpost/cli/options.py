@@ -23,10 +23,10 @@ def one_of(*words: str) -> Callable[[str], list[str]]:
 def _profile_names(incomplete: str) -> list[str]:
     """For the shell's completion."""
     try:
-        found = profiles.load().by_name
+        names = profiles.load().by_name
     except profiles.UnusableProfiles:
         return []
-    return [name for name in sorted(found) if name.startswith(incomplete)]
+    return [name for name in sorted(names) if name.startswith(incomplete)]
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the API's records as JSON.")]

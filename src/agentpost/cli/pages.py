@@ -23,14 +23,14 @@ class Record(Protocol):
 def page(data: Iterable[object], next_before: str | None = None) -> dict[str, Any]:
     """A list as JSON. ``next_before``: what `--before` is to be for the next page; None: there is
     no more."""
-    listed = {"object": "list", "data": list(data)}
-    return {**listed, "has_more": next_before is not None, "next_before": next_before}
+    fields = {"object": "list", "data": list(data)}
+    return {**fields, "has_more": next_before is not None, "next_before": next_before}
 
 
 def first(pages: Iterable[T], limit: int, id_of: Callable[[T], str]) -> tuple[list[T], str | None]:
     """The first ones of a list that is read page by page, and the ``next_before`` of `page`."""
-    listed = list(islice(pages, limit + 1))
-    return listed[:limit], id_of(listed[limit - 1]) if len(listed) > limit else None
+    items = list(islice(pages, limit + 1))
+    return items[:limit], id_of(items[limit - 1]) if len(items) > limit else None
 
 
 def show_page(

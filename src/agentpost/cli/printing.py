@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def print_json(value: object, *, indented: bool = False) -> None:
     """JSON, written out at once: a record, a list of them, or one of many that follow, in a line
     each unless ``indented``."""
-    shown = json.dumps(value, ensure_ascii=False, indent=2 if indented else None)
-    typer.echo(displayable_json(shown))
+    text = json.dumps(value, ensure_ascii=False, indent=2 if indented else None)
+    typer.echo(displayable_json(text))
 
 
 def print_text(text: str = "", *, to_errors: bool = False) -> None:

@@ -68,9 +68,9 @@ def load() -> Profiles:
         raise UnusableProfiles(text) from None
     try:
         read = tomllib.loads(file.read_text(encoding="utf-8"))
-        named = read.get("profiles", {})
-        found = {name: _profile(value) for name, value in named.items()}
-        return Profiles(str(read.get("active", "")), found)
+        tables = read.get("profiles", {})
+        by_name = {name: _profile(value) for name, value in tables.items()}
+        return Profiles(str(read.get("active", "")), by_name)
     except FileNotFoundError:
         return Profiles()
     except OSError as error:

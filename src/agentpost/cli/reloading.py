@@ -35,30 +35,30 @@ TAKEN_UP: Final = frozenset(
 """Settings that are read whenever they are needed. All others are read at the start."""
 
 
-def reload(server: Server, given: Mapping[str, Any]) -> None:
+def reload(server: Server, options: Mapping[str, Any]) -> None:
     """Read the settings again and take up those that can change; a file that cannot be used changes
-    nothing. ``given``: those of the command line. Does not raise."""
+    nothing. ``options``: those of the command line. Does not raise."""
     before = server.ctx.settings
     try:
-        read = load_settings(**given)
-        refused = list(problems(read))
+        read = load_settings(**options)
+        faults = list(problems(read))
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)
-        refused = [f"{'_'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong]
+        faults = [f"{'_'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong]
     except (ValueError, OSError) as error:
-        refused = [str(error)]
-    if refused:
-        log.error("settings_not_reloaded", problems=refused)
+        faults = [str(error)]
+    if faults:
+        log.error("settings_not_reloaded", problems=faults)
         return
     if read.port == 0:
         read = read.model_copy(update={"port": before.port})
-    changed = [n for n in Settings.model_fields if getattr(read, n) != getattr(before, n)]
-    taken = {name: getattr(read, name) for name in changed if name in TAKEN_UP}
-    server.ctx.settings = before.model_copy(update=taken)
-    if "log_level" in taken:
+    changes = [n for n in Settings.model_fields if getattr(read, n) != getattr(before, n)]
+    applicable = {name: getattr(read, name) for name in changes if name in TAKEN_UP}
+    server.ctx.settings = before.model_copy(update=applicable)
+    if "log_level" in applicable:
         logging.set_level(read.log_level)
-    log.info("settings_reloaded", changed=taken)
-    rest = [name for name in changed if name not in TAKEN_UP]
+    log.info("settings_reloaded", changed=applicable)
+    rest = [name for name in changes if name not in TAKEN_UP]
     if rest:
         log.warning("settings_need_restart", settings=rest)
 

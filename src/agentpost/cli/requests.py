@@ -59,26 +59,26 @@ def tail(
     command reconnects by itself and misses nothing. Reads of this log are left out.
     """
     method = method.upper() if method is not None else None
-    wanted = {"status": status, "method": method, "path": path, "error": error, "key": key}
+    filters = {"status": status, "method": method, "path": path, "error": error, "key": key}
     with staying_connected(profile) as (client, _):
         from agentpost.cli.request_lines import RequestLines
 
         lines = RequestLines(as_json)
-        for one in _followed(client, wanted, limit):
+        for one in _followed(client, filters, limit):
             lines.line(one)
 
 
-def _followed(client: Client, wanted: dict[str, Any], limit: int) -> Iterator[LoggedRequest]:
-    page = until_answered(lambda: client.requests.list(limit=_PAGE_MAX, **wanted))
+def _followed(client: Client, filters: dict[str, Any], limit: int) -> Iterator[LoggedRequest]:
+    page = until_answered(lambda: client.requests.list(limit=_PAGE_MAX, **filters))
     earlier = [one for one in page.data if not _reads_the_log(one)]
     yield from reversed(earlier[:limit])
-    shown = {one.id for one in page.data}  # the last ones may come once more
+    ids = {one.id for one in page.data}  # the last ones may come once more
     while True:
         ask = partial(client.requests.list, page.cursor, wait=_WAIT_SECONDS, limit=_PAGE_MAX)
-        page = until_answered(partial(ask, patient=True, **wanted))
-        yield from (one for one in page.data if one.id not in shown)
+        page = until_answered(partial(ask, patient=True, **filters))
+        yield from (one for one in page.data if one.id not in ids)
         if page.data:
-            shown = set()
+            ids = set()
 
 
 def _reads_the_log(one: LoggedRequest) -> bool:
@@ -101,34 +101,34 @@ def show(
 
     server = resolve(profile)
     with errors_told(server), Client(server.url, server.key, on_retry=say_retry) as client:
-        found = client.requests.get(request_id)
+        request = client.requests.get(request_id)
     if as_json:
-        print_json(found.raw)
+        print_json(request.raw)
     elif curl:
         from agentpost.contract.requests import as_curl
 
-        print_text(as_curl(found, server.url))
+        print_text(as_curl(request, server.url))
     else:
-        _show(found)
+        _show(request)
 
 
-def _show(found: LoggedRequestDetails) -> None:
+def _show(request: LoggedRequestDetails) -> None:
     from agentpost.cli.printing import screen
     from agentpost.cli.request_lines import RequestLines
 
-    RequestLines(as_json=False).line(found)
+    RequestLines(as_json=False).line(request)
     facts = screen()
-    if found.created_at is not None:
-        facts.line(f"at {found.created_at.isoformat()}", style="dim")
-    facts.line(f"key {found.key_name or '-'} ({found.key_id or 'unknown'})", style="dim")
-    if found.traceparent:
-        facts.line(f"traceparent {found.traceparent}", style="dim")
+    if request.created_at is not None:
+        facts.line(f"at {request.created_at.isoformat()}", style="dim")
+    facts.line(f"key {request.key_name or '-'} ({request.key_id or 'unknown'})", style="dim")
+    if request.traceparent:
+        facts.line(f"traceparent {request.traceparent}", style="dim")
     for name, body, size in (
-        ("request", found.request_body, found.request_bytes),
-        ("response", found.response_body, found.response_bytes),
+        ("request", request.request_body, request.request_bytes),
+        ("response", request.response_body, request.response_bytes),
     ):
-        kept = "" if body else ", not kept" if size else ""
-        facts.line(f"{name} body ({size} bytes{kept})", style="bold")
+        note = "" if body else ", not kept" if size else ""
+        facts.line(f"{name} body ({size} bytes{note})", style="bold")
         if body:
             print_text(_pretty(body))
 

@@ -152,8 +152,8 @@ def _say_deleted(record: Any) -> None:
 
 def _cell(column: str, compute: Compute) -> Callable[[Any], object]:
     """What a record has in a column."""
-    heading, named, path = column.partition("=")
-    path, _, default = (path if named else heading).partition("|")
+    heading, separator, path = column.partition("=")
+    path, _, default = (path if separator else heading).partition("|")
     if path.startswith("@"):
         return compute[path[1:]]
 

@@ -96,7 +96,7 @@ def schedules_create(
     if (cron is None) == (at is None):
         raise typer.BadParameter("use --cron or --at")
     with connected(profile) as client:
-        made = client.schedules.create(
+        schedule = client.schedules.create(
             message,
             cron=cron,
             at=given.moment(at, "--at", ahead=True),
@@ -108,7 +108,7 @@ def schedules_create(
             max_credits=max_credits,
             response_schema=given.json_object(response_schema, "--response-schema"),
         )
-    _show(made, as_json)
+    _show(schedule, as_json)
 
 
 def schedules_pause(
@@ -116,8 +116,8 @@ def schedules_pause(
 ) -> None:
     """Pause a schedule. Runs that fall into the pause are skipped."""
     with connected(profile) as client:
-        changed = client.schedules.update(schedule_id, paused=True)
-    _show(changed, as_json)
+        schedule = client.schedules.update(schedule_id, paused=True)
+    _show(schedule, as_json)
 
 
 def schedules_resume(
@@ -125,8 +125,8 @@ def schedules_resume(
 ) -> None:
     """Resume a paused schedule."""
     with connected(profile) as client:
-        changed = client.schedules.update(schedule_id, paused=False)
-    _show(changed, as_json)
+        schedule = client.schedules.update(schedule_id, paused=False)
+    _show(schedule, as_json)
 
 
 def _show(schedule: Schedule, as_json: bool) -> None:
@@ -137,15 +137,17 @@ def _show(schedule: Schedule, as_json: bool) -> None:
 
 
 def _print(schedule: Schedule) -> None:
-    shown = screen()
+    output_screen = screen()
     times = f"{schedule.cron} ({schedule.timezone})" if schedule.cron else "once"
-    shown.line(f"{schedule.status} · {schedule.id} · {times}", style="bold")
-    shown.line(f"message: {schedule.message.get('message', '')}")
+    output_screen.line(f"{schedule.status} · {schedule.id} · {times}", style="bold")
+    output_screen.line(f"message: {schedule.message.get('message', '')}")
     if schedule.next_run_at is not None:
-        shown.line(f"next run: {schedule.next_run_at:%Y-%m-%d %H:%M:%S %Z}")
+        output_screen.line(f"next run: {schedule.next_run_at:%Y-%m-%d %H:%M:%S %Z}")
     last = schedule.last_run
     if last is not None and last.planned_at is not None:
         which = last.message_id or last.error or ""
-        shown.line(f"last run: {last.planned_at:%Y-%m-%d %H:%M:%S %Z} {last.outcome} {which}")
+        output_screen.line(
+            f"last run: {last.planned_at:%Y-%m-%d %H:%M:%S %Z} {last.outcome} {which}"
+        )
     if schedule.missed_runs:
-        shown.line(f"missed runs: {schedule.missed_runs}", style="yellow")
+        output_screen.line(f"missed runs: {schedule.missed_runs}", style="yellow")

@@ -33,6 +33,13 @@ EXAMPLES: Final = {
     """,
 }
 STDIN: Final = "-"
+NoWait = Annotated[
+    bool, typer.Option("--no-wait", help="Do not wait for jobs that the message starts.")
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Stop waiting after this time; jobs continue."),
+]
 
 
 def attach(app: typer.Typer) -> None:
@@ -63,13 +70,8 @@ def send(
     idempotency_key: Annotated[
         str | None, typer.Option(help="Sent again with the same key, it starts nothing twice.")
     ] = None,
-    no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Do not wait for jobs that the message starts.")
-    ] = False,
-    timeout: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Stop waiting after this time; jobs continue."),
-    ] = None,
+    no_wait: NoWait = False,
+    timeout: Timeout = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Show the text while the agent writes it.")
     ] = False,
@@ -81,10 +83,8 @@ def send(
 ) -> None:
     """Send a message and show its progress and result.
 
-    Messages in one conversation share memory and files. Messages without --conversation share the
-    one conversation of the key: a product gives each customer a conversation. With --answer-to,
-    MESSAGE is the answer: the text or the number of a choice, or JSON where the question asks
-    for it.
+    Messages in one conversation share memory and files; without --conversation, all messages of the
+    key do. With --answer-to, MESSAGE is the number or the text of a choice, or JSON.
     """
     text = _read_message(message, may_be_empty=bool(file or upload_id))
     if stream and (as_json or no_wait):
@@ -99,22 +99,22 @@ def send(
         "busy": busy,
         "max_credits": max_credits,
     }
-    shown = screen(as_json)
+    output_screen = screen(as_json)
     with connected(profile) as client, _timed(given.positive(timeout, "--timeout"), options):
         messages = client.messages
         if answer_to is not None and text.strip():
             text, options["answer"] = "", answer_value(messages.get(answer_to), text)
-        watch = Watch(client, watching.ignore if as_json else shown.part, streams=stream)
+        watch = Watch(client, watching.ignore if as_json else output_screen.part, streams=stream)
         if stream:
-            with interruptible(watch), shown.waiting("Waiting for the agent…"):
-                sent = watch.sent(messages.send_and_stream(text, file or (), **options))
-            if sent.reply and not watch.seq:
-                shown.prose(sent.reply)
+            with interruptible(watch), output_screen.waiting("Waiting for the agent…"):
+                message_record = watch.sent(messages.send_and_stream(text, file or (), **options))
+            if message_record.reply and not watch.seq:
+                output_screen.prose(message_record.reply)
         else:
             call = partial(messages.send, text, file or (), **options)
-            sent = _send_and_watch(watch, call, shown, no_wait, as_json)
-        _close(client, sent, shown, save, as_json)
-    raise typer.Exit(exits.of_status(sent.status))
+            message_record = _send_and_watch(watch, call, output_screen, no_wait, as_json)
+        _close(client, message_record, output_screen, save, as_json)
+    raise typer.Exit(exits.of_status(message_record.status))
 
 
 def answer_value(question: Message, text: str) -> Any:
@@ -140,29 +140,31 @@ def choice(choices: Sequence[str], text: str) -> str:
 
 # --- parts ----------------------------------------------------------------------------------------
 def _send_and_watch(
-    watch: Watch, call: Callable[[], Message], shown: Screen, no_wait: bool, as_json: bool
+    watch: Watch, call: Callable[[], Message], output_screen: Screen, no_wait: bool, as_json: bool
 ) -> Message:
-    with shown.waiting("Waiting for the agent…"):
-        sent = call()
-    if sent.reply and not as_json:
-        shown.prose(sent.reply)
-        watch.show = partial(shown.part, reply_shown=True)
+    with output_screen.waiting("Waiting for the agent…"):
+        message = call()
+    if message.reply and not as_json:
+        output_screen.prose(message.reply)
+        watch.show = partial(output_screen.part, reply_shown=True)
     if no_wait:
-        return sent
-    watch.message_id = sent.id
-    with interruptible(watch), shown.waiting("Working…"):
-        return watch.to_the_end(sent)
+        return message
+    watch.message_id = message.id
+    with interruptible(watch), output_screen.waiting("Working…"):
+        return watch.to_the_end(message)
 
 
-def _close(client: Client, sent: Message, shown: Screen, save: Path | None, as_json: bool) -> None:
+def _close(
+    client: Client, message: Message, output_screen: Screen, save: Path | None, as_json: bool
+) -> None:
     if as_json:
-        print_json(sent.raw)
+        print_json(message.raw)
     else:
-        shown.closing(sent)
+        output_screen.closing(message)
     if save is not None:
-        for path in downloads.save_all(client, sent.files, save, shown):
+        for path in downloads.save_all(client, message.files, save, output_screen):
             if not as_json:
-                shown.saved(path)
+                output_screen.saved(path)
 
 
 @contextmanager

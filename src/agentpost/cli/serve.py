@@ -42,7 +42,7 @@ def serve(
         from agentpost.cli import serving
     finally:
         gc.enable()
-    given = {
+    options = {
         "host": host,
         "port": port,
         "agent": agent,
@@ -50,7 +50,7 @@ def serve(
         "agent_processes": agent_processes,
         "role": role,
     }
-    serving.run({name: value for name, value in given.items() if value is not None})
+    serving.run({name: value for name, value in options.items() if value is not None})
 
 
 def _import_libraries() -> None:

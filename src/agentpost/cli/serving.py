@@ -76,11 +76,11 @@ class _Uvicorn(uvicorn.Server):
     """Drains after SIGTERM, and answers held waits before it closes its connections, instead of
     cancelling them."""
 
-    def __init__(self, config: uvicorn.Config, server: Server, given: Mapping[str, Any]) -> None:
+    def __init__(self, config: uvicorn.Config, server: Server, options: Mapping[str, Any]) -> None:
         super().__init__(config)
         self._dated = self.server_state = DatedState(config, SystemClock())
         self._agentpost = server
-        self._given = given
+        self._given = options
         self._loop = asyncio.get_running_loop()
         self._asked_at: float | None = None
         self._drains = False
@@ -170,15 +170,15 @@ class Companion(Protocol):
         ...
 
 
-def run(given: Mapping[str, Any], companion: Companion | None = None) -> None:
+def run(options: Mapping[str, Any], companion: Companion | None = None) -> None:
     """Serve until asked to stop, with these settings above all others; errors are said and end the
     command with 1."""
     try:
-        settings = load_settings(**given)
-        refused = list(problems(settings))
-        for problem in refused:
+        settings = load_settings(**options)
+        faults = list(problems(settings))
+        for problem in faults:
             say(problem)
-        if refused:
+        if faults:
             raise typer.Exit(1)
         listening = _listen(settings)
         if settings.port == 0:
@@ -192,7 +192,7 @@ def run(given: Mapping[str, Any], companion: Companion | None = None) -> None:
         leaving = threading.Timer(_LEAVE_SECONDS, _leave)
         leaving.daemon = True
         try:
-            _run(_serve(settings, listening, connections_max, leaving.start, companion, given))
+            _run(_serve(settings, listening, connections_max, leaving.start, companion, options))
         finally:
             leaving.cancel()
     except (DatabaseBusy, UnknownAgent, FileNotFoundError, ValueError, OSError) as error:
@@ -237,7 +237,7 @@ async def _serve(
     connections_max: int,
     leaving: Callable[[], None],
     companion: Companion | None,
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> None:
     """Serve until asked to stop; ``leaving`` is called when everything has ended."""
     server = await _started(settings)
@@ -263,17 +263,17 @@ async def _serve(
     greeting = companion.greeting if companion is not None else welcome
     streams.announce(greeting(server, settings))
     attending = asyncio.create_task(companion.attend(server)) if companion is not None else None
-    listener = _Uvicorn(config, server, given)
+    listener = _Uvicorn(config, server, options)
     listener.listen_to_signals()
-    ended = False
+    is_complete = False
     try:
         await listener.serve(sockets=[listening, *(listening.dup() for _ in range(_ACCEPTED - 1))])
     finally:
         if attending is not None:
             attending.cancel()
-        ended = await server.stop()
+        is_complete = await server.stop()
         leaving()
-    if not ended:  # a thread that hangs would hold up the interpreter's own end
+    if not is_complete:  # a thread that hangs would hold up the interpreter's own end
         _leave()
 
 
@@ -295,8 +295,8 @@ def _protocols(
         clock=clock,
     )
 
-    def made(*args: Any, **named: Any) -> asyncio.Protocol:
-        return arrivals.protocol(partial(Connection, *args, **named, connections=connections))
+    def made(*args: Any, **keywords: Any) -> asyncio.Protocol:
+        return arrivals.protocol(partial(Connection, *args, **keywords, connections=connections))
 
     return made
 
@@ -317,13 +317,13 @@ def _listen(settings: Settings) -> socket.socket:
     return listening
 
 
-def _connections_max(wanted: int, files: int) -> int:
+def _connections_max(setting: int, files: int) -> int:
     """Connections at once with that many open files; ``wanted`` 0: as many as there can be."""
-    kept = min(max(files // 4, _FILES_KEPT_MIN), _FILES_KEPT_MAX)
-    most = max(files - kept, _FILES_KEPT_MIN // 4)
-    if wanted > most:
-        log.warning("connections_max_lowered", wanted=wanted, most=most, open_files=files)
-    return min(wanted or most, most)
+    reserve = min(max(files // 4, _FILES_KEPT_MIN), _FILES_KEPT_MAX)
+    most = max(files - reserve, _FILES_KEPT_MIN // 4)
+    if setting > most:
+        log.warning("connections_max_lowered", wanted=setting, most=most, open_files=files)
+    return min(setting or most, most)
 
 
 def _raise_file_limit() -> int:

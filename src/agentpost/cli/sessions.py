@@ -39,8 +39,8 @@ def sessions_list(of: Of = None, as_json: AsJson = False) -> None:
     """List the sessions of the web app, newest first."""
     from agentpost.services import sessions
 
-    found = with_context(lambda ctx: sessions.of_everybody(ctx, of))
-    show_rows([_shape(each, user) for each, user in found], as_json, _COLUMNS)
+    rows = with_context(lambda ctx: sessions.of_everybody(ctx, of))
+    show_rows([_shape(each, user) for each, user in rows], as_json, _COLUMNS)
 
 
 def sessions_end(
@@ -57,13 +57,13 @@ def sessions_end(
     if (session_id is None) is not everyone or (of is not None and not everyone):
         fail("pass the id of a session, or --all", EXIT_USAGE)
     if session_id is not None:
-        chosen = session_id
-        with_context(lambda ctx: sessions.end_by_operator(ctx, chosen), "sessions end", chosen)
-        show({"id": chosen, "ended": 1}, as_json, f"{chosen} has ended")
+        ended_id = session_id
+        with_context(lambda ctx: sessions.end_by_operator(ctx, ended_id), "sessions end", ended_id)
+        show({"id": ended_id, "ended": 1}, as_json, f"{ended_id} has ended")
         return
-    ended = with_context(lambda ctx: sessions.end_all(ctx, of), "sessions end", of or "all")
-    line = "1 session has ended" if ended == 1 else f"{ended} sessions have ended"
-    show({"of": of, "ended": ended}, as_json, line)
+    number = with_context(lambda ctx: sessions.end_all(ctx, of), "sessions end", of or "all")
+    line = "1 session has ended" if number == 1 else f"{number} sessions have ended"
+    show({"of": of, "ended": number}, as_json, line)
 
 
 def _shape(each: SessionSummary, user: UserRecord) -> dict[str, Any]:

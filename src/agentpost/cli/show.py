@@ -147,9 +147,9 @@ class Screen:
     def _result(self, entry: Entry) -> None:
         mark = OUTCOME_MARKS.get(entry.outcome or "", "•")
         style = "green" if entry.outcome == "completed" else "red"
-        shown = bool(entry.text) and self._live.take(entry.job_id, entry.text or "")
+        is_shown = bool(entry.text) and self._live.take(entry.job_id, entry.text or "")
         self.line(f"{mark} {entry.title or entry.job_id or 'work'}", style=style)
-        if entry.text and not shown:
+        if entry.text and not is_shown:
             self.prose(entry.text)
 
     def _prose_once(self, job_id: str | None, text: str) -> None:
@@ -196,13 +196,15 @@ class Screen:
         question = message.question
         if question and not any(question in said for said in self._said):
             self.prose(question)
-        asked = message.answer_format
-        if asked is None:
+        answer_format = message.answer_format
+        if answer_format is None:
             return
-        for number, choice in enumerate(asked.choices, 1):
+        for number, choice in enumerate(answer_format.choices, 1):
             self.line(f"{number}. {choice}", indent=2)
-        if asked.schema:
-            self.line(f"the answer is JSON that fits: {json.dumps(asked.schema)}", style="dim")
+        if answer_format.schema:
+            self.line(
+                f"the answer is JSON that fits: {json.dumps(answer_format.schema)}", style="dim"
+            )
 
     def _unfinished(self, job: Job) -> None:
         if job.status not in ("completed", "running"):

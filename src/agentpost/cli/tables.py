@@ -72,8 +72,8 @@ def show_table(
         if console.is_terminal:
             return
     if extra and console.is_terminal and console.width < _WIDE:
-        kept = [n for n, name in enumerate(columns) if name not in extra]
-        columns, rows = [columns[n] for n in kept], [[row[n] for n in kept] for row in rows]
+        indexes = [n for n, name in enumerate(columns) if name not in extra]
+        columns, rows = [columns[n] for n in indexes], [[row[n] for n in indexes] for row in rows]
     headings = [name.replace("_", " ").upper() for name in columns]
     if not console.is_terminal:
         for line in (headings, *([_plain(value) for value in row] for row in rows)):

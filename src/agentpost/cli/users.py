@@ -60,11 +60,11 @@ def users_create(
     """Create a user and print a link to choose a password, valid once, for three days."""
     from agentpost.services import password_links
 
-    wanted = _role(role)
+    new_role = _role(role)
 
     async def create(ctx: AppContext) -> PasswordLink:
         where = account or await _only_account(ctx)
-        return await password_links.create(ctx, where, email, wanted)
+        return await password_links.create(ctx, where, email, new_role)
 
     _show_link(with_context(create, "users create", email, detail={"role": role}), as_json)
 
@@ -73,8 +73,8 @@ def users_list(as_json: AsJson = False) -> None:
     """List the users of every account and open invitations."""
     from agentpost.services import users
 
-    found = [_user(user) for user in with_context(users.all_)]
-    show_rows(found, as_json, _COLUMNS)
+    rows = [_user(user) for user in with_context(users.all_)]
+    show_rows(rows, as_json, _COLUMNS)
 
 
 def users_role(
@@ -85,12 +85,12 @@ def users_role(
     """Change the role of a user, who has to sign in again."""
     from agentpost.services import users
 
-    wanted = _role(role)
-    changed = with_context(
-        lambda ctx: users.set_role(ctx, user, wanted), "users role", user, detail={"role": role}
+    new_role = _role(role)
+    user_record = with_context(
+        lambda ctx: users.set_role(ctx, user, new_role), "users role", user, detail={"role": role}
     )
-    shape = {**_user(changed), "role": wanted.value}
-    show(shape, as_json, f"{changed.address} is {wanted.value} now")
+    shape = {**_user(user_record), "role": new_role.value}
+    show(shape, as_json, f"{user_record.address} is {new_role.value} now")
 
 
 def users_password_link(user: User, as_json: AsJson = False) -> None:
@@ -107,8 +107,8 @@ def users_remove(user: User, as_json: AsJson = False) -> None:
     """Remove a user, who is signed out at once. Their work stays in the account."""
     from agentpost.services import users
 
-    gone = with_context(lambda ctx: users.remove(ctx, user), "users remove", user)
-    show({"id": gone.id, "removed": True}, as_json, f"{gone.address} is removed")
+    user_record = with_context(lambda ctx: users.remove(ctx, user), "users remove", user)
+    show({"id": user_record.id, "removed": True}, as_json, f"{user_record.address} is removed")
 
 
 # --- parts ----------------------------------------------------------------------------------------

@@ -63,8 +63,8 @@ def close(screen: Screen, probe: Probe, results: Sequence[Result], left: Sequenc
     counts = count(results)
     summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in counts)
     screen.line(summary, f"bold {STYLES['failed' if counts['failed'] else 'proved']}")
-    sent = _counted(len(probe.created.messages), "message")
-    screen.line(f"{sent} sent, {_counted(len(probe.exchanges), 'request')} in all.", "dim")
+    messages = _counted(len(probe.created.messages), "message")
+    screen.line(f"{messages} sent, {_counted(len(probe.exchanges), 'request')} in all.", "dim")
     for each in left:
         screen.line(f"left behind: {each}", "yellow")
 

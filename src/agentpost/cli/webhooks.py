@@ -108,12 +108,12 @@ def create(
 ) -> None:
     """Create an endpoint. Its secret is shown only now."""
     with connected(profile) as client:
-        made = client.webhooks.create(url, _names(events), description)
+        endpoint = client.webhooks.create(url, _names(events), description)
     if as_json:
-        print_json(made.raw)
+        print_json(endpoint.raw)
         return
-    _show_endpoint(made)
-    _show_secret(made.secret)
+    _show_endpoint(endpoint)
+    _show_secret(endpoint.secret)
 
 
 def _print(endpoint: WebhookEndpointDetails) -> None:
@@ -166,13 +166,13 @@ def rotate_secret(
     """Replace the secret of an endpoint. The new one is shown only now."""
     seconds = given.span(grace, "--grace")
     with connected(profile) as client:
-        rotated = client.webhooks.rotate_secret(endpoint_id, seconds)
+        secret = client.webhooks.rotate_secret(endpoint_id, seconds)
     if as_json:
-        print_json(rotated.raw)
+        print_json(secret.raw)
         return
-    _show_secret(rotated.secret)
-    if rotated.old_secret_until is not None:
-        screen().line(f"The old secret signs as well until {rotated.old_secret_until.isoformat()}")
+    _show_secret(secret.secret)
+    if secret.old_secret_until is not None:
+        screen().line(f"The old secret signs as well until {secret.old_secret_until.isoformat()}")
 
 
 def send_test(
@@ -190,9 +190,9 @@ def send_test(
     The exit code is 1 when the delivery failed.
     """
     with connected(profile) as client:
-        sent = client.webhooks.test(endpoint_id, event)
-        shown = sent if no_wait else settled(client, endpoint_id, sent)
-    tell([shown], as_json=as_json)
+        delivery = client.webhooks.test(endpoint_id, event)
+        outcome = delivery if no_wait else settled(client, endpoint_id, delivery)
+    tell([outcome], as_json=as_json)
 
 
 def deliveries(
@@ -231,9 +231,9 @@ def redeliver(
 ) -> None:
     """Send an event to an endpoint again, whether it was delivered or not."""
     with connected(profile) as client:
-        sent = client.webhooks.redeliver(endpoint_id, event_id)
-        shown = sent if no_wait else settled(client, endpoint_id, sent)
-    tell([shown], as_json=as_json)
+        delivery = client.webhooks.redeliver(endpoint_id, event_id)
+        outcome = delivery if no_wait else settled(client, endpoint_id, delivery)
+    tell([outcome], as_json=as_json)
 
 
 def replay(
@@ -255,26 +255,28 @@ def replay(
     begin, end = given.moment(since, "--since"), given.moment(until, "--until")
     assert begin is not None, "the option has to be there"
     with connected(profile) as client:
-        replayed = client.webhooks.replay(endpoint_id, begin, until=end, status=_names(status))
+        result = client.webhooks.replay(endpoint_id, begin, until=end, status=_names(status))
     if as_json:
-        print_json(replayed.raw)
+        print_json(result.raw)
     else:
-        number = replayed.deliveries
+        number = result.deliveries
         screen().line(f"sending {number} {'event' if number == 1 else 'events'} again")
 
 
 # --- shared with `events resend` and `trigger` ----------------------------------------------------
-def settled(client: Client, endpoint_id: str, sent: Delivery) -> AnyDelivery:
+def settled(client: Client, endpoint_id: str, delivery: Delivery) -> AnyDelivery:
     """The delivery after its next attempt; as it is when none was made for some seconds."""
     from time import monotonic, sleep
 
     over = monotonic() + _SETTLED_SECONDS
-    found: AnyDelivery = sent
-    while found.status == "pending" and found.attempts == sent.attempts and monotonic() < over:
+    latest: AnyDelivery = delivery
+    while (
+        latest.status == "pending" and latest.attempts == delivery.attempts and monotonic() < over
+    ):
         sleep(_LOOK_SECONDS)
         pages = client.webhooks.deliveries(endpoint_id, limit=100)
-        found = next((each for each in pages.page() if each.id == sent.id), found)
-    return found
+        latest = next((each for each in pages.page() if each.id == delivery.id), latest)
+    return latest
 
 
 _SETTLED_SECONDS: Final = 15.0
@@ -282,19 +284,19 @@ _LOOK_SECONDS: Final = 0.3
 _ANSWER_CHARACTERS: Final = 200
 
 
-def tell(found: Sequence[AnyDelivery], *, as_json: bool) -> None:
+def tell(deliveries: Sequence[AnyDelivery], *, as_json: bool) -> None:
     """Show deliveries; the command ends with 1 when a receiver did not take its one."""
     from agentpost.cli.show import one_line
 
     if as_json:
-        print_json(found[0].raw if len(found) == 1 else [each.raw for each in found])
+        print_json(deliveries[0].raw if len(deliveries) == 1 else [each.raw for each in deliveries])
     else:
-        _show_deliveries(found)
-        for each in found:
+        _show_deliveries(deliveries)
+        for each in deliveries:
             if each.last_response and each.status != "delivered":
                 answer = one_line(each.last_response)[:_ANSWER_CHARACTERS]
                 say(f"{each.id}: the receiver answered: {answer}")
-    if any(each.status != "delivered" and each.attempts > 0 for each in found):
+    if any(each.status != "delivered" and each.attempts > 0 for each in deliveries):
         raise typer.Exit(exits.FAILED)
 
 
@@ -302,11 +304,11 @@ def _change(
     endpoint_id: str, changes: dict[str, Any], *, as_json: bool, profile: str | None
 ) -> None:
     with connected(profile) as client:
-        changed = client.webhooks.update(endpoint_id, **changes)
+        endpoint = client.webhooks.update(endpoint_id, **changes)
     if as_json:
-        print_json(changed.raw)
+        print_json(endpoint.raw)
     else:
-        _show_endpoint(changed)
+        _show_endpoint(endpoint)
 
 
 def _show_endpoint(endpoint: AnyEndpoint) -> None:

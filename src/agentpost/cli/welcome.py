@@ -66,15 +66,15 @@ def _written(steps: list[str], settings: Settings) -> list[str]:
 def _first_steps(server: Server, first: FirstAccount, settings: Settings) -> list[str]:
     """The key, the login link, and a first message in two forms."""
     url = settings.public_url
-    generated = not settings.bootstrap_api_key.get_secret_value()
-    key = first.key.secret if generated else "$AGENTPOST_BOOTSTRAP_API_KEY"
+    is_generated = not settings.bootstrap_api_key.get_secret_value()
+    key = first.key.secret if is_generated else "$AGENTPOST_BOOTSTRAP_API_KEY"
     lines = [
         "",
         "A default account was created. Its API key is shown only now:"
-        if generated
+        if is_generated
         else "A default account was created with your bootstrap key.",
     ]
-    if generated:
+    if is_generated:
         lines.append(f"  {key}")
     if first.login is not None:
         lines += [
@@ -84,7 +84,7 @@ def _first_steps(server: Server, first: FirstAccount, settings: Settings) -> lis
             f"  (another: {_operator(settings)} login-link)",
         ]
     body, commands = _example(server.ctx.examples)
-    quote = "'" if generated else '"'
+    quote = "'" if is_generated else '"'
     return [
         *lines,
         "",
