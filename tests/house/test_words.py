@@ -21,7 +21,7 @@ UNPLAIN = re.compile(
     re.IGNORECASE,
 )
 # Turns of phrase that a technical writer would not use, in the README and the pages of docs/.
-BANNED = re.compile(
+BANNED_IN_DOCS = re.compile(
     r"\b(?:(?:is|are|was) no (?!longer\b|more than\b|less\b|need\b)[a-z]+"
     r"|of (?:its|their|your|one's) own|so that it|by which|whoever|whatever|whenever|nobody"
     r"|goes on|go on|going on|went on|mend(?:ed)?|takes? (?:it |them )?up(?! to\b)|taken up|anew"
@@ -160,7 +160,7 @@ def test_the_check_sees_banned_turns() -> None:
 def banned_turns(page: str) -> Iterator[str]:
     """Line and turn of the page's text, without its blocks of code."""
     for number, line in enumerate(without_code(page).splitlines(), start=1):
-        if (turn := BANNED.search(line) or CLAUSE_FIRST.search(line)) is not None:
+        if (turn := BANNED_IN_DOCS.search(line) or CLAUSE_FIRST.search(line)) is not None:
             yield f"{number}: {turn[0].strip()}"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from agentpost.cli.context import AsJson, show_rows, with_context
-from agentpost.cli.options import Before, Limit
+from agentpost.cli.options import Before
 
 if TYPE_CHECKING:
     from agentpost.domain.records import OperatorActionRecord
@@ -32,7 +32,9 @@ def audit(
     action: Annotated[str, typer.Option(help="Start of the action: keys, users …")] = "",
     target: Annotated[str, typer.Option(help="Object of the action, as it was typed.")] = "",
     before: Before = None,
-    limit: Limit = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1_000, help="Most items to list.")
+    ] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List the audit log, newest first.

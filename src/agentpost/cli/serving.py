@@ -318,7 +318,7 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 def _connections_max(setting: int, files: int) -> int:
-    """Connections at once with that many open files; ``wanted`` 0: as many as there can be."""
+    """Connections at once with that many open files; ``setting`` 0: as many as there can be."""
     reserve = min(max(files // 4, _FILES_KEPT_MIN), _FILES_KEPT_MAX)
     most = max(files - reserve, _FILES_KEPT_MIN // 4)
     if setting > most:
