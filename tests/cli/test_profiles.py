@@ -87,11 +87,11 @@ def test_a_user_without_a_home_needs_none_for_what_variables_name(server: Server
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["login"], "give the address and --key-stdin"),
-        (["login", "--key-stdin"], "give the address"),
+        (["login"], "pass the address and --key-stdin"),
+        (["login", "--key-stdin"], "pass the address"),
         (["login", "--profile", "a b", "--url", "x", "--key-stdin"], "the name of a profile"),
         (["login", "--key", "svc_key_x"], "No such option: --key"),
-        (["login", "a:1", "--url", "b:1", "--key-stdin"], "give one address, not a:1 and b:1"),
+        (["login", "a:1", "--url", "b:1", "--key-stdin"], "two addresses: a:1 and b:1"),
         (["login", "ftp://a", "--key-stdin"], "'ftp://a' is not the address of a server"),
         (["login", "http://a b", "--key-stdin"], "such as http://127.0.0.1:8080"),
     ],
@@ -113,8 +113,8 @@ def test_login_takes_an_address_without_a_scheme(alone: Server) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "status", "text"),
     [
-        ("", b"<html>", 404, "is no agentpost server (it answered 404)"),
-        ("", {"hello": 1}, 200, "is no agentpost server (its answer is not one of this API)"),
+        ("", b"<html>", 404, "is not an agentpost server (it answered 404)"),
+        ("", {"hello": 1}, 200, "is not an agentpost server (its answer is not one of this API)"),
         (
             "/dashboard",
             {"error": "not_found", "message": "No."},

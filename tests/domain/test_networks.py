@@ -46,9 +46,9 @@ def test_networks_are_kept_in_one_form(given: list[str], stored: str | None) -> 
     ("given", "problem"),
     [
         ("203.0.113.5/24", "write 203.0.113.0/24 for the whole network or 203.0.113.5 for"),
-        ("203.0.113.0/33", "'203.0.113.0/33' is no IP address or network"),
+        ("203.0.113.0/33", "'203.0.113.0/33' is not an IP address or network"),
         ("example.com", "write it like 203.0.113.7"),
-        ("", "is no IP address"),
+        ("", "is not an IP address"),
     ],
 )
 def test_a_wrong_network_is_explained(given: str, problem: str) -> None:

@@ -163,7 +163,7 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
         second.open_gate("later")
         assert again.final(waiting["id"])["status"] == "completed"
         code, said = run(second, "doctor", "--full")
-        assert (code, said) == (0, "Everything open has an owner or a deadline.\n")
+        assert (code, "No problems found.\n" in said) == (0, True)
         code, said = run(second, "restore", str(place), *given)
         assert code == 1
         assert "is in use by another agentpost server" in said

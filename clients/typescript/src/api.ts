@@ -806,7 +806,7 @@ export interface UploadCreated {
   url: string;
 }
 
-/** A file to come. ``size`` has been looked at before: its refusals have codes of their own. */
+/** A file to come. ``size`` has been looked at before: its refusals have other codes. */
 export interface UploadInput {
   /** MIME type; guessed from the name when omitted or empty. */
   content_type?: string | null;

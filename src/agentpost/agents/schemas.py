@@ -130,7 +130,7 @@ def _compiled(text: str) -> tuple[Draft202012Validator, Size]:
         )
     except (ValidationError, ValueError) as error:
         first_line = str(getattr(error, "message", error)).splitlines()[0]
-        raise ValueError(f"is no JSON Schema: {first_line[:_PROBLEM_CHARACTERS]}") from None
+        raise ValueError(f"is not a JSON Schema: {first_line[:_PROBLEM_CHARACTERS]}") from None
     return validator, size
 
 

@@ -32,7 +32,7 @@ class Header:
 IDEMPOTENCY_KEY = Header(
     "Idempotency-Key",
     "Makes the call safe to repeat: for seven days the same key with the same body answers with"
-    " the one message there is. Any text of your own, e.g. the id of the order; only its first"
+    " the one message there is. Any text, such as the id of the order; only its first"
     f" {limits.IDEMPOTENCY_KEY_CHARACTERS_MAX} characters are significant.",
     "order-1042",
 )

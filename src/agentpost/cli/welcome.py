@@ -56,7 +56,7 @@ def _written(steps: list[str], settings: Settings) -> list[str]:
         ]
     return [
         "",
-        "A default account was created. This is no terminal, so its API key, a link to the",
+        "A default account was created. This is not a terminal, so its API key, a link to the",
         "dashboard and a first message to try are in a file that only this user may read:",
         f"  {path}",
         "Keep the key elsewhere, then delete the file.",

@@ -58,8 +58,8 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
     ErrorCode.BAD_URL: Code(
         400,
         "The webhook address cannot be used.",
-        "Use public https on port 443 or 8443, without user name, up to 2,000 characters. On a"
-        " server of your own, the setting `AGENTPOST_EGRESS_ALLOW` names hosts and addresses that"
+        "Use public https on port 443 or 8443, without user name, up to 2,000 characters. On"
+        " your own server, the setting `AGENTPOST_EGRESS_ALLOW` names hosts and addresses that"
         " may be private, plain http or on another port; `AGENTPOST_EGRESS_DENY` and"
         " `AGENTPOST_EGRESS_PORTS` refuse more.",
     ),

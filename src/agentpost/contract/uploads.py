@@ -20,7 +20,7 @@ _MIME = rf"^({_WORD}/{_WORD}( *;([ -~]*[!-~])?)?)?$"
 
 
 class UploadIn(Request):
-    """A file to come. ``size`` has been looked at before: its refusals have codes of their own."""
+    """A file to come. ``size`` has been looked at before: its refusals have other codes."""
 
     filename: Annotated[str, Field(min_length=1)] = Field(description="The file's name.")
     size: Annotated[

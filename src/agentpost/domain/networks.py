@@ -50,7 +50,7 @@ def network(text: str) -> Network:
         loose = ip_network(text.strip(), strict=False)
     except ValueError:
         raise ValueError(
-            f"{shown!r} is no IP address or network: write it like 203.0.113.7,"
+            f"{shown!r} is not an IP address or network: write it like 203.0.113.7,"
             " 203.0.113.0/24 or 2001:db8::/32"
         ) from None
     try:

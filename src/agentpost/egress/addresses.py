@@ -136,7 +136,7 @@ def _read_entry(entry: str) -> tuple[Network | str, int | None]:
             raise BadUrl("it has a path")
     except BadUrl as error:
         raise ValueError(
-            f"AGENTPOST_EGRESS_ALLOW: {entry!r} is no network, address or host"
+            f"AGENTPOST_EGRESS_ALLOW: {entry!r} is not a network, an address or a host"
         ) from error
     port = url.port if entry.endswith(f":{url.port}") else None
     if url.ip is not None:

@@ -160,7 +160,7 @@ class Place:
             try:
                 status = os.fstat(source)
                 if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-                    raise OSError(f"the process gave {name} back, which is no file of its own")
+                    raise OSError(f"the process gave {name} back, which is not a new file")
                 with into.open("wb") as target:
                     _copy(source, target.fileno(), status.st_size)
             finally:

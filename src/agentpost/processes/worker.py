@@ -153,7 +153,7 @@ class WorkerProcess:
         except RecursionError:
             raise ValueError("what it says is nested too deeply") from None
         if not isinstance(reply, dict):
-            raise ValueError("what it says is no object")
+            raise ValueError("its reply is not an object")
         return reply
 
     def _code(self) -> int | None:

@@ -55,7 +55,7 @@ def check(ctx: AppContext, change: EndpointChange) -> None:
             ctx.egress.check_url(change.url)
         except BadUrl as error:
             text = (
-                f"The webhook address cannot be used: {error}. On a server of your own,"
+                f"The webhook address cannot be used: {error}. On your own server,"
                 " AGENTPOST_EGRESS_ALLOW lets private addresses, plain http and other ports"
                 " through, and AGENTPOST_EGRESS_DENY refuses hosts."
             )

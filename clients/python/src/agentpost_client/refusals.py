@@ -52,9 +52,9 @@ class BadUrl(ApiError):
     """The webhook address cannot be used."""
 
     hint: ClassVar[str] = (
-        "Use public https on port 443 or 8443, without user name, up to 2,000 characters. On a "
-        "server of your own, the setting `AGENTPOST_EGRESS_ALLOW` names hosts and addresses "
-        "that may be private, plain http or on another port; `AGENTPOST_EGRESS_DENY` and "
+        "Use public https on port 443 or 8443, without user name, up to 2,000 characters. On "
+        "your own server, the setting `AGENTPOST_EGRESS_ALLOW` names hosts and addresses that "
+        "may be private, plain http or on another port; `AGENTPOST_EGRESS_DENY` and "
         "`AGENTPOST_EGRESS_PORTS` refuse more."
     )
 

@@ -63,7 +63,7 @@ class ToolRun:
         if size > TOOL_FILES_BYTES_MAX:
             raise ValueError(
                 f"one tool call may write {TOOL_FILES_BYTES_MAX} bytes, these are {size}; "
-                "write larger files from a job of your own (docs/agents.md)"
+                "write larger files from your own job (docs/agents.md)"
             )
 
     def recorded_files(self) -> list[Json]:

@@ -90,7 +90,7 @@ def of_file(path: str, names: Iterable[str] = ()) -> list[AbstractToolset[Any]]:
 
 def _make_server(name: str, entry: Entry, reserved: Reserved) -> AbstractToolset[Any]:
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no name: letters, digits, - and _, 32 at the most")
+        raise ValueError(f"{name!r} is not a name: letters, digits, - and _, 32 at the most")
     if (entry.command is None) == (entry.url is None):
         raise ValueError(f"{name} needs a command or a url, and not both")
     reach = _Reach(partial(_session, name, entry), Hidden.of(entry.url, entry.headers))

@@ -111,7 +111,7 @@ def event_of(attempt: Attempt) -> Json:
     except ValueError:
         event = None
     if not isinstance(event, dict):
-        pytest.skip("the body is no JSON object")
+        pytest.skip("the body is not a JSON object")
     return event
 
 

@@ -21,7 +21,7 @@ def test_wrong_method(probe: Probe) -> None:
 
 @pytest.mark.parametrize("raw", [b"{no json", b"\xff{}", b"[]", b'"text"'])
 def test_invalid_json(probe: Probe, raw: bytes) -> None:
-    """A body that is no JSON object is invalid_request, field null. (Errors)"""
+    """A body that is not a JSON object is invalid_request, field null. (Errors)"""
     exchange = probe.call("POST", "/v1/messages", raw=raw)
     fields = problem_fields(expect(exchange, "400 invalid_request"))
     assert None in fields, "a problem with the whole body (field null)"

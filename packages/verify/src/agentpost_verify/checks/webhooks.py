@@ -230,7 +230,7 @@ def test_at_most_ten(probe: Probe) -> None:
     page = expect(probe.call("GET", LIST), "200").get("data") or []
     others = [each for each in page if each.get("id") not in probe.created.endpoints]
     if len(others) > FEW:
-        pytest.skip(f"the account has {len(others)} endpoints of its own, over {FEW}")
+        pytest.skip(f"the account has {len(others)} own endpoints, over {FEW}")
     new_ids: list[str] = []
     try:
         while (exchange := probe.create_endpoint("full")).status == 201:
