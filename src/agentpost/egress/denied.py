@@ -60,6 +60,6 @@ def _host(entry: str) -> str:
         if url.path != "/" or url.query or url.ip is not None or name.endswith(f":{url.port}"):
             raise BadUrl("it is more than a name")
     except BadUrl:
-        text = f"AGENTPOST_EGRESS_DENY: {entry!r} is not a network, an address or a host without a port"
+        text = f"AGENTPOST_EGRESS_DENY: {entry!r} must be a network, address or host without a port"
         raise ValueError(text) from None
     return url.host
