@@ -1,5 +1,6 @@
 """`agentpost backup` and `restore` beside a running server, with kill -9 in the middle of each."""
 
+import json
 import os
 import shutil
 import signal
@@ -128,8 +129,8 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
     place, data = tmp_path / "backups", server.home / "data"
 
     back_up(server, caller, place)
-    code, printed = run(server, "db", "secret-key")
-    assert (code, printed) == (0, f"{secret_key(data)}\n")
+    code, printed = run(server, "db", "secret-key", "--json")
+    assert (code, json.loads(printed)) == (0, {"secret_keys": [secret_key(data)]})
     before = answers(caller, sent["id"])
     caller.close()
     server.stop()

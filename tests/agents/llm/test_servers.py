@@ -345,7 +345,7 @@ async def test_a_program_ends_with_the_loop_that_started_it(tmp_path: Path) -> N
         (None, "No such file"),
         ("[]", '{"mcpServers"'),
         ("{", "Expecting"),
-        ('{"mcpServers": {"a b": {"url": "http://x"}}}', "'a b' is no name"),
+        ('{"mcpServers": {"a b": {"url": "http://x"}}}', "'a b' is not a name"),
         ('{"mcpServers": {"a": {}}}', "a needs a command or a url"),
         ('{"mcpServers": {"a": {"command": ["x"]}}}', "a.command: Input should be a valid string"),
         ('{"mcpServers": {"a": {"url": "${NO_SUCH_VARIABLE}"}}}', "no variable NO_SUCH_VARIABLE"),
