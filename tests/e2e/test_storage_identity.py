@@ -151,7 +151,7 @@ def test_a_wrong_bucket_is_named_and_the_right_one_taken_afterwards(
         credentials = "refuses the credentials (InvalidAccessKeyId): correct AWS_ACCESS_KEY_ID"
         assert credentials in refused(server)
         code, said = run(server, "db", "adopt-storage")
-        assert (code, len(said.splitlines()), credentials in said) == (1, 1, True), said
+        assert (code, len(said.splitlines()), credentials in said) == (1, 2, True), said
     server.start()
     caller = Caller(server)
     caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])
