@@ -45,7 +45,8 @@ async def test_the_first_message_is_one_of_the_agents_own(
         assert await server.stop()
     commands = steps.replace("\\\n", "").splitlines()
     curl = next(shlex.split(line) for line in commands if line.startswith("  curl "))
-    assert json.loads(curl[curl.index("-d") + 1]) == {"message": text, "conversation": "customer-4711"}
+    body = json.loads(curl[curl.index("-d") + 1])
+    assert body == {"message": text, "conversation": "customer-4711"}
     send = shlex.split(commands[-1])
     assert send[1:] == ["send", text, "--conversation", "customer-4711", "--save", "."]
     assert "sales.csv" not in steps
