@@ -66,24 +66,24 @@ def checked_choices(choices: object) -> tuple[str, ...]:
 
 def chosen(choices: Sequence[str], text: str) -> str | None:
     """The choice that a text names, whatever its case and the white space around it."""
-    wanted = text.strip().casefold()
-    return next((choice for choice in choices if choice.casefold() == wanted), None)
+    folded = text.strip().casefold()
+    return next((choice for choice in choices if choice.casefold() == folded), None)
 
 
-def value_in(asked: AnswerFormat, text: str) -> Any:
+def value_in(form: AnswerFormat, text: str) -> Any:
     """The value that a text gives as the answer: itself for a choice, else the JSON in it.
 
     It may still not be one of the choices, or not fit the schema. Raises `ValueError`, with words
     for the person who answers, for a text that is no JSON.
     """
-    if asked.choices is not None:
+    if form.choices is not None:
         return text
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         value = None  # which is no answer either
     if value is None:
-        schema = json.dumps(asked.schema, ensure_ascii=False)
+        schema = json.dumps(form.schema, ensure_ascii=False)
         cut = schema if len(schema) <= _LISTED_CHARACTERS else f"{schema[:_LISTED_CHARACTERS]}…"
         raise ValueError(f"must be JSON that fits the schema {cut}")
     return value

@@ -159,10 +159,10 @@ def key_not_valid() -> Refusal:
 
 def not_from_here(address: str) -> Refusal:
     """``forbidden``: the key may not be used from this address (design: Key networks)."""
-    seen = f"the address {address[:100]}" if address else "an address that is not known"
+    place = f"the address {address[:100]}" if address else "an address that is not known"
     return Refusal(
         ErrorCode.FORBIDDEN,
-        f"This key may not be used from {seen}. Call from an address that its allow-list has, or"
+        f"This key may not be used from {place}. Call from an address that its allow-list has, or"
         " have the list changed (the page of API keys, agentpost keys allow). If this is the"
         " address of a proxy of the server, the setting trusted_proxies lacks it.",
     )

@@ -109,6 +109,6 @@ def topic_prefix(topic: str) -> str:
     return f"attempt/{topic}/"
 
 
-def compare(stored: str, given: str) -> Verdict:
+def compare(stored: str, fingerprint: str) -> Verdict:
     """Judge a POST whose key is already taken."""
-    return Verdict.REPLAY if stored == given else Verdict.CONFLICT
+    return Verdict.REPLAY if stored == fingerprint else Verdict.CONFLICT

@@ -129,13 +129,13 @@ def compare(number: int, recorded: str, made: str) -> Divergence:
 
 def _differences(before: list[Any], after: list[Any]) -> list[tuple[str, Any, Any]]:
     labels = _PARTS.get(before[0], ())
-    found = []
+    differences = []
     for n in range(1, max(len(before), len(after))):
         a = before[n] if n < len(before) else None
         b = after[n] if n < len(after) else None
         if a != b:
-            found.append((labels[n - 1] if n <= len(labels) else f"part {n}", a, b))
-    return found
+            differences.append((labels[n - 1] if n <= len(labels) else f"part {n}", a, b))
+    return differences
 
 
 def name_of(summary: str) -> str:
@@ -155,10 +155,10 @@ def _name(summary: str, parsed: list[Any] | None) -> str:
 
 def _parsed(summary: str) -> list[Any] | None:
     try:
-        found = json.loads(summary)
+        value = json.loads(summary)
     except ValueError:  # cut, or never recorded
         return None
-    return found if isinstance(found, list) and found else None
+    return value if isinstance(value, list) and value else None
 
 
 def _quoted(value: object) -> str:

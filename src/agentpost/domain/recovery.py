@@ -45,5 +45,5 @@ def state_of(state: JobState, *, recovered: bool) -> RecoveryState:
 
 def worst(states: Iterable[RecoveryState]) -> RecoveryState:
     """The state of a work with these jobs."""
-    found = set(states)
-    return next(state for state in RecoveryState if state in found)
+    distinct = set(states)
+    return next(state for state in RecoveryState if state in distinct)

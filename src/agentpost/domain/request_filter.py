@@ -64,16 +64,16 @@ def status_range(text: str) -> tuple[int, int] | None:
     return int(text), int(text)
 
 
-def request_filter(given: Mapping[str, str], now: int) -> RequestFilter:
+def request_filter(fields: Mapping[str, str], now: int) -> RequestFilter:
     """The filter of an address's query: ``key``, ``method``, ``status``, ``path``, ``error``,
     ``since`` (one of `PERIODS`). What cannot be meant filters nothing; ``now`` in microseconds. A
     message's id as ``path`` asks for what was about that message."""
 
     def text(name: str) -> str | None:
-        return given.get(name, "").strip()[:REQUEST_FILTER_CHARACTERS_MAX] or None
+        return fields.get(name, "").strip()[:REQUEST_FILTER_CHARACTERS_MAX] or None
 
     method = (text("method") or "").upper()
-    period = PERIODS.get(given.get("since", ""))
+    period = PERIODS.get(fields.get("since", ""))
     path = text("path")
     about = path if path and ids.is_id(ids.MESSAGE, path) else None
     return RequestFilter(

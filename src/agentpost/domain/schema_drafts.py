@@ -56,8 +56,8 @@ def as_2020_12(schema: dict[str, Any]) -> dict[str, Any]:
     Raises `ValueError`, with words for the author of the schema, for an unknown ``$schema`` and for
     what means something else in 2020-12.
     """
-    named = str(schema.get("$schema", DRAFT))
-    draft = _DRAFTS.get(named.removesuffix("#").partition("://")[2])
+    uri = str(schema.get("$schema", DRAFT))
+    draft = _DRAFTS.get(uri.removesuffix("#").partition("://")[2])
     if draft is None:
         raise ValueError(
             f"$schema must be {DRAFT}, draft 2019-09, draft-07 or draft-06, or left out"

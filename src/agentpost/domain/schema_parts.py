@@ -89,9 +89,9 @@ class _Counting:
                     " value, such as a property or an item"
                 )
             return Size(1, loops=1)
-        known = self._counted.get(id(schema))
-        if known is not None and not known.loops:  # else its size depends on where it stands
-            return known
+        count = self._counted.get(id(schema))
+        if count is not None and not count.loops:  # else its size depends on where it stands
+            return count
         if depth > SCHEMA_DEPTH_MAX:
             raise ValueError(f"is nested deeper than {SCHEMA_DEPTH_MAX} levels")
         self._visits += 1

@@ -25,15 +25,15 @@ show a key what other keys sent (spec: createMessage 6)."""
 
 def parse(names: Iterable[str]) -> frozenset[Scope]:
     """The scopes with these names; raises `ValueError` for an unknown one and for none."""
-    known = ", ".join(Scope)
+    all_names = ", ".join(Scope)
     scopes = set()
     for name in names:
         try:
             scopes.add(Scope(name.strip()))
         except ValueError:
-            raise ValueError(f"there is no scope {name.strip()!r}: choose of {known}") from None
+            raise ValueError(f"there is no scope {name.strip()!r}: choose of {all_names}") from None
     if not scopes:
-        raise ValueError(f"a key needs at least one scope: {known}")
+        raise ValueError(f"a key needs at least one scope: {all_names}")
     return frozenset(scopes)
 
 
@@ -54,12 +54,12 @@ def in_order(scopes: frozenset[Scope]) -> list[str]:
     return [scope.value for scope in Scope if scope in scopes]
 
 
-def check(scopes: frozenset[Scope], needed: Scope | None) -> None:
+def check(scopes: frozenset[Scope], scope: Scope | None) -> None:
     """Raise ``forbidden`` when the scope is needed and missing."""
-    if needed is not None and needed not in scopes:
+    if scope is not None and scope not in scopes:
         has = ", ".join(in_order(scopes)) or "none"
         raise Refusal(
             ErrorCode.FORBIDDEN,
-            f"This key lacks the scope {needed.value!r} (it has: {has}). Use a key that has it;"
+            f"This key lacks the scope {scope.value!r} (it has: {has}). Use a key that has it;"
             " the scopes of a key are chosen when it is made.",
         )

@@ -116,8 +116,8 @@ def _question(question: str | None, jobs: Sequence[JobFacts]) -> str | None:
 
     One that came after the watch is kept for a recover, like the rest of a late result.
     """
-    asked = [job.question for job in jobs if job.question and job.state is JobState.COMPLETED]
-    return asked[-1] if asked else question
+    questions = [job.question for job in jobs if job.question and job.state is JobState.COMPLETED]
+    return questions[-1] if questions else question
 
 
 def _reason(turn: TurnState, status: MessageStatus, jobs: Sequence[JobFacts]) -> Reason | None:

@@ -85,5 +85,5 @@ def human_size(size: int) -> str:
 
 def human_credits(amount: float) -> str:
     """Credits for people: ``1 credit``, ``2.5 credits``."""
-    shown = f"{amount:.6f}".rstrip("0").rstrip(".")
-    return f"{shown} credit" if shown == "1" else f"{shown} credits"
+    digits = f"{amount:.6f}".rstrip("0").rstrip(".")
+    return f"{digits} credit" if digits == "1" else f"{digits} credits"

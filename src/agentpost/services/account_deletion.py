@@ -156,8 +156,8 @@ async def _stop(ctx: AppContext, account_id: str, message_id: str) -> None:
 
 async def _some_works(ctx: AppContext, account_id: str) -> bool:
     """Delete a piece of some works; whether there were any."""
-    found = await ctx.db.read(lambda tx: rows.works(tx, account_id, _WORKS))
-    for work in found:
+    page = await ctx.db.read(lambda tx: rows.works(tx, account_id, _WORKS))
+    for work in page:
         if not work.deleted:
             try:
                 await works.delete(ctx, account_id, work.id)
@@ -166,7 +166,7 @@ async def _some_works(ctx: AppContext, account_id: str) -> bool:
         while await ctx.db.write(partial(rows.delete_jobs, work_id=work.id, limit=_ROWS)) >= _ROWS:
             pass
         await retention.delete_work(ctx, work.id)
-    return bool(found)
+    return bool(page)
 
 
 def _delete_events(tx: Tx, account_id: str, limit: int) -> int:

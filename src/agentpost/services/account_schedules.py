@@ -46,8 +46,8 @@ def page(
 ) -> tuple[list[ScheduleRecord], str | None]:
     """The account's schedules, newest first, and what to give as ``before`` for the next page, None
     at the end."""
-    found = rows.of_account(tx, account_id, before or ids.last(ids.SCHEDULE), limit + 1)
-    return found[:limit], found[limit - 1].id if len(found) > limit else None
+    records = rows.of_account(tx, account_id, before or ids.last(ids.SCHEDULE), limit + 1)
+    return records[:limit], records[limit - 1].id if len(records) > limit else None
 
 
 @read_transaction
@@ -65,9 +65,9 @@ def _runs(tx: Tx, schedule: ScheduleRecord, now: int) -> list[tuple[int, Message
     if schedule.cron is not None:
         times += recurrence.newest_times(schedule.cron, schedule.timezone, last, _RUNS)
     by_key = {run_key(schedule.id, planned): planned for planned in times}
-    found = messages.of_idempotency_keys(tx, schedule.key_id, list(by_key), now, _TEXT_CHARACTERS)
+    pairs = messages.of_idempotency_keys(tx, schedule.key_id, list(by_key), now, _TEXT_CHARACTERS)
     return sorted(
-        ((by_key[key], message) for key, message in found), key=itemgetter(0), reverse=True
+        ((by_key[key], message) for key, message in pairs), key=itemgetter(0), reverse=True
     )
 
 

@@ -31,10 +31,10 @@ class AccountThreads:
         await lock.acquire()
         running = asyncio.ensure_future(asyncio.to_thread(work))
 
-        def leave(done: asyncio.Future[Result]) -> None:
+        def leave(future: asyncio.Future[Result]) -> None:
             lock.release()
-            if not done.cancelled():
-                done.exception()  # else it is logged when the caller is gone
+            if not future.cancelled():
+                future.exception()  # else it is logged when the caller is gone
 
         running.add_done_callback(leave)
         return await asyncio.shield(running)

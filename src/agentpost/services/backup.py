@@ -165,8 +165,8 @@ async def _copy_database(ctx: AppContext, path: Path, names: Path) -> dict[str, 
 
     def facts(tx: Tx) -> dict[str, Any]:
         with names.open("w") as out:
-            for named in _named(tx):
-                out.write(json.dumps(astuple(named)) + "\n")
+            for entry in _named(tx):
+                out.write(json.dumps(astuple(entry)) + "\n")
         return {
             "schema": migrate.version(tx),
             "kind": POSTGRESQL if url else "sqlite",
@@ -206,24 +206,24 @@ def _named(tx: Tx) -> Iterator[Named]:
 
 
 async def _copy_blob(
-    ctx: AppContext, folder: Path, named: Named, copying: Copying
+    ctx: AppContext, folder: Path, entry: Named, copying: Copying
 ) -> Member | None:
     """Have the blob in the folder; None when the server has lost it. One that is there is read, so
     that damage which came to it since it was copied is repaired."""
-    path = folder / "blobs" / fanned_out(named.blob)
+    path = folder / "blobs" / fanned_out(entry.blob)
     with suppress(FileNotFoundError):
-        member = await asyncio.to_thread(_member, folder, path, named.blob)
-        if member.bytes == named.size and named.fits(member.sha256):
+        member = await asyncio.to_thread(_member, folder, path, entry.blob)
+        if member.bytes == entry.size and entry.fits(member.sha256):
             return member
     try:
-        await _write(ctx.storage.open(named.blob), path)
+        await _write(ctx.storage.open(entry.blob), path)
     except BlobMissing:
-        copying.problems.append((named.what, MISSING))
+        copying.problems.append((entry.what, MISSING))
         return None
-    member = await asyncio.to_thread(_member, folder, path, named.blob)
+    member = await asyncio.to_thread(_member, folder, path, entry.blob)
     copying.copied += 1
-    if member.bytes != named.size or not named.fits(member.sha256):
-        copying.problems.append((named.what, DAMAGED))
+    if member.bytes != entry.size or not entry.fits(member.sha256):
+        copying.problems.append((entry.what, DAMAGED))
     return member
 
 

@@ -53,8 +53,8 @@ async def _wrong_bytes(ctx: AppContext, *, full: bool) -> list[tuple[Named, str]
     async for page in _all_named(ctx) if full else _some_named(ctx):
         for n in range(0, len(page), _AT_ONCE):
             part = page[n : n + _AT_ONCE]
-            texts = await asyncio.gather(*(_problem(ctx, named, full) for named in part))
-            wrong += [(named, text) for named, text in zip(part, texts, strict=True) if text]
+            texts = await asyncio.gather(*(_problem(ctx, entry, full) for entry in part))
+            wrong += [(entry, text) for entry, text in zip(part, texts, strict=True) if text]
         if len(wrong) > _REPORTED_MAX:
             break
 
@@ -62,12 +62,12 @@ async def _wrong_bytes(ctx: AppContext, *, full: bool) -> list[tuple[Named, str]
     return await ctx.db.read(lambda tx: [each for each in wrong if rows.still_names(tx, each[0])])
 
 
-async def _problem(ctx: AppContext, named: Named, full: bool) -> str:
+async def _problem(ctx: AppContext, entry: Named, full: bool) -> str:
     """ "" when all is well; ``full``: also read the bytes."""
     try:
-        if await ctx.storage.size(named.blob) != named.size:
+        if await ctx.storage.size(entry.blob) != entry.size:
             return DAMAGED
-        if full and not named.fits(await _sha256(ctx, named.blob)):
+        if full and not entry.fits(await _sha256(ctx, entry.blob)):
             return DAMAGED
     except BlobMissing:
         return MISSING
@@ -84,7 +84,7 @@ async def _sha256(ctx: AppContext, blob: str) -> str:
 async def _some_named(ctx: AppContext) -> AsyncIterator[list[Named]]:
     newest = await ctx.db.read(lambda tx: rows.newest(tx, _NEWEST))
     yield newest
-    files = [named for named in newest if named.blob.startswith("files/")]
+    files = [entry for entry in newest if entry.blob.startswith("files/")]
     for _ in range(_RANDOM_PAGES if len(files) == _NEWEST else 0):
         after = _random_key(files[0].blob)
         yield await ctx.db.read(partial(rows.files_page, after=after, limit=_RANDOM_PAGE))
@@ -137,7 +137,7 @@ class _Names:
         if not await self.gather_pending():
             return False
         async for page in _all_named(self._ctx):
-            if not self._add([named.blob for named in page]):
+            if not self._add([entry.blob for entry in page]):
                 return False
         after = ""
         while uploads := await self._ctx.db.read(
@@ -171,9 +171,9 @@ class _Names:
         ]
 
     def _add(self, keys: Sequence[str]) -> bool:
-        named = [(self._ctx.storage.listed_name(key),) for key in keys]
+        params = [(self._ctx.storage.listed_name(key),) for key in keys]
         self._file.execute("BEGIN")
-        self._file.executemany("INSERT OR IGNORE INTO names VALUES (?)", named)
+        self._file.executemany("INSERT OR IGNORE INTO names VALUES (?)", params)
         self._file.execute("COMMIT")
         self._count += len(keys)
         return self._most is None or self._count <= self._most
@@ -183,13 +183,13 @@ async def _strays(ctx: AppContext, *, full: bool) -> list[Listed]:
     with closing(_Names(ctx, None if full else FEW)) as names:
         if not await names.gather():
             return []
-        found: list[Listed] = []
-        seen = 0
+        strays: list[Listed] = []
+        count = 0
         async for page in ctx.storage.pages():
-            found += names.unknown(page)
-            seen += len(page)
-            if len(found) > _REPORTED_MAX or (seen > FEW and not full):
+            strays += names.unknown(page)
+            count += len(page)
+            if len(strays) > _REPORTED_MAX or (count > FEW and not full):
                 break
-        if found:
+        if strays:
             await names.gather_pending()  # some may have been let go of since
-        return names.unknown(found)
+        return names.unknown(strays)

@@ -60,9 +60,9 @@ async def sweep(ctx: AppContext) -> None:
     now = ctx.clock.now()
     if not await ctx.resting.due("sweep_blobs", _any_due):
         return
-    gone = [b for b in await ctx.db.write(partial(_claim, now)) if await _delete(ctx, b)]
-    if gone:
-        await ctx.db.write(partial(_forget, gone))
+    deleted = [b for b in await ctx.db.write(partial(_claim, now)) if await _delete(ctx, b)]
+    if deleted:
+        await ctx.db.write(partial(_forget, deleted))
 
 
 async def tidy(ctx: AppContext) -> None:
@@ -99,6 +99,6 @@ async def _delete(ctx: AppContext, blob: str) -> bool:
     return True
 
 
-def _forget(gone: list[str], tx: Tx) -> None:
-    for blob in gone:
+def _forget(deleted: list[str], tx: Tx) -> None:
+    for blob in deleted:
         rows.forget(tx, blob)

@@ -91,15 +91,15 @@ async def _failing_stores(ctx: AppContext) -> list[Finding]:
         health_state.DATABASE: health.check_database(ctx),
         health_state.BLOBS: ctx.storage.check(ctx.node),
     }
-    found = []
+    findings = []
     for name, check in checks.items():
         try:
             async with asyncio.timeout(health.ANSWER_SECONDS):
                 await check
         except Exception as error:
             problem = f"{health_state.PROBLEMS[name]} {reason_of(error)}"
-            found.append(Finding(name, "failing", problem))
-    return found
+            findings.append(Finding(name, "failing", problem))
+    return findings
 
 
 async def _little_space(ctx: AppContext) -> list[Finding]:
@@ -135,12 +135,12 @@ async def _neglected(ctx: AppContext) -> list[Finding]:
     mail_is_sent = bool(settings.smtp_url.get_secret_value())
 
     def fn(tx: Tx) -> list[Finding]:
-        found = rows.find_neglected(tx, ctx.clock.now(), **limits, mail_is_sent=mail_is_sent)
-        neglected = [Finding(*row) for row in found]
+        records = rows.find_neglected(tx, ctx.clock.now(), **limits, mail_is_sent=mail_is_sent)
+        findings = [Finding(*row) for row in records]
         missing = [Finding(id_, "running", text) for id_, text in missing_runs.reported_rows(tx)]
         nodes = [Finding(*row) for row in node_faults.found(tx, ctx)]
         proxy = forwarding.problem(tx, ctx)
         proxies = [Finding("trusted_proxies", "not trusted", proxy)] if proxy else []
-        return [*neglected, *missing, *nodes, *proxies]
+        return [*findings, *missing, *nodes, *proxies]
 
     return await ctx.db.read(fn)

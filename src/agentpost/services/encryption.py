@@ -54,8 +54,8 @@ class SecretCipher:
         """The secret as it is stored in that row: ``enc1:<key id>:<nonce and ciphertext>``."""
         from nacl.secret import Aead
 
-        sealed = Aead(self._keys[self.current]).encrypt(secret.encode(), _bound(row_id))
-        text = base64.urlsafe_b64encode(bytes(sealed)).decode()
+        ciphertext = Aead(self._keys[self.current]).encrypt(secret.encode(), _bound(row_id))
+        text = base64.urlsafe_b64encode(bytes(ciphertext)).decode()
         return f"{_FORMAT}:{self.current}:{text}"
 
     def decrypt(self, row_id: str, stored: str) -> str:
@@ -103,13 +103,13 @@ def is_encrypted(stored: str) -> bool:
 
 def hkdf(secret: bytes, salt: bytes, label: bytes, length: int) -> bytes:
     """HKDF with SHA-256 (RFC 5869): ``length`` bytes for one purpose, named by ``label``."""
-    extracted = hmac.digest(salt, secret, hashlib.sha256)
-    made = block = b""
-    while len(made) < length:
-        count = len(made) // _HASH_BYTES + 1
-        block = hmac.digest(extracted, block + label + bytes([count]), hashlib.sha256)
-        made += block
-    return made[:length]
+    key = hmac.digest(salt, secret, hashlib.sha256)
+    output = block = b""
+    while len(output) < length:
+        count = len(output) // _HASH_BYTES + 1
+        block = hmac.digest(key, block + label + bytes([count]), hashlib.sha256)
+        output += block
+    return output[:length]
 
 
 def _key(secret: bytes) -> bytes:

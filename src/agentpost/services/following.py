@@ -127,8 +127,8 @@ async def follow(
     is_due, is_last = True, False
     with HeldCall(ctx, caller, message_id, hung_up, texts=texts, place=place, stays=True) as wait:
         while True:
-            if moment is not None and (shown := wait.texts()):  # before what is read after it
-                yield replace(moment, entries=[], texts=shown)
+            if moment is not None and (texts_now := wait.texts()):  # before what is read after it
+                yield replace(moment, entries=[], texts=texts_now)
             if is_due:
                 async with ctx.streams.reading(caller.account_id):
                     moment = await look(ctx, caller, message_id, after)

@@ -58,12 +58,12 @@ class Intake:
 
         Asked before anything is read of a message, since reading costs more than refusing.
         """
-        found = room.room(self._most, self._total, self._of_account.get(account_id, 0))
-        if found is room.Room.FREE:
+        state = room.room(self._most, self._total, self._of_account.get(account_id, 0))
+        if state is room.Room.FREE:
             return
         self._report()
         seconds = _RETRY_SECONDS + int(self._clock.chance() * _SPREAD_SECONDS)
-        if found is room.Room.SHARE_TAKEN:
+        if state is room.Room.SHARE_TAKEN:
             text = "This account's messages arrive faster than they can be taken; send it again"
             raise Overloaded(f"{text} soon.", seconds)
         raise Overloaded("More messages arrive than can be taken; send it again soon.", seconds)

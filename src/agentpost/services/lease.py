@@ -38,14 +38,14 @@ class Lease:
         self._renewed = -inf
         self._unbroken_since = -inf
 
-    def renew(self, sent: float) -> None:
-        """A beat that was sent at ``sent`` has been committed."""
+    def renew(self, sent_at: float) -> None:
+        """A beat that was sent at ``sent_at`` has been committed."""
         with self._lock:
             # Against the time at which it is noticed: the process may have stood still between
             # the commit and this line.
             if self.now() - self._renewed > self._seconds:
-                self._unbroken_since = sent
-            self._renewed = max(self._renewed, sent)
+                self._unbroken_since = sent_at
+            self._renewed = max(self._renewed, sent_at)
 
     def holds(self, confirmed: float) -> bool:
         """Whether what was read as our own at ``confirmed`` must still be."""

@@ -31,8 +31,8 @@ _MILLISECOND: Final = 1_000
 
 def request_id() -> str | None:
     """The HTTP request in whose course this is called; None outside one."""
-    found: str | None = structlog.contextvars.get_contextvars().get("request_id")
-    return found
+    current: str | None = structlog.contextvars.get_contextvars().get("request_id")
+    return current
 
 
 def log_after(tx: Tx, event: str, **fields: object) -> None:
@@ -89,14 +89,14 @@ def _message_span(
 ) -> None:
     """From its acceptance to the end of its turn, and the turn in it."""
     ids, about = _message_ids(message), (message.id,)
-    shown = {**ids, "outcome": outcome}
+    attributes = {**ids, "outcome": outcome}
     times = (message.created_at, now)
-    traces.record(trace, traces.MESSAGE, about, trace.parent, "message", times, shown, reason)
+    traces.record(trace, traces.MESSAGE, about, trace.parent, "message", times, attributes, reason)
     if message.turn_began_at is not None:
-        shown["runs"] = message.turn_epoch
+        attributes["runs"] = message.turn_epoch
         parent = traces.span_id(traces.MESSAGE, message.id)
         times = (message.turn_began_at, now)
-        traces.record(trace, traces.TURN, about, parent, "turn", times, shown, reason)
+        traces.record(trace, traces.TURN, about, parent, "turn", times, attributes, reason)
 
 
 def failure(signal: s.TurnBroken | s.BusyTimedOut | s.BusyRefused) -> str:
@@ -157,7 +157,12 @@ def _job_span(tx: Tx, job: JobRecord, now: int) -> None:
     if not traces.is_sampled(trace, traceparent):
         return
     view = VIEWS[job.state]
-    shown = {**_job_ids(job), "outcome": job.state.value, "calls": job.calls, "runs": job.epoch}
+    attributes = {
+        **_job_ids(job),
+        "outcome": job.state.value,
+        "calls": job.calls,
+        "runs": job.epoch,
+    }
     span = partial(
         traces.record,
         trace,
@@ -166,7 +171,7 @@ def _job_span(tx: Tx, job: JobRecord, now: int) -> None:
         traces.span_id(traces.TURN, job.message_id),
         f"job {job.fn}",
         (job.started_at or job.created_at, now),
-        shown,
+        attributes,
         view.reason,
     )
     tx.after(span)
@@ -224,9 +229,9 @@ def _job_started(tx: Tx, job: JobRecord, now: int) -> None:
 
 
 def _job_queued(tx: Tx, job: JobRecord) -> None:
-    needed = to_credits(job.credits_needed or 0)
+    amount = to_credits(job.credits_needed or 0)
     reason = Reason.OUT_OF_CREDITS.value
-    log_after(tx, "job_queued", **_job_ids(job), reason=reason, credits_needed=needed)
+    log_after(tx, "job_queued", **_job_ids(job), reason=reason, credits_needed=amount)
 
 
 def _message_ids(message: MessageRecord) -> dict[str, object]:

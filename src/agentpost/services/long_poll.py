@@ -49,10 +49,10 @@ async def until_changed(
     with HeldCall(ctx, caller, message_id, hung_up) as wait:
         ctx.handover.watch(message_id)
         try:
-            settled = await messages.get_once_settled(ctx, caller, message_id, has_seen)
-            if isinstance(settled, Snapshot):
-                return settled
-            version, state_version = settled
+            state = await messages.get_once_settled(ctx, caller, message_id, has_seen)
+            if isinstance(state, Snapshot):
+                return state
+            version, state_version = state
             while (left := (until - ctx.clock.passed()) / SECOND) > 0 and not wait.over:
                 if not await wait.wait(left):
                     continue

@@ -106,9 +106,9 @@ def attachment(
     message = message_rows.get(tx, message_id)
     if message is None or message.account_id != account_id or message.expires_at <= ctx.clock.now():
         raise not_found("file")
-    for found in history.attachments(tx, message_id):
-        if found.n == n and found.blob is not None:
-            return found
+    for attachment in history.attachments(tx, message_id):
+        if attachment.n == n and attachment.blob is not None:
+            return attachment
     raise not_found("file")
 
 
@@ -117,7 +117,7 @@ def page(
     tx: Tx,
     ctx: AppContext,
     account_id: str,
-    wanted: MessageFilter,
+    filters: MessageFilter,
     *,
     before: str | None = None,
     since: str = "",
@@ -128,7 +128,7 @@ def page(
     return message_rows.filter_page(
         tx,
         account_id,
-        wanted,
+        filters,
         ctx.clock.now(),
         before=before or ids.last(ids.MESSAGE),
         since=since,

@@ -153,7 +153,7 @@ async def forget(ctx: AppContext, node: str, beat: int | None = None) -> bool:
 
 
 def _forget(tx: Tx, node: str, beat: int | None) -> bool:
-    gone = rows.forget(tx, node, beat)
-    if gone:
+    has_left = rows.forget(tx, node, beat)
+    if has_left:
         missing_runs.forget(tx, node)
-    return gone
+    return has_left

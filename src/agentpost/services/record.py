@@ -109,9 +109,9 @@ def apply_turn(
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]
     if change.after not in OPEN_TURNS:
         message.turn_inputs_json = None  # read by runs of the turn only, and most of the row
-    seen = not isinstance(signal, s.TurnBegun | s.TurnReclaimed)
+    is_visible = not isinstance(signal, s.TurnBegun | s.TurnReclaimed)
     line = derivation.line(change.entry, files, None)
-    _settle(tx, ctx, message, line, None, now, visible_change=seen, links=links)
+    _settle(tx, ctx, message, line, None, now, visible_change=is_visible, links=links)
     if change.after not in OPEN_TURNS and links is None and (message.reply_files or message.jobs):
         _release_unlisted_files(tx, now, message.id)
     if line is None or not isinstance(signal, s.TurnReplied):  # what was replied, the entry says

@@ -60,12 +60,12 @@ def next_after(cron: str, timezone: str, after: int) -> int | None:
     """
     start = datetime.fromtimestamp(after // SECOND, UTC)
     try:
-        found = next(CronSim(cron, start.astimezone(ZoneInfo(timezone))), None)
+        moment = next(CronSim(cron, start.astimezone(ZoneInfo(timezone))), None)
     except CronSimError as error:
         raise ValueError(str(error)) from None
-    if found is None or found - start > timedelta(days=366 * YEARS_MAX):
+    if moment is None or moment - start > timedelta(days=366 * YEARS_MAX):
         return None
-    return round(found.timestamp()) * SECOND
+    return round(moment.timestamp()) * SECOND
 
 
 def last_before(cron: str, timezone: str, since: int, until: int) -> tuple[int, int]:
@@ -73,10 +73,10 @@ def last_before(cron: str, timezone: str, since: int, until: int) -> tuple[int, 
     are. Counts at most `COUNTED_MAX` of them, then the last may be an earlier one."""
     last, count = since, 1
     while count < COUNTED_MAX:
-        found = next_after(cron, timezone, last)
-        if found is None or found > until:
+        moment = next_after(cron, timezone, last)
+        if moment is None or moment > until:
             break
-        last, count = found, count + 1
+        last, count = moment, count + 1
     return last, count
 
 

@@ -101,20 +101,20 @@ class Redaction:
 
     def path(self, raw_path: bytes, query: bytes) -> str:
         """The address that was asked for, cut to `REQUEST_PATH_KEPT_CHARACTERS_MAX`."""
-        asked = raw_path + b"?" + query if query else raw_path
+        target = raw_path + b"?" + query if query else raw_path
         # Cut first: what is left out behind the end is gone either way.
-        path = asked[:REQUEST_PATH_KEPT_CHARACTERS_MAX].decode("latin-1")
+        path = target[:REQUEST_PATH_KEPT_CHARACTERS_MAX].decode("latin-1")
         path = storable(path)
         if query:
             path = _PARAMETER.sub(_parameter, path)
         return self._text(path, hosts_only=False)
 
-    def body(self, given: bytes | LargeBody, raw_path: bytes) -> str | None:
+    def body(self, content: bytes | LargeBody, raw_path: bytes) -> str | None:
         """A body of a request to ``raw_path`` or of its answer, cut to
         `REQUEST_BODY_KEPT_CHARACTERS_MAX`; None when it is not kept because it is too large, or may
         hold a secret or hide what it says and is no JSON."""
-        large = given if isinstance(given, LargeBody) else None
-        data = large.rest if large else given
+        large = content if isinstance(content, LargeBody) else None
+        data = large.rest if large else content
         assert isinstance(data, bytes)
         if not data or len(data) > REQUEST_BODY_READ_BYTES_MAX:
             return None
@@ -199,37 +199,37 @@ def _is_secret(name: str, value: Any) -> bool:
     return _CERTAIN.search(name) is not None or not all(isinstance(v, dict) for v in values)
 
 
-def _basic(found: re.Match[str]) -> str:
+def _basic(match: re.Match[str]) -> str:
     """A user's name and password; another word behind "basic" holds no colon when decoded."""
     try:
-        has_colon = b":" in urlsafe_b64decode(found[2].rstrip("=").translate(_URL_SAFE) + "==")
+        has_colon = b":" in urlsafe_b64decode(match[2].rstrip("=").translate(_URL_SAFE) + "==")
     except ValueError:
         has_colon = False
-    return f"{found[1]}{LEFT_OUT}" if has_colon else found[0]
+    return f"{match[1]}{LEFT_OUT}" if has_colon else match[0]
 
 
-def _parameter(found: re.Match[str]) -> str:
-    name = found[2]
+def _parameter(match: re.Match[str]) -> str:
+    name = match[2]
     if "%" in name:
         name = unquote(name)
     secret = _SECRET.search(name) or name.lower().startswith(_PRESIGNED)
-    return f"{found[1]}{LEFT_OUT}" if secret else found[0]
+    return f"{match[1]}{LEFT_OUT}" if secret else match[0]
 
 
 def _replace_urls(text: str, clean: Callable[[re.Match[str]], str]) -> str:
     """`_URL.sub`, looking for a scheme only in front of a "://": nearly every answer has an address
     in it, and trying each character of the text takes twenty times as long."""
     parts: list[str] = []
-    done = 0
+    position = 0
     at = text.find("://")
     while at >= 0:
-        scheme = _SCHEME.search(text, max(done, at - _SCHEME_CHARACTERS_MAX), at)
+        scheme = _SCHEME.search(text, max(position, at - _SCHEME_CHARACTERS_MAX), at)
         url = _URL.match(text, scheme.start()) if scheme else None
         if url is not None:
-            parts += text[done : url.start()], clean(url)
-            done = url.end()
-        at = text.find("://", max(done, at + 1))
-    return "".join((*parts, text[done:]))
+            parts += text[position : url.start()], clean(url)
+            position = url.end()
+        at = text.find("://", max(position, at + 1))
+    return "".join((*parts, text[position:]))
 
 
 def shown_url(text: str) -> str:
@@ -240,19 +240,19 @@ def shown_url(text: str) -> str:
 
 def _without_query(url: re.Match[str]) -> str:
     scheme, rest = url[1], url[2]
-    rest, asked, _ = rest.partition("?")
+    rest, mark, _ = rest.partition("?")
     rest, _, fragment = rest.partition("#")
-    _, named, after = rest.rpartition("@")
-    if named:
+    _, separator, after = rest.rpartition("@")
+    if separator:
         rest = f"{LEFT_OUT}@{after}"
     if fragment:
         rest += f"#{LEFT_OUT if '=' in fragment else fragment}"
-    return f"{scheme}{rest}{f'?{LEFT_OUT}' if asked else ''}"
+    return f"{scheme}{rest}{f'?{LEFT_OUT}' if mark else ''}"
 
 
 def _only_host(url: re.Match[str]) -> str:
     authority, *rest = re.split(r"[/?#\\]", url[2], maxsplit=1)
     host = authority.rpartition("@")[2]
     # A password may hold a "/": then this is a part of it.
-    shown = host if _HOST.fullmatch(host) else LEFT_OUT
-    return f"{url[1]}{shown}{f'/{LEFT_OUT}' if rest else ''}"
+    visible = host if _HOST.fullmatch(host) else LEFT_OUT
+    return f"{url[1]}{visible}{f'/{LEFT_OUT}' if rest else ''}"

@@ -48,29 +48,29 @@ class RequestPage:
 
 
 async def listed(
-    ctx: AppContext, caller: Caller, wanted: RequestFilter, *, before: str | None, limit: int
+    ctx: AppContext, caller: Caller, filters: RequestFilter, *, before: str | None, limit: int
 ) -> RequestPage:
     """The requests that fit and are older than the id ``before``, newest first.
 
     Raises ``forbidden``, see `_visible`.
     """
-    wanted = _visible(caller, wanted)
+    filters = _visible(caller, filters)
     until = _settled_until(ctx)
-    found: list[RequestRecord] = []
+    records: list[RequestRecord] = []
     place: str | None = before or ids.last(ids.REQUEST)
-    while place is not None and len(found) < limit:
-        left = limit - len(found)
+    while place is not None and len(records) < limit:
+        left = limit - len(records)
         more, place = await requests.recent(
-            ctx.db, caller.account_id, wanted, before=place, limit=left
+            ctx.db, caller.account_id, filters, before=place, limit=left
         )
-        found += more
-    return RequestPage(found, place is not None, until, await _key_names(ctx, caller))
+        records += more
+    return RequestPage(records, place is not None, until, await _key_names(ctx, caller))
 
 
 async def ended(
     ctx: AppContext,
     caller: Caller,
-    wanted: RequestFilter,
+    filters: RequestFilter,
     *,
     after: int,
     limit: int,
@@ -83,19 +83,19 @@ async def ended(
     Reads of the log itself are left out: they would answer each other for ever. Raises
     ``forbidden``, see `_visible`, and `KeyEnded`.
     """
-    wanted = replace(_visible(caller, wanted), not_reading=True)
+    filters = replace(_visible(caller, filters), not_reading=True)
     least = seconds(max(wait_seconds, EVENTS_WAIT_SECONDS_MIN))
     over_at, looks = ctx.clock.passed() + least, 0
     with HeldCall(ctx, caller, ids.REQUEST + caller.account_id, hung_up) as wait:
         while True:
             frontier = max(after, _settled_until(ctx))
-            look = partial(_look, caller.account_id, wanted, after, frontier, limit)
-            found, has_more, after = await ctx.db.read(look)
+            look = partial(_look, caller.account_id, filters, after, frontier, limit)
+            records, has_more, after = await ctx.db.read(look)
             looks += 1
             left = (over_at - ctx.clock.passed()) / SECOND
-            if found or wait.over or (not has_more and left <= 0) or looks == _LOOKS_MAX:
+            if records or wait.over or (not has_more and left <= 0) or looks == _LOOKS_MAX:
                 names = await _key_names(ctx, caller)  # now: a key may have come meanwhile
-                return RequestPage(found, has_more, after, names)
+                return RequestPage(records, has_more, after, names)
             if not has_more:
                 looks = 0
                 await wait.wait(min(left, FLUSH_SECONDS))
@@ -103,13 +103,13 @@ async def ended(
 
 async def get(ctx: AppContext, caller: Caller, request_id: str) -> tuple[RequestRecord, str | None]:
     """A request with its bodies, and the name of its key; raises ``not_found``."""
-    found = None
+    record = None
     if ids.is_id(ids.REQUEST, request_id):
-        found = await requests.get(ctx.db, caller.account_id, request_id)
-    if found is None or (found.key_id != caller.key_id and not caller.reads_all):
+        record = await requests.get(ctx.db, caller.account_id, request_id)
+    if record is None or (record.key_id != caller.key_id and not caller.reads_all):
         raise not_found("request")
     names = await _key_names(ctx, caller)
-    return found, names.get(found.key_id or "")
+    return record, names.get(record.key_id or "")
 
 
 def cursor_at(ctx: AppContext, caller: Caller, at: int) -> str:
@@ -127,37 +127,37 @@ def read_cursor(ctx: AppContext, caller: Caller, cursor: str) -> int:
     return max(int(read[1].removeprefix(_CURSOR)), kept_since)
 
 
-def _visible(caller: Caller, wanted: RequestFilter) -> RequestFilter:
+def _visible(caller: Caller, filters: RequestFilter) -> RequestFilter:
     """Without the scope ``read_all`` a key sees its own requests; raises ``forbidden`` when others
     are asked for."""
-    if wanted.key_id not in (None, caller.key_id):
+    if filters.key_id not in (None, caller.key_id):
         scopes.check(caller.scopes, Scope.READ_ALL)
-    return wanted if caller.reads_all else replace(wanted, key_id=caller.key_id)
+    return filters if caller.reads_all else replace(filters, key_id=caller.key_id)
 
 
 def _settled_until(ctx: AppContext) -> int:
     """Until when all requests that have ended are written."""
-    settled = ctx.clock.now() - _SETTLED
+    until = ctx.clock.now() - _SETTLED
     unwritten = ctx.requests.unwritten_since
-    return settled if unwritten is None else min(settled, unwritten - _ROUNDED)
+    return until if unwritten is None else min(until, unwritten - _ROUNDED)
 
 
 def _look(
-    account_id: str, wanted: RequestFilter, after: int, frontier: int, limit: int, tx: Tx
+    account_id: str, filters: RequestFilter, after: int, frontier: int, limit: int, tx: Tx
 ) -> tuple[list[RequestRecord], bool, int]:
     """Requests that ended between, whether there may be more, and until when it was looked."""
     until = min(frontier, after + _SPAN)
     span = {"after": after, "until": until, "longest": _LONGEST}
-    found = rows.ended_between(tx, account_id, wanted, **span, limit=limit)
-    if len(found) >= limit:
-        return found, True, rows.ended_at(found[-1])
-    if until < frontier and not found:
+    records = rows.ended_between(tx, account_id, filters, **span, limit=limit)
+    if len(records) >= limit:
+        return records, True, rows.ended_at(records[-1])
+    if until < frontier and not records:
         # Nobody asked anything for long: continue where somebody did.
         following = rows.first_after(tx, account_id, until - _LONGEST)
         until = max(until, min(frontier, following - 1 if following is not None else frontier))
-    return found, until < frontier, until
+    return records, until < frontier, until
 
 
 async def _key_names(ctx: AppContext, caller: Caller) -> dict[str, str]:
-    found = await ctx.db.read(lambda tx: accounts.keys(tx, caller.account_id))
-    return {key.id: key.name for key in found}
+    keys = await ctx.db.read(lambda tx: accounts.keys(tx, caller.account_id))
+    return {key.id: key.name for key in keys}

@@ -30,18 +30,22 @@ def with_subject(line: RequestRecord) -> RequestRecord:
     """
     if line.status == 404 or (line.status >= 400 and line.method in READS):
         return line  # shows nothing of a message
-    path, sent, answered = line.path.partition("?")[0], line.request_body, line.response_body
+    path, request_body, response_body = (
+        line.path.partition("?")[0],
+        line.request_body,
+        line.response_body,
+    )
     path = unquote(path) if "%" in path else path
     if path.startswith(_LOG):
         return replace(line, request_body=None, response_body=None)
     own = _ID.search(path)
     if own is None and line.method == "POST" and path == _MESSAGES and line.status < 400:
-        own = _ID.search(answered or "")  # its id is the first field
+        own = _ID.search(response_body or "")  # its id is the first field
     if own is not None:
         return replace(line, message_id=own[0])
     if path == _MESSAGES and line.method not in READS and line.status not in _REFUSED:
         return replace(line, request_body=None, response_body=None)
-    shown = {*_ID.findall(sent or ""), *_ID.findall(answered or "")}
-    if len(shown) > 1 or (shown and is_cut(answered)):
+    pairs = {*_ID.findall(request_body or ""), *_ID.findall(response_body or "")}
+    if len(pairs) > 1 or (pairs and is_cut(response_body)):
         return replace(line, request_body=None, response_body=None)
-    return replace(line, message_id=shown.pop()) if shown else line
+    return replace(line, message_id=pairs.pop()) if pairs else line

@@ -152,12 +152,12 @@ class RequestLog:
             self._leave_out(entry.owner)
             return
         full = len(self._queue) >= QUEUE_MAX
-        sent, answered, long = entry.request_body, entry.response_body, 0
+        request_body, response_body, long = entry.request_body, entry.response_body, 0
         if (
-            type(sent) is not bytes
-            or type(answered) is not bytes
-            or len(sent) > LONG_BODY_BYTES
-            or len(answered) > LONG_BODY_BYTES
+            type(request_body) is not bytes
+            or type(response_body) is not bytes
+            or len(request_body) > LONG_BODY_BYTES
+            or len(response_body) > LONG_BODY_BYTES
         ):
             long = entry.long_bytes
         if long and (entry.account_id is None or self._long + long > LONG_BODIES_BYTES_MAX):
@@ -217,9 +217,9 @@ class RequestLog:
                 log.warning("request_log_failed", error=str(error))
             finally:
                 self._writing = None
-        lost, self._lost, self._strangers = self._lost, 0, 0
-        if lost:
-            log.warning("request_log_lost", requests=lost)
+        count, self._lost, self._strangers = self._lost, 0, 0
+        if count:
+            log.warning("request_log_lost", requests=count)
         if used_at:
             try:
                 await self._db.write(partial(_touch, used_at))
@@ -234,10 +234,10 @@ class RequestLog:
         lines = await asyncio.to_thread(rows.pack, lines)
         await self._db.write(lambda tx: _insert(tx, lines, self._clock.now()))
         if any(line.message_id for line in lines):
-            gone = await self._db.read(
+            deleted = await self._db.read(
                 lambda tx: rows.deleted_messages(tx, lines, self._clock.now())
             )
-            for message_id in gone:
+            for message_id in deleted:
                 await self._db.write(partial(_forget, message_id))
 
     def _within(self, record: RequestRecord, *, changes: bool) -> RequestRecord | None:
@@ -287,14 +287,14 @@ class RequestLog:
         one takes up to some milliseconds, for which no request shall wait."""
         if on_thread:
             return await asyncio.to_thread(lambda: [self._record(entry) for entry in batch])
-        made: list[RequestRecord] = []
+        records: list[RequestRecord] = []
         for start in range(0, len(batch), _MADE_AT_ONCE):
-            made += [self._record(entry) for entry in batch[start : start + _MADE_AT_ONCE]]
+            records += [self._record(entry) for entry in batch[start : start + _MADE_AT_ONCE]]
             await asyncio.sleep(0)
-        return made
+        return records
 
     def _record(self, a: RequestLogEntry) -> RequestRecord:
-        known, body = a.account_id is not None, self._redaction.body
+        is_known, body = a.account_id is not None, self._redaction.body
         return RequestRecord(
             id=a.id,
             at=a.at,
@@ -307,8 +307,8 @@ class RequestLog:
             ms=a.ms,
             request_bytes=_size(a.request_body),
             response_bytes=_size(a.response_body),
-            request_body=body(a.request_body, a.raw_path) if known else None,
-            response_body=body(a.response_body, a.raw_path) if known else None,
+            request_body=body(a.request_body, a.raw_path) if is_known else None,
+            response_body=body(a.response_body, a.raw_path) if is_known else None,
             traceparent=a.traceparent,
         )
 
@@ -328,9 +328,9 @@ def _long_bytes(body: bytes | LargeBody) -> int:
 
 
 def _insert(tx: Tx, lines: list[RequestRecord], now: int) -> None:
-    gone = rows.deleted_messages(tx, lines, now)
+    deleted = rows.deleted_messages(tx, lines, now)
     rows.REQUESTS.insert_all(
-        tx, [_bare(line) if line.message_id in gone else line for line in lines]
+        tx, [_bare(line) if line.message_id in deleted else line for line in lines]
     )
 
 
@@ -350,7 +350,7 @@ def _touch(used_at: dict[str, int], tx: Tx) -> None:
 async def recent(
     db: Database,
     account_id: str,
-    wanted: RequestFilter = ALL,
+    filters: RequestFilter = ALL,
     *,
     before: str | None = None,
     since: str | None = None,
@@ -359,10 +359,10 @@ async def recent(
     """An account's requests, newest first, without their bodies; and what to give as ``before``
     for the next page, None at the end. Only ids from ``since`` on, and those the filter wants."""
     if since is not None:
-        wanted = replace(wanted, since=max(since, wanted.since or ""))
+        filters = replace(filters, since=max(since, filters.since or ""))
     bound = before or ids.last(ids.REQUEST)
     return await db.read(
-        lambda tx: rows.of_account(tx, account_id, wanted, before=bound, limit=limit)
+        lambda tx: rows.of_account(tx, account_id, filters, before=bound, limit=limit)
     )
 
 

@@ -64,9 +64,11 @@ async def restore(
     Raises `ValueError`, before anything is changed, when there is something already, a server runs
     there, the backup is damaged, or lacks a key. Raises `OSError` when something cannot be written.
     """
-    made = backup.read(folder)
-    _check_fits(target.settings, made)
-    key = _key_to_store(target.settings, made.secret_keys, secret_keys, without=without_secret_key)
+    source = backup.read(folder)
+    _check_fits(target.settings, source)
+    key = _key_to_store(
+        target.settings, source.secret_keys, secret_keys, without=without_secret_key
+    )
     data = target.settings.data_path
     make_private(data)
     lock = FolderLock(data)
@@ -75,46 +77,49 @@ async def restore(
     except DatabaseBusy as error:
         raise ValueError(str(error)) from None
     try:
-        write = _write_postgres if made.kind == POSTGRESQL else _write_sqlite
-        return await write(target, folder, made, partial(_join, made, key, by), allow_missing)
+        write = _write_postgres if source.kind == POSTGRESQL else _write_sqlite
+        return await write(target, folder, source, partial(_join, source, key, by), allow_missing)
     finally:
         lock.release()
 
 
 # --- checks ---------------------------------------------------------------------------------------
-def _check_fits(settings: Settings, made: Backup) -> None:
-    if bool(settings.database_url.get_secret_value()) != (made.kind == POSTGRESQL):
-        verb = "set" if made.kind == POSTGRESQL else "unset"
+def _check_fits(settings: Settings, source: Backup) -> None:
+    if bool(settings.database_url.get_secret_value()) != (source.kind == POSTGRESQL):
+        verb = "set" if source.kind == POSTGRESQL else "unset"
         raise ValueError(
-            f"this is a backup of a database of the kind {made.kind}: {verb} AGENTPOST_DATABASE_URL"
+            f"this is a backup of a database of the kind {source.kind}:"
+            f" {verb} AGENTPOST_DATABASE_URL"
         )
-    if made.schema not in migrate.migrations():
+    if source.schema not in migrate.migrations():
         raise ValueError(
-            f"this backup was made by version {made.version} of agentpost, whose schema this"
+            f"this backup was made by version {source.version} of agentpost, whose schema this"
             " version cannot use; install that version"
         )
 
 
-def missing_keys(settings: Settings, needed: Sequence[str], offered: Sequence[str]) -> list[str]:
+def missing_keys(
+    settings: Settings, required: Sequence[str], available: Sequence[str]
+) -> list[str]:
     """The ids of the keys that neither the settings have nor are offered."""
-    have = _ids_in_settings(settings).union(key_id(key.encode()) for key in offered)
-    return [each for each in needed if each not in have]
+    have = _ids_in_settings(settings).union(key_id(key.encode()) for key in available)
+    return [each for each in required if each not in have]
 
 
 def _key_to_store(
-    settings: Settings, needed: Sequence[str], offered: Sequence[str], *, without: bool
+    settings: Settings, required: Sequence[str], available: Sequence[str], *, without: bool
 ) -> str | None:
     """The key that the restored database is to keep, None where the settings have all."""
-    if (absent := missing_keys(settings, needed, offered)) and not without:
-        other = " The key that was given is another one." if offered else ""
+    if (absent := missing_keys(settings, required, available)) and not without:
+        other = " The key that was given is another one." if available else ""
         raise ValueError(
             f"this backup does not hold its secret key {', '.join(absent)}.{other} Give the key"
             " with --secret-key-file (`agentpost db secret-key` prints it where the server runs),"
             " or set AGENTPOST_SECRET_KEY. When it is lost: --without-secret-key; then links and"
             " cursors end, and the secrets of webhook endpoints have to be rotated"
         )
-    ids = set(needed) - _ids_in_settings(settings)
-    keys = [key for key in offered if key_id(key.encode()) in ids]
+    ids = set(required) - _ids_in_settings(settings)
+    keys = [key for key in available if key_id(key.encode()) in ids]
     if len(keys) > 1:
         raise ValueError(
             f"this backup needs {len(keys)} secret keys, and a database keeps one: set"
@@ -131,7 +136,7 @@ def _ids_in_settings(settings: Settings) -> set[str]:
 
 # --- the steps ------------------------------------------------------------------------------------
 async def _write_sqlite(
-    target: Target, folder: Path, made: Backup, join: _Join, allow_missing: bool
+    target: Target, folder: Path, source: Backup, join: _Join, allow_missing: bool
 ) -> list[str]:
     data = target.settings.data_path
     mark = data / database.RESTORE_MARK
@@ -140,10 +145,10 @@ async def _write_sqlite(
             f"{data} is not empty. Name another folder with AGENTPOST_DATA_DIR, or move what is"
             " there away"
         )
-    lost = _check_whole(folder, allow_missing)
+    missing = _check_whole(folder, allow_missing)
     mark.touch()
     sync_folder(data)
-    name = await _restore_blobs(target, folder, made, lost)
+    name = await _restore_blobs(target, folder, source, missing)
     unfinished = data / f"{DATABASE}.unfinished"
     unfinished.touch(mode=0o600)
     await asyncio.to_thread(copyfile, _database(folder), unfinished)
@@ -151,30 +156,30 @@ async def _write_sqlite(
     unfinished.replace(data / DATABASE)
     sync_folder(data)
     mark.unlink()
-    return lost
+    return missing
 
 
 async def _write_postgres(
-    target: Target, folder: Path, made: Backup, join: _Join, allow_missing: bool
+    target: Target, folder: Path, source: Backup, join: _Join, allow_missing: bool
 ) -> list[str]:
     postgres_backup.require(postgres_backup.RESTORE)
     db = target.postgres()
     await asyncio.to_thread(db.open)
     try:
         await db.read(postgres_backup.refuse_tables)
-        lost = _check_whole(folder, allow_missing)
-        name = await _restore_blobs(target, folder, made, lost)
+        missing = _check_whole(folder, allow_missing)
+        name = await _restore_blobs(target, folder, source, missing)
         url = target.settings.postgres_url
         await asyncio.to_thread(postgres_backup.restore, url, _database(folder))
 
         def finish(tx: Tx) -> None:
             join(name, tx)
-            migrate.mark_version(tx, made.schema)
+            migrate.mark_version(tx, source.schema)
 
         await db.write(finish)
     finally:
         await asyncio.to_thread(db.close)
-    return lost
+    return missing
 
 
 def _database(folder: Path) -> Path:
@@ -187,44 +192,44 @@ def _check_whole(folder: Path, allow_missing: bool) -> list[str]:
     for member, problem in problems:
         if not member.key:
             raise ValueError(f"the backup is damaged: {member.path}: {problem}")
-    lost = [member.key for member, _ in problems]
-    if lost and not allow_missing:
-        names = ", ".join(lost[:5]) + (", …" if len(lost) > 5 else "")
+    missing = [member.key for member, _ in problems]
+    if missing and not allow_missing:
+        names = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
         raise ValueError(
-            f"{len(lost)} files are missing from the backup or damaged there: {names}. Restore"
+            f"{len(missing)} files are missing from the backup or damaged there: {names}. Restore"
             " another backup, or leave them out with --allow-missing"
         )
-    return lost
+    return missing
 
 
-async def _restore_blobs(target: Target, folder: Path, made: Backup, lost: list[str]) -> str:
+async def _restore_blobs(target: Target, folder: Path, source: Backup, missing: list[str]) -> str:
     """Put the blobs into the storage; its name, which is the backup's if it had none."""
     storage = target.storage()
     try:
         identity = await storage.identity()
-        if identity not in (None, made.storage_id):
+        if identity not in (None, source.storage_id):
             raise ValueError(
                 "the file storage belongs to another installation: name an empty one with"
                 " AGENTPOST_STORAGE_URL or AGENTPOST_DATA_DIR"
             )
-        left_out = frozenset(lost)
+        left_out = frozenset(missing)
         for member in backup.members(folder):
             if member.key and member.key not in left_out:
                 await storage.put(member.key, folder / member.path)
-        if identity is None and made.storage_id:
-            await storage.set_identity(made.storage_id)
+        if identity is None and source.storage_id:
+            await storage.set_identity(source.storage_id)
     finally:
         await storage.aclose()
-    return made.storage_id
+    return source.storage_id
 
 
-def _join(made: Backup, key: str | None, by: Actor, storage_id: str, tx: Tx) -> None:
+def _join(source: Backup, key: str | None, by: Actor, storage_id: str, tx: Tx) -> None:
     """Make database and storage one installation: each knows the other, and nothing is held."""
-    values = {**made.meta, storage_identity.NAME: storage_id}
+    values = {**source.meta, storage_identity.NAME: storage_id}
     if key is not None:
         values[server_secrets.NAME] = key
     for name in filter(values.get, values):
         meta.put(tx, name, values[name])
     blob_hold.forget_all(tx)
-    action = operator_log.Action("restore", made.made_at, {"version": made.version})
+    action = operator_log.Action("restore", source.made_at, {"version": source.version})
     operator_log.add(tx, operator_log.entry(SystemClock().now(), by, action, operator_log.DONE))

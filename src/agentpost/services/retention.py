@@ -62,12 +62,12 @@ async def messages(ctx: AppContext, after: str = "") -> str | None:
     """
     now, before = ctx.clock.now(), old_messages(ctx)
     page = await ctx.db.read(lambda tx: rows.page(tx, after, before, PAGE))
-    purged = 0
+    count = 0
     for message in page:
         if message.expires_at <= now:
             await _purge_or_log(ctx, message.id)
-            purged += 1
-            if purged == MESSAGES_PER_SWEEP:
+            count += 1
+            if count == MESSAGES_PER_SWEEP:
                 return message.id
     return page[-1].id if len(page) == PAGE else None
 
@@ -189,8 +189,8 @@ LogCursor = tuple[str, int]
 
 def old_entries(ctx: AppContext) -> str:
     """An id behind those of all messages that may have log entries kept long enough."""
-    kept = seconds(ctx.settings.entry_retention_seconds)  # an entry is younger than its message
-    return _after(ids.MESSAGE, ctx.clock.now() - kept)
+    keep = seconds(ctx.settings.entry_retention_seconds)  # an entry is younger than its message
+    return _after(ids.MESSAGE, ctx.clock.now() - keep)
 
 
 async def entries(ctx: AppContext, after: LogCursor = ("", 0)) -> LogCursor | None:
@@ -252,10 +252,10 @@ async def rest(ctx: AppContext) -> None:
     settings, now = ctx.settings, ctx.clock.now()
     logged = _after(ids.REQUEST, now - seconds(settings.request_log_seconds))
     mailed = _after(ids.MAIL, now - seconds(limits.MAIL_KEPT_SECONDS))
-    sent = _after(ids.EVENT, now - seconds(settings.message_retention_seconds))
+    oldest = _after(ids.EVENT, now - seconds(settings.message_retention_seconds))
     await _in_chunks(ctx, lambda tx, limit: rows.delete_requests(tx, logged, limit))
     await _in_chunks(ctx, lambda tx, limit: rows.delete_mails(tx, mailed, limit))
-    await _in_chunks(ctx, lambda tx, limit: rows.delete_loose_events(tx, sent, limit))
+    await _in_chunks(ctx, lambda tx, limit: rows.delete_loose_events(tx, oldest, limit))
     ended = now - seconds(limits.SIGNED_IN_KNOWN_SECONDS)
     await _in_chunks(ctx, lambda tx, limit: rows.delete_sessions(tx, now, ended, limit))
     acted = _after(ids.ACTION, now - seconds(settings.operator_log_seconds))
@@ -265,6 +265,6 @@ async def rest(ctx: AppContext) -> None:
 async def _in_chunks(ctx: AppContext, delete: Callable[[Tx, int], int]) -> None:
     """At most `_ROWS_PER_SWEEP` of them, in short transactions."""
     for _ in range(_ROWS_PER_SWEEP // ROWS_PER_TRANSACTION):
-        gone = await ctx.db.write(lambda tx: delete(tx, ROWS_PER_TRANSACTION))
-        if gone < ROWS_PER_TRANSACTION:
+        deleted = await ctx.db.write(lambda tx: delete(tx, ROWS_PER_TRANSACTION))
+        if deleted < ROWS_PER_TRANSACTION:
             return

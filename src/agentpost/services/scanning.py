@@ -27,7 +27,7 @@ INFECTED = "the malware scanner found something in it"
 UNSCANNED = "it could not be scanned for malware"
 
 
-async def is_infected(ctx: AppContext, contents: bytes | Path, **named: str | None) -> bool:
+async def is_infected(ctx: AppContext, contents: bytes | Path, **fields: str | None) -> bool:
     """Whether a file of these contents must not be taken; False when there is no scanner.
 
     Args:
@@ -41,14 +41,14 @@ async def is_infected(ctx: AppContext, contents: bytes | Path, **named: str | No
         result = await ctx.scanner.scan(contents)
     else:
         result = await ctx.scanner.scan_bytes(contents)
-    return _judge(ctx, result, named)
+    return _judge(ctx, result, fields)
 
 
-async def is_blob_infected(ctx: AppContext, blob: str, **named: str | None) -> bool:
+async def is_blob_infected(ctx: AppContext, blob: str, **fields: str | None) -> bool:
     """`is_infected` of stored bytes; those of a bucket are copied here first."""
     if ctx.scanner is None:
         return False
-    return _judge(ctx, await ctx.scanner.scan(await ctx.storage.local(blob)), named)
+    return _judge(ctx, await ctx.scanner.scan(await ctx.storage.local(blob)), fields)
 
 
 async def problem(ctx: AppContext) -> str | None:

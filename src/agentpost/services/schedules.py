@@ -128,8 +128,8 @@ def page(
     tx: Tx, ctx: AppContext, caller: Caller, before: str | None, limit: int
 ) -> tuple[list[ScheduleRecord], bool]:
     """The key's schedules, newest first, and whether there are more."""
-    found = rows.list_(tx, caller.key_id, before or ids.last(ids.SCHEDULE), limit + 1)
-    return found[:limit], len(found) > limit
+    records = rows.list_(tx, caller.key_id, before or ids.last(ids.SCHEDULE), limit + 1)
+    return records[:limit], len(records) > limit
 
 
 @read_transaction
@@ -234,7 +234,7 @@ def _look(tx: Tx, ctx: AppContext, schedule_id: str, now: int) -> _Due | None:
     if schedule.status is not ScheduleStatus.ACTIVE:
         return None
     first = planned = schedule.next_at
-    send, missed = True, 0
+    send, missed_runs = True, 0
     if now - planned > LATE_MAX and _sent(tx, schedule, planned) is None:
         count = 1
         if schedule.cron is not None:
@@ -245,8 +245,8 @@ def _look(tx: Tx, ctx: AppContext, schedule_id: str, now: int) -> _Due | None:
             or schedule.missed is Missed.RUN_ONCE
             or _sent(tx, schedule, planned) is not None
         )
-        missed = count - 1 if send else count
-    return _Due(schedule, planned, first, missed, send, _caller(tx, ctx, schedule, now))
+        missed_runs = count - 1 if send else count
+    return _Due(schedule, planned, first, missed_runs, send, _caller(tx, ctx, schedule, now))
 
 
 def _sent(tx: Tx, schedule: ScheduleRecord, planned: int) -> str | None:

@@ -93,8 +93,8 @@ async def make_link(ctx: AppContext, id_or_email: str | None = None) -> LoginLin
         if user.is_invitation:
             raise ValueError(f"{user.address} has not accepted the invitation yet")
         account = account or accounts.get(tx, user.account_id)
-        made = LoginTokenRecord(digest(token), account.id, expires_at, user.id)
-        rows.LOGIN_TOKENS.insert(tx, made)
+        record = LoginTokenRecord(digest(token), account.id, expires_at, user.id)
+        rows.LOGIN_TOKENS.insert(tx, record)
         return LoginLink(account, f"{app_url(tx, ctx)}/login/{token}", expires_at, user)
 
     return await ctx.db.write(fn)
@@ -102,14 +102,14 @@ async def make_link(ctx: AppContext, id_or_email: str | None = None) -> LoginLin
 
 async def can_log_in(ctx: AppContext, token: str) -> str | None:
     """Whom the link would sign in now, by their address. Looking does not spend it."""
-    wanted, now = digest(token), ctx.clock.now()
+    token_digest, now = digest(token), ctx.clock.now()
 
     def fn(tx: Tx) -> str | None:
-        found = rows.token(tx, wanted, now)
-        if found is None or found.purpose is not None:
+        record = rows.token(tx, token_digest, now)
+        if record is None or record.purpose is not None:
             return None
-        user = user_rows.get(tx, found.user_id) if found.user_id else None
-        return user.email if user else accounts.get(tx, found.account_id).email
+        user = user_rows.get(tx, record.user_id) if record.user_id else None
+        return user.email if user else accounts.get(tx, record.account_id).email
 
     return await ctx.db.read(fn)
 
@@ -127,10 +127,10 @@ async def log_in(
 
     def fn(tx: Tx) -> str | None:
         now = ctx.clock.now()
-        found = rows.token(tx, spent, now)
-        if found is None or found.purpose is not None or not rows.spend_token(tx, spent, now):
+        record = rows.token(tx, spent, now)
+        if record is None or record.purpose is not None or not rows.spend_token(tx, spent, now):
             return None
-        user = _user(tx, found)
+        user = _user(tx, record)
         if user is None:
             return None
         begin(tx, ctx, user, secret, browser, before, address)
@@ -184,11 +184,11 @@ def begin(
 async def signed_in(ctx: AppContext, secret: str, address: str = "") -> SignedIn | None:
     """Who the session is for; None when it is unknown, over, ended, was not used for
     ``session_idle_seconds``, or its account is disabled. ``address``: where it is used from."""
-    wanted, now = digest(secret), ctx.clock.now()
+    secret_digest, now = digest(secret), ctx.clock.now()
     used_after = _used_after(ctx, now)
 
     def fn(tx: Tx) -> tuple[SessionRecord, UserRecord, AccountRecord] | None:
-        session = rows.live_session(tx, wanted, now, used_after)
+        session = rows.live_session(tx, secret_digest, now, used_after)
         user = _user(tx, session) if session else None
         if session is None or user is None:
             return None
@@ -200,8 +200,8 @@ async def signed_in(ctx: AppContext, secret: str, address: str = "") -> SignedIn
         return None
     session, user, account = found
     if now - session.last_used_at >= _TOUCH_SECONDS * SECOND:
-        seen = address[:_ADDRESS_CHARACTERS_MAX] or session.address
-        await ctx.db.write(lambda tx: rows.touch_session(tx, wanted, now, seen))
+        last_address = address[:_ADDRESS_CHARACTERS_MAX] or session.address
+        await ctx.db.write(lambda tx: rows.touch_session(tx, secret_digest, now, last_address))
     return SignedIn(user, account, session.created_at)
 
 
@@ -221,8 +221,8 @@ async def of_everybody(
     def fn(tx: Tx) -> list[tuple[SessionSummary, UserRecord]]:
         now = ctx.clock.now()
         user_id, account_id = _named(tx, id_or_email)
-        found = rows.all_live(tx, now, _used_after(ctx, now), user_id, account_id)
-        whose = [(each, _user(tx, each)) for each in found]
+        records = rows.all_live(tx, now, _used_after(ctx, now), user_id, account_id)
+        whose = [(each, _user(tx, each)) for each in records]
         return [(_summary(each, ""), user) for each, user in whose if user is not None]
 
     return await ctx.db.read(fn)
@@ -318,12 +318,12 @@ def _live(tx: Tx, ctx: AppContext, user_id: str, now: int) -> list[SessionRecord
     return rows.live_sessions(tx, user_id, now, _used_after(ctx, now), _SESSIONS_SHOWN)
 
 
-def _user(tx: Tx, found: SessionRecord | LoginTokenRecord) -> UserRecord | None:
+def _user(tx: Tx, record: SessionRecord | LoginTokenRecord) -> UserRecord | None:
     """Whose it is. What an earlier version made beside this one names the account only."""
-    if found.user_id is not None:
-        user = user_rows.get(tx, found.user_id)
+    if record.user_id is not None:
+        user = user_rows.get(tx, record.user_id)
         return None if user is None or user.is_invitation else user
-    leaders = user_rows.leaders(tx, found.account_id, 1)
+    leaders = user_rows.leaders(tx, record.account_id, 1)
     return leaders[0] if leaders else None
 
 

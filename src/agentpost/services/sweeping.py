@@ -46,22 +46,22 @@ async def sweep(
     put_off = ctx.put_off.setdefault(name, {})
     limit = chunk + len(put_off)
     due = await ctx.resting.due(name, lambda tx, at: find(tx, at, limit))
-    found = {key(one): one for one in due}
-    for gone in put_off.keys() - found.keys():
-        del put_off[gone]
+    by_name = {key(one): one for one in due}
+    for old_name in put_off.keys() - by_name.keys():
+        del put_off[old_name]
     failures = 0
-    for named, one in found.items():
-        tries, until = put_off.get(named, (0, 0))
+    for key_name, one in by_name.items():
+        tries, until = put_off.get(key_name, (0, 0))
         if until > ctx.clock.passed():
             continue
         try:
             await do(one)
         except Exception:
-            log.exception("sweep_failed", sweep=name, id=named, tries=tries + 1)
+            log.exception("sweep_failed", sweep=name, id=key_name, tries=tries + 1)
             again = seconds(backoff.pause(tries, AGAIN_SECONDS, AGAIN_SECONDS_MAX))
-            put_off[named] = (tries + 1, ctx.clock.passed() + again)
+            put_off[key_name] = (tries + 1, ctx.clock.passed() + again)
             failures += 1
             if failures == FAILURES_MAX:
                 return
         else:
-            put_off.pop(named, None)
+            put_off.pop(key_name, None)

@@ -59,17 +59,17 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
     Raises `Refusal`: ``too_large`` for this file, for all unfinished uploads of the account
     together or for its storage, ``unavailable`` when there is no room for files.
     """
-    made = _announced(ctx, account_id, new)
+    record = _announced(ctx, account_id, new)
     ticket = PostTicket(
-        upload_id=made.id,
-        content_type=made.content_type,
-        max_bytes=made.size,
-        expires_at=made.post_by,
+        upload_id=record.id,
+        content_type=record.content_type,
+        max_bytes=record.size,
+        expires_at=record.post_by,
         seconds=ctx.settings.upload_post_seconds,
     )
     form = await ctx.incoming.form(ticket)
-    await ctx.db.write(partial(_insert, ctx, made))
-    return made, form
+    await ctx.db.write(partial(_insert, ctx, record))
+    return record, form
 
 
 async def take(ctx: AppContext, account_id: str, new: NewUpload, data: bytes) -> UploadRecord:
@@ -77,12 +77,14 @@ async def take(ctx: AppContext, account_id: str, new: NewUpload, data: bytes) ->
 
     Raises `Refusal`: ``too_large`` and ``unavailable`` as `create`, ``executable_refused``.
     """
-    made = _announced(ctx, account_id, new)
-    made.copies, made.blob = 1, _blob(made.id, 1)
-    await ctx.db.write(partial(_insert, ctx, made))  # before the bytes, so that `sweep` finds them
-    await ctx.storage.put(made.blob, data)
-    await _make_ready_or_discard(ctx, made, None)
-    return made
+    record = _announced(ctx, account_id, new)
+    record.copies, record.blob = 1, _blob(record.id, 1)
+    await ctx.db.write(
+        partial(_insert, ctx, record)
+    )  # before the bytes, so that `sweep` finds them
+    await ctx.storage.put(record.blob, data)
+    await _make_ready_or_discard(ctx, record, None)
+    return record
 
 
 def _announced(ctx: AppContext, account_id: str, new: NewUpload) -> UploadRecord:
@@ -104,10 +106,10 @@ def _announced(ctx: AppContext, account_id: str, new: NewUpload) -> UploadRecord
     )
 
 
-def _insert(ctx: AppContext, made: UploadRecord, tx: Tx) -> None:
-    storage_space.ensure_may_announce(tx, ctx, made.account_id, made.size)
-    storage_space.ensure_may_upload(tx, ctx, made.account_id, made.size)
-    rows.UPLOADS.insert(tx, made)
+def _insert(ctx: AppContext, record: UploadRecord, tx: Tx) -> None:
+    storage_space.ensure_may_announce(tx, ctx, record.account_id, record.size)
+    storage_space.ensure_may_upload(tx, ctx, record.account_id, record.size)
+    rows.UPLOADS.insert(tx, record)
 
 
 async def get(ctx: AppContext, account_id: str, upload_id: str) -> UploadRecord:
@@ -142,8 +144,8 @@ async def page(
     def fn(tx: Tx) -> list[UploadRecord]:
         return rows.page(tx, account_id, after, now, limit + 1, oldest_first=oldest_first)
 
-    listed = await ctx.db.read(fn)
-    return listed[:limit], len(listed) > limit
+    records = await ctx.db.read(fn)
+    return records[:limit], len(records) > limit
 
 
 async def delete(ctx: AppContext, account_id: str, upload_id: str) -> None:
@@ -173,11 +175,11 @@ async def complete(ctx: AppContext, account_id: str, upload_id: str) -> UploadRe
     ``executable_refused``, ``unavailable`` when the file could not be scanned: the upload stays
     pending.
     """
-    found = await _open(ctx, account_id, upload_id)
-    if found.status is UploadStatus.READY:
-        return found
+    record = await _open(ctx, account_id, upload_id)
+    if record.status is UploadStatus.READY:
+        return record
     try:
-        return await _check(ctx, found)
+        return await _check(ctx, record)
     except Refusal as refusal:
         if refusal.code not in _PASSING:
             raise
@@ -190,72 +192,70 @@ async def complete(ctx: AppContext, account_id: str, upload_id: str) -> UploadRe
 
 async def _open(ctx: AppContext, account_id: str, upload_id: str) -> UploadRecord:
     """The account's upload while complete can do something about it."""
-    found = None
+    record = None
     if ids.is_id(ids.UPLOAD, upload_id):
-        found = await ctx.db.read(lambda tx: rows.get(tx, upload_id, account_id))
-    if found is None or (found.message_id is None and found.keep_by <= ctx.clock.now()):
+        record = await ctx.db.read(lambda tx: rows.get(tx, upload_id, account_id))
+    if record is None or (record.message_id is None and record.keep_by <= ctx.clock.now()):
         raise not_found("upload")
-    if found.status is UploadStatus.REJECTED:
+    if record.status is UploadStatus.REJECTED:
         raise Refusal(ErrorCode.NOT_PENDING, "This upload was refused; create a new one.")
-    if found.status is UploadStatus.ATTACHED:
+    if record.status is UploadStatus.ATTACHED:
         raise Refusal(ErrorCode.NOT_PENDING, "This upload belongs to a message already.")
-    return found
+    return record
 
 
 async def _check(ctx: AppContext, pending: UploadRecord) -> UploadRecord:
-    arrived = await ctx.incoming.find(pending.id)
-    if arrived is None:
+    file = await ctx.incoming.find(pending.id)
+    if file is None:
         raise _not_uploaded(pending, ctx.clock.now())
-    if arrived.size > pending.size:  # only a store that ignores the form's range lets this happen
+    if file.size > pending.size:  # only a store that ignores the form's range lets this happen
         await _reject(ctx, pending)
-        raise Refusal(
-            ErrorCode.TOO_LARGE, f"The file has {arrived.size} bytes, not {pending.size}."
-        )
+        raise Refusal(ErrorCode.TOO_LARGE, f"The file has {file.size} bytes, not {pending.size}.")
 
     def count_copy(tx: Tx) -> int | None:
         copy = rows.count_copy(tx, pending.id)
         if copy is not None:  # else another call has counted it: it must not be refused for that
-            storage_space.ensure_may_upload(tx, ctx, pending.account_id, arrived.size)
+            storage_space.ensure_may_upload(tx, ctx, pending.account_id, file.size)
         return copy
 
     copy = await ctx.db.write(count_copy)
     if copy is None:
         raise _changed()
-    ready = replace(pending, copies=copy, blob=_blob(pending.id, copy), size=arrived.size)
+    ready = replace(pending, copies=copy, blob=_blob(pending.id, copy), size=file.size)
     try:
-        await ctx.incoming.snapshot(pending.id, arrived, ready.blob)
+        await ctx.incoming.snapshot(pending.id, file, ready.blob)
     except Replaced:
         raise _changed() from None
-    await _make_ready_or_discard(ctx, ready, arrived)
+    await _make_ready_or_discard(ctx, ready, file)
     await ctx.incoming.delete(pending.id)
     return ready
 
 
 async def _make_ready_or_discard(
-    ctx: AppContext, ready: UploadRecord, arrived: Arrived | None
+    ctx: AppContext, ready: UploadRecord, file: Arrived | None
 ) -> None:
     """A private copy exists. A refusal schedules its deletion; what any other fault leaves, even a
     commit whose answer got lost, is for the sweep to judge."""
     try:
-        await _make_ready(ctx, ready, arrived)
+        await _make_ready(ctx, ready, file)
     except Refusal:
         await blobs.discard(ctx, [ready.blob])
         raise
 
 
-async def _make_ready(ctx: AppContext, ready: UploadRecord, arrived: Arrived | None) -> None:
+async def _make_ready(ctx: AppContext, ready: UploadRecord, file: Arrived | None) -> None:
     """Look at the private copy and write what is known of it; changes ``ready``. ``arrived`` is
     what lies in the upload's public place still, None: nothing."""
     head, executable = await _inspect(ctx, ready.blob)
     if executable:
         await _reject(ctx, ready)
         raise Refusal(ErrorCode.EXECUTABLE_REFUSED, "The file is an executable; it was deleted.")
-    named = {"file": ready.filename, "upload_id": ready.id, "account_id": ready.account_id}
-    if await scanning.is_blob_infected(ctx, ready.blob, **named):
+    fields = {"file": ready.filename, "upload_id": ready.id, "account_id": ready.account_id}
+    if await scanning.is_blob_infected(ctx, ready.blob, **fields):
         await _reject(ctx, ready)
         text = "The file was deleted: the malware scanner found something in it."
         raise Refusal(ErrorCode.EXECUTABLE_REFUSED, text)
-    if await ctx.incoming.find(ready.id) != arrived:
+    if await ctx.incoming.find(ready.id) != file:
         raise _changed()
     before = UploadStatus.PENDING
     after = upload(before, UploadSignal.CHECKED)
@@ -307,27 +307,27 @@ def attach(
     """
     if not upload_ids:
         return []
-    found = rows.lock(tx, sorted(upload_ids), account_id)
+    by_id = rows.lock(tx, sorted(upload_ids), account_id)
     for upload_id in upload_ids:
-        named = found.get(upload_id)
-        if named is None or named.status is not UploadStatus.READY or named.keep_by <= now:
-            shown = upload_id[:80]
+        record = by_id.get(upload_id)
+        if record is None or record.status is not UploadStatus.READY or record.keep_by <= now:
+            short_id = upload_id[:80]
             raise Refusal(
-                ErrorCode.UPLOAD_NOT_READY, f"The upload {shown} is not ready to be attached."
+                ErrorCode.UPLOAD_NOT_READY, f"The upload {short_id} is not ready to be attached."
             )
-    if sum(named.size for named in found.values()) > limits.UPLOADS_TOTAL_BYTES_MAX:
+    if sum(record.size for record in by_id.values()) > limits.UPLOADS_TOTAL_BYTES_MAX:
         raise Refusal(
             ErrorCode.TOO_LARGE, f"The uploads of a message have up to {TOTAL_MB} MB together."
         )
-    for named in found.values():
-        after = upload(named.status, UploadSignal.ATTACHED)
+    for record in by_id.values():
+        after = upload(record.status, UploadSignal.ATTACHED)
         assert after is not None
-        held = rows.move(tx, named.id, named.status, after)
+        held = rows.move(tx, record.id, record.status, after)
         assert held, "a locked upload keeps its status"
-        rows.save_message(tx, named.id, message_id)
+        rows.save_message(tx, record.id, message_id)
     first = limits.INLINE_FILES_MAX
     return [
-        _attachment(found[upload_id], message_id, first + n)
+        _attachment(by_id[upload_id], message_id, first + n)
         for n, upload_id in enumerate(upload_ids)
     ]
 

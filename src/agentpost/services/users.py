@@ -73,10 +73,10 @@ def own(tx: Tx, account: AccountRecord) -> UserRecord:
     An account that an earlier version made beside this one gets its own user now.
     """
     leaders = rows.leaders(tx, account.id, 1)
-    found = leaders[0] if leaders else insert_own(tx, account)
-    if found is None:
+    owner = leaders[0] if leaders else insert_own(tx, account)
+    if owner is None:
         raise not_found("user")
-    return found
+    return owner
 
 
 def find(tx: Tx, id_or_email: str) -> UserRecord:
@@ -101,10 +101,10 @@ def find(tx: Tx, id_or_email: str) -> UserRecord:
 @write_transaction
 def create(tx: Tx, ctx: AppContext, account: str, email: str, role: Role) -> UserRecord:
     """A new user of an account, named by its id or address; see `add`. Raises ``not_found``."""
-    found = account_rows.find(tx, account)
-    if found is None:
+    record = account_rows.find(tx, account)
+    if record is None:
         raise not_found("account")
-    return add(tx, ctx, found.id, email, role)
+    return add(tx, ctx, record.id, email, role)
 
 
 @write_transaction
@@ -232,20 +232,20 @@ def _taken(address: str) -> ValueError:
 @read_transaction
 def list_(tx: Tx, _: AppContext, account_id: str, before: str | None = None) -> UserPage:
     """The account's users who were made before that one."""
-    found = rows.page(tx, account_id, before or ids.last(ids.USER), _SHOWN + 1)
-    shown = found[:_SHOWN]
-    return UserPage(shown, shown[-1].id if len(found) > _SHOWN else None)
+    records = rows.page(tx, account_id, before or ids.last(ids.USER), _SHOWN + 1)
+    page = records[:_SHOWN]
+    return UserPage(page, page[-1].id if len(records) > _SHOWN else None)
 
 
 async def all_(ctx: AppContext) -> list[UserRecord]:
     """Every user of every account, oldest first."""
-    found: list[UserRecord] = []
+    records: list[UserRecord] = []
     while True:
-        last = found[-1].id if found else ""
+        last = records[-1].id if records else ""
         more = await ctx.db.read(lambda tx: rows.after(tx, last, _ALL_AT_ONCE))  # noqa: B023
-        found += more
+        records += more
         if len(more) < _ALL_AT_ONCE:
-            return found
+            return records
 
 
 @write_transaction
@@ -256,11 +256,11 @@ def remove(tx: Tx, _: AppContext, user: str, by: UserRecord | None = None) -> Us
     account; `Refusal` for somebody above ``by``, the last owner and the last operator.
     """
     _lock(tx)
-    found = managed(tx, user, by)
-    _keep_leaders(tx, found, None)
-    rows.delete(tx, found.id)
-    end_sessions(tx, found)
-    return found
+    subject = managed(tx, user, by)
+    _keep_leaders(tx, subject, None)
+    rows.delete(tx, subject.id)
+    end_sessions(tx, subject)
+    return subject
 
 
 @write_transaction
@@ -269,16 +269,16 @@ def set_role(
 ) -> UserRecord:
     """Change the role of a user, whose sessions end; raises as `remove`."""
     _lock(tx)
-    found = managed(tx, user, by)
+    subject = managed(tx, user, by)
     now = rows.get(tx, by.id) if by is not None else None
     if now is not None and not may_manage(now.role, role):
         raise _above()
-    if found.role == role:
-        return found
-    _keep_leaders(tx, found, role)
-    rows.set_role(tx, found.id, role)
-    end_sessions(tx, found)
-    return found
+    if subject.role == role:
+        return subject
+    _keep_leaders(tx, subject, role)
+    rows.set_role(tx, subject.id, role)
+    end_sessions(tx, subject)
+    return subject
 
 
 async def ensure_operator(ctx: AppContext, email: str) -> None:
@@ -296,10 +296,10 @@ async def ensure_operator(ctx: AppContext, email: str) -> None:
 
 def managed(tx: Tx, user: str, by: UserRecord | None) -> UserRecord:
     """The user, when ``by`` may manage them; raises as `remove`."""
-    found = find(tx, user)
+    record = find(tx, user)
     if by is not None:
-        _check(tx, by, found.account_id, found.role)
-    return found
+        _check(tx, by, record.account_id, record.role)
+    return record
 
 
 def _check(tx: Tx, by: UserRecord, account_id: str, other: Role) -> None:
