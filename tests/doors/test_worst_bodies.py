@@ -1,21 +1,41 @@
-"""The dearest bodies of each operation and door are refused by their counts, before work is done.
+"""The dearest call of each operation and door: refused by its counts before work is done, and never
+holding the server's event loop for longer than 5 ms.
 
-How long they hold up another account is measured by `benchmarks/stalls.py`.
+The calls come from the tables of operations and doors. `tests.e2e.loop_probe` records what held the
+loop, in CPU time of its thread. How long another account waits is what `benchmarks/stalls.py`
+measures.
 """
 
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from itertools import chain
+from typing import NamedTuple
 
 import httpx2
 import pytest
 
+from agentpost.api.app import OPERATIONS
 from agentpost.domain.limits import STREAMS_OF_ONE_MAX
-from benchmarks.worst_bodies import Route, worst_bodies
+from agentpost.doors.routes import DOORS
+from benchmarks.worst_bodies import (
+    FORM,
+    Route,
+    forms,
+    large_bodies,
+    worst_bodies,
+    worst_queries,
+)
+from tests.e2e import posting
+from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
 
-BODIES = list(worst_bodies())
-TAKEN = (
+HOLD_MILLISECONDS_MAX = 5.0
+TRIES = 4
+"""The least hold of so many counts: memory may be collected, or a module loaded, in one of them."""
+STREAMS, EVENT_STREAMS, MESSAGES = 100, 40, 20
+LARGEST_ALLOWED = (
     *("files", "createMessage unknown", "createMessage answer "),
     *("schema properties", "schema old draft"),
     *(f"{path} {what}" for path in ("responses", "chat/completions") for what in ("parts", "uncl")),
@@ -23,54 +43,172 @@ TAKEN = (
 """Bodies that are no larger than a caller may send: what they ask for is done."""
 
 
+class Outcome(NamedTuple):
+    """The answer to a call; ``hold`` says what held the loop too long, "" when nothing did."""
+
+    status: int
+    text: str
+    hold: str
+
+
+class ProbedServer:
+    """A server and the record of what held its loop; ``quiet`` is another account's client."""
+
+    def __init__(self, server: AgentServer) -> None:
+        self.server = server
+        self.client = client_of(server, KEY)
+        self.quiet = client_of(server, server.new_key("quiet"))
+
+    def hold_of(self, do: Callable[[], object]) -> str:
+        """What held the loop longest while that was done and the quiet account answered; "" when
+        it was for `HOLD_MILLISECONDS_MAX` at the most in one of the tries."""
+        longest = ""
+        for _ in range(TRIES):
+            begin = self.server.trace_file.stat().st_size
+            do()
+            assert self.quiet.get("/v1/me").status_code == 200
+            with self.server.trace_file.open("rb") as record:
+                record.seek(begin)
+                lines = record.read().decode().splitlines()
+            longest = max(lines, key=milliseconds_of, default="0")
+            if milliseconds_of(longest) <= HOLD_MILLISECONDS_MAX:
+                return ""
+        return longest
+
+    def outcome(self, route: Route, body: bytes, media_type: str) -> Outcome:
+        headers = {"Content-Type": media_type}
+        if route[0] == "GET":
+            headers["Accept"] = "application/json"  # no stream, which has no end
+        answers: list[httpx2.Response] = []
+
+        def call() -> None:
+            answers.append(self.client.request(*route, content=body or None, headers=headers))
+
+        hold = self.hold_of(call)
+        return Outcome(answers[0].status_code, answers[0].text, hold)
+
+
+def milliseconds_of(line: str) -> float:
+    return float(line.split(maxsplit=1)[0])
+
+
+def client_of(server: AgentServer, key: str) -> httpx2.Client:
+    headers = {"Authorization": f"Bearer {key}", "Accept": "application/json, text/event-stream"}
+    limits = httpx2.Limits(max_connections=None)
+    return httpx2.Client(
+        base_url=server.url, headers=headers, timeout=120, limits=limits, trust_env=False
+    )
+
+
 @pytest.fixture(scope="module")
 def server(start_server: Callable[..., AgentServer]) -> AgentServer:
-    return start_server(requests_per_minute=100_000)
+    # Callbacks of uvloop cannot be timed.
+    return start_server(agent="tests.e2e.loop_probe:agent", without=("uvloop",))
 
 
-def send(server: AgentServer, route: Route, body: bytes) -> tuple[int, Any]:
-    headers = {
-        "Authorization": f"Bearer {KEY}",
-        "Content-Type": "application/json",
-        "Accept": "application/json, text/event-stream",
+@pytest.fixture(scope="module")
+def probed(server: AgentServer) -> Iterator[ProbedServer]:
+    probed = ProbedServer(server)
+    with probed.client, probed.quiet:
+        yield probed
+
+
+@pytest.fixture(scope="module")
+def outcomes(probed: ProbedServer) -> dict[str, Outcome]:
+    """What came of each call, by its name."""
+    calls = chain(worst_bodies(), large_bodies(), worst_queries())
+    return {
+        name: probed.outcome(route, body, FORM if name.startswith("form") else "application/json")
+        for name, route, body in calls
     }
-    method, path = route
-    url = server.url + path
-    answer = httpx2.request(
-        method, url, headers=headers, content=body, timeout=120, trust_env=False
-    )
-    return answer.status_code, answer.text
 
 
-def test_each_is_refused_in_the_form_of_its_door(server: AgentServer) -> None:
-    answers = {
-        name: send(server, route, body)
-        for name, route, body in BODIES
-        if not name.startswith(TAKEN)
-    }
-    taken = {
-        name: answer
-        for name, answer in answers.items()
-        if answer[0] not in (400, 404) and "over " not in answer[1]
-    }
-    assert taken == {}
+def test_no_call_holds_the_loop(outcomes: dict[str, Outcome]) -> None:
+    assert {name: each.hold for name, each in outcomes.items() if each.hold} == {}
+    assert {name: each for name, each in outcomes.items() if each.status >= 500} == {}
 
 
-@pytest.mark.parametrize("kind", ["list", "object"])
-def test_counts_are_told_before_the_items_are_looked_at(server: AgentServer, kind: str) -> None:
-    field = "upload_ids" if kind == "list" else "metadata"
-    [body] = [body for name, _, body in BODIES if name == f"createMessage {field} {kind}"]
-    status, text = send(server, ("POST", "/v1/messages"), body)
+def test_each_operation_and_door_has_its_calls() -> None:
+    calls = chain(worst_bodies(), large_bodies(), worst_queries())
+    called = {place(*route) for _, route, _ in calls}
+    routes = [(each.method, each.path) for each in OPERATIONS]
+    routes += [route for door in DOORS.values() for route in door.routes]
+    assert [route for route in routes if place(*route) not in called] == []
+
+
+def place(method: str, path: str) -> Route:
+    """A route without what its parameters are called or filled with."""
+    return method, re.sub(r"\{[^}]*\}|(?<=/)x(?=/|$)", "_", path.partition("?")[0])
+
+
+def test_each_is_refused_in_the_form_of_its_door(outcomes: dict[str, Outcome]) -> None:
+    names = [name for name, _, _ in worst_bodies() if not name.startswith(LARGEST_ALLOWED)]
+    assert {
+        name: outcomes[name]
+        for name in names
+        if outcomes[name].status not in (400, 404) and "over " not in outcomes[name].text
+    } == {}
+
+
+@pytest.mark.parametrize("field", ["upload_ids list", "metadata object"])
+def test_counts_are_told_before_the_items_are_looked_at(
+    outcomes: dict[str, Outcome], field: str
+) -> None:
+    status, text, _ = outcomes[f"createMessage {field}"]
     assert (status, text.count('"field"'), "has over" in text) == (400, 1, True), text
 
 
-@pytest.mark.parametrize("name", [n for n, _, _ in BODIES if n.startswith(("a2a", "mcp"))])
-def test_a_call_of_another_protocol_is_counted_before_its_sdk_has_it(
-    server: AgentServer, name: str
+def test_calls_of_other_protocols_are_counted_before_their_sdk_has_them(
+    outcomes: dict[str, Outcome],
 ) -> None:
-    [(route, body)] = [(route, body) for each, route, body in BODIES if each == name]
-    _, text = send(server, route, body)
-    assert "has over" in text, text[:500]
+    texts = {name: each.text for name, each in outcomes.items() if name.startswith(("a2a", "mcp"))}
+    assert {name: text[:500] for name, text in texts.items() if "has over" not in text} == {}
+
+
+def test_no_posted_file_holds_the_loop(server: AgentServer, probed: ProbedServer) -> None:
+    holds = {}
+    caller = Caller(server)
+    for name, form in forms().items():
+
+        def send(form: bytes = form) -> None:
+            upload = posting.announce(caller, size=len(form))
+            fields = posting.body_of(upload).removesuffix(b"--b--\r\n")
+            assert posting.post_raw(upload, fields + form).status_code in (204, 400)
+
+        holds[name] = probed.hold_of(send)
+    caller.close()
+    assert {name: hold for name, hold in holds.items() if hold} == {}
+
+
+def test_streams_that_wake_at_once_do_not_hold_the_loop(
+    server: AgentServer, probed: ProbedServer
+) -> None:
+    """Of one account, over many of its messages, which end at once."""
+    numbers = iter(range(TRIES))
+
+    def end_at_once() -> None:
+        gate = f"gate-{next(numbers)}"
+        message = json.dumps([["gate", gate]])
+        with ExitStack() as until:
+            client = until.enter_context(client_of(server, KEY))
+            client.headers["Accept"] = "text/event-stream"
+            ids = [send_message(probed.client, message, f"{gate}-{n}") for n in range(MESSAGES)]
+            paths = [f"/v1/messages/{ids[n % MESSAGES]}/stream" for n in range(STREAMS)]
+            streams = [until.enter_context(client.stream("GET", path)) for path in paths]
+            for _ in range(EVENT_STREAMS):
+                until.enter_context(client.stream("GET", "/v1/events"))
+            server.open_gate(gate)
+            assert all("event: end" in stream.read().decode() for stream in streams)
+
+    assert probed.hold_of(end_at_once) == ""
+
+
+def send_message(client: httpx2.Client, message: str, conversation: str) -> str:
+    body = {"message": message, "conversation": conversation}
+    answer = client.post("/v1/messages", params={"wait": 0}, json=body)
+    assert answer.status_code == 201, answer.text
+    message_id: str = answer.json()["id"]
+    return message_id
 
 
 def test_the_budget_is_asked_before_a_schema_is_looked_at(
@@ -78,18 +216,18 @@ def test_the_budget_is_asked_before_a_schema_is_looked_at(
 ) -> None:
     """One that is refused counts: an account cannot have one looked at after another."""
     server = start_server(messages_per_hour=1)
-    route = ("POST", "/v1/messages")
-    [body] = [body for name, _, body in BODIES if name == "schema pattern"]
-    assert [send(server, route, body)[0] for _ in range(2)] == [400, 429]
+    [body] = [body for name, _, body in worst_bodies() if name == "schema pattern"]
+    with client_of(server, KEY) as client:
+        answers = [client.post("/v1/messages", content=body) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [400, 429]
 
 
 def test_streams_of_the_same_events_are_bounded(server: AgentServer) -> None:
-    headers = {"Authorization": f"Bearer {KEY}", "Accept": "text/event-stream"}
-    url = f"{server.url}/v1/events"
-    with ExitStack() as opened:
-        client = opened.enter_context(httpx2.Client(headers=headers, timeout=120, trust_env=False))
+    with ExitStack() as until:
+        client = until.enter_context(client_of(server, KEY))
+        client.headers["Accept"] = "text/event-stream"
         statuses = [
-            opened.enter_context(client.stream("GET", url)).status_code
+            until.enter_context(client.stream("GET", "/v1/events")).status_code
             for _ in range(STREAMS_OF_ONE_MAX + 1)
         ]
     assert statuses == [200] * STREAMS_OF_ONE_MAX + [429]

@@ -64,6 +64,7 @@ class AgentServer:
         self.trace_file = home / "trace"
         self.process: Process | None = None
         self.constants: Mapping[str, float | str] = settings.pop("constants", {})
+        self.without: tuple[str, ...] = settings.pop("without", ())
         self.clock: Path | None = settings.pop("clock", None)
         self.wrapped_by: tuple[str, ...] = ()
         """A command that starts the server: itself with other words behind."""
@@ -108,6 +109,7 @@ class AgentServer:
                     cwd=self.home,
                     output=log,
                     constants=self.constants,
+                    without=self.without,
                     clock=self.clock,
                 )
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from pydantic_core import from_json
@@ -23,6 +23,9 @@ _TEXT_BYTES = 4 * 1024
 PIECE_BYTES = 16 * 1024
 """What is read at once: no thread gets the interpreter meanwhile."""
 START_BYTES = 64 * 1024
+_BLOCK_BYTES = 64 * 1024
+"""A block of a text that is as long is whole: one that grew to megabytes would be copied by the
+allocator, which takes the event loop ten milliseconds."""
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _COMPLETE = re.compile(rb'[^"]*+(?:%b[^"]*+)*+' % _STRING, re.DOTALL)
@@ -32,13 +35,13 @@ _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 
 
 class LongText:
-    """A text of a JSON body, as it came: escaped, without its quotes.
+    """A text of a JSON body, as it came, in blocks: escaped, without its quotes.
 
     `examine` comes first: the other methods take the text for good.
     """
 
-    def __init__(self, data: bytearray) -> None:
-        self._data = data
+    def __init__(self, blocks: Sequence[bytes | bytearray]) -> None:
+        self._blocks = blocks
         self._is_as_sent = False  # found to be ASCII without escapes, as base64 is
 
     def examine(self) -> bool:
@@ -56,8 +59,6 @@ class LongText:
 
     def sha256(self) -> str:
         """The hash of the text in UTF-8, as hex digits."""
-        if self._is_as_sent:
-            return hashlib.sha256(self._data).hexdigest()  # lets other threads run meanwhile
         digest = hashlib.sha256()
         for piece in self.pieces():
             digest.update(piece.encode())
@@ -65,15 +66,12 @@ class LongText:
 
     def __len__(self) -> int:
         """Its size in bytes, as it came."""
-        return len(self._data)
+        return sum(map(len, self._blocks))
 
     def pieces(self) -> Iterator[str]:
         """The text in pieces of `PIECE_BYTES` at the most; raises `ValueError` for no JSON."""
-        if self._is_as_sent:
-            for at in range(0, len(self._data), PIECE_BYTES):
-                yield self._data[at : at + PIECE_BYTES].decode("ascii")
-        else:
-            yield from map(_unescaped, self._raw_pieces())
+        for raw in self._raw_pieces():
+            yield raw.decode("ascii") if self._is_as_sent else _unescaped(raw)
 
     def start(self) -> str:
         """The first `START_BYTES` of it, about."""
@@ -93,31 +91,35 @@ class LongText:
         return text_so_far
 
     def _raw_pieces(self) -> Iterator[bytes]:
-        at = 0
-        while at < len(self._data):
-            raw = bytes(self._data[at : at + PIECE_BYTES])
-            if not _is_plain(raw):
-                end = self._end_of_piece(at)
+        window = b""
+        for n, block in enumerate(self._blocks, 1):
+            window += block
+            at, ahead = 0, PIECE_BYTES if n < len(self._blocks) else 0
+            while len(window) - at > ahead:
+                end = _end_of_piece(window, at)
                 if end == at:
                     raise ValueError("a text ends in the middle of a character")
-                raw = raw[: end - at]
-            yield raw
-            at += len(raw)
+                yield window[at:end]
+                at = end
+            window = window[at:]
 
-    def _end_of_piece(self, at: int) -> int:
-        """Behind the last whole character of a piece that begins there."""
-        data, most = self._data, at + PIECE_BYTES
-        match = _UNITS.match(data, at, most)
-        assert match is not None
-        end = match.end()
-        if end >= len(data):
-            return end
-        if end == most:
-            while end > at and data[end] & 0xC0 == 0x80:  # inside of a character of several bytes
-                end -= 1
-        if _HIGH_SURROGATE.search(data, max(at, end - 6), end):
-            end -= 6
+
+def _end_of_piece(data: bytes, at: int) -> int:
+    """Behind the last whole character of a piece that begins there."""
+    most = at + PIECE_BYTES
+    if _is_plain(data[at:most]):
+        return min(most, len(data))
+    match = _UNITS.match(data, at, most)
+    assert match is not None
+    end = match.end()
+    if end >= len(data):
         return end
+    if end == most:
+        while end > at and data[end] & 0xC0 == 0x80:  # inside of a character of several bytes
+            end -= 1
+    if _HIGH_SURROGATE.search(data, max(at, end - 6), end):
+        end -= 6
+    return end
 
 
 def _is_plain(raw: bytes) -> bool:
@@ -154,7 +156,7 @@ class TakenApart:
     def __init__(self, token: str) -> None:
         self._token = token
         self._escaped = False
-        self._text: bytearray | None = None
+        self._text: list[bytearray] | None = None
         self.rest = bytearray()
         self.texts: dict[str, LongText] = {}
 
@@ -173,7 +175,7 @@ class TakenApart:
     def end(self) -> None:
         """There is no more: a text without an end is left to the parser, which refuses it."""
         if self._text is not None:
-            self.rest += b'"' + self._text[:_TEXT_BYTES]
+            self.rest += b'"' + self._text[0][:_TEXT_BYTES]
             self._text = None
 
     def _outside(self, data: bytes | bytearray, at: int) -> int:
@@ -184,12 +186,15 @@ class TakenApart:
         end = match.end()
         self.rest += data[at:end]
         if end < piece_ends:  # a quote whose text goes on
-            self._text = bytearray()
+            self._text = [bytearray()]
             end += 1
         return end
 
     def _inside(self, data: bytes | bytearray, at: int) -> int:
-        assert self._text is not None
+        text = self._text
+        assert text is not None
+        if len(text[-1]) >= _BLOCK_BYTES:
+            text.append(bytearray())
         begins = at
         if self._escaped:
             self._escaped = False
@@ -205,16 +210,16 @@ class TakenApart:
             elif end == len(data):
                 end = -1
         if end < 0:
-            self._text += data[begins:]
+            text[-1] += data[begins:]
             return len(data)
-        self._text += data[begins:end]
-        self._put_aside(self._text)
+        text[-1] += data[begins:end]
+        self._put_aside(text)
         self._text = None
         return end + 1
 
-    def _put_aside(self, text: bytearray) -> None:
-        if len(text) <= _TEXT_BYTES:
-            self.rest += b'"%b"' % bytes(text)
+    def _put_aside(self, text: list[bytearray]) -> None:
+        if len(text) == 1 and len(text[0]) <= _TEXT_BYTES:
+            self.rest += b'"%b"' % bytes(text[0])
             return
         name = f"{self._token}{len(self.texts)}"
         self.texts[name] = LongText(text)
