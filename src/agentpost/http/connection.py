@@ -15,19 +15,19 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import unquote
 
 import httptools
 import structlog
 from starlette.responses import Response
 from uvicorn.config import Config
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from agentpost.http.connections import Connections
 from agentpost.http.exchange import Exchange
-from agentpost.http.light import LightEvent, LightFlow
 from agentpost.http.request_state import PEER
 
 if TYPE_CHECKING:
@@ -91,6 +91,56 @@ class _Peer:
     def abort(self) -> None:
         self._cycle.disconnected = True  # else uvicorn logs that the response is not complete
         self._connection.transport.abort()
+
+
+class LightEvent(asyncio.Event):
+    """An event that takes next to nothing until somebody has to wait for it. Not set at first.
+
+    Ten thousand connections may wait for an answer, and an `asyncio.Event` is three quarters of a
+    KiB."""
+
+    __slots__ = ("_awaited", "_is_set")
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._awaited: asyncio.Event | None = None
+
+    def is_set(self) -> bool:
+        """See `asyncio.Event.is_set`."""
+        return self._is_set
+
+    def set(self) -> None:
+        """See `asyncio.Event.set`."""
+        self._is_set = True
+        if self._awaited is not None:
+            self._awaited.set()
+
+    def clear(self) -> None:
+        """See `asyncio.Event.clear`."""
+        self._is_set = False
+        if self._awaited is not None:
+            self._awaited.clear()
+
+    async def wait(self) -> Literal[True]:
+        """See `asyncio.Event.wait`."""
+        if self._is_set:
+            return True
+        if self._awaited is None:
+            self._awaited = asyncio.Event()
+        return await self._awaited.wait()
+
+
+class LightFlow(FlowControl):
+    """uvicorn's flow control."""
+
+    __slots__ = ("_is_writable_event", "_transport", "read_paused", "write_paused")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.read_paused = False
+        self.write_paused = False
+        self._is_writable_event = LightEvent()
+        self._is_writable_event.set()
 
 
 class Connection(HttpToolsProtocol):

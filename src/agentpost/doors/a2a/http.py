@@ -18,10 +18,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
+from agentpost import __version__
 from agentpost.api.operation import Api, Handler, watch_hang_up
 from agentpost.doors import rpc
 from agentpost.doors.a2a import parts
-from agentpost.doors.a2a.card import PATH, card
 from agentpost.doors.a2a.handler import EXCHANGE, Exchange, TaskHandler
 from agentpost.http.headers import header
 from agentpost.http.pipeline import Handler as OpenHandler
@@ -29,11 +29,51 @@ from agentpost.http.published import PublishedDocument
 from agentpost.http.request_state import state_of
 from agentpost.services.messages import Caller
 
+PATH: Final = "/a2a"
 CARD_PATH: Final = "/.well-known/agent-card.json"
 _VERSION: Final = b"a2a-version"
+_SCHEME: Final = "key"
 
 # They log each call that a client got wrong, with what it sent.
 logging.getLogger("a2a").setLevel(logging.CRITICAL)
+
+
+def card(public_url: str, agent_name: str) -> a2a_pb2.AgentCard:
+    """The card of the agent at that address."""
+    url = f"{public_url}{PATH}"
+    bearer = a2a_pb2.HTTPAuthSecurityScheme(
+        scheme="bearer", description="An API key of this server."
+    )
+    any_file = ["text/plain", "application/octet-stream", "*/*"]
+    return a2a_pb2.AgentCard(
+        name=agent_name or "agentpost",
+        description="Takes work in plain language, with files, and carries it out durably: it may"
+        " take seconds or days, it can ask, and its results are texts and files.",
+        version=__version__,
+        documentation_url=f"{public_url}/docs/errors",
+        supported_interfaces=[
+            a2a_pb2.AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version=version)
+            for version in ("1.0", "0.3")
+        ],
+        capabilities=a2a_pb2.AgentCapabilities(
+            streaming=True, push_notifications=False, extended_agent_card=False
+        ),
+        security_schemes={_SCHEME: a2a_pb2.SecurityScheme(http_auth_security_scheme=bearer)},
+        security_requirements=[
+            a2a_pb2.SecurityRequirement(schemes={_SCHEME: a2a_pb2.StringList()})
+        ],
+        default_input_modes=any_file,
+        default_output_modes=any_file,
+        skills=[
+            a2a_pb2.AgentSkill(
+                id="work",
+                name="Work",
+                description="Whatever the agent can do: send what you want in plain language.",
+                tags=["work", "files"],
+                examples=["Chart revenue by month from the attached CSV."],
+            )
+        ],
+    )
 
 
 class _ReadRequest(Request):
