@@ -49,8 +49,10 @@ class Resolved:
     """A draft's query; ``notes`` says what the reader must know of it."""
 
     def __init__(
-        self, draft: Draft, material: Material, thing: Thing, today: str, language: str
-    ) -> None:
+        self, draft: Draft, material: Material, thing: Thing, today: str, language: str,
+        *, is_choice: bool = False,
+    ) -> None:  # fmt: skip
+        self.is_choice = is_choice
         self.draft, self.material, self.thing, self.language = draft, material, thing, language
         self.blank, self.today = copy.deepcopy(draft), today
         self.notes: list[tuple[str, dict[str, str]]] = []
@@ -483,13 +485,17 @@ class Resolved:
 
     def _with_measure(self, measure: Measure) -> Query | None:
         """The whole request with a measure in place of its own; None where that is unclear too."""
+        if self.is_choice:  # a choice offers no choices
+            return None
         draft = copy.deepcopy(self.blank)
         if measure.column is None or draft.measures[:1] != draft.measures or draft.comparing:
             return None
         draft.measures = [Measured(measure.column, measure.aggregate)]
         draft.asks, draft.aggregate = draft.asks - {"many"}, None
         try:
-            return Resolved(draft, self.material, self.thing, self.today, self.language).query
+            return Resolved(
+                draft, self.material, self.thing, self.today, self.language, is_choice=True
+            ).query
         except Unclear:
             return None
 
