@@ -17,6 +17,7 @@ from agentpost.services import (
     accounts,
     allowances,
     doctor,
+    endpoints,
     health_state,
     operating,
     operator_log,
@@ -218,9 +219,18 @@ def test_every_page_says_that_there_is_maintenance(site: Site) -> None:
 
 
 def test_the_doctor_says_what_it_finds(
-    operator: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+    site: Site, operator: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "No problems found" in operator.get(f"{PATH}/doctor").text
+    url = "https://shop.example.com/secret"
+    endpoint = asyncio.run(endpoints.create(site.ctx, site.ann, url, None))
+    failing = "UPDATE endpoints SET failing_since = ? WHERE id = ?"
+    site.write(lambda tx: tx.execute(failing, (site.clock.now(), endpoint.id)))
+    page = operator.get(f"{PATH}/doctor").text
+    assert "1 webhook endpoint failing" in page
+    assert endpoint.id in page
+    assert "No problems found" not in page
+    assert "secret" not in page
 
     async def examine(_: object) -> list[Finding]:
         return [Finding("exe_1<b>", "running", "no node has claimed <it>: `db <repair>`")]
@@ -304,7 +314,8 @@ def test_the_audit_log_tells_who_did_what(site: Site, operator: httpx2.Client) -
     assert not [each for each in found if link in f"{each.target}{each.detail_json}"]
     assert site.ann in page
     assert "amount" in page
-    assert "<td>maintenance</td>" not in page
+    assert "credits add: done" in page
+    assert "maintenance: done" not in page
 
 
 def test_a_disabled_account_is_signed_out_until_it_is_enabled(site: Site) -> None:

@@ -54,6 +54,9 @@ def test_the_dashboard_says_what_fails_and_what_to_do(site: Site) -> None:
     assert "/dashboard/messages?status=failed" in page
     assert "disabled" in page
     assert "The last response was 503." in page
+    problems = page.partition("Needs attention")[2].partition("</ul>")[0]
+    assert problems.count('<li class="row">') == 3
+    assert "more problem" in page
     assert page.count("/turn") == 1
     assert "Get started" not in page
 

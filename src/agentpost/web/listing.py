@@ -23,7 +23,7 @@ class Chip:
 
     label: str
     choice: str
-    cleared: str
+    without: str
     options: Sequence[tuple[str, str]]
 
 

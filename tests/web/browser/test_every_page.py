@@ -1,6 +1,7 @@
 """Every page with something on it, of errors and previews too, in a real browser: no error, nothing
 that axe-core finds, and it fits a phone, in the dark too."""
 
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -279,6 +280,14 @@ def test_a_list_is_filtered_and_paged_by_keyboard(
     rows = page.locator("main tbody tr")
     expect(page.get_by_role("link", name="Clear")).to_be_visible()
     expect(rows.first).to_contain_text("report")
+    expect(rows.first.locator("time")).to_have_attribute("title", re.compile(r"\d{4}.*(UTC|GMT)"))
+    page.get_by_text("Status", exact=True).first.press("Enter")
+    page.get_by_role("link", name="failed").press("Enter")
+    chip = page.get_by_role("link", name="Status: failed")
+    expect(chip).to_be_visible()
+    assert "q=report" in page.url
+    chip.press("Enter")
+    expect(chip).to_have_count(0)
     page.get_by_role("link", name="Clear").press("Enter")
     page.get_by_role("link", name="Older").press("Enter")
     expect(page.get_by_role("link", name="Newer")).to_be_visible()

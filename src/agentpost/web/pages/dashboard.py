@@ -40,26 +40,24 @@ class Problem:
 
 def problems(view: Overview, viewer: Viewer) -> list[Problem]:
     """What fails, the most serious first: endpoints, then messages, then requests by error code."""
-    found = [_of_endpoint(each, viewer) for each in view.failing]
-    found.sort(key=lambda each: each.kind != "wrong")
+    items = [_of_endpoint(each, viewer) for each in view.failing]
+    items.sort(key=lambda each: each.kind != "wrong")
     for reason, count in view.failed:
         advice = EXPLANATIONS[reason].advice if reason else "Open a message to see its jobs."
         title = words(reason).capitalize() if reason else "Failed"
         path = "/dashboard/messages?status=failed"
         state = plural(count, "message")
-        found.append(Problem("messages-square", "wrong", state, title, advice, path))
+        items.append(Problem("messages-square", "wrong", state, title, advice, path))
     for each in view.refused:
         path = f"/dashboard/requests?error={each.code}&since=24h"
         state, advice = plural(each.count, "request"), advice_for(each.code) or ""
-        found.append(Problem("arrow-left-right", "warn", state, each.code, advice, path))
-    return found
+        items.append(Problem("arrow-left-right", "warn", state, each.code, advice, path))
+    return items
 
 
 def _of_endpoint(health: EndpointHealth, viewer: Viewer) -> Problem:
     endpoint = health.endpoint
-    name = viewer.endpoint_url(endpoint.url)
-    if endpoint.description:
-        name = f"{endpoint.description}: {name}"
+    name = f"{endpoint.description or f'…{endpoint.id[-4:]}'}: {viewer.endpoint_url(endpoint.url)}"
     advice = "Fix the receiver."
     if health.last:
         answer = health.last.status_code or f"nothing ({health.last.error})"

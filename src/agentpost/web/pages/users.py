@@ -26,9 +26,9 @@ from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 PATH: Final = "/dashboard/users"
 _ONE: Final = f"{PATH}/{{user_id}}"
 WHAT: Final = {
-    Role.OPERATOR: "every account and the server",
-    Role.OWNER: "everything in this account",
-    Role.MEMBER: "chats, and reading the rest",
+    Role.OPERATOR: "manage the server and all accounts",
+    Role.OWNER: "manage this account",
+    Role.MEMBER: "use the chat, read everything else",
 }
 """What each role may do, in a few words; docs/signing-in.md has the table."""
 
