@@ -204,10 +204,10 @@ def test_maintenance_is_started_and_ended(site: Site, operator: httpx2.Client) -
     key = asyncio.run(accounts.create_key(site.ctx, site.ann, "k")).secret
     program = {"Authorization": f"Bearer {key}"}
     operator.post(f"{PATH}/maintenance", data={"to": "on"})
-    assert "Maintenance is on" in operator.get(PATH).text
+    assert "responds with 503" in operator.get(PATH).text
     assert operator.get("/v1/me", headers=program).status_code == 503
     operator.post(f"{PATH}/maintenance", data={"to": "off"})
-    assert "Maintenance is on" not in operator.get(PATH).text
+    assert "responds with 503" not in operator.get(PATH).text
     assert operator.get("/v1/me", headers=program).status_code == 200
 
 
@@ -223,7 +223,7 @@ def test_the_doctor_says_what_it_finds(
 ) -> None:
     assert "No problems found" in operator.get(f"{PATH}/doctor").text
     url = "https://shop.example.com/secret"
-    endpoint = asyncio.run(endpoints.create(site.ctx, site.ann, url, None))
+    endpoint = asyncio.run(endpoints.create(site.ctx, site.ann, url, None, None))
     failing = "UPDATE endpoints SET failing_since = ? WHERE id = ?"
     site.write(lambda tx: tx.execute(failing, (site.clock.now(), endpoint.id)))
     page = operator.get(f"{PATH}/doctor").text

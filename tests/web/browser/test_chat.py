@@ -62,7 +62,7 @@ def test_steps_come_live_and_typed_text_stays(page: Page, server: AgentServer) -
     server.open_gate("live")
     for tab in (page, other):
         expect(job(tab, "Slow").get_by_text("Ready")).to_be_visible()
-        expect(job(tab, "Slow").get_by_text("done")).to_be_visible()
+        expect(job(tab, "Slow").get_by_text("completed")).to_be_visible()
         expect(job(tab, "Slow").get_by_role("heading")).to_be_in_viewport()
     expect(box).to_have_value("half typed")
     assert axe(page) == []
@@ -196,7 +196,7 @@ def test_hostile_texts_and_files_do_nothing(page: Page, tmp_path: Path) -> None:
     markdown = f"{EVIL} [link](javascript:alert(3)) ![](https://evil.example/x.png)"
     steps = [["write", "page.html", made], ["write", "notes.md", markdown], ["return", markdown]]
     say(page, ["start", EVIL, steps], ["reply", markdown])
-    expect(page.get_by_text("done", exact=True).last).to_be_visible()
+    expect(page.get_by_text("completed", exact=True).last).to_be_visible()
     page.locator("iframe").scroll_into_view_if_needed()
     expect(page.frame_locator("iframe").get_by_text("made")).to_be_visible()
     expect(page.get_by_text("onerror=alert(1)").last).to_be_visible()

@@ -38,7 +38,7 @@ def test_from_the_link_to_the_downloaded_chart(
     box.fill("Chart revenue by month")
     box.press("Enter")
     card = page.get_by_role("article").first
-    expect(card.get_by_text("done", exact=True)).to_be_visible()
+    expect(card.get_by_text("completed", exact=True)).to_be_visible()
     expect(card.get_by_text("steps")).to_be_visible()
     picture = card.locator("img").first
     expect(picture).to_be_visible()
@@ -55,10 +55,11 @@ def test_from_the_link_to_the_downloaded_chart(
     size = (tmp_path / "data.csv").stat().st_size
     assert page.evaluate(FETCH, loading.value.url) == [206, f"bytes 0-4/{size}"]
     page.goto(f"{server.url}/dashboard/messages")
-    page.locator("main .row").get_by_role("link", name="Chart revenue by month").click()
-    expect(page.get_by_role("region", name="First rows")).to_have_count(0)
+    page.locator("main tbody").get_by_role("link", name="Chart revenue by month").click()
+    rows = page.get_by_role("region", name="First rows of umsätze")
+    expect(rows).to_have_count(0)
     page.get_by_label("Preview of umsätze & <b>.csv").click()
-    expect(page.get_by_role("region", name="First rows")).to_be_visible()
+    expect(rows).to_be_visible()
     expect(page).to_have_url(re.compile("/dashboard/messages/msg_"))
 
 
@@ -80,7 +81,7 @@ def test_each_example_works_at_once(server: AgentServer, page: Page) -> None:
         expect(page.locator(".bubble").get_by_text("sales.csv")).to_be_visible()
         if made:
             card = page.get_by_role("article").first
-            expect(card.get_by_text("done", exact=True)).to_be_visible()
+            expect(card.get_by_text("completed", exact=True)).to_be_visible()
             expect(card.get_by_role("link", name=made).first).to_be_visible()
         else:
             expect(page.locator(".exchange .markdown").first).to_contain_text("South")
