@@ -18,6 +18,7 @@ import httpx2
 from PIL import Image
 from playwright.sync_api import Browser
 
+from agentpost.domain.times import SECOND
 from tests import servers
 from tests.e2e.server import KEY, AgentServer
 from tests.web.browser.chromium import DESKTOP, PHONE, started, visiting
@@ -94,11 +95,16 @@ def dashboard(made: Busy) -> dict[str, str]:
     }
 
 
-def photograph(browser: Browser, url: str, links: list[str], paths: dict[str, str]) -> None:
-    """Each page in each look; ``links`` sign in, one for each look."""
+def photograph(
+    browser: Browser, url: str, links: list[str], paths: dict[str, str], now: float | None = None
+) -> None:
+    """Each page in each look; ``links`` sign in, one for each look. ``now``: the browser's time, in
+    seconds, where the server's is not the real one."""
     for link, (look, options) in zip(links, LOOKS.items(), strict=True):
         with visiting(browser, **options) as (visitor, problems):
             page = visitor.new_page()
+            if now is not None:
+                page.clock.set_fixed_time(now * 1_000)
             page.goto(link)
             page.get_by_role("button", name="Open the dashboard").click()
             for name, path in paths.items():
@@ -150,7 +156,8 @@ def main(words: list[str]) -> None:
             made = fill(site)
             links = [f"{site.url}/login/{site.token(made.account)}" for _ in LOOKS]
             with started() as browser:
-                photograph(browser, site.url, links, wanted(dashboard(made)))
+                now = site.clock.now() / SECOND
+                photograph(browser, site.url, links, wanted(dashboard(made)), now)
 
 
 if __name__ == "__main__":

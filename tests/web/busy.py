@@ -144,6 +144,7 @@ def _message(site: Site, owner: str, key_id: str, work: WorkRecord, n: int) -> s
         reason="turn_failed" if failed else None,
         reply=None if failed else REPLIED[n % len(REPLIED)],
         conversation_id=work.conversation_id,
+        conversation=f"customer-{4711 + n % 3}",
         turn_no=n + 1,
         turn_state="ended",
         turn_began_at=site.clock.now() + SECOND // 5,
@@ -201,6 +202,7 @@ def _request(site: Site, owner: str, key_id: str, message_id: str, n: int) -> Re
         request_body='{"message": "Chart revenue by month"}' if n % 2 else None,
         response_body=json.dumps(answer),
         traceparent=None,
+        message_id=message_id if error is None else None,
     )
 
 

@@ -107,7 +107,7 @@ def test_a_chat_is_deleted_when_it_is_confirmed(server: AgentServer, page: Page)
     expect(page.get_by_text("Gone soon", exact=True)).to_be_visible()
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("The chat and its files are deleted.")).to_be_visible()
+    expect(page.get_by_text("Chat and files deleted.")).to_be_visible()
 
 
 def test_a_preview_stays_while_the_page_is_sent_again(
