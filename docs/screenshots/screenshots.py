@@ -104,7 +104,7 @@ def photograph(
         with visiting(browser, **options) as (visitor, problems):
             page = visitor.new_page()
             if now is not None:
-                page.clock.set_fixed_time(now * 1_000)
+                page.clock.set_fixed_time(now)
             page.goto(link)
             page.get_by_role("button", name="Open the dashboard").click()
             for name, path in paths.items():
