@@ -10,14 +10,15 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx2
 import pytest
 
 from agentpost.api.app import OPERATIONS
-from agentpost.domain.limits import STREAMS_OF_ONE_MAX
+from agentpost.domain.limits import MESSAGE_CHARACTERS_MAX, STREAMS_OF_ONE_MAX
 from agentpost.doors.routes import DOORS
 from benchmarks.worst_bodies import (
     FORM,
@@ -35,6 +36,7 @@ HOLD_MILLISECONDS_MAX = 5.0
 TRIES = 4
 """The least hold of so many counts: memory may be collected, or a module loaded, in one of them."""
 STREAMS, EVENT_STREAMS, MESSAGES = 100, 40, 20
+LONG_MESSAGES = 50
 LARGEST_ALLOWED = (
     *("files", "createMessage unknown", "createMessage answer "),
     *("schema properties", "schema old draft"),
@@ -163,6 +165,39 @@ def test_calls_of_other_protocols_are_counted_before_their_sdk_has_them(
 ) -> None:
     texts = {name: each.text for name, each in outcomes.items() if name.startswith(("a2a", "mcp"))}
     assert {name: text[:500] for name, text in texts.items() if "has over" not in text} == {}
+
+
+def test_no_page_of_long_texts_holds_the_loop(probed: ProbedServer) -> None:
+    """All of them are on a page, or on the next ones."""
+    text = "x" * MESSAGE_CHARACTERS_MAX
+    ids = {send_message(probed.client, text, f"page-{n}") for n in range(LONG_MESSAGES)}
+
+    def a2a_page(token: str) -> tuple[set[str], str]:
+        params = {"pageSize": 100, "historyLength": 10, "pageToken": token}
+        page = rpc(probed.client, "/a2a", "ListTasks", params)
+        return {task["id"] for task in page["tasks"]}, page["nextPageToken"]
+
+    def mcp_page(before: str) -> tuple[set[str], str]:
+        arguments = {"limit": 50} | ({"before": before} if before else {})
+        params = {"name": "list_messages", "arguments": arguments}
+        page = rpc(probed.client, "/mcp", "tools/call", params)["structuredContent"]
+        return {each["id"] for each in page["data"]}, page.get("next_before") or ""
+
+    for page_of in (a2a_page, mcp_page):
+        assert probed.hold_of(partial(page_of, "")) == ""
+        place, listed = "", set[str]()
+        while not ids <= listed:
+            more, place = page_of(place)
+            listed |= more
+            assert place or ids <= listed
+    path = "/v1/messages?limit=50"
+    assert probed.hold_of(lambda: probed.client.get(path).raise_for_status()) == ""
+
+
+def rpc(client: httpx2.Client, path: str, method: str, params: dict[str, Any]) -> Any:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    text = client.post(path, json=body, headers={"A2A-Version": "1.0"}).text
+    return json.loads(text.rpartition("data: ")[2])["result"]
 
 
 def test_no_posted_file_holds_the_loop(server: AgentServer, probed: ProbedServer) -> None:

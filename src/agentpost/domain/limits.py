@@ -78,6 +78,9 @@ or by URL."""
 RPC_CALL_BYTES_MAX: Final = 128 * 1024
 """Of a call without the contents of files: the SDKs read it in one piece on the event loop. A text
 of as many characters as a message may have takes 80 kB, in escapes 240."""
+RPC_PAGE_BYTES_MAX: Final = 96 * 1024
+"""Of a page of messages or tasks, which ends before it has more: the SDKs write it in one piece on
+the event loop. It has one of them, whatever its size."""
 MCP_TEXT_CHARACTERS_MAX: Final = 20_000
 """Of one text in a result; longer ones are cut, for an assistant has to read them."""
 MCP_FILE_BYTES_MAX: Final = 4 * MEBIBYTE

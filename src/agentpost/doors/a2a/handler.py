@@ -19,7 +19,12 @@ from agentpost.api.operation import Api
 from agentpost.clock import new_id
 from agentpost.domain import ids, scopes
 from agentpost.domain.errors import Refusal
-from agentpost.domain.limits import A2A_PAGE_DEFAULT, A2A_PAGE_MAX, A2A_TASKS_LOOKED_AT_MAX
+from agentpost.domain.limits import (
+    A2A_PAGE_DEFAULT,
+    A2A_PAGE_MAX,
+    A2A_TASKS_LOOKED_AT_MAX,
+    RPC_PAGE_BYTES_MAX,
+)
 from agentpost.domain.scopes import Scope
 from agentpost.domain.times import seconds
 from agentpost.doors import sending
@@ -210,7 +215,8 @@ class TaskHandler(RequestHandler):
     async def on_list_tasks(
         self, params: a2a.ListTasksRequest, context: ServerCallContext
     ) -> a2a.ListTasksResponse:
-        """The newest first; a page goes on behind the last task of the one before."""
+        """The newest first; a page goes on behind the last task of the one before. It ends before
+        it has more than `RPC_PAGE_BYTES_MAX`."""
         links = self._api.ctx.links
         size = params.page_size if params.HasField("page_size") else A2A_PAGE_DEFAULT
         if not 1 <= size <= A2A_PAGE_MAX:
@@ -225,15 +231,21 @@ class TaskHandler(RequestHandler):
             newest = await chains.newest(
                 self._api.ctx, caller, params.context_id or None, A2A_TASKS_LOOKED_AT_MAX
             )
-        fitting = [
-            tasks.task(chain, links, history or 0) for chain in newest if _fits(chain, params)
+        fitting = [chain for chain in newest if _fits(chain, params)]
+        behind = [
+            chain for chain in fitting if not params.page_token or chain.id < params.page_token
         ]
-        behind = [task for task in fitting if not params.page_token or task.id < params.page_token]
-        page = behind[:size]
-        more = page[-1].id if len(behind) > size else ""
-        if not params.include_artifacts:
-            for task in page:
+        page: list[a2a.Task] = []
+        page_bytes = 0
+        for chain in behind[:size]:
+            task = tasks.task(chain, links, history or 0)
+            if not params.include_artifacts:
                 task.ClearField("artifacts")
+            page_bytes += task.ByteSize()
+            if page and page_bytes > RPC_PAGE_BYTES_MAX:
+                break
+            page.append(task)
+        more = page[-1].id if len(behind) > len(page) else ""
         return a2a.ListTasksResponse(
             tasks=page, next_page_token=more, page_size=len(page), total_size=len(fitting)
         )

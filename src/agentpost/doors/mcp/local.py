@@ -22,6 +22,7 @@ from agentpost.contract.shape import Shape
 from agentpost.contract.work import WorkItemShape, WorkListShape, WorkShape
 from agentpost.domain import idempotency, scopes
 from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.limits import RPC_PAGE_BYTES_MAX
 from agentpost.domain.message_filter import ListFilter
 from agentpost.domain.records import EntryRecord
 from agentpost.domain.scopes import Scope
@@ -117,7 +118,14 @@ class LocalBackend:
             page = await message_lists.list_page(
                 self._ctx, self._caller, list_filter, before=before, limit=limit
             )
-        data = [MessageItemShape.listed(each, self._ctx.links) for each in page.messages]
+        data: list[MessageItemShape] = []
+        page_bytes = 0
+        for snapshot in page.messages:
+            item = MessageItemShape.listed(snapshot, self._ctx.links)
+            page_bytes += len(item.json())
+            if data and page_bytes > RPC_PAGE_BYTES_MAX:
+                return _json(MessageListShape(data=data, has_more=True, next_before=data[-1].id))
+            data.append(item)
         go_on = msgspec.UNSET if page.go_on is None else page.go_on
         return _json(MessageListShape(data=data, has_more=page.has_more, next_before=go_on))
 
