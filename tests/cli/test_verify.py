@@ -59,6 +59,17 @@ def test_a_run_that_cannot_begin_says_why(arguments: tuple[str, ...], reported: 
     assert result.stdout == ""
 
 
+def test_without_its_distribution_it_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agentpost.extras.missing", lambda extra: [f"agentpost_{extra}"])
+    result = run("--list")
+    assert (result.exit_code, result.stdout) == (2, "")
+    text = " ".join(result.stderr.split())
+    assert "are not installed (agentpost_verify)" in text
+    assert "pip install 'agentpost[verify]'" in text
+
+
 def test_a_port_in_use_is_said() -> None:
     with socket.create_server(("", 0)) as taken:
         port = str(taken.getsockname()[1])
