@@ -1,5 +1,6 @@
 """What people see of texts that agents wrote."""
 
+import re
 from io import StringIO
 
 from rich.console import Console
@@ -34,6 +35,16 @@ def test_a_terminal_gets_markdown_and_a_spinner() -> None:
     assert "Working…" in out.getvalue()
     assert "\x1b[1mbold" in out.getvalue()
     assert "**" not in out.getvalue()
+
+
+def test_markdown_hides_no_address_and_turns_no_text_around() -> None:
+    out = StringIO()
+    screen = Screen(Console(file=out, force_terminal=True, width=80))
+    screen.prose("a &#x202e;b [bank.example](http://evil.example) &#27;[2J")
+    assert "http://evil.example" in out.getvalue()
+    assert not {"\u202e", "\x1b]8", "\x1b[2J"} & set(
+        re.findall("\u202e|\\x1b\\]8|\\x1b\\[2J", out.getvalue())
+    )
 
 
 def test_a_step_that_names_its_file_is_not_told_twice() -> None:

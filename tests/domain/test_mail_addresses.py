@@ -28,6 +28,7 @@ def test_plain_addresses_are_taken_as_they_are(address: str) -> None:
         "",
         "@",
         "ops team",
+        "\N{KELVIN SIGN}ate@example.com",
         "ops",
         "ops@",
         "@example.com",

@@ -8,7 +8,7 @@ import openai
 import pytest
 from openai import OpenAI
 
-from tests.e2e.server import KEY, AgentServer
+from tests.e2e.server import ACCOUNT, KEY, AgentServer
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +100,26 @@ def test_what_is_no_file_is_refused_and_leaves_nothing(
         with pytest.raises(openai.BadRequestError) as refused_place:
             client.files.list(after=after)
         assert refused_place.value.param == "after"
+
+
+def test_files_of_messages_of_other_keys_are_for_who_may_read_those(
+    server: AgentServer, client: OpenAI, reading_key: str
+) -> None:
+    named = ("--account", ACCOUNT, "--name", "auditor", "--scopes", "read,read_all")
+    auditor = client.with_options(api_key=server.command("keys", "create", *named)["key"])
+    named = ("--account", ACCOUNT, "--name", "another", "--scopes", "send,read")
+    another = client.with_options(api_key=server.command("keys", "create", *named)["key"])
+    reading = client.with_options(api_key=reading_key)
+    file = client.files.create(file=("own.txt", b"for one key"), purpose="user_data")
+    assert reading.files.content(file.id).read() == b"for one key", "no message has it yet"
+    assert read_by_the_agent(client, file.id) == "for one key"
+    for key in (reading, another):
+        assert file.id not in [each.id for each in key.files.list()]
+        for call in (key.files.retrieve, key.files.content):
+            with pytest.raises(openai.NotFoundError):
+                call(file.id)
+    with pytest.raises(openai.OpenAIError):
+        read_by_the_agent(another, file.id)
+    for key in (client, auditor):
+        assert file.id in [each.id for each in key.files.list()]
+        assert key.files.content(file.id).read() == b"for one key"

@@ -65,6 +65,17 @@ DEEP = b'{"token":' + b"[" * 900 + b"1" + b"]" * 900 + b"}"
         ('{"m": "ghp_abcdefghijklmnopqrst, AKIAIOSFODNN7EXAMPLE"}', '{"m": "ghp_…, AKIA…"}'),
         ('{"m": "xoxb-123456789012-abc AIzaSyA1234567890abcdef"}', '{"m": "xox… AIza…"}'),
         ('{"m": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abc"}', '{"m": "eyJ…"}'),
+        ('{"m": "gho_abcdefghijklmnop, glpat-abcdefghijklmnop"}', '{"m": "gho_…, glpat-…"}'),
+        ('{"m": "ASIAIOSFODNN7EXAMPLE SG.abcdefghijkl.mn"}', '{"m": "ASIA… SG.…"}'),
+        ('{"m": "Authorization: Basic dXNlcg=="}', '{"m": "Authorization: Basic …"}'),
+        (
+            '{"m": "{\\"token\\": \\"abc\\", \\"k\\": 1}"}',
+            '{"m": "{\\"token\\": \\"…\\", \\"k\\": 1}"}',
+        ),
+        (
+            '{"m": "postgres://u:p#ss@h/db, https://u:p?w@h/x"}',
+            '{"m": "postgres://…@h/db, https://…@h/x"}',
+        ),
         ('["whsec_abc+/="]', '["whsec_…"]'),
         ('{"message": "my key is svc_key_abc-_1"}', '{"message": "my key is svc_key_…"}'),
         ('{"message": "Bearer abc.def"}', '{"message": "Bearer …"}'),

@@ -14,7 +14,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.domain.roles import Role
 from agentpost.domain.user_records import UserRecord
-from agentpost.services import accounts, password_links, sessions, users
+from agentpost.services import accounts, operator_log, password_links, sessions, users
 from tests.web.provider import CLIENT, SECRET, Provider, provided
 from tests.web.site import Site, open_site
 from tests.web.test_oidc import arrive, person
@@ -88,6 +88,9 @@ def test_single_sign_on_asks_whose_invitation_is_accepted(
     with site.stranger() as browser:
         assert arrive(browser).status_code == 303
         assert "Bob&#39;s team" in browser.get("/profile").text
+    found = asyncio.run(operator_log.page(site.ctx)).actions
+    own = sorted(each.action for each in found if each.who == victim)
+    assert own == ["sign-in", "sign-in", "users accept", "users single-sign-on"]
 
 
 def test_an_address_of_the_companys_domains_belongs_to_its_account(

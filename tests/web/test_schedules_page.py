@@ -1,11 +1,12 @@
 """Schedules in the dashboard: made, paused, deleted, and what became of their runs."""
 
 import asyncio
+import json
 
 import pytest
 
 from agentpost.domain.schedules import ScheduleStatus
-from agentpost.services import account_schedules, accounts
+from agentpost.services import account_schedules, accounts, operator_log
 from tests.web.busy import fill
 from tests.web.site import Site
 
@@ -31,14 +32,28 @@ def test_a_schedule_is_made_paused_resumed_and_deleted(site: Site, key: str) -> 
         listed = browser.get(PATH).text
         assert "the report" in listed
         assert "active" in listed
+        site.clock.advance(1)
         browser.post(f"{one}/pause", data={"to": "paused"})
+        site.clock.advance(1)
         paused = browser.get(one).text
         assert "paused" in paused
         assert "Resume" in paused
         browser.post(f"{one}/pause", data={"to": "active"})
         assert "Pause" in browser.get(one).text
+        site.clock.advance(1)
         assert browser.post(f"{one}/delete").headers["location"] == f"{PATH}?note=deleted"
         assert browser.get(one).status_code == 404
+    found = asyncio.run(operator_log.page(site.ctx)).actions
+    schedule_id = one.rpartition("/")[2]
+    recorded = [(e.action, e.target, json.loads(e.detail_json)) for e in reversed(found)]
+    of = {"account_id": site.ann}
+    new = {"key": key, "cron": GOOD["cron"], "timezone": GOOD["timezone"]}
+    assert [each for each in recorded if each[0].startswith("schedules")] == [
+        ("schedules create", "", {**of, **new}),
+        ("schedules pause", schedule_id, {**of, "to": "paused"}),
+        ("schedules pause", schedule_id, {**of, "to": "active"}),
+        ("schedules delete", schedule_id, of),
+    ]
 
 
 def test_a_single_time_is_of_the_time_zone_that_was_chosen(site: Site, key: str) -> None:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.markup import escape
+from rich.segment import Segment
 from rich.text import Text
 
 from agentpost.cli.live_text import LiveText
@@ -55,6 +57,21 @@ OUTCOME_MARKS = {"completed": "✓", "failed": "✗", "stalled_credits": "‖"}
 def one_line(text: str) -> str:
     """`displayable`, with every run of white space as one blank."""
     return " ".join(displayable(text).split())
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """An agent's Markdown on a terminal: no address hides behind other words, and no character of
+    it, also of one written as an entity, drives the terminal."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """What `Console.print` asks for."""
+        from rich.markdown import Markdown  # with its parser it takes as long as the rest
+
+        for segment in console.render(Markdown(displayable(self.text), hyperlinks=False), options):
+            yield segment._replace(text=displayable(segment.text))
 
 
 class Screen:
@@ -114,9 +131,7 @@ class Screen:
         self._live.end()
         self._said.append(text)
         if self._console.is_terminal:
-            from rich.markdown import Markdown  # with its parser it takes as long as the rest
-
-            self._console.print(Markdown(displayable(text)))
+            self._console.print(Prose(text))
         else:
             self._console.print(Text(displayable(text)), soft_wrap=True)
 

@@ -78,6 +78,11 @@ def was_used_from(tx: Tx, user_id: str, address: str) -> bool:
     return tx.one(_USED_FROM, (user_id, address)) is not None
 
 
+def was_used(tx: Tx, address: str) -> bool:
+    """Whether any session that is kept was used last from that address."""
+    return tx.one("SELECT 1 FROM sessions WHERE address = ? LIMIT 1", (address,)) is not None
+
+
 def delete_by_beginning(tx: Tx, beginning: str, characters: int, now: int) -> int:
     """End the session whose digest begins so, with that many characters; how many ended."""
     return tx.execute(_END_BY_BEGINNING, (characters, beginning, now))

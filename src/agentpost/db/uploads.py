@@ -25,19 +25,36 @@ def get(tx: Tx, upload_id: str, account_id: str) -> UploadRecord | None:
     return UPLOADS.one(tx, sql, (upload_id, account_id))
 
 
+def is_of_key(tx: Tx, upload: UploadRecord, key_id: str) -> bool:
+    """Whether the message that has the upload was sent by that key."""
+    sql = "SELECT 1 FROM messages WHERE id = ? AND key_id = ?"
+    return tx.one(sql, (upload.message_id, key_id)) is not None
+
+
 def page(
-    tx: Tx, account_id: str, after: str, now: int, limit: int, *, oldest_first: bool
+    tx: Tx,
+    account_id: str,
+    after: str,
+    now: int,
+    limit: int,
+    *,
+    oldest_first: bool,
+    key_id: str | None,
 ) -> list[UploadRecord]:
     """The account's uploads behind that id, "" for the first ones: those that are ready or belong
-    to a message."""
+    to a message, of that key only; None: of any."""
     order, behind = ("ASC", ">") if oldest_first else ("DESC", "<")
     where = f"id {behind} ?" if after else "id <> ?"
+    attached = "status = 'attached'"
+    if key_id is not None:
+        sent = "SELECT 1 FROM messages m WHERE m.id = uploads.message_id AND m.key_id = ?"
+        attached = f"({attached} AND EXISTS ({sent}))"
     sql = (
         f"{UPLOADS.select} WHERE account_id = ? AND {where}"
-        " AND (status = 'attached' OR (status = 'ready' AND keep_by > ?))"
+        f" AND ({attached} OR (status = 'ready' AND keep_by > ?))"
         f" ORDER BY id {order} LIMIT ?"
     )
-    return UPLOADS.all(tx, sql, (account_id, after, now, limit))
+    return UPLOADS.all(tx, sql, (account_id, after, *((key_id,) if key_id else ()), now, limit))
 
 
 def pending(tx: Tx, account_id: str) -> tuple[int, int]:

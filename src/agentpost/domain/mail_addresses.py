@@ -15,9 +15,14 @@ def check_mail_address(address: str) -> str:
 
     One name and one host, parted by an @; letters of any language. Quoted names, comments and
     addresses in brackets are left out: nobody has one, and each is a way to mean something else.
-    A host needs no dot (``owner@localhost``).
+    A host needs no dot (``owner@localhost``). A letter that becomes one of ASCII in lower case (the
+    sign of the Kelvin) is refused: the address would be taken for another one.
     """
     plain = address.isprintable() and len(address) <= EMAIL_CHARACTERS_MAX
-    if not plain or not _ADDRESS.fullmatch(address):
+    if not plain or _turns_plain(address) or not _ADDRESS.fullmatch(address):
         raise ValueError(f"an e-mail address looks like name@host, not like {address[:80]!a}")
     return address
+
+
+def _turns_plain(address: str) -> bool:
+    return any(not letter.isascii() and letter.lower().isascii() for letter in address)

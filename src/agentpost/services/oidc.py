@@ -159,7 +159,7 @@ async def finish(
     secret = sessions.new_secret()
 
     def fn(tx: Tx) -> str | list[Offer]:
-        user = _user(tx, ctx, subject, email)
+        user = _user(tx, ctx, subject, email, visitor.address)
         if user is None:
             offers = password_links.offers(tx, ctx, email, subject)
             if offers:
@@ -214,7 +214,7 @@ def _verified_email(ctx: AppContext, claims: Document) -> str:
     return address
 
 
-def _user(tx: Tx, ctx: AppContext, subject: str, email: str) -> UserRecord | None:
+def _user(tx: Tx, ctx: AppContext, subject: str, email: str, address: str) -> UserRecord | None:
     """Who that is here; None when they have to accept an invitation first.
 
     Whoever came in once is known by the provider's own id from then on, so an address that is given
@@ -238,7 +238,7 @@ def _user(tx: Tx, ctx: AppContext, subject: str, email: str) -> UserRecord | Non
                 f" operator for `agentpost users remove {email}`, and sign in again then."
             )
         return None
-    password_links.tie(tx, user, subject)
+    password_links.tie(tx, ctx, user, subject, address)
     return user
 
 

@@ -179,9 +179,10 @@ def _insert_token(
     return token, expires_at
 
 
-def tie(tx: Tx, user: UserRecord, subject: str) -> None:
+def tie(tx: Tx, ctx: AppContext, user: UserRecord, subject: str, address: str) -> None:
     """The first sign-in at the identity provider: they are known by ``subject`` from now on. An
     earlier password, its sessions and links end, since somebody else may have set it."""
+    sessions.audit_own(tx, ctx, user, "users single-sign-on", address)
     rows.set_subject(tx, user.id, subject)
     users.end_sessions(tx, user)
 
@@ -230,9 +231,12 @@ async def set_password(
         if offer is None or not logins.spend_token(tx, digest(token), ctx.clock.now()):
             return None
         user = users.accept(tx, ctx, offer.user)
+        if offer.user.is_invitation:
+            sessions.audit_own(tx, ctx, user, "users accept", address)
         if offer.oidc_subject is not None:
-            tie(tx, user, offer.oidc_subject)
+            tie(tx, ctx, user, offer.oidc_subject, address)
         else:
+            sessions.audit_own(tx, ctx, user, "users password", address, by="link")
             rows.set_password(tx, user.id, password_hash)
             logins.delete_sessions(tx, user.id)
             logins.delete_links(tx, user.id)

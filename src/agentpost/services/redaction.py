@@ -71,9 +71,14 @@ _BASIC = re.compile(rf"({_BEGIN}basic\s+)([a-z0-9+/_-]{{4,}}={{0,2}})", re.IGNOR
 _PEM = re.compile(
     r"(-----BEGIN [A-Z0-9 ]{1,60}-----)[^\"]*?(?:-----END [A-Z0-9 ]{1,60}-----|(?=\")|\Z)"
 )
-_SERVICES = ("sk-", "k_live_", "ghp_", "github_pat_", "AKIA", "AIza", "xox", "eyJ")
+_SERVICES = (
+    *("sk-", "k_live_", "k_test_", "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_"),
+    *("glpat-", "npm_", "hf_", "SG.", "AKIA", "ASIA", "AIza", "xox", "eyJ"),
+)
 """How keys and tokens of well-known services begin; "eyJ" begins every JSON Web Token."""
-_SERVICE_KEY = re.compile(rf"{_BEGIN}([rs]?(?:{'|'.join(_SERVICES)}))[A-Za-z0-9_.-]{{12,}}")
+_SERVICE_KEY = re.compile(
+    rf"{_BEGIN}([rs]?(?:{'|'.join(map(re.escape, _SERVICES))}))[A-Za-z0-9_.-]{{12,}}"
+)
 _WEBHOOK_SECRET = re.compile(r"(whsec_)[\w+/=-]+")
 
 
@@ -107,7 +112,12 @@ class Redaction:
         path = storable(path)
         if query:
             path = _PARAMETER.sub(_parameter, path)
-        return self._text(path, hosts_only=False)
+        cleaned = self._text(path, hosts_only=False)
+        if "%" in cleaned:  # an escape must not hide a secret
+            readable = storable(unquote(cleaned))
+            without_secrets = self._text(readable, hosts_only=False)
+            return cleaned if without_secrets == readable else without_secrets
+        return cleaned
 
     def body(self, content: bytes | LargeBody, raw_path: bytes) -> str | None:
         """A body of a request to ``raw_path`` or of its answer, cut to
@@ -173,7 +183,19 @@ def _without_secrets(value: Any, texts: Mapping[str, int]) -> Any:
         return [_without_secrets(inner, texts) for inner in value]
     if isinstance(value, str) and value in texts:
         return _size(texts[value])
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        return _without_secrets_in_text(value)
     return value
+
+
+def _without_secrets_in_text(text: str) -> str:
+    """A text that is JSON itself, such as the arguments of a tool."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    cleaned = _without_secrets(value, {})
+    return text if cleaned == value else json.dumps(cleaned, ensure_ascii=False)
 
 
 def _left_out(name: str, value: Any, texts: Mapping[str, int]) -> str:
@@ -200,12 +222,15 @@ def _is_secret(name: str, value: Any) -> bool:
 
 
 def _basic(match: re.Match[str]) -> str:
-    """A user's name and password; another word behind "basic" holds no colon when decoded."""
+    """A user's name and password; another word behind "basic" ends without "=" and holds no colon
+    when decoded."""
     try:
-        has_colon = b":" in urlsafe_b64decode(match[2].rstrip("=").translate(_URL_SAFE) + "==")
+        is_secret = match[2].endswith("=") or b":" in urlsafe_b64decode(
+            match[2].translate(_URL_SAFE) + "=="
+        )
     except ValueError:
-        has_colon = False
-    return f"{match[1]}{LEFT_OUT}" if has_colon else match[0]
+        is_secret = False
+    return f"{match[1]}{LEFT_OUT}" if is_secret else match[0]
 
 
 def _parameter(match: re.Match[str]) -> str:
@@ -240,6 +265,9 @@ def shown_url(text: str) -> str:
 
 def _without_query(url: re.Match[str]) -> str:
     scheme, rest = url[1], url[2]
+    authority, slash, path = rest.partition("/")
+    if "@" in authority:  # a password may hold a "?" or "#"
+        rest = f"{LEFT_OUT}@{authority.rpartition('@')[2]}{slash}{path}"
     rest, mark, _ = rest.partition("?")
     rest, _, fragment = rest.partition("#")
     _, separator, after = rest.rpartition("@")

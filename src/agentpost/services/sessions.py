@@ -175,10 +175,17 @@ def begin(
         address=address[:_ADDRESS_CHARACTERS_MAX],
     )
     rows.SESSIONS.insert(tx, session)
-    actor = Actor(user.email, "web", address)
-    action = Action("sign-in", user.email, {"account_id": user.account_id})
-    operator_log.add(tx, operator_log.entry(now, actor, action, operator_log.DONE))
+    audit_own(tx, ctx, user, "sign-in", address)
     user_rows.touch(tx, user.id, now)
+
+
+def audit_own(
+    tx: Tx, ctx: AppContext, user: UserRecord, name: str, address: str, **detail: str
+) -> None:
+    """Record what a user did with their sign-in, in the transaction that does it."""
+    actor = Actor(user.email, "web", address)
+    action = Action(name, user.email, {"account_id": user.account_id, **detail})
+    operator_log.add(tx, operator_log.entry(ctx.clock.now(), actor, action, operator_log.DONE))
 
 
 async def signed_in(ctx: AppContext, secret: str, address: str = "") -> SignedIn | None:

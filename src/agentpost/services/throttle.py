@@ -76,6 +76,10 @@ async def count_arrival(ctx: AppContext, address: str, device: str = "") -> list
     `count_try`."""
     if device:
         return await _count(ctx, [(f"sign_in:{device}", _TRY[1])], "to sign in")
+    is_known = bool(address) and await ctx.db.read(lambda tx: logins.was_used(tx, address))
+    if is_known:
+        # No guess of a password comes this way, so what is bounded is the load alone.
+        return await _count(ctx, [(f"sign_in:{address}:known", _TRY[0])], "to sign in")
     return await _count(ctx, _shared(_TRY, address, "")[:2], "to sign in")
 
 

@@ -34,6 +34,8 @@ from agentpost.domain.times import seconds
 from agentpost.domain.uploads import UploadSignal, UploadStatus, upload
 from agentpost.services import blobs, scanning, storage_identity, storage_space, sweeping
 from agentpost.services.context import AppContext
+from agentpost.services.messages import Caller
+from agentpost.services.transactions import read_transaction
 from agentpost.storage import sniff
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
 
@@ -112,37 +114,54 @@ def _insert(ctx: AppContext, record: UploadRecord, tx: Tx) -> None:
     rows.UPLOADS.insert(tx, record)
 
 
-async def get(ctx: AppContext, account_id: str, upload_id: str) -> UploadRecord:
-    """An upload that is ready or belongs to a message; raises ``not_found``."""
-    now = ctx.clock.now()
-    upload = await ctx.db.read(lambda tx: rows.get(tx, upload_id, account_id))
-    if upload is None or not _is_there(upload, now):
+@read_transaction
+def get(tx: Tx, ctx: AppContext, caller: Caller, upload_id: str) -> UploadRecord:
+    """An upload that is ready or belongs to a message which the caller may read; raises
+    ``not_found``."""
+    upload = rows.get(tx, upload_id, caller.account_id)
+    if upload is None or not _is_there(upload, ctx.clock.now()) or _is_hidden(tx, caller, upload):
         raise not_found("file")
     return upload
 
 
-async def for_another_message(ctx: AppContext, account_id: str, upload_id: str) -> str:
+def _is_hidden(tx: Tx, caller: Caller, upload: UploadRecord) -> bool:
+    """Whether it belongs to a message of another key, which the caller may not read."""
+    is_attached = upload.status is UploadStatus.ATTACHED
+    return is_attached and not (caller.reads_all or rows.is_of_key(tx, upload, caller.key_id))
+
+
+async def for_another_message(ctx: AppContext, caller: Caller, upload_id: str) -> str:
     """The id of an upload with that file which a message can take: itself, or a copy of one that
     belongs to a message already and is no larger than a file of a message may be. Where there is
     none, `attach` refuses it."""
-    upload = await ctx.db.read(lambda tx: rows.get(tx, upload_id, account_id))
+
+    def fn(tx: Tx) -> UploadRecord | None:
+        upload = rows.get(tx, upload_id, caller.account_id)
+        return None if upload is None or _is_hidden(tx, caller, upload) else upload
+
+    upload = await ctx.db.read(fn)
     is_used = upload is not None and upload.status is UploadStatus.ATTACHED
     if upload is None or not is_used or upload.size > limits.INLINE_FILE_BYTES_MAX:
         return upload_id
     data = await _bytes(ctx, upload.blob, 0, upload.size)
     new = NewUpload(upload.filename, upload.size, upload.content_type)
-    return (await take(ctx, account_id, new, data)).id
+    return (await take(ctx, caller.account_id, new, data)).id
 
 
 async def page(
-    ctx: AppContext, account_id: str, after: str, limit: int, *, oldest_first: bool
+    ctx: AppContext, caller: Caller, after: str, limit: int, *, oldest_first: bool
 ) -> tuple[list[UploadRecord], bool]:
     """Up to ``limit`` of what `get` gives, behind the id ``after``, "" for the first ones; and
     whether there are more."""
     now = ctx.clock.now()
+    key_id = None if caller.reads_all else caller.key_id
 
     def fn(tx: Tx) -> list[UploadRecord]:
-        return rows.page(tx, account_id, after, now, limit + 1, oldest_first=oldest_first)
+        return rows.page(
+            *(tx, caller.account_id, after, now, limit + 1),
+            oldest_first=oldest_first,
+            key_id=key_id,
+        )
 
     records = await ctx.db.read(fn)
     return records[:limit], len(records) > limit

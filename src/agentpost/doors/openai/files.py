@@ -86,7 +86,7 @@ async def _list(api: Api, request: Request, caller: Caller) -> Response:
     await places.check(api.ctx, caller, "after", after)
     records, more = await uploads.page(
         api.ctx,
-        caller.account_id,
+        caller,
         after,
         min(int(limit), OPENAI_FILES_LIST_MAX),
         oldest_first=query.get("order") == "asc",
@@ -136,7 +136,7 @@ async def _content(api: Api, request: Request, caller: Caller) -> Response:
 async def _file(api: Api, request: Request, caller: Caller) -> UploadRecord | FileRecord:
     file_id = request.path_params["file_id"]
     if ids.is_id(ids.UPLOAD, file_id):
-        return await uploads.get(api.ctx, caller.account_id, file_id)
+        return await uploads.get(api.ctx, caller, file_id)
     return await works.get_file(api.ctx, caller.account_id, file_id)
 
 

@@ -136,7 +136,7 @@ async def _send(
     """Send it; its uploads may have been sent before, as OpenAI's files may. Then the message gets
     copies, which go when it is refused or there already."""
     ctx, account_id = api.ctx, caller.account_id
-    copies = [await uploads.for_another_message(ctx, account_id, n) for n in draft.upload_ids]
+    copies = [await uploads.for_another_message(ctx, caller, n) for n in draft.upload_ids]
     try:
         return await sending.send(ctx, caller, replace(draft, upload_ids=tuple(copies)), message_id)
     finally:

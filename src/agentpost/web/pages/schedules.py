@@ -16,6 +16,7 @@ from agentpost.domain.roles import Right
 from agentpost.domain.schedules import Missed, RunOutcome, ScheduleRecord, ScheduleStatus
 from agentpost.domain.scopes import Scope, of_stored
 from agentpost.domain.times import SECOND
+from agentpost.http import audited
 from agentpost.services import account_schedules, accounts, recurrence, schedules
 from agentpost.services.context import AppContext
 from agentpost.web import forms
@@ -80,6 +81,13 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
                 Missed.RUN_ONCE if form.text("missed") == Missed.RUN_ONCE else Missed.SKIP,
                 {"message": form.text("message")},
                 ctx.clock.now(),
+            )
+            audited.state(
+                request,
+                key=form.text("key"),
+                cron=new.cron,
+                at=form.text("at") or None,
+                timezone=zone,
             )
             schedule = await account_schedules.create(ctx, viewer.account_id, form.text("key"), new)
         except InvalidRequest as refused:
@@ -153,6 +161,7 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 async def pause(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Pause it, or let it run again; raises ``not_found``."""
     paused = (await forms.read(ctx, request)).text("to") == "paused"
+    audited.state(request, to="paused" if paused else "active")
     await account_schedules.pause(ctx, viewer.account_id, _id(request), paused)
     return Redirect(f"{PATH}/{_id(request)}", note="paused" if paused else "resumed")
 
