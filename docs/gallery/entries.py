@@ -34,10 +34,8 @@ PARTS: dict[str, tuple[Entry, ...]] = {
         Entry("chart-lines", "Line chart of revenue per quarter by region"),
         Entry("chart-grouped", "Grouped bar chart of revenue by region and channel"),
         Entry("chart-stacked", "Stacked chart of revenue per quarter by region"),
-        Entry("chart-area", "Area chart of revenue per quarter by region"),
         Entry("chart-donut", "Donut of revenue by product in green"),
         Entry("chart-heatmap", "Heat map of revenue by region and month"),
-        Entry("chart-multiples", "Small multiples of revenue per quarter by product"),
         Entry("chart-top", "Top 3 products by revenue in the East in 2025 as a chart"),
         Entry("chart-long-names", "Bar chart of the share by reason", ("reasons.csv",)),
         Entry("chart-negative", "Line chart of the average temperature per month by city",
@@ -45,7 +43,6 @@ PARTS: dict[str, tuple[Entry, ...]] = {
         Entry("chart-scripts", "Bar chart of sales by shop", ("shops.csv",)),
         Entry("chart-scripts-arabic", "ارسم مخططا للمبيعات حسب المتجر", ("shops.csv",)),
         Entry("chart-scatter", "Scatter plot of weight against height", ("people.csv",)),
-        Entry("chart-histogram", "Histogram of height", ("people.csv",)),
     ),
     "Reports": (
         Entry("report", "Write a report as PDF", pages=2, across=2),
@@ -64,6 +61,5 @@ PARTS: dict[str, tuple[Entry, ...]] = {
         Entry("table-pivot", "Pivot table of revenue by region and channel as Excel", pages=2,
               across=2),
         Entry("table-clean", "Clean this table and give it to me as Excel", ("weather.csv",)),
-        Entry("table-join", "Join both tables", ("orders.csv", "targets.csv"), pages=2, across=2),
     ),
 }  # fmt: skip

@@ -12,7 +12,7 @@ from agentpost_offline.frame import Act, Frame, Query, Thing, to_json
 from agentpost_offline.grammar.reading import Choice, Reading
 from agentpost_offline.making import catalogue, run
 from agentpost_offline.making.maker import Maker
-from agentpost_offline.making.queries import chosen
+from agentpost_offline.making.queries import usual
 from agentpost_offline.replying import details, knows, listed, say, shortened, sources
 from agentpost_offline.scope import Surroundings, files_by_id, is_table
 
@@ -131,7 +131,7 @@ def _by_time_and_group(here: Surroundings, frame: Frame) -> tuple[Query, ...]:
     return (
         tuple(
             msgspec.structs.replace(one, measures=query.measures, filters=query.filters)
-            for one in chosen([table])
+            for one in usual([table])
             if (one.groups or one.time) and not fixed & set(one.groups)
         )
         or frame.queries

@@ -141,7 +141,7 @@ class Style(msgspec.Struct, frozen=True, omit_defaults=True):
     """How the result looks. Every field None: as the maker thinks best."""
 
     chart: str | None = None
-    """``bar grouped stacked line area scatter histogram heatmap donut multiples``."""
+    """``bar grouped stacked line scatter heatmap donut``."""
     colour: str | None = None
     """``#rrggbb``."""
     title: str | None = None

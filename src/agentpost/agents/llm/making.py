@@ -25,11 +25,10 @@ from agentpost.agents.llm.writing import files_of_names, read_document
 from agentpost.extraction import Unreadable
 from agentpost_offline.frame import Act, Frame, Query, Style, Thing
 from agentpost_offline.making import catalogue
+from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs
-from agentpost_offline.making.sections import Section
 
 _VERSIONS: Final = "llm_made"
-_OF_ROWS: Final = ("scatter", "histogram")
 P = ParamSpec("P")
 
 
@@ -74,7 +73,7 @@ async def make_chart(
     job = current_job()
     surveys = await tables.survey(job, await files_of_names(job, files))
     request = requests.request(query, surveys)
-    if kind in _OF_ROWS:
+    if kind == "scatter":
         first = request.parts[0].query
         measures = tuple(measure for part in request.parts for measure in part.query.measures)
         query_ = Query(first.table, measures, first.groups, filters=first.filters)

@@ -12,8 +12,8 @@ from agentpost.agents.base import File, Job
 from agentpost_offline import steps
 from agentpost_offline.archives import unpacking
 from agentpost_offline.data.model import Table
-from agentpost_offline.making.chart.computing import grid_of
 from agentpost_offline.making.content import plain
+from agentpost_offline.making.figures import grid_of
 from agentpost_offline.making.tabulating import Request, tabulate
 
 SECONDS: Final = steps.SECONDS
@@ -49,7 +49,7 @@ def compute(files: Sequence[File], request: Any) -> str:
 
     with opened(files) as dataset:
         tabulation = tabulate(dataset, msgspec.convert(request, Request))
-    grid = grid_of(tabulation, "en")
+    grid = grid_of(tabulation.result, tabulation.table, "en")
     rows = [grid.header, *grid.rows[:_ROWS]]
     lines = ["| " + " | ".join(map(plain, row)) + " |" for row in rows]
     lines.insert(1, "|" + "---|" * len(grid.header))

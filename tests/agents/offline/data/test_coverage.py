@@ -6,12 +6,12 @@ import datetime as dt
 from pathlib import Path
 
 import pytest
+from agentpost_offline.story.draft import Subject
+from agentpost_offline.story.periods import complete
 
 from agentpost_offline.data.answers import stated
 from agentpost_offline.data.dataset import opened
 from agentpost_offline.frame import Aggregate, Filter, Grain, Measure, Op, Order, Query
-from agentpost_offline.story.draft import Subject
-from agentpost_offline.story.periods import complete
 from agentpost_offline.story.shape import grid
 from tests.agents.offline.data.given import file
 

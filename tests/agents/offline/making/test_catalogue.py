@@ -49,7 +49,7 @@ async def test_a_film_that_fails_its_check_is_not_charged_for(
     def damaged(*args: object) -> float:
         raise JobFailed("The film came out damaged.")
 
-    monkeypatch.setattr(encoding, "checked", damaged)
+    monkeypatch.setattr(encoding, "check", damaged)
     orders = stories.orders(tmp_path)
     style = Style(seconds=2, size=(320, 180))
     job = FakeJob(tmp_path)

@@ -38,8 +38,15 @@ def test_one_figure_is_drawn_over_time_or_by_a_category(
 
 
 def test_a_condition_alone_is_put_on_what_is_usual() -> None:
-    found = queries.wanted([Query("t", filters=(NORTH,))], [TABLE])
-    assert found
-    assert all(query.filters == (NORTH,) and query.measures == (SUM,) for query in found)
-    assert not any("region" in query.groups for query in found)
-    assert queries.wanted([Query("t", (SUM,))], [TABLE]) == (Query("t", (SUM,)),)
+    told = queries.to_tell([Query("t", filters=(NORTH,))], [TABLE], 5)
+    assert told
+    assert all(query.filters == (NORTH,) and query.measures == (SUM,) for query in told)
+    assert not any("region" in query.groups for query in told)
+
+
+def test_what_is_named_is_told_alone_unless_there_is_to_be_more() -> None:
+    named = Query("t", (SUM,))
+    assert queries.to_tell([named], [TABLE], 5) == (named,)
+    more = queries.to_tell([named], [TABLE], 8)
+    assert more[0] == named
+    assert len(more) > 1

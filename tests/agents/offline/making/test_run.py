@@ -21,7 +21,7 @@ from agentpost_offline.frame import (
     to_json,
 )
 from agentpost_offline.making import catalogue, run
-from agentpost_offline.making.maker import Inputs, Made, Maker
+from agentpost_offline.making.maker import Inputs, Maker, Product
 from tests.agents.fakes import Crash, FakeJob, said
 
 FRAMES: list[Frame] = []
@@ -32,14 +32,16 @@ def picture(colour: str) -> bytes:
     return colour.encode()
 
 
-async def draw(job: Job, inputs: Inputs) -> Made:
+async def draw(job: Job, inputs: Inputs) -> Product:
     """A maker that remembers its frames."""
     FRAMES.append(inputs.frame)
     name = f"chart-{inputs.version}.png"
     await job.progress(f"Drawing {name}")
     written = await job.write(name, picture, inputs.frame.style.colour or "", cost=1)
     used = [f"{file.name} (96 rows)" for file in inputs.files]
-    return Made(f"A chart: {name}.", [written], used, ["b.csv is empty"], ["2 dates are missing"])
+    return Product(
+        f"A chart: {name}.", [written], used, ["b.csv is empty"], ["2 dates are missing"]
+    )
 
 
 @pytest.fixture(autouse=True)

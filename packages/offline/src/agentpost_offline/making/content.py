@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
 from agentpost_offline.making.picture import Drawing
+from agentpost_offline.making.tabulating import Request
 
 
 class BlockKind(StrEnum):
@@ -23,6 +25,8 @@ class BlockKind(StrEnum):
     PICTURE = "picture"
     CHART = "chart"
     FIGURES = "figures"
+    COLUMNS = "columns"
+    TIMELINE = "timeline"
     RULE = "rule"
 
 
@@ -57,6 +61,13 @@ class Grid(msgspec.Struct, frozen=True, omit_defaults=True):
     total: bool = False
 
 
+class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One of several columns, or a moment of a timeline, with its bullets."""
+
+    title: str
+    points: tuple[Runs, ...]
+
+
 class Block(msgspec.Struct, frozen=True, omit_defaults=True):
     """A piece of a document. Which fields count is the kind's matter."""
 
@@ -73,6 +84,11 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True):
     alt: str = ""
     drawing: Drawing | None = None
     figures: tuple[Figure, ...] = ()
+    parts: tuple[Part, ...] = ()
+    source: str = ""
+    """Of a chart or a table: where its figures come from."""
+    notes: str = ""
+    """Of a heading: what is said while its slide is shown."""
 
     @property
     def text(self) -> str:
@@ -101,6 +117,67 @@ class Paper(msgspec.Struct, frozen=True, omit_defaults=True):
     def of(self, kind: BlockKind) -> list[Block]:
         """The blocks of a kind, in order."""
         return [block for block in self.blocks if block.kind is kind]
+
+
+class Column(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One of several columns of a section."""
+
+    title: str
+    bullets: tuple[str, ...]
+
+
+class Moment(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A point of a section's timeline."""
+
+    when: str
+    what: str
+
+
+class Section(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a caller wants to stand in a section, a slide or a scene.
+
+    The words are the caller's and stay as they are; text and bullets may have Markdown's inline
+    marks. Figures, tables and charts are computed from the files.
+    """
+
+    title: str = ""
+    text: str = ""
+    """Markdown."""
+    bullets: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
+    quote: str = ""
+    quoted_from: str = ""
+    timeline: tuple[Moment, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    """Of a table whose cells the caller wrote."""
+    request: Request | None = None
+    """A table to compute."""
+    show: Literal["chart", "table", "both"] = "chart"
+    """How it is shown."""
+    chart: str | None = None
+    """The kind of chart; None decides by the data."""
+    picture: int | None = None
+    """Which of the files."""
+    notes: str = ""
+    """What is said while it is shown: speaker notes, the words of a film."""
+
+
+def in_flow(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Blocks for a page, on which columns and moments stand under each other."""
+    flat: list[Block] = []
+    for block in blocks:
+        if block.kind is BlockKind.COLUMNS:
+            for part in block.parts:
+                flat.append(heading(part.title, 2))
+                flat += [Block(BlockKind.ITEM, runs) for runs in part.points]
+        elif block.kind is BlockKind.TIMELINE:
+            flat += [Block(BlockKind.ITEM, (Run(f"{part.title}: ", bold=True), *runs))
+                     for part in block.parts for runs in part.points]  # fmt: skip
+        else:
+            flat.append(block)
+    return tuple(flat)
 
 
 def plain(runs: Iterable[Run]) -> str:

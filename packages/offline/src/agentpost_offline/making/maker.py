@@ -1,18 +1,23 @@
-"""What a maker is asked for, and what making one thing gives back."""
+"""What a maker is asked for, what making one thing gives back, and what its files are called."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import PurePath
 
 from agentpost.agents.base import File, Job
 from agentpost_offline.frame import Frame, Thing
-from agentpost_offline.making.sections import Section
+from agentpost_offline.making.content import Section
+
+_NAME_LONGEST = 60
 
 
 @dataclass(slots=True)
-class Made:
+class Product:
     """The outcome of a job.
 
     Args:
@@ -42,7 +47,7 @@ class Inputs:
     sections: tuple[Section, ...] = ()
 
 
-Make = Callable[[Job, Inputs], Awaitable[Made]]
+Make = Callable[[Job, Inputs], Awaitable[Product]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,22 @@ class Maker:
         make: Make = getattr(import_module(f"{__package__}.{module}"), name)
         return make
 
-    async def make(self, job: Job, inputs: Inputs) -> Made:
+    async def make(self, job: Job, inputs: Inputs) -> Product:
         """Make the thing; raises `JobFailed` with a text for the user."""
         return await self.load()(job, inputs)
+
+
+def file_name(source: str, thing: str, version: int, suffix: str) -> str:
+    """``orders-deck.pptx``, of the second version ``orders-deck-2.pptx``.
+
+    Args:
+        source: the name of the file or the title it was made from; letters of any script stay.
+        thing: what it is; left out when empty.
+        version: 1 for the first of a work.
+        suffix: without the dot.
+    """
+    stem = PurePath(source).stem if re.search(r"\.\w{1,5}$", source) else source
+    plain = unicodedata.normalize("NFKC", stem).casefold()
+    plain = re.sub(r"[^\w]+|_+", "-", plain).strip("-")[:_NAME_LONGEST].strip("-")
+    parts = [plain or "result", thing, str(version) if version > 1 else ""]
+    return "-".join(part for part in parts if part) + f".{suffix}"

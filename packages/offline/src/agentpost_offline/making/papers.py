@@ -1,23 +1,45 @@
-"""Papers from what a caller wrote: Markdown and files, or sections with figures."""
+"""What a paper says: documents as they are, a caller's sections, or what a table's figures say."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from agentpost.agents.base import CannotSucceed, File
 from agentpost.extraction import Unreadable
-from agentpost_offline.frame import Frame
-from agentpost_offline.making import content, pictures, sources
-from agentpost_offline.making.chart import computing
-from agentpost_offline.making.chart.computing import Computed
-from agentpost_offline.making.content import Block, BlockKind, Paper, Run
-from agentpost_offline.making.material import is_picture
-from agentpost_offline.making.sections import Section
+from agentpost_offline.frame import Frame, Grain, Thing
+from agentpost_offline.making import content, figures, pictures, queries, sources
+from agentpost_offline.making.chart.drawing import is_empty
+from agentpost_offline.making.content import Block, BlockKind, Figure, Paper, Part, Run, Section
+from agentpost_offline.making.figures import Figures
 from agentpost_offline.making.sources import Source
+from agentpost_offline.story import naming, shape
+from agentpost_offline.story.model import Claim, ClaimKind, Story
+from agentpost_offline.story.tell import source_line, tell
+from agentpost_offline.style import dates
+from agentpost_offline.style.languages import language, words
 
+if TYPE_CHECKING:
+    from agentpost_offline.data.dataset import Dataset
+
+TEXTS = Path(__file__).with_name("texts")
 LARGEST_PICTURE = 2000
 """Pixels of the longer side of a picture in a document."""
+MOST_SLIDES = 40
+_QUERIES = 5
+_LENGTHS = {"half": 0.5, "shorter": 2 / 3, "longer": 1.5, "double": 2.0}
+_SECTIONS = 5
+_SECTIONS_PER_PAGE = 2
+_ROWS = 1_000
+_SENTENCES = 3
+_FIGURES = 4
+_COMFORTABLE = 12
+_SLIDE_ROWS = 11
+"""Rows of a table on a slide of a table's deck."""
 
 
 def converted(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
@@ -25,7 +47,7 @@ def converted(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
 
     Raises `CannotSucceed` when there is nothing to convert.
     """
-    beside = {file.name: file.local for file in files if is_picture(file)}
+    beside = {file.name: file.local for file in files if pictures.is_picture(file)}
     readable: list[tuple[str, Source]] = []
     skipped: list[str] = []
     for file in files:
@@ -70,8 +92,7 @@ def _merged(
                 what = f"the picture “{block.alt}”" if block.alt else "a picture"
                 notes.append(f"{prefix}not carried over: {what}, whose format cannot be shown")
                 continue
-            blocks.append(Block(BlockKind.PICTURE, block.runs, picture=len(images) - 1,
-                                alt=block.alt))  # fmt: skip
+            blocks.append(structs.replace(block, picture=len(images) - 1))
     return blocks, images, notes
 
 
@@ -84,7 +105,7 @@ def _titled(
     shown; its file's name is that of the result.
     """
     name, source = readable[0]
-    named = frame.style.title or source.title
+    title = frame.style.title or source.title
     first = blocks[0]
     levels = [block.level for block in blocks if block.kind is BlockKind.HEADING]
     is_alone = (
@@ -92,10 +113,10 @@ def _titled(
         and levels.count(first.level) == 1
         and first.level == min(levels)
     )
-    if is_alone and (not named or named.strip() == first.text.strip()):
+    if is_alone and (not title or title.strip() == first.text.strip()):
         return first.text, _raised(blocks[1:]), True
-    if named:
-        return named, blocks, bool(frame.style.title) or bool(levels)
+    if title:
+        return title, blocks, bool(frame.style.title) or bool(levels)
     return PurePath(name).stem or first.text[:60], blocks, False
 
 
@@ -104,7 +125,7 @@ def _raised(blocks: Sequence[Block]) -> list[Block]:
     levels = [block.level for block in blocks if block.kind is BlockKind.HEADING]
     lift = min(levels, default=1) - 1
     return [
-        Block(block.kind, block.runs, block.level - lift) if block.kind is BlockKind.HEADING
+        structs.replace(block, level=block.level - lift) if block.kind is BlockKind.HEADING
         else block
         for block in blocks
     ]  # fmt: skip
@@ -113,79 +134,263 @@ def _raised(blocks: Sequence[Block]) -> list[Block]:
 def written(
     files: Sequence[File], parts: Sequence[Section], frame: Frame
 ) -> tuple[Paper, list[bytes]]:
-    """A report or page of sections, and its pictures; raises `JobFailed`."""
-    computed = computing.compute(files, parts, frame.language, frame.style.colour)
+    """A paper of a caller's sections, and its pictures; raises `JobFailed`."""
+    computed = figures.compute(files, parts, frame.language, frame.style.colour)
     blocks: list[Block] = []
     images: list[bytes] = []
     notes: list[str] = []
-    remarks: list[str] = []
-    for part, figures in zip(parts, computed, strict=True):
+    for part, own in zip(parts, computed, strict=True):
         if part.title:
-            blocks.append(content.heading(part.title))
-        blocks += words_of(part, notes)
-        if part.figures:
-            blocks.append(Block(BlockKind.FIGURES, figures=part.figures))
-        if figures is not None:
-            blocks += _shown(part, figures, frame.language)
-            notes += figures.tabulated.notes
-            remarks.append(figures.tabulated.source)
+            blocks.append(structs.replace(content.heading(part.title), notes=part.notes))
+        blocks += _words_of(part, notes)
+        if own is not None:
+            blocks += _shown(own, part.show)
+            notes += own.notes
         if part.header:
-            plain = [[*row, *[""] * (len(part.header) - len(row))] for row in part.rows]
-            numeric = content.number_columns(plain, len(part.header))
-            grid = content.grid(part.header, plain, numbers=numeric)
+            rows = [[*row, *[""] * (len(part.header) - len(row))] for row in part.rows]
+            numeric = content.number_columns(rows, len(part.header))
+            grid = content.grid(part.header, rows, numbers=numeric)
             blocks.append(Block(BlockKind.TABLE, grid=grid))
         if part.picture is not None:
             file = files[part.picture]
-            picture, _ = pictures.as_file(file.local, name=file.name, most=LARGEST_PICTURE)
-            images.append(picture)
+            images.append(pictures.as_file(file.local, name=file.name, most=LARGEST_PICTURE))
             blocks.append(Block(BlockKind.PICTURE, picture=len(images) - 1,
                                 alt=file.label or Path(file.name).stem))  # fmt: skip
-    title = frame.style.title or (parts[0].title if parts else "")
+    origins = dict.fromkeys(own.source for own in computed if own is not None)
     paper = Paper(
-        title, tuple(blocks), language=frame.language, accent=frame.style.colour,
-        notes=tuple(dict.fromkeys(notes)), used=tuple(file.name for file in files),
-        remarks=tuple(f"{one}." for one in dict.fromkeys(remarks)),
+        frame.style.title or (parts[0].title if parts else ""), tuple(blocks),
+        language=frame.language, accent=frame.style.colour, notes=tuple(dict.fromkeys(notes)),
+        used=tuple(file.name for file in files), remarks=tuple(f"{one}." for one in origins),
     )  # fmt: skip
     return paper, images
 
 
-def words_of(part: Section, notes: list[str]) -> list[Block]:
-    """Text, bullets, columns, quote and timeline of a section as blocks."""
+def _words_of(part: Section, notes: list[str]) -> list[Block]:
+    """What a caller wrote into a section, as blocks."""
     blocks: list[Block] = []
     if part.text.strip():
         source = sources.from_text(part.text, is_markdown=True)
         notes += [f"not carried over: {note}" for note in source.notes]
         blocks += [
-            Block(one.kind, one.runs, one.level + 1, one.number) if one.kind is BlockKind.HEADING
-            else one
+            structs.replace(one, level=one.level + 1) if one.kind is BlockKind.HEADING else one
             for one in source.blocks
-        ]  # fmt: skip
-    blocks += [Block(BlockKind.ITEM, inline(text)) for text in part.bullets]
-    for column in part.columns:
-        blocks.append(content.heading(column.title, 2))
-        blocks += [Block(BlockKind.ITEM, inline(text)) for text in column.bullets]
+        ]
+    blocks += [Block(BlockKind.ITEM, _inline(text)) for text in part.bullets]
+    if part.columns:
+        columns = (Part(one.title, tuple(map(_inline, one.bullets))) for one in part.columns)
+        blocks.append(Block(BlockKind.COLUMNS, parts=tuple(columns)))
     if part.quote:
         by = (Run(f"\n{part.quoted_from}", italic=True),) if part.quoted_from else ()
-        blocks.append(Block(BlockKind.QUOTE, (*inline(part.quote), *by)))
-    blocks += [
-        Block(BlockKind.ITEM, (Run(f"{one.when}: ", bold=True), *inline(one.what)))
-        for one in part.timeline
-    ]
+        blocks.append(Block(BlockKind.QUOTE, (*_inline(part.quote), *by)))
+    if part.timeline:
+        moments = (Part(one.when, (_inline(one.what),)) for one in part.timeline)
+        blocks.append(Block(BlockKind.TIMELINE, parts=tuple(moments)))
+    if part.figures:
+        blocks.append(Block(BlockKind.FIGURES, figures=part.figures))
     return blocks
 
 
-def inline(text: str) -> content.Runs:
+def _inline(text: str) -> content.Runs:
     """A line of Markdown as runs."""
     blocks = sources.from_text(text, is_markdown=True).blocks
     is_line = len(blocks) == 1 and blocks[0].kind is BlockKind.PARAGRAPH
     return blocks[0].runs if is_line else content.words(text)
 
 
-def _shown(part: Section, figures: Computed, code: str) -> list[Block]:
+def _shown(own: Figures, show: str) -> list[Block]:
     blocks = []
-    below = computing.subtitle(figures, code)
-    if figures.drawing is not None:
-        blocks.append(Block(BlockKind.CHART, content.words(below), drawing=figures.drawing))
-    if part.show != "chart" or figures.drawing is None:
-        blocks.append(Block(BlockKind.TABLE, grid=figures.grid))
+    below = content.words(own.subtitle)
+    if own.drawing is not None and show != "table":
+        blocks.append(Block(BlockKind.CHART, below, drawing=own.drawing, source=own.source))
+    if show != "chart" or own.drawing is None:
+        blocks.append(Block(BlockKind.TABLE, grid=own.grid, source=own.source))
     return blocks
+
+
+def of_tables(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
+    """A report, deck or page of the tables in files, told by their figures.
+
+    A deck has exactly as many slides as were asked for, as far as the tables reach. Raises
+    `CannotSucceed` when there is no table.
+    """
+    from agentpost_offline.data.dataset import opened
+
+    asked, pasted = queries.table_files(files, frame.text)
+    with opened(asked, pasted, frame.language) as dataset:
+        tables, skipped = dataset.tables, list(dataset.skipped)
+        with_tables, reasons = {table.file for table in tables}, " ".join(skipped)
+        skipped += [f"{file.name} has no table" for file in files
+                    if file.id not in with_tables and file.name not in reasons]  # fmt: skip
+        if not tables:
+            raise CannotSucceed(f"{'; '.join(skipped)}." if skipped else "There is no table.")
+        story = tell(dataset, queries.to_tell(frame.queries, tables, _most(frame)), frame.language)
+        rows = _rows(dataset, frame) if frame.style.options.get("rows") else []
+    paper = _deck(story, frame) if frame.thing is Thing.DECK else _report(story, frame)
+    used = tuple(naming.with_rows(table, frame.language) for table in tables)
+    blocks = (*paper.blocks, *rows)
+    return structs.replace(paper, blocks=blocks, used=used, skipped=tuple(skipped)), []
+
+
+def _most(frame: Frame) -> int:
+    """How many queries a story has at most: a long deck needs more to tell."""
+    pages = min(frame.style.pages or 0, MOST_SLIDES) if frame.thing is Thing.DECK else 0
+    return max(_QUERIES, pages, 12 if frame.style.length in ("longer", "double") else 0)
+
+
+def _rows(dataset: Dataset, frame: Frame) -> list[Block]:
+    """The rows of each table as they stand, when they were asked for."""
+    blocks = []
+    for table in dataset.tables:
+        header, rows = dataset.cells(table.id, limit=_ROWS)
+        cells = [[shape.shown(cell, frame.language) for cell in row] for row in rows]
+        numeric = content.number_columns(cells, len(header))
+        grid = content.grid(header, cells, numbers=numeric)
+        blocks += [content.heading(table.name), Block(BlockKind.TABLE, grid=grid)]
+    return blocks
+
+
+def _report(story: Story, frame: Frame) -> Paper:
+    """What the figures say, the most important of them large, a section for each result."""
+    code, texts = frame.language, words(TEXTS, frame.language)
+    first = story.claims[0] if story.claims else None
+    title = frame.style.title or (first.headline if first else story.tables[0].name)
+    stated = {title}
+    blocks: list[Block] = []
+    if first is not None:
+        table = story.table(first.result).name
+        prefix = f"{table}{language(code).colon}" if len(story.tables) > 1 else ""
+        blocks.append(content.paragraph(prefix + first.sentence))
+        stated.add(first.sentence)
+    keys = _key_figures(story)
+    if len(keys) > 1:
+        blocks.append(Block(BlockKind.FIGURES, figures=keys))
+    for at in _order(story)[: _section_count(frame)]:
+        query = story.results[at].query
+        is_table = bool(query.groups) and query.grain is Grain.YEAR
+        blocks += _section(story, at, frame, stated, "table" if is_table else "chart")
+    read = "; ".join(naming.with_rows(table, code) for table in story.tables)
+    remarks = (texts["read"].format(read), *(f"{note.rstrip('.')}." for note in story.notes))
+    return Paper(
+        title, tuple(blocks), subtitle=_subtitle(story), language=code, accent=frame.style.colour,
+        remarks=remarks, remarks_title=texts["how"], notes=story.notes,
+    )  # fmt: skip
+
+
+def _deck(story: Story, frame: Frame) -> Paper:
+    """Key figures, a slide for each result with its chart, then the figures behind the charts."""
+    code, texts = frame.language, words(TEXTS, frame.language)
+    style, order = frame.style, _order(story)
+    stated: set[str] = set()
+    slides: list[list[Block]] = []
+    keys = _key_figures(story)
+    if len(keys) > 1:
+        head = structs.replace(
+            content.heading(texts["figures"]),
+            notes=" ".join(claim.sentence for claim in story.claims[:_FIGURES]),
+        )
+        slides.append([head, Block(BlockKind.FIGURES, figures=keys)])
+    slides += [_section(story, at, frame, stated, "chart") for at in order]
+    usual = min(len(slides) + 2, _COMFORTABLE)
+    tables = [_figures_of(story, at, frame, ()) for at in order]
+    slides += [
+        [content.heading(f"{texts['behind']}{language(code).colon}{own.subtitle}"),
+         Block(BlockKind.TABLE, grid=_first_rows(own.grid), source=own.source)]
+        for own in sorted(tables, key=lambda own: -len(own.grid.header))
+    ]  # fmt: skip
+    count = style.pages or usual
+    if style.length in _LENGTHS:
+        count = max(2, round(count * _LENGTHS[style.length]))
+    count = min(count, MOST_SLIDES)
+    notes = list(story.notes)
+    if style.pages and len(slides) + 1 < count:
+        notes.append(texts["fewer"].format(asked=count, count=len(slides) + 1))
+    stem = PurePath(story.tables[0].name.partition(",")[0]).stem
+    name = " ".join(stem.replace("_", " ").replace("-", " ").split())
+    return Paper(
+        style.title or name[:1].upper() + name[1:],
+        tuple(block for slide in slides[: count - 1] for block in slide),
+        subtitle=story.claims[0].headline if story.claims else "", language=code,
+        accent=style.colour, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _first_rows(grid: content.Grid) -> content.Grid:
+    """As many rows as stand on one slide; the sums of all of them stay the last one."""
+    if len(grid.rows) <= _SLIDE_ROWS:
+        return grid
+    last = grid.rows[-1:] if grid.total else ()
+    gap = (tuple(content.words("…") for _ in grid.header),)
+    first = grid.rows[: _SLIDE_ROWS - 1 - len(last)]
+    return structs.replace(grid, rows=(*first, *gap, *last))
+
+
+def _figures_of(story: Story, at: int, frame: Frame, claims: Sequence[Claim]) -> Figures:
+    result, table = story.results[at], story.table(at)
+    style = structs.replace(frame.style, title=None, chart=None)
+    return figures.of_result(result, table, source_line(table, story.language), claims, style,
+                             story.language)  # fmt: skip
+
+
+def _section(story: Story, at: int, frame: Frame, stated: set[str], show: str) -> list[Block]:
+    """A heading that states a finding, what else there is to say, and the picture of it. What was
+    ``stated`` before is not said again."""
+    claims = [one for one in story.about(at) if one.kind is not ClaimKind.TOTAL]
+    fresh = [one for one in claims if one.headline not in stated]
+    own = _figures_of(story, at, frame, fresh)
+    heading = fresh[0].headline if fresh else own.subtitle
+    sentences = [one.sentence for one in claims if one.sentence not in stated][:_SENTENCES]
+    if not fresh and own.drawing is not None:
+        own = dataclasses.replace(own, subtitle="")  # it is the heading
+    stated |= {heading, *sentences}
+    if len(story.tables) > 1:
+        heading = f"{story.table(at).name}{language(story.language).colon}{heading}"
+    notes = " ".join([*sentences, own.drawing.alt if own.drawing else ""]).strip()
+    return [
+        structs.replace(content.heading(heading), notes=notes),
+        *map(content.paragraph, sentences),
+        *_shown(own, show),
+    ]
+
+
+def _key_figures(story: Story) -> tuple[Figure, ...]:
+    """Up to four figures to set large, the total first."""
+    totals = [claim for claim in story.claims if claim.kind is ClaimKind.TOTAL]
+    keys: dict[str, Figure] = {}
+    for claim in [*totals[:1], *story.claims]:
+        if claim.key is not None and claim.key[0] not in {one.value for one in keys.values()}:
+            keys.setdefault(claim.key[1], Figure(*claim.key))
+    return tuple(keys.values())[:_FIGURES]
+
+
+def _order(story: Story) -> list[int]:
+    """The results that can be drawn, most telling first; of several tables each in turn."""
+    turns: dict[str, int] = {}
+    places: list[tuple[int, float, int]] = []
+    worth = [max((one.weight for one in story.about(at)), default=0.0)
+             for at in range(len(story.results))]  # fmt: skip
+    for at in sorted(range(len(worth)), key=lambda at: -worth[at]):
+        query = story.results[at].query
+        if not (query.groups or query.time) or is_empty(story.results[at]):
+            continue
+        turns[query.table] = turns.get(query.table, 0) + 1
+        places.append((turns[query.table] if len(story.tables) > 1 else 0, -worth[at], at))
+    return [at for _, _, at in sorted(places)]
+
+
+def _section_count(frame: Frame) -> int:
+    if frame.style.pages:
+        return max(1, frame.style.pages * _SECTIONS_PER_PAGE)
+    return round(_SECTIONS * _LENGTHS.get(frame.style.length or "", 1.0))
+
+
+def _subtitle(story: Story) -> str:
+    """The source, with the time that it covers."""
+    code = story.language
+    tongue = language(code)
+    if len(story.tables) > 1:
+        return tongue.listed([table.name for table in story.tables[:4]])
+    source = source_line(story.tables[0], code)
+    text = source.partition(tongue.colon)[2] or source
+    time = naming.column(story.results[0].query.time, story.tables[0]) if story.results else None
+    span = dates.span(time.first, time.last, None, code) if time is not None else ""
+    return text + (tongue.separator + span if span else "")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-KINDS = (
-    "bar", "column", "line", "area", "scatter", "histogram", "heatmap", "donut", "multiples",
-)  # fmt: skip
+KINDS = ("bar", "column", "line", "scatter", "heatmap", "donut")
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -23,6 +21,8 @@ class Axis(msgspec.Struct, frozen=True):
     high: float
     ticks: tuple[Tick, ...] = ()
     title: str = ""
+    number_format: str = "#,##0"
+    """How a spreadsheet writes its numbers."""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -54,13 +54,6 @@ class Series(msgspec.Struct, frozen=True):
     cells: tuple[str | None, ...] = ()
 
 
-class Mark(msgspec.Struct, frozen=True):
-    """A line across a plot with a text: the median of a distribution."""
-
-    at: float
-    text: str
-
-
 class Picture(msgspec.Struct, frozen=True):
     """What is drawn. ``marked`` are the numbers of the labels that the title speaks of."""
 
@@ -78,13 +71,12 @@ class Picture(msgspec.Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     totals: tuple[str, ...] = ()
     stacked: bool = False
-    filled: bool = False
     timed: bool = False
     dots: tuple[tuple[float, float, str], ...] = ()
     trend: tuple[tuple[float, float], ...] = ()
-    edges: tuple[float, ...] = ()
-    line: Mark | None = None
     centre: tuple[str, str] = ("", "")
+    number_format: str = "#,##0"
+    """How a spreadsheet writes the values."""
 
 
 class Drawing(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentpost.agents.base import File
 from agentpost.extraction import Unreadable
 
 if TYPE_CHECKING:
@@ -19,6 +20,16 @@ MOST_SIDE = 30_000
 _TELLING = (0x010F, 0x0110, 0x0132, 0x8825, 0x9003, 0xA430, 0xA431)
 """Tags of maker, model, times, place, owner and serial number."""
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
+
+
+def is_picture(file: File) -> bool:
+    """Whether a file is a picture by its first bytes."""
+    with file.local.open("rb") as opened:
+        head = opened.read(16)
+    return (
+        head.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*"))
+        or head[8:12] == b"WEBP"
+    )
 
 
 def size_of(path: Path, name: str) -> tuple[int, int]:
@@ -108,34 +119,16 @@ def _opened(path: Path, name: str) -> Iterator[Image]:
         raise Unreadable(f"{name} is a damaged picture") from error
 
 
-def as_file(path: Path, *, name: str = "The picture", most: int) -> tuple[bytes, tuple[int, int]]:
+def as_file(path: Path, *, name: str = "The picture", most: int) -> bytes:
     """A picture for use in a document: upright, at most ``most`` pixels wide or high, without
-    metadata; PNG where it is transparent, else JPEG. Returns the bytes and (width, height)."""
+    metadata; PNG where it is transparent, else JPEG."""
     image = upright(path, name, most)
     buffer = io.BytesIO()
     if image.mode == "RGBA":
         image.save(buffer, "PNG")
     else:
         image.save(buffer, "JPEG", quality=88)
-    return buffer.getvalue(), image.size
-
-
-def size_of_bytes(content: bytes) -> tuple[int, int]:
-    """Width and height of a picture that `as_file` made."""
-    from PIL import Image
-
-    with Image.open(io.BytesIO(content)) as image:
-        return image.size
-
-
-def within(
-    size: tuple[int, int], box: tuple[float, float, float, float]
-) -> tuple[float, float, float, float]:
-    """The largest place with a picture's proportions in the middle of a box."""
-    left, top, wide, tall = box
-    scale = min(wide / size[0], tall / size[1])
-    width, height = size[0] * scale, size[1] * scale
-    return left + (wide - width) / 2, top + (tall - height) / 2, width, height
+    return buffer.getvalue()
 
 
 def from_bytes(content: bytes, most: int) -> bytes:
@@ -145,7 +138,7 @@ def from_bytes(content: bytes, most: int) -> bytes:
     with tempfile.NamedTemporaryFile(prefix="picture-") as file:
         file.write(content)
         file.flush()
-        return as_file(Path(file.name), name="A picture", most=most)[0]
+        return as_file(Path(file.name), name="A picture", most=most)
 
 
 def picture_name(at: int, content: bytes) -> str:

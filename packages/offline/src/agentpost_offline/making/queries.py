@@ -6,54 +6,80 @@ from collections.abc import Sequence
 
 import msgspec
 
+from agentpost.agents.base import File
 from agentpost_offline.data import roles
 from agentpost_offline.data.model import Column, Role, Table
 from agentpost_offline.frame import Aggregate, Grain, Measure, Op, Query
+from agentpost_offline.making.pictures import is_picture
 from agentpost_offline.style import dates
 
 _MOST_GROUPS = 30
 _GROUPS = 3
+_USUAL = 5
+_DOCUMENTS = (
+    ".md", ".markdown", ".docx", ".doc", ".pdf", ".pptx", ".ppt", ".html", ".htm", ".rtf", ".odt",
+    ".odp", ".epub", ".eml",
+)  # fmt: skip
+"""What is read as a text although there are tables in it."""
 
 
-def chosen(tables: Sequence[Table], most: int = 5) -> tuple[Query, ...]:
+def usual(tables: Sequence[Table], most: int = _USUAL) -> tuple[Query, ...]:
     """Queries for the tables, the most telling first; a table without numbers is counted."""
     queries: list[Query] = []
     for table in sorted(tables, key=lambda one: -one.rows)[:3]:
-        queries += _of(table)
+        queries += _of(table, most)
     return tuple(queries[:most])
 
 
-def _of(table: Table) -> list[Query]:
-    measure = main_measure(table)
+def _of(table: Table, most: int) -> list[Query]:
+    """The main figure over time and by each group; where that is not enough, the next figure."""
     time = next((c for c in table.columns if c.role is Role.TIME), None)
     groups = [
         c for c in table.columns if c.role is Role.CATEGORY and 1 < c.distinct <= _MOST_GROUPS
     ]
     groups.sort(key=lambda column: column.distinct > 12)
+    main = main_measure(table)
+    others = [
+        Measure(c.name, Aggregate.SUM if c.role is Role.AMOUNT else Aggregate.MEAN)
+        for c in table.columns if c.role in (Role.AMOUNT, Role.RATE) and c.name != main.column
+    ]  # fmt: skip
     queries: list[Query] = []
-    if time is not None:
-        queries.append(Query(table.id, (measure,), time=time.name, grain=_grain(time)))
-    queries += [Query(table.id, (measure,), (column.name,)) for column in groups[:_GROUPS]]
-    if time is not None and groups and measure.aggregate is not Aggregate.MEAN:
-        years = _years(time)
-        if years is not None and 1 < years <= 3:
-            queries.insert(2, Query(table.id, (measure,), (groups[0].name,), time.name, Grain.YEAR))
-    if not queries:
-        queries = [Query(table.id, (measure,))]
-    return queries
+    for measure in (main, *others):
+        if len(queries) >= most or (queries and most <= _USUAL):
+            break
+        if time is not None:
+            queries.append(Query(table.id, (measure,), time=time.name, grain=_grain(time)))
+        queries += [Query(table.id, (measure,), (column.name,)) for column in groups[:_GROUPS]]
+        if time is not None and groups and measure.aggregate is not Aggregate.MEAN:
+            years = _years(time)
+            if years is not None and 1 < years <= 3:
+                by_year = Query(table.id, (measure,), (groups[0].name,), time.name, Grain.YEAR)
+                queries.insert(len(queries) - len(groups[:_GROUPS]) + 1, by_year)
+    return queries or [Query(table.id, (main,))]
 
 
-def wanted(asked: Sequence[Query], tables: Sequence[Table], most: int = 5) -> tuple[Query, ...]:
-    """The queries that were asked for; where only conditions were, what is usual under them."""
-    if any(query.measures or query.groups or query.time for query in asked):
-        return tuple(asked)
+def to_tell(asked: Sequence[Query], tables: Sequence[Table], most: int) -> tuple[Query, ...]:
+    """The queries of a report or deck: those that were asked for, and what is usual under their
+    conditions where there are only conditions, or where there is to be more than they tell."""
+    named = [query for query in asked if query.measures or query.groups or query.time]
+    if len(named) >= most or (named and most <= _USUAL):
+        return tuple(named)
     filters = {query.table: query.filters for query in asked}
-    usual = chosen([table for table in tables if not asked or table.id in filters], most)
     fixed = {f.column for query in asked for f in query.filters if len(f.values) == 1}
-    return tuple(
+    more = [
         msgspec.structs.replace(query, filters=filters.get(query.table, ()))
-        for query in usual if not fixed & set(query.groups)
-    )  # fmt: skip
+        for query in usual([table for table in tables if not asked or table.id in filters], most)
+        if not fixed & set(query.groups)
+    ]
+    return tuple(dict.fromkeys([*named, *more]))[:most]
+
+
+def table_files(files: Sequence[File], text: str) -> tuple[list[File], str]:
+    """The files that may hold tables, and the table in the message. Their content says whether
+    they do; what is a document by its name is looked at where there is nothing else."""
+    readable = [file for file in files if not is_picture(file)]
+    sheets = [file for file in readable if not file.name.lower().endswith(_DOCUMENTS)]
+    return sheets or readable, text if "\t" in text or text.count(",") > 5 else ""
 
 
 def with_axis(query: Query, table: Table, *, parts: bool = False) -> Query:

@@ -22,7 +22,7 @@ from agentpost_offline.frame import Frame, from_json, to_json
 from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.edits import Work
 from agentpost_offline.making import catalogue
-from agentpost_offline.making.maker import Inputs, Made, Maker
+from agentpost_offline.making.maker import Inputs, Maker, Product
 from agentpost_offline.replying import details, listed, say, shortened, sources
 
 logger = logging.getLogger(__name__)
@@ -144,6 +144,6 @@ class _Free:
         return self._job.write(*args, **options)
 
 
-def _text(made: Made, language: str, ignored: Sequence[str]) -> str:
-    reported = details(language, made.used, made.skipped, [*made.notes, *ignored])
-    return f"{made.text.rstrip()}\n\n{reported}".strip()
+def _text(product: Product, language: str, ignored: Sequence[str]) -> str:
+    reported = details(language, product.used, product.skipped, [*product.notes, *ignored])
+    return f"{product.text.rstrip()}\n\n{reported}".strip()

@@ -1,4 +1,4 @@
-"""A checked story: what the figures say, computed once for each job and used by everything made."""
+"""A story: what the figures say, computed once for each job and used by everything it makes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,8 @@ class ClaimKind(StrEnum):
 
     TOTAL = "total"
     GROWTH = "growth"
-    BEST = "best"
-    WORST = "worst"
-    CONTRIBUTION = "contribution"
-    CONCENTRATION = "concentration"
-    OUTLIER = "outlier"
-    COMPARISON = "comparison"
-    CORRELATION = "correlation"
-    DISTRIBUTION = "distribution"
-    MISSING = "missing"
+    HIGHEST = "highest"
+    LOWEST = "lowest"
 
 
 class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -34,7 +27,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     sentence: str
     """The same with its figures."""
     figures: tuple[tuple[str, float], ...]
-    """Name and value of each figure in the sentence, for the second computation."""
+    """Name and value of each figure in the sentence."""
     result: int
     """Which of the story's results it was computed from."""
     weight: float = 0.0
@@ -51,8 +44,6 @@ class Story(msgspec.Struct, frozen=True, omit_defaults=True):
     claims: tuple[Claim, ...]
     results: tuple[Result, ...]
     """What was computed, as pictures and tables show it."""
-    sources: tuple[str, ...]
-    """"Source: orders.csv, 600 rows"."""
     notes: tuple[str, ...] = ()
     """What was left out or could not be read."""
     language: str = "en"
@@ -65,5 +56,5 @@ class Story(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def table(self, result: int) -> Table:
         """The table that a result was computed from."""
-        wanted = self.results[result].query.table
-        return next(table for table in self.tables if table.id == wanted)
+        id_ = self.results[result].query.table
+        return next(table for table in self.tables if table.id == id_)

@@ -15,6 +15,8 @@ from agentpost_offline.style import dates
 from agentpost_offline.style.languages import words
 
 _MOST_PERIODS = 4000
+_LONGEST = 80
+"""Characters of a label."""
 _REGULAR = (Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR)
 
 
@@ -95,13 +97,14 @@ def grid(result: Result, table: Table, code: str = "en") -> Grid:
             values[places[row[across]] if across is not None else 0] = number(row[at])
         name = naming.measure(measure, table, code)
         for key, values in found.items():
-            own = ", ".join(shown(part, code) for part in key)
+            own = _short(", ".join(shown(part, code) for part in key))
             label = name if not key else own if len(measures) == 1 else f"{own}: {name}"
             only = key[0] if len(key) == 1 else None
             lines.append(Line(label, only, measure, naming.unit(measure, table), tuple(values)))
     grain = query.grain if time is not None else None
     labels = tuple(
-        dates.period(key, grain, code) if time is not None else shown(key, code) for key in keys
+        dates.period(key, grain, code) if time is not None else _short(shown(key, code))
+        for key in keys
     )
     return Grid(keys, labels, tuple(lines), time is not None, grain)
 
@@ -161,6 +164,11 @@ def shown(key: Cell, code: str = "en") -> str:
     if isinstance(key, float) and key == int(key):
         return str(int(key))
     return str(key)
+
+
+def _short(label: str) -> str:
+    """A label that a title, a sentence and a picture have room for."""
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1].rstrip()}…"
 
 
 def present(values: Sequence[float | None]) -> list[float]:

@@ -1,80 +1,83 @@
-"""Tell what the figures of some queries say."""
+"""Tell what the figures of some queries say: sums, the highest, and growth of equal periods.
+
+A headline names what is drawn, never a cause. Periods that are compared are complete and equally
+long. Figures that do not add up, such as prices and rates, have neither sums nor shares.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
 
-import msgspec
-
-from agentpost_offline.data.model import Column, Result, Table
-from agentpost_offline.frame import Query
-from agentpost_offline.story import groups, naming, periods
-from agentpost_offline.story.draft import Draft, Subject
+from agentpost_offline.data.model import Cell, Result, Table
+from agentpost_offline.frame import Grain, Query
+from agentpost_offline.story import naming
 from agentpost_offline.story.model import Claim, ClaimKind, Story
-from agentpost_offline.story.second import Second, Source
-from agentpost_offline.story.shape import grid, is_additive, number
-from agentpost_offline.style import numbers
+from agentpost_offline.story.shape import Grid, Line, grid, is_additive, present
+from agentpost_offline.style import dates, numbers
+from agentpost_offline.style.languages import language as tongue_of
 from agentpost_offline.style.languages import words
 
 _LATER = 0.93
 """What each further query weighs against the one before."""
-_MISSING_FROM = 0.02
+_SHARING = 3
+"""How many are named together as the highest."""
+_CLOSE = 0.03
+"""A lead of less than this part of the leader's value matters little."""
+_IN_A_YEAR = {Grain.MONTH: 12, Grain.QUARTER: 4}
+_CYCLES = (Grain.WEEKDAY, Grain.HOUR)
+_Entry: TypeAlias = tuple[float, Cell, str]
+"""A value, and the key and label of its group."""
+
+
+class Source(Protocol):
+    """What a story is computed from: `data.dataset.Dataset`."""
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables there are."""
+        ...
+
+    def run(self, query: Query) -> Result:
+        """Compute a query."""
+        ...
 
 
 def tell(source: Source, queries: Sequence[Query], language: str = "en") -> Story:
     """The story of some queries: what was computed, and what it says, most important first.
 
-    A claim is kept only when each of its figures comes out again by a second computation from the
-    tables. Raises what the source raises for a query that cannot be run.
+    Raises what the source raises for a query that cannot be run.
 
     Args:
         source: the opened tables.
         queries: what to compute; the first matters most.
         language: of the claims.
     """
-    known = {table.id: table for table in source.tables}
-    results: list[Result] = []
-    claims: list[Claim] = []
-    used: list[Table] = []
-    notes: list[str] = []
-    for n, query in enumerate(queries):
-        result = source.run(query)
-        table = known[query.table]
-        if table not in used:
-            used.append(table)
-        results.append(result)
-        notes.extend(result.notes)
-        claims.extend(findings(source, result, table, n, language))
-    for table in used:
-        notes.extend(f"{table.name}: {note}" for note in table.notes)
-        claims.extend(_missing(table, len(results) - 1, results, language))
-    claims.sort(key=lambda claim: -claim.weight)
+    tables = {table.id: table for table in source.tables}
+    results = [source.run(query) for query in queries]
+    used = list(dict.fromkeys(query.table for query in queries))
+    claims: dict[tuple[ClaimKind, str], Claim] = {}
+    for at, result in enumerate(results):
+        for claim in findings(result, tables[result.query.table], at, language):
+            claims.setdefault((claim.kind, claim.headline), claim)
+    notes = [note for result in results for note in result.notes]
+    notes += [f"{tables[id_].name}: {note}" for id_ in used for note in tables[id_].notes]
     return Story(
-        tuple(_distinct(claims)),
-        tuple(results),
-        tuple(source_line(table, language) for table in used),
-        tuple(dict.fromkeys(notes)),
-        language,
-        tuple(used),
-    )
+        tuple(sorted(claims.values(), key=lambda claim: -claim.weight)), tuple(results),
+        tuple(dict.fromkeys(notes)), language, tuple(tables[id_] for id_ in used),
+    )  # fmt: skip
 
 
-def findings(
-    source: Source, result: Result, table: Table, place: int = 0, language: str = "en"
-) -> list[Claim]:
-    """The checked claims of one result, which is the story's ``place``-th."""
-    subject = Subject(result, grid(result, table, language), table, language)
-    second = Second(source, result.query)
-    claims = []
-    for draft in _drafts(source, subject):
-        finite = all(math.isfinite(value) for value in draft.figures.values())
-        if finite and draft.checks and all(second.agrees(check) for check in draft.checks):
-            claim = draft.claim(place, subject)
-            claims.append(msgspec.structs.replace(claim, weight=claim.weight * _LATER**place))
-    claims.sort(key=lambda claim: -claim.weight)
-    return claims
+def findings(result: Result, table: Table, place: int = 0, language: str = "en") -> list[Claim]:
+    """What one result says, which is the story's ``place``-th; most important first."""
+    subject = _Subject(result, grid(result, table, language), table, language, place)
+    claims = [*_totals(subject), *_among_groups(subject)]
+    if subject.grid.timed:
+        claims += _over_time(subject)
+    return sorted(claims, key=lambda claim: -claim.weight)
 
 
 def source_line(table: Table, language: str = "en") -> str:
@@ -83,82 +86,256 @@ def source_line(table: Table, language: str = "en") -> str:
     return f"{source}, {naming.row_count(table, language)}"
 
 
-def _drafts(source: Source, subject: Subject) -> list[Draft]:
-    query = subject.result.query
-    if not query.groups and query.time is None:
-        return groups.totals(subject)
-    if subject.grid.timed:
-        found = [*periods.over_time(subject), *periods.drivers(subject)]
-        found += _overall(source, subject)
-    else:
-        found = groups.of_groups(groups.added_up(subject), _whole(source, subject))
-    return [*found, *groups.sums(subject)]
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A result laid out, with its table, language and place in the story."""
+
+    result: Result
+    grid: Grid
+    table: Table
+    code: str
+    place: int
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether only some of the groups or periods are there."""
+        order = self.result.query.order
+        return bool(self.result.query.having) or (order is not None and order.count is not None)
+
+    def written(self, line: Line, value: float) -> str:
+        """A value of a series, for a key figure."""
+        return numbers.short(value, line.unit, self.code)
+
+    def claim(
+        self, kind: ClaimKind, pattern: str, line: Line, weight: float,
+        figures: Mapping[str, float], texts: Mapping[str, str], key: tuple[str, str],
+        marks: Iterable[Cell] = (),
+    ) -> list[Claim]:  # fmt: skip
+        """A finding in words; none when a figure of it is not finite. A figure without a text is
+        an amount of the series, written as in a picture of it."""
+        if not all(map(math.isfinite, figures.values())):
+            return []
+        headline, sentence = words(naming.WORDS, self.code)["claims"][pattern]
+        name = naming.measure(line.measure, self.table, self.code)
+        amounts = {k: v for k, v in figures.items() if k not in texts}
+        around = [*amounts.values(), *present(line.values)]
+        form = numbers.format_for(around, line.unit, self.code)
+        parts = {"measure": name, "m": naming.inner(name, self.code),
+                 **{k: form.text(v) for k, v in amounts.items()}, **texts}  # fmt: skip
+        return [Claim(
+            kind, _capital(headline.format(**parts)),
+            _capital(sentence.format(**parts)).replace("..", "."), tuple(figures.items()),
+            self.place, round(weight * _LATER**self.place, 4),
+            tuple(str(mark) for mark in marks if mark is not None), key,
+        )]  # fmt: skip
 
 
-def _overall(source: Source, subject: Subject) -> list[Draft]:
-    """Of groups over time, how they stand over the whole time."""
-    query = subject.result.query
-    if len(query.groups) != 1 or query.order is not None or query.having:
-        return []
-    if any(measure.derived is not None for measure in query.measures):
-        return []
-    overall = source.run(msgspec.structs.replace(query, time=None, grain=None))
-    laid = grid(overall, subject.table, subject.code)
-    whole = Subject(overall, laid, subject.table, subject.code)
-    drafts = groups.of_groups(whole, _whole(source, whole))
-    return [dataclasses.replace(draft, weight=draft.weight * 0.85) for draft in drafts]
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
-def _whole(source: Source, subject: Subject) -> float | None:
-    """The first measure over all groups: added up where all are there, else asked for."""
-    query = subject.result.query
-    if not subject.grid.lines or not is_additive(subject.grid.lines[0].measure):
-        return None
-    line = subject.grid.lines[0]
-    if line.measure.derived is not None:
-        return None
-    if not query.having and (query.order is None or query.order.count is None):
-        lines = [other for other in subject.grid.lines if other.measure == line.measure]
-        return math.fsum(v for other in lines for v in other.values if v is not None)
-    everything = msgspec.structs.replace(query, order=None, having=(), measures=(line.measure,))
-    values = [number(row[-1]) for row in source.run(everything).rows]
-    return math.fsum(value for value in values if value is not None)
-
-
-def _missing(table: Table, place: int, results: Sequence[Result], language: str) -> list[Claim]:
-    """Columns that the results use and that are empty in some rows."""
-    names: set[str] = set()
-    last = -1
-    for n, result in enumerate(results):
-        query = result.query
-        if query.table == table.id:
-            last = n
-            names |= {*query.groups, *(m.column for m in query.measures if m.column)}
-            names |= {query.time} if query.time else set()
-    claims = []
-    for column in table.columns:
-        share = column.missing / table.rows if table.rows else 0.0
-        if column.name in names and share >= _MISSING_FROM:
-            claims.append(_missing_claim(column, table, share, min(last, place), language))
+def _totals(subject: _Subject) -> list[Claim]:
+    """One number for everything: the only one there is, or the sum of all groups or periods."""
+    query, code = subject.result.query, subject.code
+    is_alone = not query.groups and query.time is None
+    claims: list[Claim] = []
+    for measure in dict.fromkeys(line.measure for line in subject.grid.lines):
+        lines = [line for line in subject.grid.lines if line.measure == measure]
+        values = [value for line in lines for value in present(line.values)]
+        can_add = is_additive(measure) and not subject.is_limited
+        if measure.derived is not None or not values or not (is_alone or can_add):
+            continue
+        value = math.fsum(values)
+        count = numbers.full(subject.result.counted, None, code)
+        texts = {"rows": words(naming.WORDS, code)["rows"].format(count)}
+        name = naming.measure(measure, subject.table, code)
+        claims += subject.claim(
+            ClaimKind.TOTAL, "total" if is_additive(measure) else "average", lines[0],
+            0.45 if is_alone else 0.3, {"value": value}, texts,
+            (subject.written(lines[0], value), name),
+        )  # fmt: skip
     return claims
 
 
-def _missing_claim(column: Column, table: Table, share: float, place: int, language: str) -> Claim:
-    headline, sentence = words(naming.WORDS, language)["claims"]["missing"]
-    said = {
-        "column": column.label,
-        "share": numbers.percent(100 * share, language),
-        "count": numbers.full(column.missing, None, language),
-        "n": numbers.full(table.rows, None, language),
-    }
-    figures = (("count", float(column.missing)), ("n", float(table.rows)), ("share", 100 * share))
-    return Claim(ClaimKind.MISSING, headline.format(**said), sentence.format(**said), figures,
-                 place, 0.2 + min(0.2, share), (), (said["share"], column.label))  # fmt: skip
+def _among_groups(subject: _Subject) -> list[Claim]:
+    """Who is the highest, and with how much of the sum; of the lowest few, who is the lowest."""
+    laid, query = subject.grid, subject.result.query
+    ranking = _ranking(subject)
+    if ranking is None:
+        return []
+    line, entries = ranking
+    if len(entries) < 2:
+        return []
+    order = query.order
+    if subject.is_limited and order is not None and not order.descending:
+        value, key, label = entries[-1]
+        if value == entries[-2][0]:
+            return []
+        return subject.claim(
+            ClaimKind.LOWEST, "worst", line, 0.7, {"value": value}, {"group": label},
+            (subject.written(line, value), f"{line.name}, {label}"), [key],
+        )  # fmt: skip
+    best, second = entries[0], entries[1]
+    if best[0] == second[0]:
+        return _level(subject, line, entries)
+    if subject.written(line, best[0]) == subject.written(line, second[0]):
+        return []  # written the same, so that nobody sees who is ahead
+    texts = {"group": best[2], "second": second[2]}
+    figures = {"value": best[0], "other": second[0]}
+    close = 0.25 if best[0] - second[0] < _CLOSE * abs(best[0]) else 0.0
+    total = math.fsum(value for value, _, _ in entries)
+    is_whole = (
+        is_additive(line.measure) and line.measure.derived is None and not laid.calendar
+        and not subject.is_limited and entries[-1][0] >= 0 and total > 0
+    )  # fmt: skip
+    if not is_whole:
+        weight = (0.65 if len(entries) > 2 else 0.45) - close
+        key_ = (subject.written(line, best[0]), f"{line.name}, {best[2]}")
+        return subject.claim(ClaimKind.HIGHEST, "best", line, weight, figures, texts, key_,
+                             [best[1]])  # fmt: skip
+    share = 100 * best[0] / total
+    texts["share"] = numbers.percent(share, subject.code)
+    pattern = words(naming.WORDS, subject.code)["measures"]["share"]
+    part = f"{pattern.format(naming.inner(line.name, subject.code))}, {best[2]}"
+    return subject.claim(
+        ClaimKind.HIGHEST, "best_share", line, 0.6 + min(0.25, share / 250) - close,
+        {**figures, "share": share, "total": total}, texts, (texts["share"], part), [best[1]],
+    )  # fmt: skip
 
 
-def _distinct(claims: Sequence[Claim]) -> list[Claim]:
-    """Without those that say the same: an equal headline, or the same figure of the same thing."""
-    kept: dict[tuple[object, ...], Claim] = {}
-    for claim in claims:
-        kept.setdefault((claim.kind, claim.headline), claim)
-    return list(kept.values())
+def _ranking(subject: _Subject) -> tuple[Line, list[_Entry]] | None:
+    """The series and its groups by their values, the highest first; of a second group or of
+    periods the sums, where they mean something."""
+    laid, query = subject.grid, subject.result.query
+    if not query.groups or not laid.lines:
+        return None
+    line = laid.lines[0]
+    lines = [one for one in laid.lines if one.measure == line.measure]
+    if len(query.groups) == 1 and not laid.timed:
+        pairs = zip(line.values, laid.keys, laid.labels, strict=True)
+        entries = [(value, key, label) for value, key, label in pairs if value is not None]
+    else:
+        is_summed = is_additive(line.measure) and line.measure.derived is None
+        if not is_summed or subject.is_limited or len(query.groups) + laid.timed != 2:
+            return None
+        if laid.timed:
+            entries = [(math.fsum(present(one.values)), one.key, one.name) for one in lines]
+        else:
+            columns = zip(*(one.values for one in lines), strict=True)
+            sums = [math.fsum(present(column)) for column in columns]
+            entries = list(zip(sums, laid.keys, laid.labels, strict=True))
+        name = naming.measure(line.measure, subject.table, subject.code)
+        line = replace(line, name=name, key=None, values=tuple(sum_ for sum_, _, _ in entries))
+    return line, sorted(entries, key=lambda entry: -entry[0])
+
+
+def _level(subject: _Subject, line: Line, entries: Sequence[_Entry]) -> list[Claim]:
+    """That several groups or periods are the highest; nothing where they are many or all."""
+    value = entries[0][0]
+    level = [entry for entry in entries if entry[0] == value]
+    if not 1 < len(level) <= _SHARING or len(level) == len(entries):
+        return []
+    names = tongue_of(subject.code).listed([label for _, _, label in level])
+    return subject.claim(
+        ClaimKind.HIGHEST, "shared", line, 0.5, {"value": value}, {"groups": names},
+        (subject.written(line, value), f"{line.name}, {names}"), [key for _, key, _ in level],
+    )  # fmt: skip
+
+
+def _over_time(subject: _Subject) -> list[Claim]:
+    """The highest period of the only series, or of the sum of several, and its growth."""
+    line = _total_line(subject)
+    if line is None or line.measure.derived is not None:
+        return []
+    days = [dates.parsed(key) for key in subject.grid.keys]
+    places = [
+        at for at, day in enumerate(days)
+        if line.values[at] is not None
+        and (day is None or day.isoformat() not in subject.result.partial)
+    ]  # fmt: skip
+    return [*_peak(subject, line, places), *_growth(subject, line, places)]
+
+
+def _total_line(subject: _Subject) -> Line | None:
+    lines = subject.grid.lines
+    if len(lines) == 1:
+        return lines[0]
+    is_one = bool(lines) and all(line.measure == lines[0].measure for line in lines)
+    if not is_one or not is_additive(lines[0].measure) or subject.result.query.order is not None:
+        return None
+    columns = zip(*(line.values for line in lines), strict=True)
+    sums = tuple(math.fsum(present(column)) if present(column) else None for column in columns)
+    name = naming.measure(lines[0].measure, subject.table, subject.code)
+    return replace(lines[0], name=name, key=None, values=sums)
+
+
+def _peak(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]:
+    laid = subject.grid
+    entries = [(line.values[at] or 0.0, laid.keys[at], laid.labels[at]) for at in places]
+    entries.sort(key=lambda entry: -entry[0])
+    if len(entries) < 3 or entries[0][0] == entries[-1][0]:
+        return []
+    (value, key, label), second = entries[0], entries[1]
+    if value == second[0]:
+        return _level(subject, line, entries)
+    figure = (subject.written(line, value), f"{line.name}, {label}")
+    if not is_additive(line.measure):
+        texts = {"group": label, "second": second[2]}
+        return subject.claim(ClaimKind.HIGHEST, "best", line, 0.5,
+                             {"value": value, "other": second[0]}, texts, figure,
+                             [key])  # fmt: skip
+    mean = statistics.fmean(entry[0] for entry in entries)
+    grain = words(naming.WORDS, subject.code)["grains"][(laid.grain or Grain.DAY).value]
+    return subject.claim(
+        ClaimKind.HIGHEST, "peak", line, 0.55, {"value": value, "mean": mean},
+        {"period": label, "grain": grain}, figure, [key],
+    )  # fmt: skip
+
+
+def _growth(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]:
+    laid = subject.grid
+    if laid.grain in _CYCLES or subject.is_limited or len(places) < 2:
+        return []
+    spans = _compared(laid, line, places)
+    before, after = (math.fsum(line.values[at] or 0.0 for at in span) for span in spans)
+    first, last = (
+        laid.labels[span[0]] if len(span) == 1
+        else dates.period(laid.keys[span[0]], Grain.YEAR, subject.code)
+        for span in spans
+    )  # fmt: skip
+    texts, figures = {"first": first, "last": last}, {"before": before, "after": after}
+    weight = 0.8 if len(spans[0]) > 1 or laid.grain is Grain.YEAR else 0.5
+    key = (subject.written(line, after), f"{line.name}, {last}")
+    if before > 0 and after >= 0 and line.unit != numbers.PERCENT:
+        rate = 100 * (after / before - 1)
+        figures["percent"] = rate
+        texts["percent"] = numbers.percent(abs(rate), subject.code)
+        pattern = "growth_flat" if abs(rate) < 1 else "growth_up" if rate > 0 else "growth_down"
+        key = (numbers.percent(rate, subject.code, signed=True), key[1])
+        weight += min(0.15, abs(rate) / 400) if abs(rate) >= 1 else -0.3
+    elif before == after:
+        return []
+    else:
+        pattern = "change_up" if after > before else "change_down"
+    marks = [laid.keys[at] for at in spans[1]]
+    return subject.claim(ClaimKind.GROWTH, pattern, line, weight, figures, texts, key, marks)
+
+
+def _compared(
+    laid: Grid, line: Line, places: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What growth compares: the last whole year with the one before where both are there, else
+    the last period with the first."""
+    count = _IN_A_YEAR.get(laid.grain or Grain.DAY)
+    if count and is_additive(line.measure):
+        years: dict[int, list[int]] = {}
+        for at in places:
+            day = dates.parsed(laid.keys[at])
+            if day is not None:
+                years.setdefault(day.year, []).append(at)
+        whole = [year for year, members in years.items() if len(members) == count]
+        if len(whole) >= 2 and whole[-1] - whole[-2] == 1:
+            return tuple(years[whole[-2]]), tuple(years[whole[-1]])
+    if laid.grain is Grain.YEAR:
+        return (places[-2],), (places[-1],)
+    return (places[0],), (places[-1],)

@@ -62,16 +62,31 @@ class NumberFormat:
 
     def tick(self, value: float, step: float) -> str:
         """The number on an axis whose lines are ``step`` apart."""
-        scaled = abs(step / self.divisor)
-        digits = 0
-        while digits < 6 and abs(scaled * 10**digits - round(scaled * 10**digits)) > 1e-6:
-            digits += 1
         if not value:
             return self.bare(0.0, digits=0).removesuffix(self.suffix)
-        return self.bare(value, digits=digits)
+        return self.bare(value, digits=_step_digits(step / self.divisor))
+
+    def excel(self, step: float | None = None) -> str:
+        """The same format as a spreadsheet writes it, as far as it can; on an axis whose lines are
+        ``step`` apart."""
+        thousands = math.log(self.divisor, 1000) if self.divisor > 1 else 0.0
+        if abs(thousands - round(thousands)) > 1e-9:
+            return "#,##0"
+        digits = self.digits if step is None else _step_digits(step / self.divisor)
+        places = "." + "0" * digits if digits else ""
+        suffix = self.suffix + ("%" if self.unit == PERCENT else "")
+        quoted = f'"{suffix}"' if suffix else ""
+        return f"#,##0{places}{',' * round(thousands)}{quoted}"
 
     def _number(self, value: float, digits: int, tongue: Language) -> str:
         return plain(value / self.divisor, digits, tongue) + self.suffix
+
+
+def _step_digits(step: float) -> int:
+    digits = 0
+    while digits < 6 and abs(step * 10**digits - round(step * 10**digits)) > 1e-6:
+        digits += 1
+    return digits
 
 
 def plain(value: float, digits: int, tongue: Language) -> str:

@@ -17,7 +17,7 @@ from agentpost_offline.making import pictures
 from agentpost_offline.making.catalogue import MAKERS
 from agentpost_offline.making.image import editing, wish
 from agentpost_offline.making.image.wish import Edit
-from agentpost_offline.making.maker import Inputs, Made
+from agentpost_offline.making.maker import Inputs, Product
 from tests.agents.fakes import FakeJob
 from tests.agents.offline.making import stories
 
@@ -27,7 +27,7 @@ LEFT, RIGHT, BELOW = (255, 0, 0), (0, 128, 0), (0, 0, 255)
 async def made(
     folder: Path, files: list[File], size: tuple[int, int] | None = None,
     formats: tuple[str, ...] = (), **options: Any,
-) -> tuple[Made, list[Image.Image]]:  # fmt: skip
+) -> tuple[Product, list[Image.Image]]:  # fmt: skip
     job = FakeJob(folder)
     style = Style(size=size, options=options)
     frame = stories.frame(Thing.IMAGE, files, style=style, formats=formats)

@@ -1,4 +1,4 @@
-"""Workbooks: cleaned, pivoted and joined; what is written is opened again."""
+"""Workbooks: cleaned and pivoted; what is written is opened again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentpost.agents import File, JobFailed
+from agentpost.agents import File
 from agentpost_offline.data.dataset import describe
 from agentpost_offline.frame import (
     Act,
@@ -101,28 +101,6 @@ def test_cleaned_data_is_typed_and_says_what_was_done(tmp_path: Path) -> None:
     assert "€" in page["B2"].number_format
     assert page["A2"].is_date
     assert "1 total line below the table left out" in described["notes"]
-
-
-def test_two_tables_are_joined_on_what_they_share(tmp_path: Path) -> None:
-    files = [file(tmp_path, "orders.csv", ORDERS), file(tmp_path, "customers.csv", CUSTOMERS)]
-    described, book = made(tmp_path, files, frame(join=True))
-    rows = list(book["Joined"].iter_rows(values_only=True))
-    assert rows[0] == ("Order ID", "Customer ID", "Amount", "Name", "City")
-    assert rows[1:5] == [
-        (1, "A1", 10, "Ann", "Rome"),
-        (2, "A2", 20.5, "Bob", "Oslo"),
-        (3, "A1", 5, "Ann", "Rome"),
-        (4, "A9", 7, None, None),
-    ]
-    assert "3 of 4 rows found their match" in described["text"]
-    assert "no match for Customer ID A9" in described["notes"]
-    assert any(note.startswith("1 rows of customers.csv repeat") for note in described["notes"])
-
-
-def test_tables_that_share_nothing_are_not_joined(tmp_path: Path) -> None:
-    files = [file(tmp_path, "a.csv", "x,y\n1,2\n"), file(tmp_path, "b.csv", "p,q\nu,v\n")]
-    with pytest.raises(JobFailed, match="no column in common"):
-        plan(files, frame(join=True), (), "x.xlsx")
 
 
 def test_texts_never_become_formulas(tmp_path: Path) -> None:

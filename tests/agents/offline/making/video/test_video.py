@@ -21,10 +21,10 @@ from agentpost_offline.frame import (
     Thing,
 )
 from agentpost_offline.making.catalogue import MAKERS
-from agentpost_offline.making.maker import Inputs, Made
-from agentpost_offline.making.sections import Section
-from agentpost_offline.making.video import encoding, film, planning
-from agentpost_offline.making.video.film import Caption, Film, Kind, Scene
+from agentpost_offline.making.content import Section
+from agentpost_offline.making.maker import Inputs, Product
+from agentpost_offline.making.video import encoding, film, making
+from agentpost_offline.making.video.film import Caption, Film, Scene
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 
@@ -34,7 +34,7 @@ def orders(tmp_path: Path) -> File:
     return stories.orders(tmp_path)
 
 
-async def made(folder: Path, files: list[File], **wish: Any) -> tuple[Made, Path]:
+async def made(folder: Path, files: list[File], **wish: Any) -> tuple[Product, Path]:
     job = FakeJob(folder)
     result = await MAKERS[Thing.VIDEO].make(
         job, Inputs(stories.frame(Thing.VIDEO, files, **wish), tuple(files))
@@ -45,7 +45,7 @@ async def made(folder: Path, files: list[File], **wish: Any) -> tuple[Made, Path
 
 def planned(files: list[File], **wish: Any) -> Film:
     frame = stories.frame(Thing.VIDEO, files, **wish)
-    return planning.planned(stories.local(files), frame, [])[0]
+    return making._planned(stories.local(files), frame, [])[0]
 
 
 def pictures(path: Path, *parts: float) -> list[Any]:
@@ -90,7 +90,7 @@ def test_a_race_is_of_what_was_named(orders: File) -> None:
     import msgspec
 
     frame = msgspec.structs.replace(frame, queries=(query,))
-    race = planning.planned(stories.local([orders]), frame, [])[0].race
+    race = making._planned(stories.local([orders]), frame, [])[0].race
     assert race is not None
     assert {runner.name for runner in race.runners} == {"Espresso Machine", "Grinder", "Beans 1kg"}
     assert len(race.periods) == 8
@@ -135,7 +135,7 @@ def test_captions_are_short_enough_to_read() -> None:
 
 def test_subtitles_follow_each_other() -> None:
     scenes = (Scene(0, (Caption("A", 1.5), Caption("B", 2))), Scene(1, (Caption("C", 3600),)))
-    text = film.subtitles(Film(Kind.SLIDES, "t", scenes=scenes))
+    text = film.subtitles(Film("t", scenes=scenes))
     assert "2\n00:00:01,500 --> 00:00:03,500\nB\n" in text
     assert "3\n00:00:03,500 --> 01:00:03,500\nC\n" in text
 
@@ -144,7 +144,7 @@ def test_a_damaged_film_is_found(tmp_path: Path) -> None:
     path = tmp_path / "film.mp4"
     path.write_bytes(b"not a film")
     with pytest.raises(JobFailed, match="damaged"):
-        encoding.checked(path, (320, 180), 4)
+        encoding.check(path, (320, 180), 4)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def axis(
     step = _step((high - low) / lines)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     ticks = tuple(Tick(n * step, form.tick(n * step, step)) for n in range(first, last + 1))
-    return Axis(first * step, last * step, ticks, title)
+    return Axis(first * step, last * step, ticks, title, form.excel(step))
 
 
 def exact(values: Sequence[float]) -> Axis:
@@ -52,16 +52,3 @@ def exact(values: Sequence[float]) -> Axis:
 def _step(rough: float) -> float:
     size = 10.0 ** math.floor(math.log10(rough))
     return next((s * size for s in _STEPS if s * size >= rough * 0.999), 10 * size)
-
-
-def bins(values: Sequence[float], most: int = 20) -> list[float]:
-    """Round edges of a distribution's columns, about as many as Sturges' rule asks for."""
-    low, high = min(values), max(values)
-    if low == high:
-        return [low - 0.5, high + 0.5]
-    wanted = min(most, max(6, math.ceil(math.log2(len(values)) * 1.6)))
-    step = _step((high - low) / wanted)
-    if all(value == int(value) for value in values) and step < 1:
-        step = 1.0
-    first, last = math.floor(low / step), math.floor(high / step) + 1
-    return [n * step for n in range(first, last + 1)]

@@ -17,7 +17,6 @@ MOST_BARS = 22
 MOST_COLUMNS = 12
 MOST_SLICES = 6
 MOST_LINES = 7
-MOST_PANELS = 12
 MOST_ROWS = 16
 _COARSER = {
     Grain.HOUR: Grain.DAY,
@@ -35,7 +34,6 @@ class Choice:
 
     kind: str
     stacked: bool = False
-    filled: bool = False
     why: str | None = None
 
 
@@ -48,8 +46,7 @@ def coarser(query: Query, points: int) -> Query | None:
 
 def choose(grid: Grid, wish: str | None) -> Choice:
     """The kind of picture for a result laid out: the one asked for where it can show it."""
-    wished = _wished(grid, wish) if wish else None
-    return wished or _best(grid)
+    return (_as_asked(grid, wish) if wish else None) or _best(grid)
 
 
 def _best(grid: Grid) -> Choice:
@@ -66,7 +63,7 @@ def _best(grid: Grid) -> Choice:
         )
     if several:
         if len(grid.lines) > MOST_LINES:
-            return Choice("multiples")
+            return Choice("heatmap")
         return Choice("line") if len(grid.keys) > 2 else Choice("column")
     by_part = grid.grain in (Grain.WEEKDAY, Grain.HOUR)
     if by_part or (grid.additive and len(grid.keys) <= 24) or len(grid.keys) < 3:
@@ -74,7 +71,7 @@ def _best(grid: Grid) -> Choice:
     return Choice("line")
 
 
-def _wished(grid: Grid, wish: str) -> Choice | None:
+def _as_asked(grid: Grid, wish: str) -> Choice | None:
     several = len(grid.lines) > 1
     if wish in ("bar", "column"):
         best = _best(grid)
@@ -89,20 +86,12 @@ def _wished(grid: Grid, wish: str) -> Choice | None:
         if not _parts(grid):
             return Choice("column" if grid.timed else "bar", why="stacked_parts")
         return Choice("column" if grid.timed or not _long(grid) else "bar", stacked=True)
-    if wish in ("line", "area"):
-        if len(grid.keys) < 2:
-            return Choice(_best(grid).kind, why="line_one")
-        filled = wish == "area"
-        parts = several and _parts(grid)
-        if filled and several and not parts:
-            return Choice("line", why="area_parts")
-        return Choice(wish, stacked=filled and several, filled=filled)
+    if wish == "line":
+        return Choice("line") if len(grid.keys) > 1 else Choice(_best(grid).kind, why="line_one")
     if wish in ("donut", "pie"):
         return _ring(grid)
     if wish == "heatmap":
         return Choice("heatmap") if several or len(grid.keys) > 1 else None
-    if wish == "multiples":
-        return Choice("multiples") if several and len(grid.keys) > 1 else None
     return None
 
 
@@ -130,16 +119,16 @@ def _long(grid: Grid) -> bool:
     return longest > 16 or len(grid.keys) * longest > 110 or len(grid.keys) > 12
 
 
-def fitted(grid: Grid, choice: Choice, rest: str) -> tuple[Grid, int, int]:
+def fit_in(
+    grid: Grid, choice: Choice, rest: str, most_bars: int = MOST_BARS
+) -> tuple[Grid, int, int]:
     """The grid with as many groups and series as the picture can show, and how many of each were
     left out or added up to ``rest`` (a name that takes their number)."""
     grid, series = _fewer_lines(grid, choice, rest)
     if grid.timed:
         return grid, 0, series
-    most = MOST_SLICES if choice.kind == "donut" else MOST_BARS
-    most = 30 if choice.kind == "heatmap" else most // (2 if len(grid.lines) > 1 else 1)
-    if choice.kind == "column":
-        most = MOST_COLUMNS
+    by_kind = {"donut": MOST_SLICES, "heatmap": 30, "column": min(MOST_COLUMNS, most_bars)}
+    most = by_kind.get(choice.kind, most_bars // (2 if len(grid.lines) > 1 else 1))
     left = len(grid.keys) - most
     if left <= 0:
         return grid, 0, series
@@ -175,7 +164,7 @@ def _shortened(line: Line, kept: list[float | None], gone: list[float | None], a
 
 
 def _fewer_lines(grid: Grid, choice: Choice, rest: str) -> tuple[Grid, int]:
-    most = {"multiples": MOST_PANELS, "heatmap": MOST_ROWS}.get(choice.kind, MOST_LINES)
+    most = MOST_ROWS if choice.kind == "heatmap" else MOST_LINES
     left = len(grid.lines) - most
     if left <= 0:
         return grid, 0

@@ -13,7 +13,6 @@ from agentpost_offline.data.model import Cell, Result, Table
 from agentpost_offline.frame import Style
 from agentpost_offline.making.chart import axes, choosing
 from agentpost_offline.making.picture import (
-    Axis,
     Drawing,
     Group,
     Note,
@@ -49,6 +48,7 @@ class Wish:
         claims: what the result says, most important first: the title and what is highlighted.
         style: kind, colour, title.
         code: the language.
+        most_bars: so many groups are drawn; the others are added up or left out.
     """
 
     result: Result
@@ -57,6 +57,7 @@ class Wish:
     claims: Sequence[Claim] = ()
     style: Style = field(default_factory=Style)
     code: str = "en"
+    most_bars: int = choosing.MOST_BARS
 
 
 def draw(wish: Wish) -> Drawing:
@@ -68,7 +69,7 @@ def draw(wish: Wish) -> Drawing:
     choice = choosing.choose(full, wish.style.chart)
     if choice.why:
         notes.append(str(tongue["notes"][choice.why]))
-    shown, groups, series = choosing.fitted(full, choice, tongue["rest"])
+    shown, groups, series = choosing.fit_in(full, choice, tongue["rest"], wish.most_bars)
     if groups or series:
         added = choosing.REST in shown.keys or any(li.key == choosing.REST for li in shown.lines)
         key = "groups_added" if added else "cut"
@@ -97,11 +98,9 @@ def chosen_claim(claims: Sequence[Claim], shown: Grid) -> Claim | None:
         for claim in claims
         if len(shown.lines) < 2
         or not shown.timed
-        or claim.kind not in (ClaimKind.BEST, ClaimKind.WORST)
+        or claim.kind not in (ClaimKind.HIGHEST, ClaimKind.LOWEST)
     ]
-    return next(
-        (c for c in [*speaking, *fitting, *claims] if c.kind is not ClaimKind.MISSING), None
-    )
+    return next(iter([*speaking, *fitting, *claims]), None)
 
 
 def _one_scale(full: Grid, notes: list[str], note: str, wish: Wish) -> Grid:
@@ -151,16 +150,10 @@ def _picture(wish: Wish, shown: Grid, choice: choosing.Choice, marks: set[str]) 
         groups=tuple(Group(n, text) for n, text in years),
         marked=marked,
         stacked=choice.stacked,
-        filled=choice.filled,
         timed=shown.timed,
+        number_format=form.excel(),
     )
-    maker = {
-        "line": _lines,
-        "area": _lines,
-        "heatmap": _heat,
-        "donut": _ring,
-        "multiples": _panels,
-    }.get(kind, _bars)
+    maker = {"line": _lines, "heatmap": _heat, "donut": _ring}.get(kind, _bars)
     return maker(base, shown, series, form, accent)
 
 
@@ -168,11 +161,11 @@ def _colours(
     kind: str, shown: Grid, accent: str, named: set[str], choice: choosing.Choice
 ) -> list[str]:
     count = len(shown.lines)
-    if count == 1 or kind == "multiples":
+    if count == 1:
         return [
             accent if not named or str(line.key) in named else palette.SOFT for line in shown.lines
         ]
-    if kind in ("line", "area") and not choice.stacked and named and count > 4:
+    if kind == "line" and named and count > 4:
         return [accent if str(line.key) in named else palette.GREY for line in shown.lines]
     own = palette.series(count, accent)
     if named:  # the accent belongs to what the title speaks of
@@ -214,17 +207,10 @@ def _bars(
 def _lines(
     base: Picture, shown: Grid, series: tuple[Series, ...], form: NumberFormat, accent: str
 ) -> Picture:
-    if base.stacked:
-        running = [0.0] * len(shown.keys)
-        stacked: list[Series] = []
-        for one in series:
-            running = [a + (b or 0.0) for a, b in zip(running, one.values, strict=True)]
-            stacked.append(msgspec.structs.replace(one, values=tuple(running)))
-        series = tuple(stacked)
     values = [v for s in series for v in present(s.values)]
-    axis = axes.axis(values, form, zero=base.filled)
+    axis = axes.axis(values, form, zero=False)
     notes: tuple[Note, ...] = ()
-    if len(series) == 1 and not base.stacked:
+    if len(series) == 1:
         line = series[0]
         middle = (axis.low + axis.high) / 2
         notes = tuple(
@@ -289,21 +275,6 @@ def _ring(
     )
 
 
-def _panels(
-    base: Picture, shown: Grid, series: tuple[Series, ...], form: NumberFormat, accent: str
-) -> Picture:
-    values = [v for s in series for v in present(s.values)]
-    axis = axes.axis(values, form, zero=False, lines=3)
-    ends = (shown.labels[0], shown.labels[-1])
-    if shown.timed and shown.grain is not None:
-        ends = tuple(  # type: ignore[assignment]
-            dates.period(key, shown.grain, form.code, short=True)
-            for key in (shown.keys[0], shown.keys[-1])
-        )
-    labels = (ends[0], *base.labels[1:-1], ends[1]) if len(base.labels) > 1 else base.labels
-    return msgspec.structs.replace(base, series=series, axis=axis, labels=labels)
-
-
 def _titled(picture: Picture, wish: Wish, full: Grid, claim: Claim | None) -> Picture:
     span = ""
     if full.timed and full.keys and full.grain not in choosing.CYCLES:
@@ -344,14 +315,14 @@ def _figures(picture: Picture) -> tuple[str, ...]:
         return tuple(text.split("  ")[0] for text in picture.series[0].texts)
     if picture.kind == "bar" and not picture.stacked:
         return tuple(text for s in picture.series for text in s.texts if text)
-    if picture.kind in ("line", "area", "multiples"):
+    if picture.kind == "line":
         return tuple(s.end for s in picture.series if s.end)
     if picture.kind == "column" and len(picture.series) == 1 and len(picture.marked) <= _NAMED:
         return tuple(picture.series[0].texts[n] for n in picture.marked)
     return tuple(picture.totals)
 
 
-def empty(result: Result) -> bool:
+def is_empty(result: Result) -> bool:
     """Whether there is nothing to draw."""
     keys = len(result.query.groups) + (result.query.time is not None)
     return not any(_is_number(cell) for row in result.rows for cell in row[keys:])
@@ -359,6 +330,3 @@ def empty(result: Result) -> bool:
 
 def _is_number(cell: Cell) -> bool:
     return isinstance(cell, (int, float)) and not isinstance(cell, bool) and math.isfinite(cell)
-
-
-__all__ = ["Axis", "Wish", "draw", "empty"]

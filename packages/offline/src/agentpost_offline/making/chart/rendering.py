@@ -16,6 +16,8 @@ from agentpost_offline.style.typeset import Typeset, typeset
 
 TEMPLATE = Path(__file__).with_name("chart.typ")
 _PAGE = Path(__file__).with_name("page.typ")
+_PLOTS = Path(__file__).with_name("plots.typ")
+_PLOT_PPI = 190.0
 SIZE = (1600, 900)
 SMALLEST, LARGEST = 200, 6000
 _AREA = 800 * 450
@@ -37,18 +39,6 @@ def sized(wish: tuple[int, int] | None) -> tuple[int, int]:
 
 
 def render(
-    drawing: Drawing,
-    form: Literal["png", "svg", "pdf"],
-    *,
-    size: tuple[int, int] | None = None,
-    code: str = "en",
-    accent: str | None = None,
-) -> Typeset:
-    """The drawing as one page; a PNG is exactly ``size`` pixels (`sized`)."""
-    return render_all([drawing], form, size=size, code=code, accent=accent)
-
-
-def render_all(
     drawings: Sequence[Drawing],
     form: Literal["png", "svg", "pdf"],
     *,
@@ -56,7 +46,7 @@ def render_all(
     code: str = "en",
     accent: str | None = None,
 ) -> Typeset:
-    """Drawings of one size as pages, in the time of one."""
+    """Drawings of one size as pages; a PNG is exactly ``size`` pixels (`sized`)."""
     width, height = sized(size)
     scale = math.sqrt(width * height / _AREA)
     data: dict[str, Any] = {
@@ -65,6 +55,22 @@ def render_all(
         "height": height / scale,
     }
     return typeset([_PAGE, TEMPLATE], data, form=form, code=code, ppi=72 * scale, accent=accent)
+
+
+def render_plots(
+    drawings: Sequence[Drawing], form: Literal["png", "svg"], width: float,
+    height: float | None = None, *, code: str, accent: str | None,
+) -> tuple[bytes, ...]:  # fmt: skip
+    """A picture of each drawing without its title and source, for pages that set these themselves.
+
+    ``width`` and ``height`` are points; None is as high as its bars need.
+    """
+    if not drawings:
+        return ()
+    data = {"drawings": msgspec.to_builtins(drawings), "width": width, "height": height}
+    return typeset(
+        [_PLOTS, TEMPLATE], data, form=form, code=code, ppi=_PLOT_PPI, accent=accent
+    ).pages  # fmt: skip
 
 
 def data_csv(drawing: Drawing) -> bytes:

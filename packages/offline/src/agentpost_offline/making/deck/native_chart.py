@@ -2,158 +2,167 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentpost_offline.making.deck.slides import Chart
+from agentpost_offline.making.picture import Picture
 from agentpost_offline.style import palette
+from agentpost_offline.style.typeset import cleaned
 
 if TYPE_CHECKING:
     from pptx.dml.color import RGBColor
 
-_LABELLED = 14
+KINDS = ("bar", "column", "line", "donut")
+"""Kinds of pictures that PowerPoint draws itself."""
+FACE = "Arial"
+"""On every system, and with metric twins where it is not."""
+_LARGE_LABELS = 14
+_NAMED = 3
+"""So many marked columns at most have their values on them where there is an axis."""
 
 
 def rgb(colour: str) -> RGBColor:
     """A colour as python-pptx wants it."""
     from pptx.dml.color import RGBColor
 
-    made: RGBColor = RGBColor(*palette.rgb(colour))  # type: ignore[no-untyped-call]
-    return made
+    value: RGBColor = RGBColor(*palette.rgb(colour))  # type: ignore[no-untyped-call]
+    return value
 
 
-def kind(chart: Chart) -> Any:
+def kind_of(picture: Picture) -> Any:
     """Which of PowerPoint's chart types."""
     from pptx.enum.chart import XL_CHART_TYPE
 
-    return {
-        "column": XL_CHART_TYPE.COLUMN_CLUSTERED,
-        "bar": XL_CHART_TYPE.BAR_CLUSTERED,
-        "line": XL_CHART_TYPE.LINE,
-    }[chart.kind]
+    name = {"column": "COLUMN", "bar": "BAR"}.get(picture.kind)
+    if name is not None:
+        return XL_CHART_TYPE[f"{name}_{'STACKED' if picture.stacked else 'CLUSTERED'}"]
+    return XL_CHART_TYPE.LINE if picture.kind == "line" else XL_CHART_TYPE.DOUGHNUT
 
 
-def data(chart: Chart) -> Any:
-    """The figures behind the chart, which become its workbook."""
+def data_of(picture: Picture) -> Any:
+    """The figures behind the chart, which become its workbook; labels stand below their years."""
     from pptx.chart.data import CategoryChartData
 
-    make: Any = CategoryChartData
-    found = make(number_format=chart.number_format)
-    if chart.years:
-        for year, months in chart.years:
-            outer = found.add_category(year)
-            for month in months:
-                outer.add_sub_category(month)
+    create: Any = CategoryChartData
+    data = create(number_format=picture.number_format)
+    labels = [cleaned(label) for label in picture.labels]
+    if len(picture.groups) > 1 or (picture.groups and picture.kind != "line"):
+        starts = [*(group.at for group in picture.groups), len(labels)]
+        for group, end in zip(picture.groups, starts[1:], strict=True):
+            category = data.add_category(group.text)
+            for label in labels[group.at : end]:
+                category.add_sub_category(label)
     else:
-        found.categories = chart.labels
-    for series in chart.series:
-        found.add_series(series.name, series.values)
-    return found
+        data.categories = labels
+    for series in picture.series:
+        data.add_series(cleaned(series.name), series.values)
+    return data
 
 
-def style(
-    drawn: Any, chart: Chart, colours: dict[str, str], tones: Sequence[str], face: str
-) -> None:
+def dress(chart: Any, picture: Picture, colours: dict[str, str]) -> None:
     """Quiet axes, direct labels, and the accent on what the title states."""
     from pptx.enum.chart import XL_LEGEND_POSITION
     from pptx.util import Pt
 
-    drawn.font.size, drawn.font.name = Pt(12), face
-    drawn.font.color.rgb = rgb(colours["muted"])
-    drawn.has_title = False
-    drawn.has_legend = len(chart.series) > 1
-    if drawn.has_legend:
-        drawn.legend.position = XL_LEGEND_POSITION.TOP
-        drawn.legend.include_in_layout = False
-    few = len(chart.labels) * len(chart.series) <= _LABELLED and chart.kind != "line"
-    _axes(drawn, chart, colours, few)
-    plot = drawn.plots[0]
-    if chart.kind != "line":
-        plot.gap_width, plot.overlap = 45 if len(chart.series) == 1 else 60, -6
-    for series, tone, figures in zip(plot.series, tones, chart.series, strict=True):
-        if len(chart.series) == 1 and chart.marks and chart.kind != "line":
-            tone = colours["grey"]
-        if chart.kind == "line":
-            series.smooth = False
-            series.format.line.color.rgb = rgb(tone)
-            series.format.line.width = Pt(2.5)
-            from pptx.enum.chart import XL_MARKER_STYLE
-
-            series.marker.style = XL_MARKER_STYLE.NONE
+    chart.font.size, chart.font.name = Pt(12), FACE
+    chart.font.color.rgb = rgb(colours["muted"])
+    chart.has_title = False
+    is_ring = picture.kind == "donut"
+    chart.has_legend = len(picture.series) > 1 or is_ring
+    if chart.has_legend:
+        place = XL_LEGEND_POSITION.RIGHT if is_ring else XL_LEGEND_POSITION.TOP
+        chart.legend.position, chart.legend.include_in_layout = place, False
+        chart.legend.font.size = Pt(14 if is_ring else 12)
+    has_values = picture.kind != "line" and not picture.axis.ticks
+    if is_ring:
+        _dress_ring(chart.plots[0], picture)
+        return
+    _dress_axes(chart, picture, colours, has_values)
+    plot = chart.plots[0]
+    if picture.kind != "line":
+        plot.gap_width = 45 if len(picture.series) == 1 else 60
+        plot.overlap = 100 if picture.stacked else -6
+    for series, own in zip(plot.series, picture.series, strict=True):
+        if picture.kind == "line":
+            _dress_line(series, own.colour)
             continue
         series.format.fill.solid()
-        series.format.fill.fore_color.rgb = rgb(tone)
+        series.format.fill.fore_color.rgb = rgb(own.colour)
         series.invert_if_negative = False
-        for at in chart.marks if len(chart.series) == 1 else ():
-            fill = series.points[at].format.fill
-            fill.solid()
-            fill.fore_color.rgb = rgb(colours["accent"])
-        if few:
-            series.data_labels.show_value = True
-            series.data_labels.number_format = chart.number_format
-            series.data_labels.number_format_is_linked = False
-            series.data_labels.font.size = Pt(12)
-            series.data_labels.font.color.rgb = rgb(colours["ink"])
-        elif len(chart.series) == 1:
-            for at in chart.marks:
-                if figures.values[at] is not None:
-                    _marked(series.points[at], chart, at, colours)
+        for at, colour in enumerate(picture.points):
+            if colour != own.colour:
+                fill = series.points[at].format.fill
+                fill.solid()
+                fill.fore_color.rgb = rgb(colour)
+        if has_values:
+            labels = series.data_labels
+            labels.show_value, labels.number_format = True, picture.number_format
+            labels.number_format_is_linked = False
+            labels.font.size = Pt(12)
+            ink = palette.PAPER if picture.stacked else colours["ink"]
+            labels.font.color.rgb = rgb(ink)
+        elif len(picture.series) == 1 and len(picture.marked) <= _NAMED:
+            for at in picture.marked:
+                _mark(series.points[at], own.texts[at], colours["accent"])
 
 
-def _marked(point: Any, chart: Chart, at: int, colours: dict[str, str]) -> None:
+def _dress_line(series: Any, colour: str) -> None:
+    from pptx.enum.chart import XL_MARKER_STYLE
+    from pptx.util import Pt
+
+    series.smooth = False
+    series.format.line.color.rgb = rgb(colour)
+    series.format.line.width = Pt(2.5)
+    series.marker.style = XL_MARKER_STYLE.NONE
+
+
+def _dress_ring(plot: Any, picture: Picture) -> None:
+    from pptx.util import Pt
+
+    for at, colour in enumerate(picture.points):
+        fill = plot.series[0].points[at].format.fill
+        fill.solid()
+        fill.fore_color.rgb = rgb(colour)
+    plot.has_data_labels = True
+    labels = plot.data_labels
+    labels.show_percentage, labels.show_value = True, False
+    labels.number_format, labels.number_format_is_linked = "0%", False
+    labels.font.size, labels.font.bold = Pt(14), True
+    labels.font.color.rgb = rgb(palette.PAPER)
+
+
+def _mark(point: Any, text: str, colour: str) -> None:
     from pptx.util import Pt
 
     frame = point.data_label.text_frame
-    frame.text = chart.shown[0][at] if chart.shown else ""
+    frame.text = text
     run = frame.paragraphs[0].runs[0]
     run.font.size, run.font.bold = Pt(13), True
-    run.font.color.rgb = rgb(colours["accent"])
+    run.font.color.rgb = rgb(colour)
 
 
-def _axes(drawn: Any, chart: Chart, colours: dict[str, str], few: bool) -> None:
+def _dress_axes(chart: Any, picture: Picture, colours: dict[str, str], has_values: bool) -> None:
     from pptx.enum.chart import XL_TICK_LABEL_POSITION, XL_TICK_MARK
     from pptx.util import Pt
 
-    values, names = drawn.value_axis, drawn.category_axis
-    numbers = [v for series in chart.series for v in series.values if v is not None]
-    values.visible = not few
-    values.has_major_gridlines = not few
-    if not few:
+    values, names = chart.value_axis, chart.category_axis
+    values.visible = values.has_major_gridlines = not has_values
+    if not has_values:
         values.major_gridlines.format.line.color.rgb = rgb(colours["rule"])
         values.major_gridlines.format.line.width = Pt(0.75)
         values.format.line.fill.background()
-        values.tick_labels.number_format = chart.tick_format
-        if len(chart.ticks) > 1:
-            values.major_unit = chart.ticks[1][0] - chart.ticks[0][0]
-            values.minimum_scale, values.maximum_scale = chart.ticks[0][0], chart.ticks[-1][0]
+        values.tick_labels.number_format = picture.axis.number_format
         values.tick_labels.number_format_is_linked = False
         values.tick_labels.font.size = Pt(11)
-    values.major_tick_mark = XL_TICK_MARK.NONE
-    if chart.kind != "line" and min(numbers, default=0) >= 0:
+        ticks = picture.axis.ticks
+        if len(ticks) > 1:
+            values.major_unit = ticks[1].at - ticks[0].at
+            values.minimum_scale, values.maximum_scale = ticks[0].at, ticks[-1].at
+    values.major_tick_mark = names.major_tick_mark = XL_TICK_MARK.NONE
+    if picture.kind != "line" and picture.axis.low >= 0:
         values.minimum_scale = 0
-    names.major_tick_mark = XL_TICK_MARK.NONE
     names.tick_label_position = XL_TICK_LABEL_POSITION.LOW
     names.format.line.color.rgb = rgb(colours["grey"])
-    names.tick_labels.font.size = Pt(12 if len(chart.labels) <= _LABELLED else 10)
-    _skipping(names, chart)
-    if chart.kind == "bar":
+    names.tick_labels.font.size = Pt(12 if len(picture.labels) <= _LARGE_LABELS else 10)
+    names._element.txPr.bodyPr.set("rot", "0")  # upright
+    if picture.kind == "bar":
         names.reverse_order = True
-
-
-def _skipping(names: Any, chart: Chart) -> None:
-    """Upright labels, and only as many of them as fit side by side."""
-    from pptx.oxml import parse_xml
-
-    names.tick_labels.font.size = names.tick_labels.font.size  # makes the text's properties
-    names._element.txPr.bodyPr.set("rot", "0")
-    if chart.kind == "bar" or chart.years or len(chart.labels) <= _LABELLED:
-        return
-    every = -(-len(chart.labels) // 9)
-    chart_ns = "http://schemas.openxmlformats.org/drawingml/2006/chart"
-    before = names._element.find(f"{{{chart_ns}}}noMultiLvlLbl")
-    for tag in ("tickLblSkip", "tickMarkSkip"):
-        element = parse_xml(f'<c:{tag} xmlns:c="{chart_ns}" val="{every}"/>')
-        if before is not None:
-            before.addprevious(element)
-        else:
-            names._element.append(element)

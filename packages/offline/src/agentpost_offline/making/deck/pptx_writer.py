@@ -1,13 +1,21 @@
-"""A placed deck as PowerPoint: native charts and tables that can be edited, and speaker notes."""
+"""A deck as PowerPoint: native charts and tables that can be edited, and speaker notes.
+
+`template.pptx` has the layouts. Every text that has a name in PowerPoint's outline (title, main
+text, chart, table, picture) sits in a placeholder of its layout, so that another design can be
+applied to the deck.
+"""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentpost_offline.making.deck import native_chart, template
-from agentpost_offline.making.deck.pages import (
+from agentpost_offline.making.chart.rendering import render_plots
+from agentpost_offline.making.content import Paper
+from agentpost_offline.making.deck import native_chart, typeset
+from agentpost_offline.making.deck.arrange import (
     Block,
     Box,
     Cells,
@@ -15,55 +23,81 @@ from agentpost_offline.making.deck.pages import (
     Picture,
     Plot,
     Text,
+    arrange,
     colours,
-    series,
 )
+from agentpost_offline.making.deck.slides import of_paper
 from agentpost_offline.style.languages import language as language_of
+from agentpost_offline.style.typeset import cleaned
 
 if TYPE_CHECKING:
     from pptx.presentation import Presentation
     from pptx.slide import Slide
 
 _EMU = 12700
+_TEMPLATE = Path(__file__).with_name("template.pptx")
 _STYLE = "{http://schemas.openxmlformats.org/presentationml/2006/main}style"
+_A = "http://schemas.openxmlformats.org/drawingml/2006/main"
+_SLOTS = {
+    "dk1": "ink", "lt1": "light", "dk2": "dark", "lt2": "pale", "accent1": "accent",
+    "accent2": "grey", "accent3": "bright", "accent4": "muted", "accent5": "shade",
+    "accent6": "rule", "hlink": "accent", "folHlink": "muted",
+}  # fmt: skip
+"""The colours of the theme, where a reader changes them for the whole deck."""
+_PREVIEW_WIDTH = 640
+_TITLE, _MAIN = 0, 1
+"""The placeholders of a layout: its title, and its chart, table, picture or main text."""
 
 
-def build(
-    pages: Sequence[Page],
-    images: Sequence[bytes],
-    *,
-    accent: str | None,
-    title: str,
-    language: str,
-    thumbnail: bytes,
-) -> bytes:
-    """The .pptx file. ``images`` are PNG or JPEG files by their number in the pages, ``thumbnail``
-    is a JPEG that previews show."""
-    palette = colours(accent)
-    deck, layouts = template.presentation(palette)
-    deck.core_properties.title = title
-    deck.core_properties.author = ""
-    deck.core_properties.language = language
+def build(paper: Paper, images: Sequence[bytes]) -> bytes:
+    """The .pptx file. ``images`` are the paper's pictures, PNG or JPEG."""
+    from pptx import Presentation
+
+    pages = [arrange(slide, at) for at, slide in enumerate(of_paper(paper), start=1)]
+    deck: Any = Presentation(str(_TEMPLATE))
+    palette = colours(paper.accent)
+    _set_theme(deck, palette)
+    properties = deck.core_properties
+    properties.title, properties.author, properties.language = cleaned(paper.title)[:250], "", (
+        paper.language
+    )  # fmt: skip
+    layouts = {layout.name: layout for layout in deck.slide_layouts}
     for page in pages:
         slide = deck.slides.add_slide(layouts[page.layout])
-        _Slide(slide, page, accent, images, language).draw()
-    _set_thumbnail(deck, thumbnail)
+        _Slide(slide, page, paper, palette, images).draw()
+    _set_preview(deck, typeset.build(paper, pages[:1], images, "png", _PREVIEW_WIDTH)[0])
     buffer = io.BytesIO()
     deck.save(buffer)
     return buffer.getvalue()
 
 
-def _set_thumbnail(deck: Presentation, jpeg: bytes) -> None:
-    """Put the picture in the place of the one that the library's empty file brings."""
+def _set_theme(deck: Presentation, palette: dict[str, str]) -> None:
+    from lxml import etree
+
+    relations = deck.slide_master.part.rels.values()
+    theme = next(one.target_part for one in relations if "theme" in one.reltype)
+    root = etree.fromstring(theme.blob)
+    for slot, role in _SLOTS.items():
+        element = root.find(f".//{{{_A}}}clrScheme/{{{_A}}}{slot}")
+        assert element is not None, "the template has all slots"
+        element.clear()
+        etree.SubElement(element, f"{{{_A}}}srgbClr").set("val", palette[role][1:])
+    theme._blob = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
+
+
+def _set_preview(deck: Presentation, png: bytes) -> None:
+    """Make a picture the one that file managers show of the deck."""
+    from PIL import Image
     from pptx.opc.constants import CONTENT_TYPE, RELATIONSHIP_TYPE
     from pptx.opc.package import Part
     from pptx.opc.packuri import PackURI
 
+    buffer = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as image:
+        image.convert("RGB").save(buffer, "JPEG", quality=85)
     package = deck.part.package
-    for reference, relation in list(package._rels.items()):
-        if relation.reltype == RELATIONSHIP_TYPE.THUMBNAIL:
-            package.drop_rel(reference)
-    part = Part(PackURI("/docProps/thumbnail.jpeg"), CONTENT_TYPE.JPEG, package, jpeg)
+    name = PackURI("/docProps/thumbnail.jpeg")
+    part = Part(name, CONTENT_TYPE.JPEG, package, buffer.getvalue())
     package.relate_to(part, RELATIONSHIP_TYPE.THUMBNAIL)
 
 
@@ -71,31 +105,19 @@ class _Slide:
     """Draws one page."""
 
     def __init__(
-        self,
-        slide: Slide,
-        page: Page,
-        accent: str | None,
+        self, slide: Slide, page: Page, paper: Paper, palette: dict[str, str],
         images: Sequence[bytes],
-        language: str,
-    ) -> None:
-        self.slide = slide
-        self.page = page
-        self.accent = accent
-        self.palette = colours(accent)
-        self.images = images
-        self.language = language
-        self.rtl = language_of(language).direction == "rtl"
-        holders = template.HOLDERS[page.layout]  # type: ignore[index]
-        self.free = {
-            key: shape
-            for key, idx in holders.items()
-            for shape in slide.placeholders
-            if shape.placeholder_format.idx == idx
+    ) -> None:  # fmt: skip
+        self._slide, self._page, self._paper = slide, page, paper
+        self._palette, self._images = palette, images
+        self._is_rtl = language_of(paper.language).direction == "rtl"
+        self._free: dict[int, Any] = {
+            shape.placeholder_format.idx: shape for shape in slide.placeholders
         }
 
     def draw(self) -> None:
         """Everything of the page, then its notes."""
-        for element in self.page.elements:
+        for element in self._page.elements:
             match element:
                 case Text():
                     self._text(element)
@@ -106,52 +128,57 @@ class _Slide:
                 case Cells():
                     self._cells(element)
                 case Picture():
-                    self._picture(element)
-        for shape in self.free.values():  # an empty placeholder shows "click to add text"
+                    self._picture(self._images[element.image], element.box, element.alt)
+        for shape in self._free.values():  # an empty placeholder shows "click to add text"
             shape._element.getparent().remove(shape._element)
-        if self.page.notes:
-            frame = self.slide.notes_slide.notes_text_frame
+        if self._page.notes:
+            frame = self._slide.notes_slide.notes_text_frame
             assert frame is not None
-            frame.text = self.page.notes
+            frame.text = cleaned(self._page.notes)
 
     def _plot(self, plot: Plot) -> None:
-        chart = plot.chart
-        holder = self._held("plot", plot.box)
-        frame = holder.insert_chart(native_chart.kind(chart), native_chart.data(chart))
-        tones = series(len(chart.series), self.accent)
-        native_chart.style(frame.chart, chart, self.palette, tones, template.FACE)
-        frame._element.nvGraphicFramePr.cNvPr.set("descr", chart.alt)
+        picture, alt = plot.drawing.picture, cleaned(plot.drawing.alt)
+        if picture.kind not in native_chart.KINDS:
+            wide, tall = plot.box[2:]
+            (png,) = render_plots([plot.drawing], "png", wide, tall, code=self._paper.language,
+                                  accent=self._paper.accent)  # fmt: skip
+            self._picture(png, plot.box, alt)
+            return
+        holder = self._held(_MAIN, plot.box)
+        frame = holder.insert_chart(native_chart.kind_of(picture), native_chart.data_of(picture))
+        native_chart.dress(frame.chart, picture, self._palette)
+        frame._element.nvGraphicFramePr.cNvPr.set("descr", alt)
 
-    def _held(self, key: str, box: Box) -> Any:
-        shape = self.free.pop(key)
-        shape.left, shape.top, shape.width, shape.height = (round(v * _EMU) for v in self._at(box))
+    def _held(self, index: int, box: Box) -> Any:
+        shape = self._free.pop(index)
+        shape.left, shape.top, shape.width, shape.height = self._place(box)
         return shape
 
-    def _at(self, box: Box) -> Box:
-        """The box, mirrored where people read from right to left."""
+    def _place(self, box: Box) -> tuple[int, int, int, int]:
+        """The box in the file's units, mirrored where people read from right to left."""
         left, top, wide, tall = box
-        return (self.page.width - left - wide if self.rtl else left, top, wide, tall)
+        left = self._page.width - left - wide if self._is_rtl else left
+        return round(left * _EMU), round(top * _EMU), round(wide * _EMU), round(tall * _EMU)
 
     def _block(self, block: Block) -> None:
         from pptx.enum.shapes import MSO_SHAPE
 
-        box = [round(value * _EMU) for value in self._at(block.box)]
-        shape = self.slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, *box)  # type: ignore[arg-type]
+        shape = self._slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, *self._place(block.box))  # type: ignore[arg-type]
         shape.fill.solid()
-        shape.fill.fore_color.rgb = native_chart.rgb(self.palette[block.colour])
+        shape.fill.fore_color.rgb = native_chart.rgb(self._palette[block.colour])
         shape.line.fill.background()
         shape._element.remove(shape._element.find(_STYLE))  # a theme's shadow and outline
-        _decorative(shape)
+        _set_decorative(shape)
 
     def _text(self, text: Text) -> None:
         from pptx.enum.text import MSO_ANCHOR
         from pptx.util import Pt
 
-        if text.holder in self.free:
-            shape = self._held(text.holder, text.box)
+        index = {"title": _TITLE, "body": _MAIN}.get(text.holder)
+        if index in self._free:
+            shape = self._held(index, text.box)
         else:
-            box = [round(value * _EMU) for value in self._at(text.box)]
-            shape = self.slide.shapes.add_textbox(*box)  # type: ignore[arg-type]
+            shape = self._slide.shapes.add_textbox(*self._place(text.box))  # type: ignore[arg-type]
         frame = shape.text_frame
         frame.word_wrap = True
         frame.margin_left = frame.margin_right = frame.margin_top = frame.margin_bottom = 0
@@ -160,94 +187,79 @@ class _Slide:
             paragraph = frame.paragraphs[0] if not place else frame.add_paragraph()
             if place and text.gap:
                 paragraph.space_before = Pt(text.gap * text.size)
-            self._aligned(paragraph, end=text.align == "end")
-            run = paragraph.add_run()
-            run.text = words
-            run.font.size, run.font.bold = Pt(text.size), text.bold
-            run.font.color.rgb = native_chart.rgb(self.palette[text.colour])
-            run._r.get_or_add_rPr().set("lang", self.language)
+            self._run(paragraph, words, text.size, text.colour, text.bold, text.align == "end")
 
-    def _aligned(self, paragraph: Any, end: bool = False) -> None:
+    def _run(
+        self, paragraph: Any, words: str, size: float, colour: str, is_bold: bool, is_end: bool
+    ) -> None:
         from pptx.enum.text import PP_ALIGN
+        from pptx.util import Pt
 
-        paragraph.alignment = PP_ALIGN.RIGHT if end != self.rtl else PP_ALIGN.LEFT
-        if self.rtl:
+        paragraph.alignment = PP_ALIGN.RIGHT if is_end != self._is_rtl else PP_ALIGN.LEFT
+        if self._is_rtl:
             paragraph._p.get_or_add_pPr().set("rtl", "1")
+        run = paragraph.add_run()
+        run.text = cleaned(words)
+        run.font.size, run.font.bold = Pt(size), is_bold
+        run.font.color.rgb = native_chart.rgb(self._palette[colour])
+        run._r.get_or_add_rPr().set("lang", self._paper.language)
 
     def _cells(self, cells: Cells) -> None:
+        from pptx.enum.text import MSO_ANCHOR
         from pptx.util import Emu
 
-        rows = [cells.grid.header, *cells.grid.rows]
-        holder = self._held("cells", cells.box)
-        frame = holder.insert_table(rows=len(rows), cols=len(cells.grid.header))
-        table = frame.table
+        holder = self._held(_MAIN, cells.box)
+        table = holder.insert_table(rows=len(cells.rows), cols=len(cells.rows[0])).table
         style = table._tbl.tblPr
         for mark in ("bandRow", "firstRow"):
             style.set(mark, "0")
-        style_id = style.find(f"{{{style.nsmap['a']}}}tableStyleId")
+        style_id = style.find(f"{{{_A}}}tableStyleId")
         if style_id is not None:  # "no style, no grid"
             style_id.text = "{2D5ABB26-0587-4C30-8999-92F81FD0307C}"
         for column, wide in zip(table.columns, cells.widths, strict=True):
             column.width = Emu(round(wide * _EMU))
-        for number, (row, texts) in enumerate(zip(table.rows, rows, strict=True)):
+        for number, (row, texts) in enumerate(zip(table.rows, cells.rows, strict=True)):
             row.height = Emu(round(cells.heights[number] * _EMU))
-            last = cells.grid.total and number == len(rows) - 1
+            is_bold = not number or (cells.total and number == len(cells.rows) - 1)
             for at, words in enumerate(texts):
-                self._cell(row.cells[at], words, cells, at, head=not number, strong=last)
+                cell = row.cells[at]
+                cell.margin_left = cell.margin_right = round(cells.size * 0.4 * _EMU)
+                cell.margin_top = cell.margin_bottom = 0
+                cell.vertical_anchor = MSO_ANCHOR.MIDDLE
+                self._run(cell.text_frame.paragraphs[0], words, cells.size,
+                          "ink" if number else "muted", is_bold, at in cells.numbers)  # fmt: skip
+                _underline(cell, self._palette["rule" if number else "accent"],
+                           0.75 if number else 1.5)  # fmt: skip
 
-    def _cell(
-        self, cell: Any, words: str, cells: Cells, at: int, *, head: bool, strong: bool
-    ) -> None:
-        from pptx.enum.text import MSO_ANCHOR
-        from pptx.util import Pt
-
-        cell.margin_left = cell.margin_right = round(cells.size * 0.4 * _EMU)
-        cell.margin_top = cell.margin_bottom = 0
-        cell.vertical_anchor = MSO_ANCHOR.MIDDLE
-        paragraph = cell.text_frame.paragraphs[0]
-        self._aligned(paragraph, end=at in cells.grid.numbers)
-        run = paragraph.add_run()
-        run.text = words
-        run.font.size, run.font.bold = Pt(cells.size), head or strong
-        run.font.color.rgb = native_chart.rgb(self.palette["muted" if head else "ink"])
-        _underlined(cell, self.palette["accent" if head else "rule"], 1.5 if head else 0.75)
-
-    def _picture(self, picture: Picture) -> None:
-        from pptx.util import Emu
-
-        from agentpost_offline.making import pictures
-
-        content = self.images[picture.image]
-        holder = self.free.pop("picture")
-        holder._element.getparent().remove(holder._element)
-        size = pictures.size_of_bytes(content)
-        left, top, wide, tall = pictures.within(size, self._at(picture.box))
-        placed: Any = self.slide.shapes.add_picture(
-            io.BytesIO(content), *(Emu(round(v * _EMU)) for v in (left, top, wide, tall))
-        )
-        placed._element.nvPicPr.cNvPr.set("descr", picture.alt)
+    def _picture(self, content: bytes, box: Box, alt: str) -> None:
+        left, top, wide, tall = self._place(box)
+        shapes: Any = self._slide.shapes
+        shape = shapes.add_picture(io.BytesIO(content), 0, 0)
+        scale = min(wide / shape.width, tall / shape.height)
+        shape.width, shape.height = round(shape.width * scale), round(shape.height * scale)
+        shape.left = left + (wide - shape.width) // 2
+        shape.top = top + (tall - shape.height) // 2
+        shape._element.nvPicPr.cNvPr.set("descr", cleaned(alt))
 
 
-def _decorative(shape: Any) -> None:
+def _set_decorative(shape: Any) -> None:
     """Leave a shape out of what screen readers say."""
     from lxml import etree
 
     source = (
-        '<a:extLst xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">'
-        '<a:ext uri="{C183D7F6-B498-43B3-948B-1728B52AA6E4}"><adec:decorative '
-        'xmlns:adec="http://schemas.microsoft.com/office/drawing/2017/decorative" val="1"/>'
-        "</a:ext></a:extLst>"
+        f'<a:extLst xmlns:a="{_A}"><a:ext uri="{{C183D7F6-B498-43B3-948B-1728B52AA6E4}}">'
+        '<adec:decorative xmlns:adec="http://schemas.microsoft.com/office/drawing/2017/decorative" '
+        'val="1"/></a:ext></a:extLst>'
     )
     shape._element.nvSpPr.cNvPr.append(etree.fromstring(source))
 
 
-def _underlined(cell: Any, colour: str, wide: float) -> None:
+def _underline(cell: Any, colour: str, wide: float) -> None:
     """A line below a table's cell."""
     from lxml import etree
 
     source = (
-        '<a:lnB xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
-        f'w="{round(wide * _EMU)}"><a:solidFill><a:srgbClr val="{colour[1:]}"/></a:solidFill>'
-        "</a:lnB>"
+        f'<a:lnB xmlns:a="{_A}" w="{round(wide * _EMU)}"><a:solidFill>'
+        f'<a:srgbClr val="{colour[1:]}"/></a:solidFill></a:lnB>'
     )
     cell._tc.get_or_add_tcPr().append(etree.fromstring(source))

@@ -1,78 +1,53 @@
-"""What a deck is before it becomes a file: slides as plain data, one outline for every format."""
+"""A paper as slides: one for each heading, laid out by what stands under it.
+
+Nothing is cut. What does not fit one slide goes on, on the next one with the same title.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from itertools import pairwise
 
 import msgspec
 
+from agentpost_offline.making import fit
+from agentpost_offline.making.content import Block, BlockKind, Figure, Grid, Paper, Part, plain
+from agentpost_offline.making.picture import Drawing
+
+LEFT, TOP, FOOT, WIDTH = 54.0, 126.0, 50.0, 960.0
+"""The margins of a slide, and its width, in points."""
+ROOM = WIDTH - 2 * LEFT
+BODY = 540.0 - FOOT - TOP
+"""The height of what stands below a slide's title."""
+ASIDE = 276.0
+"""The width of the points beside a chart or a picture."""
+ROW_PAD = 24.0
+"""Around a point, above and below it together."""
+_TEXT_SIZE = 15.0
+"""Points are made as large as fits; a slide gets as many as fit at this size."""
+_BESIDE_SIZE = 13.0
+_BESIDE_MOST = 4
+_UNDER_LONGEST = 220
+_MOMENTS = 8
+_QUOTE_LONGEST = 320
+_FIGURES = 4
+
 
 class Layout(StrEnum):
-    """The arrangements a slide may have."""
+    """The arrangements a slide may have; the names are those of the template."""
 
-    TITLE = "title"
-    FIGURES = "figures"
-    STATEMENT = "statement"
-    POINTS = "points"
-    CHART = "chart"
-    COLUMNS = "columns"
-    TABLE = "table"
-    IMAGE = "image"
-    QUOTE = "quote"
-    TIMELINE = "timeline"
-
-
-class Series(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The values of one colour, one for each label of the chart."""
-
-    name: str
-    values: tuple[float | None, ...]
-
-
-class Chart(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A native chart of a slide."""
-
-    kind: str
-    """``column`` (upright), ``bar`` (lying), ``line``."""
-    labels: tuple[str, ...]
-    series: tuple[Series, ...]
-    marks: tuple[int, ...] = ()
-    """Labels that carry the finding: they are drawn in the accent colour."""
-    shown: tuple[tuple[str, ...], ...] = ()
-    """The values as people read them, for each series."""
-    ticks: tuple[tuple[float, str], ...] = ()
-    """Values of the axis, as people read them."""
-    number_format: str = "#,##0"
-    """How a spreadsheet writes the values."""
-    tick_format: str = "#,##0"
-    years: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Of many months or quarters: the years, each with what stands for its periods."""
-    alt: str = ""
-
-
-class Figure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A key figure: "+13%", "growth 2024 to 2025", "72.6k to 81.8k"."""
-
-    value: str
-    label: str
-    note: str = ""
-
-
-class Grid(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A table as it is shown; ``numbers`` are the columns set flush right."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: tuple[int, ...] = ()
-    total: bool = False
-    """The last row is the sum of the others."""
-
-
-class Part(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One of several columns, or a moment with what happens."""
-
-    heading: str
-    points: tuple[str, ...]
+    TITLE = "Title"
+    FIGURES = "Key figures"
+    STATEMENT = "Statement"
+    POINTS = "Points"
+    CHART = "Chart and takeaways"
+    COLUMNS = "Two columns"
+    TABLE = "Table"
+    IMAGE = "Image"
+    QUOTE = "Quote"
+    TIMELINE = "Timeline"
 
 
 class Slide(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -83,34 +58,239 @@ class Slide(msgspec.Struct, frozen=True, omit_defaults=True):
     subtitle: str = ""
     points: tuple[str, ...] = ()
     """Of a quote: its words, then who said them."""
-    ordered: bool = False
+    is_ordered: bool = False
     """Whether the points are numbered."""
     parts: tuple[Part, ...] = ()
-    """Columns beside each other, or the moments of a timeline."""
     figures: tuple[Figure, ...] = ()
-    chart: Chart | None = None
+    drawing: Drawing | None = None
     grid: Grid | None = None
     image: int | None = None
-    """Which of the deck's pictures."""
+    """Which of the paper's pictures."""
     backdrop: tuple[float, ...] = ()
-    """Of a title: the course of the main figure, drawn as a silhouette."""
+    """Of a title: the course of the first figure, drawn as a silhouette."""
     source: str = ""
     notes: str = ""
     """What the speaker says."""
-    weight: float = 0.5
-    """What is dropped first when fewer slides are asked for: 0 first, 1 never."""
 
 
-class Outline(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A whole deck."""
+def of_paper(paper: Paper) -> list[Slide]:
+    """A title slide, then one for each heading, and more where its contents do not fit."""
+    heads = [at for at, one in enumerate(paper.blocks) if one.kind is BlockKind.HEADING]
+    before = paper.blocks[: heads[0]] if heads else paper.blocks
+    slides: list[Slide] = []
+    course = _course(paper.blocks)
+    if heads and not before and paper.blocks[0].text == paper.title:
+        inside = paper.blocks[1 : [*heads, len(paper.blocks)][1]]
+        before, heads = (inside, heads[1:]) if _is_line(inside) or not inside else ((), heads)
+    if paper.has_title and paper.title:
+        if _is_line(before):
+            slides, before = [Slide(Layout.TITLE, paper.title, before[0].text)], ()
+        else:
+            slides = [Slide(Layout.TITLE, paper.title, paper.subtitle, backdrop=course)]
+    slides += _under(Block(BlockKind.HEADING), before, paper.title)
+    for start, end in pairwise([*heads, len(paper.blocks)]):
+        head = paper.blocks[start]
+        slides += _under(head, paper.blocks[start + 1 : end], head.text) or [
+            Slide(Layout.TITLE, head.text, notes=head.notes)
+        ]
+    return slides
 
-    title: str
-    slides: tuple[Slide, ...]
-    language: str = "en"
-    accent: str | None = None
-    """The colour that was asked for, ``#rrggbb``."""
-    used: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-    finding: str = ""
-    """The story's first sentence, for the reply."""
+
+def _course(blocks: Sequence[Block]) -> tuple[float, ...]:
+    """The values of the first chart of one figure over time; empty where there is none."""
+    for block in blocks:
+        picture = block.drawing.picture if block.drawing is not None else None
+        if picture is not None and picture.timed and len(picture.series) == 1:
+            values = [value for value in picture.series[0].values if value is not None]
+            if 5 < len(values) <= 60 and min(values) >= 0:
+                return tuple(values)
+    return ()
+
+
+def _is_line(blocks: Sequence[Block]) -> bool:
+    """Whether this can stand below a title."""
+    is_one = len(blocks) == 1 and blocks[0].kind is BlockKind.PARAGRAPH
+    return is_one and len(blocks[0].text) <= _UNDER_LONGEST
+
+
+def _under(head: Block, blocks: Sequence[Block], title: str) -> list[Slide]:
+    """The slides of one heading: text first gathers, all else stands where it stands."""
+    slides: list[Slide] = []
+    text: list[Block] = []
+
+    def take(is_beside: bool = False, most: int = 0) -> tuple[str, ...]:
+        """The text so far, when it is short enough to stand with what comes; else it gets its
+        slides first."""
+        points = _texts(text)
+        can_stay = _fits_beside(points) if is_beside else (
+            0 < len(points) <= most and all(len(point) <= _UNDER_LONGEST for point in points)
+        )  # fmt: skip
+        if not can_stay:
+            is_ordered = all(one.number is not None and not one.level for one in text)
+            slides.extend(_pointed(title, [one.text for one in text] if is_ordered else points,
+                                   is_ordered=is_ordered))  # fmt: skip
+        text.clear()
+        return tuple(points) if can_stay else ()
+
+    for block in blocks:
+        match block.kind:
+            case BlockKind.TABLE if block.grid is not None:
+                slides += _tables(title, block.grid, take(most=2), block.source)
+            case BlockKind.CHART if block.drawing is not None:
+                points = take(is_beside=True)
+                slides.append(Slide(Layout.CHART, title, plain(block.runs), points,
+                                    drawing=block.drawing, source=block.source))  # fmt: skip
+            case BlockKind.PICTURE:
+                points = take(is_beside=True)
+                slides.append(Slide(Layout.IMAGE, title, points=points, image=block.picture))
+            case BlockKind.FIGURES:
+                for at in range(0, len(block.figures), _FIGURES):
+                    slides.append(Slide(Layout.FIGURES, title, points=take(most=3),
+                                        figures=block.figures[at : at + _FIGURES]))  # fmt: skip
+            case BlockKind.COLUMNS:
+                take()
+                slides.append(Slide(Layout.COLUMNS, title, parts=block.parts))
+            case BlockKind.TIMELINE:
+                take()
+                slides += [Slide(Layout.TIMELINE, title, parts=block.parts[at : at + _MOMENTS])
+                           for at in range(0, len(block.parts), _MOMENTS)]  # fmt: skip
+            case BlockKind.QUOTE if len(block.text) <= _QUOTE_LONGEST:
+                take()
+                words, _, by = block.text.rpartition("\n") if block.runs[-1].italic else (
+                    block.text, "", ""
+                )  # fmt: skip
+                points = (words, by) if words and by else (block.text,)
+                slides.append(Slide(Layout.QUOTE, title, points=points))
+            case BlockKind.RULE:
+                pass
+            case _:
+                text.append(block)
+    take()
+    return [msgspec.structs.replace(slide, notes=head.notes) for slide in slides]
+
+
+def _texts(blocks: Sequence[Block]) -> list[str]:
+    marks = [
+        "" if one.kind is not BlockKind.ITEM
+        else f"{one.number}. " if one.number is not None
+        else "– " if one.level else ""
+        for one in blocks
+    ]  # fmt: skip
+    return [f"{mark}{one.text}" for mark, one in zip(marks, blocks, strict=True)]
+
+
+def _fits_beside(points: Sequence[str]) -> bool:
+    high = sum(fit.height([point], _BESIDE_SIZE, ASIDE) + ROW_PAD for point in points)
+    return 0 < len(points) <= _BESIDE_MOST and high <= BODY
+
+
+def _pointed(title: str, points: Sequence[str], *, is_ordered: bool) -> list[Slide]:
+    """Points on as few slides as they fit, spread evenly over them."""
+    pieces = [piece for point in points for piece in _pieces(point)]
+    if not pieces:
+        return []
+    heights = [_height(piece) for piece in pieces]
+    share = sum(heights) / math.ceil(sum(heights) / BODY)
+    groups: list[list[str]] = [[]]
+    full = whole = 0.0
+    for piece, high in zip(pieces, heights, strict=True):
+        if groups[-1] and (full + high > BODY or whole + high / 2 > share * len(groups)):
+            groups.append([])
+            full = 0.0
+        groups[-1].append(piece)
+        full += high
+        whole += high
+    return [
+        Slide(Layout.POINTS if len(group) > 1 else Layout.STATEMENT, title, points=tuple(group),
+              is_ordered=is_ordered and len(group) > 1)
+        for group in groups
+    ]  # fmt: skip
+
+
+def _height(text: str) -> float:
+    return fit.height(text.split("\n"), _TEXT_SIZE, ROOM - 52) + ROW_PAD
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A text, in parts that fit a slide each: broken between lines, sentences, words."""
+    if _height(text) <= BODY:
+        yield text
+        return
+    for mark in ("\n", ". ", "。", " "):
+        places = [at + len(mark) for at in range(len(text)) if text.startswith(mark, at)]
+        inner = [at for at in places if len(text) * 0.2 < at < len(text) * 0.8]
+        if inner:
+            cut = min(inner, key=lambda at: abs(at - len(text) / 2))
+            break
+    else:
+        cut = len(text) // 2
+    yield from _pieces(text[:cut].strip())
+    yield from _pieces(text[cut:].strip())
+
+
+def _tables(title: str, grid: Grid, under: Sequence[str], source: str) -> list[Slide]:
+    """A table on as many slides as it needs, its header on each."""
+    room = BODY - sum(_height(point) + 14 for point in under)
+    _, _, heights = table_sizes(grid, room, (12, 18))
+    head, *rows = heights
+    groups: list[list[int]] = [[]]
+    full = head
+    for at, high in enumerate(rows):
+        if groups[-1] and full + high > room:
+            groups.append([])
+            full = head
+        groups[-1].append(at)
+        full += high
+    return [
+        Slide(
+            Layout.TABLE, title, points=() if number else tuple(under), source=source,
+            grid=msgspec.structs.replace(
+                grid, rows=tuple(grid.rows[at] for at in group),
+                total=grid.total and number == len(groups) - 1,
+            ),
+        )
+        for number, group in enumerate(groups)
+    ]  # fmt: skip
+
+
+def table_sizes(
+    grid: Grid, tall: float, sizes: tuple[float, float] = (10, 20)
+) -> tuple[float, list[float], list[float]]:
+    """The largest type at which a table fits, the widths of its columns, the heights of its rows;
+    the smallest type when it fits at none."""
+    rows = [[plain(cell) for cell in row] for row in (grid.header, *grid.rows)]
+    size = sizes[1]
+    while True:
+        pad = size * 0.8
+        natural = [
+            max(fit.width(row[at], size, row is rows[0]) for row in rows) + 2 * pad
+            for at in range(len(grid.header))
+        ]
+        widths = _shared(natural, grid)
+        heights = [
+            max(fit.lines(cell, size, wide - pad, row is rows[0])
+                for cell, wide in zip(row, widths, strict=True)) * size * fit.LINE + 0.75 * size
+            for row in rows
+        ]  # fmt: skip
+        is_whole = sum(heights) <= tall and all(
+            fit.width(word, size) <= wide - pad
+            for row in rows for cell, wide in zip(row, widths, strict=True) for word in cell.split()
+        )  # fmt: skip
+        if is_whole or size <= sizes[0]:
+            return size, widths, heights
+        size -= 0.5
+
+
+def _shared(natural: Sequence[float], grid: Grid) -> list[float]:
+    """The widths of columns in the room there is: numbers whole, texts share what is left."""
+    spare = ROOM - sum(natural)
+    if spare >= 0:
+        return [wide + spare / len(natural) for wide in natural]
+    fixed = sum(wide for at, wide in enumerate(natural) if at in grid.numbers)
+    texts = [wide**0.6 if at not in grid.numbers else 0.0 for at, wide in enumerate(natural)]
+    if fixed > ROOM * 0.7 or not any(texts):
+        return [wide * ROOM / sum(natural) for wide in natural]
+    return [
+        wide if at in grid.numbers else (ROOM - fixed) * texts[at] / sum(texts)
+        for at, wide in enumerate(natural)
+    ]

@@ -1,11 +1,11 @@
-"""The steps of a document: read it, write each format, open it again and look for every word."""
+"""The steps of a paper: read it, write each format, open it again and look for every word."""
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -13,64 +13,60 @@ import msgspec
 from agentpost.agents.base import File, Job, JobFailed
 from agentpost_offline.archives import unpacking
 from agentpost_offline.frame import Frame, Thing, from_json, to_json
-from agentpost_offline.making import catalogue, papers
-from agentpost_offline.making.content import BlockKind, Paper, plain
-from agentpost_offline.making.document import page, pdf, word_file
-from agentpost_offline.making.maker import Inputs, Made, Maker
-from agentpost_offline.making.names import file_name
-from agentpost_offline.making.sections import Section
+from agentpost_offline.making import catalogue, content, papers
+from agentpost_offline.making.content import BlockKind, Paper, Section, plain
+from agentpost_offline.making.deck import pptx_writer, typeset
+from agentpost_offline.making.document import page, pdf, word
+from agentpost_offline.making.maker import Inputs, Maker, Product, file_name
 from agentpost_offline.style import fonts, languages
 
 SECONDS = 120.0
-TEXTS = Path(__file__).with_name("texts")
 _ALIASES = {"deck": "pptx", "page": "html", "word": "docx"}
+_SUFFIXES = {Thing.REPORT: "report", Thing.SITE: "page", Thing.DECK: "deck", Thing.DOCUMENT: ""}
 _LOST_SHARE = 0.02
 """Of the words of a PDF: those that are hyphenated or set with ligatures."""
 
 
-async def make(job: Job, inputs: Inputs) -> Made:
+async def make(job: Job, inputs: Inputs) -> Product:
     """Convert documents and text; raises `JobFailed` with a text for the user."""
     return await _make(job, inputs, catalogue.MAKERS[Thing.DOCUMENT])
 
 
-async def make_report(job: Job, inputs: Inputs) -> Made:
-    """Write a report of a table, or of a caller's sections; raises `JobFailed`."""
+async def make_report(job: Job, inputs: Inputs) -> Product:
+    """Write a report of tables, or of a caller's sections; raises `JobFailed`."""
     return await _make(job, inputs, catalogue.MAKERS[Thing.REPORT])
 
 
-async def make_page(job: Job, inputs: Inputs) -> Made:
-    """Write a dashboard of a table, or a page of a caller's sections; raises `JobFailed`."""
+async def make_page(job: Job, inputs: Inputs) -> Product:
+    """Write a dashboard of tables, or a page of a caller's sections; raises `JobFailed`."""
     return await _make(job, inputs, catalogue.MAKERS[Thing.SITE])
 
 
-async def _make(job: Job, inputs: Inputs, maker: Maker) -> Made:
+async def make_deck(job: Job, inputs: Inputs) -> Product:
+    """Write the slides of tables, or of a caller's sections; raises `JobFailed`."""
+    return await _make(job, inputs, catalogue.MAKERS[Thing.DECK])
+
+
+async def _make(job: Job, inputs: Inputs, maker: Maker) -> Product:
     """Write a paper in each format that was asked for; credits are charged with the first file."""
     frame, files, thing = inputs.frame, list(inputs.files), maker.thing
-    price = maker.credits
     request = (str(thing), files, to_json(frame), msgspec.to_builtins(inputs.sections))
     await job.progress(f"Reading {', '.join(file.name for file in files) or 'the text'}")
     about = await job.step(describe, *request, timeout=SECONDS)
     asked = list(dict.fromkeys(_ALIASES.get(form, form) for form in frame.formats))
-    written: list[File] = []
+    products: list[File] = []
     for form in [form for form in asked if form in maker.formats] or maker.usual:
-        name = file_name(frame.style.title or about["stem"], _suffix(thing), inputs.version, form)
+        name = file_name(frame.style.title or about["stem"], _SUFFIXES[thing], inputs.version, form)
         await job.progress(f"Writing {name}")
-        file = await job.write(
-            name, write, form, *request, cost=0.0 if written else price, label=about["title"],
-            timeout=SECONDS,
-        )  # fmt: skip
-        await job.progress(f"Checking {name}")
-        await job.step(check, file, form, *request, timeout=SECONDS)
-        written.append(file)
-    texts = languages.words(TEXTS, frame.language)
-    listed = languages.language(frame.language).listed([file.name for file in written])
-    text = str(texts["made"]).format(title=about["title"], names=listed)
-    return Made(" ".join([text, *about["lead"]]), written, about["used"], about["skipped"],
-                about["notes"])  # fmt: skip
-
-
-def _suffix(thing: Thing) -> str:
-    return {Thing.REPORT: "report", Thing.SITE: "page"}.get(thing, "")
+        products.append(await job.write(
+            name, write, form, *request, cost=0.0 if products else maker.credits,
+            label=about["title"], timeout=SECONDS,
+        ))  # fmt: skip
+    texts = languages.words(papers.TEXTS, frame.language)
+    names = languages.language(frame.language).listed([file.name for file in products])
+    text = str(texts["made"]).format(title=about["title"], names=names)
+    return Product(" ".join([text, *about["lead"]]), products, about["used"], about["skipped"],
+                   about["notes"])  # fmt: skip
 
 
 def paper_of(
@@ -82,9 +78,7 @@ def paper_of(
         return papers.written(files, parts, frame)
     if thing == Thing.DOCUMENT:
         return papers.converted(files, frame)
-    from agentpost_offline.making.report import planning
-
-    return planning.report(files, frame), []
+    return papers.of_tables(files, msgspec.structs.replace(frame, thing=Thing(thing)))
 
 
 @unpacking
@@ -97,16 +91,15 @@ def describe(
     notes = list(paper.notes)
     missing = fonts.missing(msgspec.json.encode(paper).decode())
     if missing:
-        texts = languages.words(TEXTS, request.language)
+        texts = languages.words(papers.TEXTS, request.language)
         notes.append(str(texts["missing"]).format(chars=fonts.sample(missing)))
-    drawings = [block.drawing for block in paper.blocks if block.drawing is not None]
-    notes += [note for drawing in drawings for note in drawing.notes]
-    first = paper.blocks[0] if paper.blocks else None
-    is_lead = thing == Thing.REPORT and first is not None and first.kind is BlockKind.PARAGRAPH
+    notes += [note for block in paper.blocks if block.drawing for note in block.drawing.notes]
+    paragraphs = paper.of(BlockKind.PARAGRAPH)
+    is_told = thing in (Thing.REPORT, Thing.DECK) and not sections and bool(paragraphs)
     return {
         "title": paper.title,
         "stem": paper.used[0].partition(" (")[0] if paper.used else paper.title or "document",
-        "lead": [first.text] if is_lead and first is not None else [],
+        "lead": [paragraphs[0].text] if is_told else [],
         "used": list(paper.used),
         "skipped": list(paper.skipped),
         "notes": list(dict.fromkeys(notes)),
@@ -117,50 +110,53 @@ def describe(
 def write(
     form: str, thing: str, files: Sequence[File], frame: dict[str, Any], sections: Any
 ) -> bytes:
-    """A write: the bytes of a paper in one format."""
-    request = from_json(frame)
-    paper, pictures = paper_of(thing, files, request, sections)
-    if form == "pdf":
-        return pdf.build(paper, pictures)
-    if form == "docx":
-        return word_file.build(paper, pictures)
-    if form == "html":
-        return page.build(paper, pictures, is_dashboard=thing == Thing.SITE and not sections)
-    from agentpost_offline.making.deck import sectioned, written
+    """A write: the bytes of a paper in one format.
 
-    return written.pptx(sectioned.of_paper(paper), pictures)
-
-
-@unpacking
-def check(
-    file: File, form: str, thing: str, files: Sequence[File], frame: dict[str, Any], sections: Any
-) -> int:
-    """A step: open a written paper again; returns how many words it has.
-
-    Raises `JobFailed` unless every word of the paper is in it, in a PDF as far as hyphens allow.
+    Raises `JobFailed` unless every word and picture of the paper is in them when they are opened
+    again, in a PDF as far as hyphens allow.
     """
-    paper, pictures = paper_of(thing, files, from_json(frame), sections)
+    paper, images = paper_of(thing, files, from_json(frame), sections)
+    is_deck = form == "pptx" or thing == Thing.DECK
+    if not is_deck:
+        paper = msgspec.structs.replace(paper, blocks=content.in_flow(paper.blocks))
+    match form:
+        case "pdf":
+            data = typeset.pdf(paper, images) if is_deck else pdf.build(paper, images)
+        case "docx":
+            data = word.build(paper, images)
+        case "html":
+            is_dashboard = thing == Thing.SITE and not sections
+            data = page.build(paper, images, is_dashboard=is_dashboard)
+        case _:
+            data = pptx_writer.build(paper, images)
+    _check(data, form, paper, len(images))
+    return data
+
+
+def _check(data: bytes, form: str, paper: Paper, pictures: int) -> None:
     try:
-        text, shown = _READERS[form](file.local)
+        text, shown = _READERS[form](data)
     except Exception as error:
-        raise JobFailed(f"{file.name} came out damaged.") from error
-    if form != "pdf" and shown < len(pictures):
-        raise JobFailed(f"{file.name} came out without one of its pictures.")
-    expected, there = Counter(_words(_text_of(paper))), Counter(_words(text))
-    lost = expected - there
+        raise JobFailed(f"The {form} came out damaged.") from error
+    if form != "pdf" and shown < pictures:
+        raise JobFailed(f"The {form} came out without one of its pictures.")
+    # The caption of a chart stands on its slide where the title leaves room.
+    captioned = () if form == "pptx" else paper.of(BlockKind.CHART)
+    expected = Counter(_words("\n".join([_text_of(paper), *(one.text for one in captioned)])))
+    lost = expected - Counter(_words(text))
     if lost.total() > (_LOST_SHARE * expected.total() + 3 if form == "pdf" else 0):
-        named = ", ".join(list(lost)[:3])
-        raise JobFailed(f"{file.name} came out without some of its words ({named}).")
-    return there.total()
+        raise JobFailed(f"The {form} came out without some words ({', '.join(list(lost)[:3])}).")
 
 
 def _text_of(paper: Paper) -> str:
     pieces = [paper.title] if paper.has_title else []
     for block in paper.blocks:
-        pieces.append(plain(block.runs))
+        pieces.append("" if block.kind is BlockKind.CHART else block.text)
         if block.grid is not None:
             pieces += [plain(cell) for row in (block.grid.header, *block.grid.rows) for cell in row]
         pieces += [text for one in block.figures for text in (one.value, one.label)]
+        for part in block.parts:
+            pieces += [part.title, *map(plain, part.points)]
     return "\n".join(pieces)
 
 
@@ -169,38 +165,38 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9à-ɏ]{2,}", text.casefold())
 
 
-def _pdf_text(path: Path) -> tuple[str, int]:
+def _pdf_text(data: bytes) -> tuple[str, int]:
     import pypdfium2
 
-    with pypdfium2.PdfDocument(path) as document:
-        texts = [page_.get_textpage().get_text_range() for page_ in document]
+    with pypdfium2.PdfDocument(data) as document:
+        texts = [one.get_textpage().get_text_range() for one in document]
     return "\n".join(texts).replace("\ufffe", "").replace("\u00ad", ""), 0
 
 
-def _word_text(path: Path) -> tuple[str, int]:
+def _word_text(data: bytes) -> tuple[str, int]:
     import docx
 
-    word = docx.Document(str(path))
+    word = docx.Document(io.BytesIO(data))
     nodes = (node for node in word.element.body.iter() if node.tag.endswith(("}t", "}p", "}br")))
     texts = [node.text or "" if node.tag.endswith("}t") else "\n" for node in nodes]
     return "".join(texts), len(word.inline_shapes)
 
 
-def _page_text(path: Path) -> tuple[str, int]:
+def _page_text(data: bytes) -> tuple[str, int]:
     import lxml.html
 
-    root = lxml.html.document_fromstring(path.read_bytes())
+    root = lxml.html.document_fromstring(data)
     for style in list(root.iter("style", "title")):
         style.drop_tree()
     return "\n".join(root.itertext()), len(list(root.iter("img")))
 
 
-def _deck_text(path: Path) -> tuple[str, int]:
+def _deck_text(data: bytes) -> tuple[str, int]:
     from pptx import Presentation
 
     texts: list[str] = []
     shown = 0
-    for slide in Presentation(str(path)).slides:
+    for slide in Presentation(io.BytesIO(data)).slides:
         for shape in slide.shapes:
             shown += shape.shape_type == 13
             if shape.has_text_frame:
@@ -210,4 +206,6 @@ def _deck_text(path: Path) -> tuple[str, int]:
     return "\n".join(texts), shown
 
 
-_READERS = {"pdf": _pdf_text, "docx": _word_text, "html": _page_text, "pptx": _deck_text}
+_READERS: dict[str, Callable[[bytes], tuple[str, int]]] = {
+    "pdf": _pdf_text, "docx": _word_text, "html": _page_text, "pptx": _deck_text,
+}  # fmt: skip

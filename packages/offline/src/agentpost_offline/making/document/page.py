@@ -8,17 +8,13 @@ from html import escape
 from itertools import pairwise
 from pathlib import Path
 
-import msgspec
-
-from agentpost_offline.making.chart.rendering import TEMPLATE
+from agentpost_offline.making.chart.rendering import render_plots
 from agentpost_offline.making.content import Block, BlockKind, Grid, Paper, Runs, plain
 from agentpost_offline.making.document.pdf import TEXT_WIDTH
-from agentpost_offline.making.picture import Drawing
 from agentpost_offline.style import languages, palette
-from agentpost_offline.style.typeset import cleaned, typeset
+from agentpost_offline.style.typeset import cleaned
 
 _STYLE = Path(__file__).with_name("page.css")
-_PLOTS = Path(__file__).with_name("plots.typ")
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _NAV_LEAST, _NAV_MOST = 3, 24
 
@@ -89,7 +85,8 @@ class _Writer:
         self._paper = paper
         self._pictures = pictures
         drawings = [block.drawing for block in paper.blocks if block.drawing is not None]
-        self._plots = iter(_plots(drawings, paper))
+        self._plots = iter(render_plots(drawings, "svg", TEXT_WIDTH, code=paper.language,
+                                        accent=paper.accent))  # fmt: skip
 
     def cards(self) -> Iterator[str]:
         """Sections as cards beside each other; what stands before the first heading above them."""
@@ -194,12 +191,3 @@ def _figure(content: bytes, alt: str, caption: Runs) -> str:
         f'<figure><img src="data:image/{kind};base64,{source}" alt="{_text(alt)}">{below}'
         "</figure>\n"
     )
-
-
-def _plots(drawings: Sequence[Drawing], paper: Paper) -> tuple[bytes, ...]:
-    if not drawings:
-        return ()
-    data = {"drawings": msgspec.to_builtins(drawings), "width": TEXT_WIDTH}
-    return typeset(
-        [_PLOTS, TEMPLATE], data, form="svg", code=paper.language, accent=paper.accent
-    ).pages

@@ -1,4 +1,4 @@
-"""A paper as PDF, and as pictures of its charts, typeset by Typst."""
+"""A paper as PDF, typeset by Typst."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ import msgspec
 from agentpost_offline.making import pictures as pictures_of
 from agentpost_offline.making.chart.rendering import TEMPLATE
 from agentpost_offline.making.content import Block, Paper
-from agentpost_offline.making.picture import Drawing
 from agentpost_offline.style.typeset import typeset
 
 _PAGE = Path(__file__).with_name("paper.typ")
-_PLOTS = Path(__file__).with_name("plots.typ")
-_PPI = 190.0
 TEXT_WIDTH = 459.0
 """Of the text of a page, in points."""
 
@@ -40,12 +37,8 @@ def build(paper: Paper, pictures: Sequence[bytes]) -> bytes:
 
 def _filled(block: Block) -> dict[str, Any]:
     """A block with every field, as the template reads it."""
-    return {name: msgspec.to_builtins(getattr(block, name)) for name in block.__struct_fields__}
-
-
-def plots(drawings: Sequence[Drawing], code: str, accent: str | None) -> tuple[bytes, ...]:
-    """A PNG of each drawing without its title, as wide as the text of a page."""
-    if not drawings:
-        return ()
-    data = {"drawings": msgspec.to_builtins(drawings), "width": TEXT_WIDTH}
-    return typeset([_PLOTS, TEMPLATE], data, form="png", code=code, ppi=_PPI, accent=accent).pages
+    return {
+        name: msgspec.to_builtins(getattr(block, name))
+        for name in block.__struct_fields__
+        if name != "parts"
+    }

@@ -12,13 +12,12 @@ from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
 from agentpost.extraction import Unreadable
 from agentpost_offline.archives import unpacking
 from agentpost_offline.frame import Thing, from_json, to_json
-from agentpost_offline.making import catalogue, material
+from agentpost_offline.making import catalogue
 from agentpost_offline.making import pictures as reading
 from agentpost_offline.making.image import editing
 from agentpost_offline.making.image import wish as wishes
 from agentpost_offline.making.image.wish import Edit, Wish
-from agentpost_offline.making.maker import Inputs, Made
-from agentpost_offline.making.names import file_name
+from agentpost_offline.making.maker import Inputs, Product, file_name
 from agentpost_offline.style import languages
 
 SECONDS = 90.0
@@ -50,7 +49,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     """Something was cut off so that nothing is distorted."""
 
 
-async def make(job: Job, inputs: Inputs) -> Made:
+async def make(job: Job, inputs: Inputs) -> Product:
     """Make the pictures; raises `JobFailed` with a text for the user."""
     price = catalogue.MAKERS[Thing.IMAGE].credits
     frame, files = inputs.frame, list(inputs.files)
@@ -78,7 +77,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
     ]
     notes = [*([texts["cut"]] if plan.cut else []), texts["clean"]]
     text = texts["made"].format(pictures=languages.language(frame.language).listed(described))
-    return Made(text, written, list(plan.used), list(plan.skipped), notes)
+    return Product(text, written, list(plan.used), list(plan.skipped), notes)
 
 
 @unpacking
@@ -90,7 +89,7 @@ def planned(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
     skipped: list[str] = []
     for number, file in enumerate(files):
         try:
-            if material.is_picture(file):
+            if reading.is_picture(file):
                 pictures.append((number, reading.size_of(file.local, file.name)))
             else:
                 skipped.append(f"{file.name} is not a picture")

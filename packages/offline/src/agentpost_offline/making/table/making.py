@@ -16,10 +16,9 @@ from agentpost_offline.data.dataset import Dataset, opened
 from agentpost_offline.data.model import Kind, Table
 from agentpost_offline.frame import Frame, Query, Thing, from_json, to_json
 from agentpost_offline.making import catalogue
-from agentpost_offline.making.maker import Inputs, Made
-from agentpost_offline.making.names import file_name
-from agentpost_offline.making.sections import Section
-from agentpost_offline.making.table import joining, sheets, workbook
+from agentpost_offline.making.content import Section
+from agentpost_offline.making.maker import Inputs, Product, file_name
+from agentpost_offline.making.table import sheets, workbook
 from agentpost_offline.making.table.sheets import Field, Sheet
 from agentpost_offline.making.tabulating import tabulate
 from agentpost_offline.story import naming
@@ -33,7 +32,6 @@ _FORMATS = ("xlsx", "csv")
 _CELLS = 1_000_000
 _ROWS = 200_000
 _TABLES = 10
-_SHOWN = 5
 _ACCENT = palette.ACCENT
 
 
@@ -47,7 +45,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str
 
 
-async def make(job: Job, inputs: Inputs) -> Made:
+async def make(job: Job, inputs: Inputs) -> Product:
     """Make the workbook; raises `JobFailed` with a text for the user."""
     price = catalogue.MAKERS[Thing.TABLE].credits
     frame, files = inputs.frame, list(inputs.files)
@@ -67,7 +65,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
         )  # fmt: skip
         await job.step(check, file, *request, timeout=SECONDS)
         written.append(file)
-    return Made(
+    return Product(
         described.text,
         written,
         list(described.used),
@@ -183,11 +181,6 @@ class _Builder:
             self._sections()
             return self
         queries = [q for q in self._frame.queries if q.table and (q.groups or q.time or q.measures)]
-        options = self._frame.style.options
-        joins = bool(options.get("join"))
-        pair = len(self._data.tables) == 2 and not queries and not options.get("clean")
-        if (joins or pair) and self._join(must=joins):
-            return self
         if queries:
             self._pivot(queries)
         else:
@@ -281,45 +274,3 @@ class _Builder:
         said = self._words["tables_one" if count == 1 else "tables_many"].format(count=count)
         self.title = self.tables[0].name
         self.text = str(self._words["made_clean"]).format(name=self._name, tables=said)
-
-    def _join(self, *, must: bool) -> bool:
-        found = None
-        candidates = self._data.tables[:_TABLES]
-        read = {table.id: self._rows(table) for table in candidates}
-        pairs = [(a, b) for a in candidates for b in candidates if a is not b]
-        for one, other in sorted(pairs, key=lambda pair: pair[1].rows - pair[0].rows):
-            places = joining.shared(one, other, read[one.id], read[other.id])
-            if places is not None:
-                found = one, other, places
-                break
-        if found is None:
-            if must:
-                raise JobFailed(str(self._words["no_key"]))
-            return False
-        one, other, (at, to) = found
-        joined = joining.join(one, other, read[one.id], read[other.id], at, to)
-        key = one.columns[at].label
-        table = Table("", "", str(self._words["joined"]), len(joined.rows), joined.columns)
-        title = str(self._words["joined"])
-        rows = list(joined.rows)
-        self.sheets.append(sheets.of_table(table, rows, title, str(self._words["total"])))
-        self.tables = [one, other]
-        self._cut(self.sheets[0], one)
-        if joined.unmatched:
-            shown = ", ".join(joined.unmatched[:_SHOWN])
-            more = " …" if len(joined.unmatched) > _SHOWN else ""
-            self.notes.append(
-                str(self._words["unmatched"]).format(key=key, values=f"{shown}{more}")
-            )
-        if joined.repeated:
-            self.notes.append(
-                str(self._words["double"]).format(
-                    count=joined.repeated, table=other.name, key=other.columns[to].label
-                )
-            )
-        self.title = f"{one.name} + {other.name}"
-        self.text = str(self._words["made_join"]).format(
-            name=self._name, one=one.name, two=other.name, key=key,
-            matched=f"{joined.matched:,}", all=f"{len(joined.rows):,}",
-        )  # fmt: skip
-        return True

@@ -52,8 +52,8 @@ def encode(frames: Iterator[Image], path: Path, size: tuple[int, int], *, still:
     return count
 
 
-def checked(path: Path, size: tuple[int, int], seconds: float) -> float:
-    """Open a film again and decode its beginning, middle and end; returns its seconds.
+def check(path: Path, size: tuple[int, int], seconds: float) -> None:
+    """Open a film again and decode its beginning, middle and end.
 
     Raises `JobFailed` when it is damaged, has another size or length, or shows nothing.
     """
@@ -75,4 +75,3 @@ def checked(path: Path, size: tuple[int, int], seconds: float) -> float:
                     raise JobFailed("The film came out with empty pictures.")
     except (av.FFmpegError, StopIteration, IndexError) as error:
         raise JobFailed("The film came out damaged.") from error
-    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 
 import msgspec
 
@@ -21,13 +20,6 @@ _TWO_LINES = 118.0
 
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
-
-
-class Kind(StrEnum):
-    """What a film shows."""
-
-    SLIDES = "slides"
-    RACE = "race"
 
 
 class Caption(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -73,7 +65,6 @@ class Race(msgspec.Struct, frozen=True, omit_defaults=True):
 class Film(msgspec.Struct, frozen=True, omit_defaults=True):
     """A whole film."""
 
-    kind: Kind
     title: str
     size: tuple[int, int] = (1280, 720)
     scenes: tuple[Scene, ...] = ()
@@ -85,7 +76,6 @@ class Film(msgspec.Struct, frozen=True, omit_defaults=True):
     used: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    finding: str = ""
 
     @property
     def duration(self) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agentpost_offline.making.deck import written
-from agentpost_offline.making.deck.slides import Outline
+from agentpost_offline.making.content import Paper
+from agentpost_offline.making.deck import typeset
 from agentpost_offline.making.video import lettering
 from agentpost_offline.making.video.film import RATE, STRIP, Film
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _FADE_FRAMES = 10
 
 
-def frames(film: Film, outline: Outline, images: Sequence[bytes]) -> Iterator[Image]:
+def frames(film: Film, paper: Paper, images: Sequence[bytes]) -> Iterator[Image]:
     """Every frame of a film of slides, each above the strip of its caption."""
     from PIL import Image as Images
 
     wide, tall = film.size
     strip = round(STRIP * tall / 720 / 2) * 2
-    slides = written.pictures(outline, images, (wide, tall - strip))
+    slides = typeset.pictures(paper, images, (wide, tall - strip))
     texts = [caption.text for scene in film.scenes for caption in scene.captions]
     strips = iter(
         lettering.pictures([lettering.caption(text, wide, strip) for text in texts], film.language)

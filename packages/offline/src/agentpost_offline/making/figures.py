@@ -1,0 +1,182 @@
+"""The figures of sections: computed from tables, as tables that people read and as drawings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentpost.agents.base import CannotSucceed, File
+from agentpost_offline.data.model import Result, Table
+from agentpost_offline.frame import Style
+from agentpost_offline.making import content
+from agentpost_offline.making.chart.drawing import Wish, draw, is_empty
+from agentpost_offline.making.content import Grid, Section
+from agentpost_offline.making.picture import Drawing
+from agentpost_offline.making.tabulating import tabulate
+from agentpost_offline.story import naming, shape
+from agentpost_offline.story.model import Claim
+from agentpost_offline.style import dates, numbers
+from agentpost_offline.style.languages import language, words
+
+if TYPE_CHECKING:
+    from agentpost_offline.data.dataset import Dataset
+
+GRID_ROWS = 200
+"""Rows of a computed table that are shown."""
+_ACROSS = 6
+"""So many periods or groups stand beside each other in a table of two keys."""
+_SLIDE_BARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What is computed for a section: as a table and, where it can be drawn, as a drawing."""
+
+    grid: Grid
+    drawing: Drawing | None
+    subtitle: str
+    """What they are: "Budget and actual by department"."""
+    source: str
+    notes: tuple[str, ...] = ()
+
+
+def compute(
+    files: Sequence[File], sections: Sequence[Section], code: str, accent: str | None = None
+) -> list[Figures | None]:
+    """The figures that each section asks for; None for those that ask for none.
+
+    Raises `JobFailed` for a request that cannot be computed.
+    """
+    from agentpost_offline.data.dataset import opened
+
+    if not any(section.request for section in sections):
+        return [None] * len(sections)
+    with opened(files, "", code) as dataset:
+        return [_requested(dataset, section, code, accent) for section in sections]
+
+
+def _requested(dataset: Dataset, section: Section, code: str, accent: str | None) -> Figures | None:
+    if section.request is None:
+        return None
+    table = tabulate(dataset, section.request, code)
+    if is_empty(table.result):
+        raise CannotSucceed(f"The figures of “{section.title}” are empty: no row fits the request.")
+    style = Style(chart=section.chart, colour=accent, title=section.title or None)
+    wish = Wish(table.result, table.table, table.source, (), style, code)
+    drawing = draw(wish) if _keys(table.result) and section.show != "table" else None
+    grid = grid_of(table.result, table.table, code)
+    return Figures(grid, drawing, subtitle(table.result, table.table, code), table.source,
+                   table.notes)  # fmt: skip
+
+
+def of_result(
+    result: Result, table: Table, source: str, claims: Sequence[Claim], style: Style, code: str,
+) -> Figures:  # fmt: skip
+    """The figures of a result, drawn with what its claims speak of marked."""
+    wish = Wish(result, table, source, claims, style, code, _SLIDE_BARS)
+    grid = grid_of(result, table, code, is_summed=True)
+    drawing = draw(wish)
+    return Figures(grid, drawing, subtitle(result, table, code), source, drawing.notes)
+
+
+def subtitle(result: Result, table: Table, code: str) -> str:
+    """What a result shows: "Revenue by region"."""
+    text = naming.subtitle(result.query, table, code)
+    return text[:1].upper() + text[1:]
+
+
+def _keys(result: Result) -> int:
+    return len(result.query.groups) + (result.query.time is not None)
+
+
+def grid_of(result: Result, table: Table, code: str, *, is_summed: bool = False) -> Grid:
+    """A result as people read it: units in the header, one number of decimals a column.
+
+    ``is_summed``: a few periods or groups stand side by side, and what adds up has its sums and
+    shares below and beside it.
+    """
+    query = result.query
+    if is_summed and _keys(result) == 2 and len(query.measures) == 1:
+        laid = shape.grid(result, table, code)
+        if len(laid.keys) <= _ACROSS:
+            return _crossed(laid, result, table, code)
+    keys = _keys(result)
+    rows = result.rows[:GRID_ROWS]
+    columns: list[list[str]] = []
+    header: list[str] = []
+    for at in range(keys):
+        is_time = at == keys - 1 and query.time is not None
+        header.append(naming.label(query.time if is_time else query.groups[at], table))
+        columns.append([
+            dates.period(row[at], query.grain, code) if is_time else shape.shown(row[at], code)
+            for row in rows
+        ])  # fmt: skip
+    can_add = is_summed and len(rows) > 1 and keys > 0 and len(rows) == len(result.rows) and not (
+        query.having or (query.order is not None and query.order.count)
+    )  # fmt: skip
+    is_total = False
+    for at, measure in enumerate(query.measures, keys):
+        unit, name = naming.unit(measure, table), naming.measure(measure, table, code)
+        values = [shape.number(row[at]) for row in rows]
+        header.append(_head(name, unit))
+        columns.append(_column(values, unit, code))
+        if can_add and shape.is_additive(measure):
+            is_total = True
+            total = math.fsum(shape.present(values))
+            columns[-1] = _column([*values, total], unit, code)
+            if keys == 1 and len(query.measures) == 1 and query.time is None and total > 0:
+                header.append(numbers.PERCENT)
+                columns.append([numbers.percent(100 * (value or 0) / total, code)
+                                for value in [*values, total]])  # fmt: skip
+    if is_total:
+        columns[0].append(words(naming.WORDS, code)["total"])
+        columns = [[*column, *[""] * (len(rows) + 1 - len(column))] for column in columns]
+    lines = list(zip(*columns, strict=True))
+    return content.grid(header, lines, numbers=range(keys, len(header)), total=is_total)
+
+
+def _crossed(laid: shape.Grid, result: Result, table: Table, code: str) -> Grid:
+    """One key down, the other across; of periods the change from the last but one to the last."""
+    texts, query = words(naming.WORDS, code), result.query
+    lines = list(laid.lines[:GRID_ROWS])
+    is_total = laid.additive and len(lines) > 1 and query.order is None
+    names = [line.name for line in lines]
+    series = [list(line.values) for line in lines]
+    if is_total:
+        names.append(texts["total"])
+        series.append([math.fsum(shape.present(column)) for column in zip(*series, strict=True)])
+    unit = lines[0].unit if lines else None
+    columns = [_column(values, unit, code) for values in zip(*series, strict=True)]
+    header = [naming.label(query.groups[0 if laid.timed else 1], table), *laid.labels]
+    if laid.timed and len(laid.keys) > 1:
+        header.append(texts["rate"])
+        columns.append([_change(values[-2], values[-1], code) for values in series])
+    rows = list(zip(names, *columns, strict=True))
+    return content.grid(header, rows, numbers=range(1, len(header)), total=is_total)
+
+
+def _change(before: float | None, after: float | None, code: str) -> str:
+    if before is None or after is None or before <= 0:
+        return "–"
+    return numbers.percent(100 * (after / before - 1), code, signed=True)
+
+
+def _head(label: str, unit: str | None) -> str:
+    is_known = unit is None or unit == numbers.PERCENT or unit in label
+    return label if is_known else f"{label} ({unit})"
+
+
+def _column(values: Sequence[float | None], unit: str | None, code: str) -> list[str]:
+    """The cells of a column, all with as many decimals: none for whole or large numbers."""
+    present = shape.present(values)
+    largest = max(map(abs, present), default=0.0)
+    if largest >= 1000 or all(value == round(value) for value in present):
+        digits = 0
+    else:
+        digits = 1 if largest >= 10 else 2
+    tongue = language(code)
+    pattern = tongue.percent if unit == numbers.PERCENT else "{}"
+    return ["–" if value is None else pattern.format(numbers.plain(value, digits, tongue))
+            for value in values]  # fmt: skip
