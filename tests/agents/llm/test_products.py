@@ -15,8 +15,10 @@ import pytest
 from PIL import Image
 from pptx import Presentation
 
+from agentpost.agents import JobFailed
 from agentpost_offline.frame import Act, Frame, Style, Thing, to_json
 from agentpost_offline.making.document import making as documents
+from agentpost_offline.making.document import word
 from tests.agents.fakes import file
 from tests.agents.llm.openai_stub import Calls, OpenAIStub, Says, openai_stub
 from tests.agents.llm.test_tools import call, new_database, results
@@ -85,6 +87,12 @@ def words_of_word(content: bytes) -> str:
 def words_of_pdf(content: bytes) -> str:
     with pypdfium2.PdfDocument(content) as document:
         return "\n".join(page.get_textpage().get_text_range() for page in document)
+
+
+def words_of_slides(content: bytes) -> str:
+    cells = [cell.text for slide in slides_of(content) for table in slide["tables"]
+             for row in table.rows for cell in row.cells]  # fmt: skip
+    return "\n".join([*(slide["text"] for slide in slides_of(content)), *cells])
 
 
 def slides_of(content: bytes) -> list[dict[str, Any]]:
@@ -372,6 +380,9 @@ def test_a_refusal_says_what_to_change(
     assert words in results(stub)[-1]
 
 
+WORDS = "Plan Menu entry One bold word A B Year Cost first second 2026 40 50"
+
+
 def test_every_word_of_a_conversion_is_in_every_format(tmp_path: Path) -> None:
     """Nothing is left out, and what cannot be carried over is named."""
     source = tmp_path / "plan.html"
@@ -387,11 +398,24 @@ def test_every_word_of_a_conversion_is_in_every_format(tmp_path: Path) -> None:
     assert [note.partition(": ")[2] for note in about["notes"]] == [
         "form fields", "embedded pages", "the picture “Map”, which is not in the file"
     ]  # fmt: skip
-    for form in ("pdf", "docx", "html", "pptx"):
-        path = tmp_path / f"plan.{form}"
-        path.write_bytes(documents.write(form, "document", files, frame, []))
-        (written,) = stories.local([file(path)])
-        assert documents.check(written, form, "document", files, frame, []) >= 11
+    content = {form: documents.write(form, "document", files, frame, [])
+               for form in ("pdf", "docx", "html", "pptx")}  # fmt: skip
+    for text in (
+        words_of_pdf(content["pdf"]), words_of_word(content["docx"]), content["html"].decode(),
+        words_of_slides(content["pptx"]),
+    ):  # fmt: skip
+        absent = [each for each in WORDS.split() if each not in text]
+        assert not absent
+
+
+def test_a_format_without_a_word_of_its_paper_is_not_handed_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frame = to_json(Frame(Act.MAKE, Thing.DOCUMENT, text="# Plan\n\nSome words."))
+    empty = documents.write("docx", "document", [], {**frame, "text": "# Plan"}, [])
+    monkeypatch.setattr(word, "build", lambda *_: empty)
+    with pytest.raises(JobFailed, match="without some words"):
+        documents.write("docx", "document", [], frame, [])
 
 
 @pytest.mark.parametrize(("name", "content"), [("p.html", PAGE), ("p.md", MARKDOWN)])

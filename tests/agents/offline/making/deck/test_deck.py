@@ -106,10 +106,10 @@ def test_a_deck_has_as_many_slides_as_were_asked_for(orders: File, count: int) -
 
 def test_every_format_has_every_slide(orders: File) -> None:
     frame = to_json(stories.frame(Thing.DECK, [orders], style=Style(pages=6)))
-    request = ("deck", stories.local([orders]), frame, [])
-    deck: Any = Presentation(io.BytesIO(making.write("pptx", *request)))
+    files = stories.local([orders])
+    deck: Any = Presentation(io.BytesIO(making.write("pptx", "deck", files, frame, [])))
     assert len(list(deck.slides)) == 6
-    with pypdfium2.PdfDocument(making.write("pdf", *request)) as document:
+    with pypdfium2.PdfDocument(making.write("pdf", "deck", files, frame, [])) as document:
         assert len(document) == 6
 
 

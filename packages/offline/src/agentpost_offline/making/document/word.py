@@ -99,9 +99,9 @@ class _Writer:
             self._say("Title", paper.title)
         if paper.subtitle:
             self._say("Subtitle", paper.subtitle)
-        following = [*(block.kind for block in paper.blocks[1:]), None]
-        for block, kind in zip(paper.blocks, following, strict=True):
-            self._block(block, stays=kind in _BEFORE_DRAWN)
+        kinds = [block.kind for block in paper.blocks]
+        for at, block in enumerate(paper.blocks):
+            self._block(block, stays=bool({*kinds[at + 1 : at + 2]} & {*_BEFORE_DRAWN}))
         if paper.remarks:
             small = self._say()
             if paper.remarks_title:
