@@ -40,8 +40,8 @@ _MARKDOWN = ("md", "markdown", "mdown", "mkd")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = frozenset((
     *_HEADINGS, "p", "ul", "ol", "table", "pre", "blockquote", "hr", "figure", "div", "section",
-    "article", "main", "header", "footer", "nav", "aside", "body", "html", "head", "dl", "dt", "dd", "form",
-    "details", "summary", "address", "figcaption", "center", "fieldset", "li",
+    "article", "main", "header", "footer", "nav", "aside", "body", "html", "head", "dl", "dt", "dd",
+    "form", "details", "summary", "address", "figcaption", "center", "fieldset", "li",
 ))  # fmt: skip
 _SILENT = frozenset(("script", "style", "template", "noscript", "title", "meta", "link"))
 _LOST = {
