@@ -12,10 +12,11 @@ from msgspec import structs
 from agentpost.agents.base import CannotSucceed, File
 from agentpost.extraction import Unreadable
 from agentpost_offline.frame import Frame, Grain, Thing
-from agentpost_offline.making import content, figures, pictures, queries, sources
+from agentpost_offline.making import content, pictures, queries, sources
+from agentpost_offline.making.chart import figures
 from agentpost_offline.making.chart.drawing import is_empty
+from agentpost_offline.making.chart.figures import Figures
 from agentpost_offline.making.content import Block, BlockKind, Figure, Paper, Part, Run, Section
-from agentpost_offline.making.figures import Figures
 from agentpost_offline.making.sources import Source
 from agentpost_offline.story import naming, shape
 from agentpost_offline.story.model import Claim, ClaimKind, Story

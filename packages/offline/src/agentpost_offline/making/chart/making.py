@@ -12,8 +12,8 @@ import msgspec
 from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
 from agentpost_offline.data.model import Cell, Kind, Result, Role, Table
 from agentpost_offline.frame import Frame, Query, Thing, from_json, to_json
-from agentpost_offline.making import catalogue, figures, queries
-from agentpost_offline.making.chart import choosing, scatter
+from agentpost_offline.making import catalogue, queries
+from agentpost_offline.making.chart import choosing, figures, scatter
 from agentpost_offline.making.chart.drawing import TEXTS, Wish, draw, is_empty
 from agentpost_offline.making.chart.rendering import data_csv, render
 from agentpost_offline.making.content import Section
