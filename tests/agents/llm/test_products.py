@@ -177,7 +177,7 @@ def test_a_deck_of_six_slides_from_a_pdf(
         call("make_from_sections", product="deck", title="The harbour survey", sections=sections),
         files=[attached("survey.pdf", report_pdf)],
     )  # fmt: skip
-    assert "A1 9.5" in results(stub)[0]
+    assert "| A1 | 9.5 |" in results(stub)[0]
     slides = slides_of(made["the-harbour-survey-deck.pptx"])
     assert [slide["title"] for slide in slides] == [
         "The harbour survey",

@@ -38,10 +38,10 @@ def test_one_figure_is_drawn_over_time_or_by_a_category(
 
 
 def test_a_condition_alone_is_put_on_what_is_usual() -> None:
-    told = queries.to_tell([Query("t", filters=(NORTH,))], [TABLE], 5)
-    assert told
-    assert all(query.filters == (NORTH,) and query.measures == (SUM,) for query in told)
-    assert not any("region" in query.groups for query in told)
+    queries_ = queries.to_tell([Query("t", filters=(NORTH,))], [TABLE], 5)
+    assert queries_
+    assert all(query.filters == (NORTH,) and query.measures == (SUM,) for query in queries_)
+    assert not any("region" in query.groups for query in queries_)
 
 
 def test_what_is_named_is_told_alone_unless_there_is_to_be_more() -> None:

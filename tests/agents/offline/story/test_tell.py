@@ -152,9 +152,9 @@ def test_every_language_tells_the_same_findings(language: str) -> None:
     with dataset(rows) as data:
         query = Query(data.tables[0].id, (SUM,), time="day", grain=Grain.MONTH)
         kinds = [one.kind for one in tell(data, [query]).claims]
-        told = tell(data, [query], language)
-    assert [one.kind for one in told.claims] == kinds
-    assert all("{" not in one.headline + one.sentence for one in told.claims)
+        story_ = tell(data, [query], language)
+    assert [one.kind for one in story_.claims] == kinds
+    assert all("{" not in one.headline + one.sentence for one in story_.claims)
 
 
 ROWS = st.lists(
@@ -191,10 +191,10 @@ def test_figures_are_what_python_says(rows: list[tuple[date, str, float]], grain
     check(times, periods, years)
 
 
-def check(told: Story, values: dict[str, float], years: dict[str, float] | None = None) -> None:
+def check(story_: Story, values: dict[str, float], years: dict[str, float] | None = None) -> None:
     """Every figure against the values of the groups or periods."""
     total = math.fsum(values.values())
-    for claim in told.claims:
+    for claim in story_.claims:
         figures = dict(claim.figures)
         if claim.kind is ClaimKind.TOTAL:
             assert math.isclose(figures["value"], total, abs_tol=1e-6)
