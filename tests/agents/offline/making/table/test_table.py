@@ -14,9 +14,11 @@ from agentpost_offline.data.dataset import describe
 from agentpost_offline.frame import (
     Act,
     Aggregate,
+    Filter,
     Frame,
     Grain,
     Measure,
+    Op,
     Query,
     Style,
     Thing,
@@ -90,6 +92,23 @@ def test_names_that_formulas_read_otherwise_have_plain_figures(tmp_path: Path, n
     query = Query(table, (Measure("revenue", Aggregate.SUM),), ("region",))
     _, book = made(tmp_path, files, frame(query))
     assert sorted(row[1] for row in book["Pivot"].iter_rows(2, 4, values_only=True)) == [1, 2, 4]
+
+
+def test_what_was_filtered_out_is_in_no_sheet(tmp_path: Path) -> None:
+    rows = shop()
+    files = [file(tmp_path, "shop.csv", shop_csv(rows))]
+    table = describe(files)[0]["id"]
+    out = next(row["country"] for row in rows if row["country"])
+    query = Query(
+        table,
+        (Measure("revenue", Aggregate.SUM),),
+        ("country",),
+        filters=(Filter("country", Op.IS_NOT, (out,)),),
+    )
+    _, book = made(tmp_path, files, frame(query))
+    cells = {cell for page in book for line in page.iter_rows(values_only=True) for cell in line}
+    assert out not in cells
+    assert book["Data"].max_row == 2 + sum(row["country"] != out for row in rows), "and totals"
 
 
 def test_cleaned_data_is_typed_and_says_what_was_done(tmp_path: Path) -> None:

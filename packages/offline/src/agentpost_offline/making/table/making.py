@@ -187,9 +187,9 @@ class _Builder:
             self._clean()
         return self
 
-    def _rows(self, table: Table) -> list[tuple[Any, ...]]:
+    def _rows(self, table: Table, query: Query | None = None) -> list[tuple[Any, ...]]:
         most = max(1, min(_ROWS, _CELLS // max(1, len(table.columns))))
-        return self._data.cells(table.id, limit=most)[1]
+        return self._data.cells(table.id, limit=most, query=query)[1]
 
     def _cut(self, sheet: Sheet, table: Table) -> None:
         if len(sheet.rows) < table.rows:
@@ -235,7 +235,7 @@ class _Builder:
                 self.tables.append(table)
         pivots = len(self.sheets)
         for table in self.tables:
-            self._data_sheet(table)
+            self._data_sheet(table, [query for query in queries if query.table == table.id])
         if len(self.tables) == 1:
             data, table = self.sheets[-1], self.tables[0]
             for at, query in enumerate(queries[:pivots]):
@@ -246,12 +246,16 @@ class _Builder:
         reading = "; ".join(readings)
         self.text = str(self._words["made_pivot"]).format(name=self._name, reading=reading)
 
-    def _data_sheet(self, table: Table) -> None:
-        sheet = sheets.of_table(
-            table, self._rows(table), str(self._words["data"]), str(self._words["total"])
-        )
+    def _data_sheet(self, table: Table, queries: Sequence[Query]) -> None:
+        """The rows that the queries look at: what was filtered out is in no sheet."""
+        query = queries[0]
+        if any(other.filters != query.filters for other in queries):
+            query = Query(table=table.id)
+        rows = self._rows(table, query)
+        sheet = sheets.of_table(table, rows, str(self._words["data"]), str(self._words["total"]))
         self.sheets.append(sheet)
-        self._cut(sheet, table)
+        if not query.filters:
+            self._cut(sheet, table)
         self.notes += [note for note in table.notes if note not in self.notes]
 
     def _clean(self) -> None:
