@@ -1,8 +1,8 @@
 """The dearest calls of each operation and door: what costs its server most to read, to check or to
 refuse.
 
-`worst_bodies` are JSON objects of up to 64 kB, `large_bodies` have megabytes; `worst_queries` go to
-what takes no body, as long as a query may be.
+`worst_bodies` are JSON objects of up to 64 kB, `large_bodies` have megabytes; `largest_bodies` are
+taken; `worst_queries` go to what takes no body, as long as a query may be.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from agentpost.api.app import OPERATIONS
-from agentpost.domain.limits import MEBIBYTE
+from agentpost.domain.limits import INLINE_FILES_MAX, MEBIBYTE
 from agentpost.doors.routes import DOORS
 
 BODY_BYTES: Final = 64_000
@@ -31,6 +31,14 @@ _FORM_BEGINS: Final = b'--b\r\nContent-Disposition: form-data; name="file"; file
 _FORM_ENDS: Final = b"\r\n--b--\r\n"
 _QUERY_PARAMETERS: Final = 99
 _QUERY_BYTES: Final = 14_000
+
+
+def _nested(depth: int, count: int) -> list[Any]:
+    """So many lists in each other, and that so many times: few commas, many values."""
+    item: list[Any] = []
+    for _ in range(depth - 1):
+        item = [item]
+    return [item] * count
 
 
 def forms() -> dict[str, bytes]:
@@ -88,8 +96,47 @@ def large_bodies() -> Iterator[tuple[str, Route, bytes]]:
     route = ("POST", "/v1/messages")
     yield "large message file", route, _encoded({"message": "x", "files": [{"base64": long}]})
     yield "large message text", route, _encoded({"message": long})
+    nested = _nested(55, 9_900)
+    yield "large message nested", route, _encoded({"message": "x", "more": nested})
+    yield "large message short texts", route, _encoded({"message": "x", "more": ["ab"] * 600_000})
+    for name, schema_call in _schema_calls({"enum": nested}).items():
+        yield f"large {name} schema nested", ("POST", f"/openai/v1/{name}"), _encoded(schema_call)
     for name, form in forms().items():
         yield f"form {name}", ("POST", "/openai/v1/files"), form
+
+
+def largest_bodies() -> Iterator[tuple[str, Route, bytes]]:
+    """As `worst_bodies`: calls with as many values as they may have, which are taken."""
+    nested = {"a": _nested(44, 10)}
+    message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"data": nested}]}
+    yield "largest a2a", ("POST", "/a2a"), _call("SendMessage", {"message": message})
+    part = {"kind": "data", "data": nested}
+    message = {"kind": "message", "messageId": "1", "role": "user", "parts": [part]}
+    yield "largest a2a old", ("POST", "/a2a"), _call("message/send", {"message": message})
+    files = [{"name": "a.txt", "base64": "eA=="} for _ in range(INLINE_FILES_MAX)]
+    arguments = {"text": "x", "files": files, "wait_seconds": 0}
+    params = {"name": "send_message", "arguments": arguments}
+    yield "largest mcp", ("POST", "/mcp"), _call("tools/call", params)
+    body = {"message": "x", "more": _nested(55, 266)}
+    yield "largest message", ("POST", "/v1/messages"), _encoded(body)
+    part = {"type": "output_text", "text": "x", "annotations": []}
+    said = {"type": "message", "id": "1", "status": "completed", "content": [part]}
+    items = [{**said, "role": role} for role in ("user", "assistant")] * 499
+    call = _schema_calls({"enum": _nested(30, 60)})["responses"]
+    body = call | {"input": [*items, {"role": "user", "content": "x"}]}
+    yield "largest responses", ("POST", "/openai/v1/responses"), _encoded(body)
+
+
+def _schema_calls(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Calls of the OpenAI API that ask for an answer of that schema, by their path."""
+    form = {"name": "a", "schema": schema}
+    text = {"format": {"type": "json_schema", **form}}
+    response_format = {"type": "json_schema", "json_schema": form}
+    messages = [{"role": "user", "content": "x"}]
+    return {
+        "responses": {"input": "x", "background": True, "text": text},
+        "chat/completions": {"messages": messages, "response_format": response_format},
+    }
 
 
 def worst_queries() -> Iterator[tuple[str, Route, bytes]]:
@@ -133,7 +180,10 @@ def _filled(path: str) -> str:
 def _wide(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """A body for each field that may be a list or an object, full of wrong values, and one of
     fields that do not exist."""
-    bodies: dict[str, dict[str, Any]] = {"unknown fields": {f"u{n}": 1 for n in range(_MANY)}}
+    bodies: dict[str, dict[str, Any]] = {
+        "unknown fields": {f"u{n}": 1 for n in range(_MANY)},
+        "unknown nested": {"message": "x", "u": _nested(60, 490)},
+    }
     for name in schema["properties"]:
         bodies[f"{name} list"] = {"message": "x", name: [1] * (2 * _MANY)}
         bodies[f"{name} object"] = {"message": "x", name: {f"k{n}": 1 for n in range(_MANY)}}
@@ -151,6 +201,7 @@ def _messages() -> Iterator[tuple[str, Route, bytes]]:
         "pattern": {"pattern": _PATTERN},
         "classes": {"allOf": [{"pattern": r"\w" * 50}] * 49},
         "properties": {"properties": {f"p{n}": {} for n in range(1_500)}},
+        "nested": {"enum": _nested(60, 80)},
         "old draft": {
             "$schema": "http://json-schema.org/draft-07/schema#",
             "definitions": {f"d{n}": {"items": [{}]} for n in range(600)},
@@ -164,9 +215,12 @@ def _rpc_calls() -> Iterator[tuple[str, Route, bytes]]:
     texts = {"parts": [{}] * 4_700, "extensions": ["a"] * 9_000, "referenceTaskIds": ["a"] * 9_000}
     labels = {f"k{n}": 1 for n in range(_MANY)}
     members: dict[str, Any] = texts | {"metadata": labels}
+    data = {"data": {"a": [1] * 9_000}, "nested data": {"a": _nested(40, 300)}}
+    members |= {name: [{"data": value}] for name, value in data.items()}
+    members["nested metadata"] = data["nested data"]
     for method in ("SendMessage", "message/send"):
-        for name, value in (members | {"data": [{"data": {"a": [1] * 9_000}}]}).items():
-            member = "parts" if name == "data" else name
+        for name, value in members.items():
+            member = "parts" if name.endswith("data") and name in data else name.split()[-1]
             message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "x"}]}
             body = _call(method, {"message": {**message, member: value}})
             yield f"a2a {method} {name}", ("POST", "/a2a"), body
@@ -174,6 +228,7 @@ def _rpc_calls() -> Iterator[tuple[str, Route, bytes]]:
         "files": [{}] * 4_500,
         "upload_ids": ["a"] * 9_000,
         "metadata": labels,
+        "nested": _nested(60, 200),
         **labels,
     }
     for name, value in arguments.items():
@@ -197,6 +252,9 @@ def _openai_calls() -> Iterator[tuple[str, Route, bytes]]:
         yield f"{path} unclosed", route, _encoded({name: unclosed})
         yield f"{path} metadata", route, _encoded({name: [said[0]], "metadata": labels})
         yield f"{path} unknown", route, _encoded({name: [said[0]], **labels})
+        yield f"{path} nested", route, _encoded({name: [said[0]], "user": _nested(60, 490)})
+    for name, body in _schema_calls({"enum": _nested(55, 540)}).items():
+        yield f"{name} schema nested", ("POST", f"/openai/v1/{name}"), _encoded(body)
 
 
 def _call(method: str, params: dict[str, Any]) -> bytes:

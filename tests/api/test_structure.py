@@ -22,9 +22,11 @@ ODD_TEXT = 'a,b"c\\,"\\\\,\u2003'
         [[]] * MANY,
         [ODD_TEXT] * MANY,
         {f"{ODD_TEXT}{n}": ODD_TEXT for n in range(MANY)},
-        {"a": [[0] * (MANY // 2), {"b": [0] * (MANY // 2 + 2)}]},
+        {"a": [[0] * (MANY // 2), {"b": [0] * (MANY // 2)}]},
+        [json.loads("[" * 60 + "]" * 60)] * (MANY // 60),
+        [{"[": {"{": ODD_TEXT}}] * (MANY // 3 + 1),
     ],
-    ids=range(5),
+    ids=range(7),
 )
 def test_many_values_are_counted_on_all_levels(value: object) -> None:
     for text in (json.dumps(value), json.dumps(value, indent=0, ensure_ascii=False)):
@@ -35,14 +37,15 @@ def test_many_values_are_counted_on_all_levels(value: object) -> None:
     "value",
     [
         [0] * BODY_VALUES_MAX,
+        [[]] * (BODY_VALUES_MAX // 2),
         {f"{ODD_TEXT}{n}": ODD_TEXT for n in range(BODY_VALUES_MAX)},
         {"message": "," * SIZE},
         {"message": '",' * (SIZE // 4)},
-        {"message": "\\," * (SIZE // 4), "files": [{"name": ",", "base64": "," * MANY}]},
+        {"message": "\\," * (SIZE // 4), "files": [{"name": ",", "base64": "[{" * MANY}]},
     ],
-    ids=range(5),
+    ids=range(6),
 )
-def test_commas_in_text_are_no_values(value: object) -> None:
+def test_commas_and_brackets_in_text_are_no_values(value: object) -> None:
     assert not has_too_many_values(json.dumps(value).encode())
 
 
@@ -70,7 +73,7 @@ def test_such_a_body_is_refused_and_holds_up_nobody(plain_server: AgentServer, i
     answer = raw(plain_server, head("POST", "/v1/messages", f"Content-Length: {len(body)}") + body)
     assert (answer.status, answer.body["error"]) == (400, "invalid_request")
     [problem] = answer.body["problems"]
-    assert problem == {"field": None, "problem": "the body holds more than 10,000 values"}
+    assert problem == {"field": None, "problem": "the body holds more than 15,000 values"}
     assert answer.seconds < PROMPT
 
 

@@ -25,6 +25,7 @@ from benchmarks.worst_bodies import (
     Route,
     forms,
     large_bodies,
+    largest_bodies,
     worst_bodies,
     worst_queries,
 )
@@ -39,7 +40,7 @@ STREAMS, EVENT_STREAMS, MESSAGES = 100, 40, 20
 LONG_MESSAGES = 50
 LARGEST_ALLOWED = (
     *("files", "createMessage unknown", "createMessage answer "),
-    *("schema properties", "schema old draft"),
+    *("schema properties", "schema old draft", "schema nested"),
     *(f"{path} {what}" for path in ("responses", "chat/completions") for what in ("parts", "uncl")),
 )
 """Bodies that are no larger than a caller may send: what they ask for is done."""
@@ -118,7 +119,7 @@ def probed(server: AgentServer) -> Iterator[ProbedServer]:
 @pytest.fixture(scope="module")
 def outcomes(probed: ProbedServer) -> dict[str, Outcome]:
     """What came of each call, by its name."""
-    calls = chain(worst_bodies(), large_bodies(), worst_queries())
+    calls = chain(worst_bodies(), large_bodies(), largest_bodies(), worst_queries())
     return {
         name: probed.outcome(route, body, FORM if name.startswith("form") else "application/json")
         for name, route, body in calls
@@ -152,6 +153,17 @@ def test_each_is_refused_in_the_form_of_its_door(outcomes: dict[str, Outcome]) -
     } == {}
 
 
+def test_as_many_values_as_there_may_be_are_taken(outcomes: dict[str, Outcome]) -> None:
+    largest = {name: outcomes[name] for name, _, _ in largest_bodies()}
+    assert {
+        name: each.text[:500]
+        for name, each in largest.items()
+        if each.status not in (200, 201)
+        or '"error":{' in each.text
+        or '"isError":true' in each.text
+    } == {}
+
+
 @pytest.mark.parametrize("field", ["upload_ids list", "metadata object"])
 def test_counts_are_told_before_the_items_are_looked_at(
     outcomes: dict[str, Outcome], field: str
@@ -169,7 +181,7 @@ def test_calls_of_other_protocols_are_counted_before_their_sdk_has_them(
 
 def test_no_page_of_long_texts_holds_the_loop(probed: ProbedServer) -> None:
     """All of them are on a page, or on the next ones."""
-    text = "x" * MESSAGE_CHARACTERS_MAX
+    text = '\u20ac"' * (MESSAGE_CHARACTERS_MAX // 2)
     ids = {send_message(probed.client, text, f"page-{n}") for n in range(LONG_MESSAGES)}
 
     def a2a_page(token: str) -> tuple[set[str], str]:

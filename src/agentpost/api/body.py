@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -45,7 +46,8 @@ from agentpost.http.request_state import state_of
 from agentpost.services.redaction import LargeBody
 
 VALUES_AT_ONCE = 500
-"""A small body with more of them, or with a text full of commas, is parsed on a thread."""
+"""A small body with more of them, or with a text full of commas or brackets, is parsed on a
+thread."""
 
 LONG_AT = re.compile(r"message|files\.[0-9]+\.base64")
 """Where `read_json` gives out a `LongText`: the one field that is counted in characters, and the
@@ -91,7 +93,8 @@ async def read_json(
     if not was_here:
         await api.keys.caller(request)  # a body may take minutes: the key is still live
     if isinstance(data, TakenApart):
-        return await in_turn(api, request, data, partial(_put_together, data, refuse_first))
+        together = partial(_parsed, data.rest, refuse_first, data.texts)
+        return await in_turn(api, request, data, together)
     return await in_turn(api, request, data, partial(_parsed, data, refuse_first))
 
 
@@ -103,7 +106,7 @@ async def in_turn(
     if (
         not isinstance(data, TakenApart)
         and len(data) <= LARGE_BYTES
-        and data.count(b",") <= VALUES_AT_ONCE
+        and _count_signs(data) <= VALUES_AT_ONCE
     ):
         return work()
     caller = state_of(request.scope).caller
@@ -137,14 +140,14 @@ async def receive(
             assert pace is not None, "it begins with the large body"
             if size > COUNTED_BYTES:
                 await slot.count()
-            _feed(large, chunk)
+            await _feed(large, chunk)
             await pace.keep(size)
             continue
         body += chunk
         if slot is not None and size > LARGE_BYTES:
             await slot.acquire()
             large = TakenApart(new_id("text_", 0))
-            _feed(large, body)
+            await _feed(large, body)
             pace = Pace()
     if large is None:
         state_of(request.scope).body = bytes(body)
@@ -156,11 +159,11 @@ async def receive(
     return large
 
 
-def _feed(large: TakenApart, data: bytes | bytearray) -> None:
+async def _feed(large: TakenApart, data: bytes | bytearray) -> None:
     try:
         large.feed(data)
     except TooMuchElse:
-        _refuse_many_values(large)
+        await asyncio.to_thread(_refuse_many_values, large.rest)
         refuse(None, f"the body is over {BODY_REST_BYTES_MAX:,} bytes without its long texts")
 
 
@@ -171,35 +174,37 @@ def too_large(most: int) -> Refusal:
     )
 
 
-def _put_together(large: TakenApart, refuse_first: RefuseFirst | None) -> dict[str, Any]:
-    """The object of a large body."""
-    _refuse_many_values(large)
-    return _parsed(large.rest, refuse_first, large.texts)
-
-
-def _refuse_many_values(large: TakenApart) -> None:
-    if has_too_many_values(large.rest):
+def _refuse_many_values(data: bytearray) -> None:
+    if has_too_many_values(data):
         refuse(None, f"the body holds more than {BODY_VALUES_MAX:,} values")
 
 
 def has_too_many_values(data: bytes | bytearray, most: int = BODY_VALUES_MAX) -> bool:
     """Whether the JSON in ``data`` has more than ``most`` values; for no JSON, either answer.
 
-    Values are counted by the commas between them. Those in strings are told apart only when there
-    are too many in all, and no further than needed to know.
+    Values are counted by what begins the first and the next ones: the brackets of lists and objects
+    and the commas. Those in strings are told apart only when there are too many in all, and no
+    further than needed to know.
     """
-    if data.count(b",") <= most:
+    if _count_signs(data) <= most:
         return False
-    commas = strings = at = 0
-    while commas <= most and strings <= 2 * most:  # a name and a text for each value
+    values = strings = at = 0
+    while values <= most and strings <= 2 * most:  # a name and a text for each value
         opening = data.find(b'"', at)
         if opening < 0:
-            return commas + data.count(b",", at) > most
-        commas += data.count(b",", at, opening)
+            return values + _count_signs(data, at) > most
+        values += _count_signs(data, at, opening)
         strings += 1
         rest = _REST_OF_STRING.match(data, opening + 1)
         at = rest.end() if rest else len(data)
     return True
+
+
+def _count_signs(data: bytes | bytearray, begin: int = 0, end: int | None = None) -> int:
+    """How many commas and opening brackets there are."""
+    return (
+        data.count(b",", begin, end) + data.count(b"[", begin, end) + data.count(b"{", begin, end)
+    )
 
 
 def _parsed(
@@ -211,6 +216,7 @@ def _parsed(
 
     ``texts``: those that were set aside, by what stands for them in ``data``.
     """
+    _refuse_many_values(data)
     try:
         text = data.decode("utf-8")
         if text.startswith("\ufeff"):

@@ -29,10 +29,10 @@ FILE_NAME_BYTES_MAX: Final = 200  # file systems take 255, and parts of names ar
 FETCH_URL_CHARACTERS_MAX: Final = 8_000  # more than any browser or proxy passes on
 
 # --- bodies, parameters and forms -----------------------------------------------------------------
-BODY_VALUES_MAX: Final = 10_000
-"""Of one body, all its levels together, give or take one for each level. A legal body of many
-megabytes consists of text: the same size in small values would need dozens of times as much memory,
-and the parser would block everything else meanwhile."""
+BODY_VALUES_MAX: Final = 15_000
+"""Of one body, all its levels together, lists and objects included. A legal body of many megabytes
+consists of text: the same size in small values would need dozens of times as much memory, and the
+parser would block everything else meanwhile."""
 BODY_NESTING_MAX: Final = 64  # levels; what walks through a body calls itself for each
 BODY_REST_BYTES_MAX: Final = 2 * MEBIBYTE
 """Of a large body without its long texts."""
@@ -66,8 +66,6 @@ OBJECT_FIELDS_MAX: Final = 100
 """Of an object that may have fields of the contract only."""
 TRANSCRIPT_ITEMS_MAX: Final = 1_000
 """Items or messages of a call of the OpenAI API, which holds all that was said before."""
-A2A_VALUES_MAX: Final = 800
-"""Of a call of the Agent2Agent protocol, all its levels together."""
 A2A_TASKS_LOOKED_AT_MAX: Final = 200
 """Of a key's newest messages, which a list of tasks looks at: tasks are put together from them."""
 A2A_PAGE_DEFAULT: Final = 50  # the protocol's own
@@ -81,6 +79,9 @@ of as many characters as a message may have takes 80 kB, in escapes 240."""
 RPC_PAGE_BYTES_MAX: Final = 96 * 1024
 """Of a page of messages or tasks, which ends before it has more: the SDKs write it in one piece on
 the event loop. It has one of them, whatever its size."""
+RPC_VALUES_MAX: Final = 500
+"""Of a call, all its levels together: the SDKs make an object of each on the event loop, which
+takes up to 7 microseconds."""
 MCP_TEXT_CHARACTERS_MAX: Final = 20_000
 """Of one text in a result; longer ones are cut, for an assistant has to read them."""
 MCP_FILE_BYTES_MAX: Final = 4 * MEBIBYTE

@@ -13,13 +13,13 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agentpost.api.body import in_turn
+from agentpost.api.body import has_too_many_values, in_turn
 from agentpost.api.errors import error_headers
 from agentpost.api.long_texts import TakenApart
 from agentpost.api.operation import Api
 from agentpost.contract.errors import CATALOGUE, in_words
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
-from agentpost.domain.limits import RPC_CALL_BYTES_MAX
+from agentpost.domain.limits import RPC_CALL_BYTES_MAX, RPC_VALUES_MAX
 from agentpost.doors import bodies
 from agentpost.doors.bodies import FileTexts, NotJson
 from agentpost.http.request_state import state_of
@@ -64,6 +64,10 @@ async def read(api: Api, request: Request, caller: Caller, files_at: re.Pattern[
 
 def _call(data: bytearray | TakenApart, texts: FileTexts) -> Call:
     fields = bodies.parsed(data, texts)
+    rest = data.rest if isinstance(data, TakenApart) else data
+    if has_too_many_values(rest, RPC_VALUES_MAX):
+        problem = f"has over {RPC_VALUES_MAX:,} values; send data as a file"
+        raise InvalidRequest(Problem("params", problem))
     if not isinstance(data, TakenApart):
         return Call(bytes(data), fields, texts)
     return Call(json.dumps(fields).encode(), fields, texts)

@@ -102,7 +102,7 @@ def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
 
     async def post(api: Api, request: Request, caller: Caller) -> Response:
         call = await rpc.read(api, request, caller, parts.FILES_AT)
-        parts.check_counts(call.body, call.fields)
+        parts.check_counts(call.fields)
         scope = request.scope
         scope[EXCHANGE] = Exchange(state_of(scope), call, watch_hang_up(request))
         if str(call.fields.get("method")) in dispatcher.METHOD_TO_MODEL and not header(

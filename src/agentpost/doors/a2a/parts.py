@@ -13,10 +13,9 @@ from a2a.types import a2a_pb2
 from a2a.utils.errors import ContentTypeNotSupportedError
 from google.protobuf.json_format import MessageToDict
 
-from agentpost.api.body import has_too_many_values
 from agentpost.api.long_texts import LongText
 from agentpost.domain.errors import InvalidRequest, Problem
-from agentpost.domain.limits import A2A_VALUES_MAX, LIST_ITEMS_MAX
+from agentpost.domain.limits import LIST_ITEMS_MAX
 from agentpost.doors.bodies import FileTexts
 from agentpost.services.attachments import InlineFile
 
@@ -26,12 +25,9 @@ FILES_AT: Final = re.compile(r"params\.message\.parts\.[0-9]+\.(raw|file\.bytes)
 _STANDARD: Final = str.maketrans("-_", "+/")
 
 
-def check_counts(body: bytes, call: Mapping[str, Any]) -> None:
-    """Raise ``invalid_request`` for a call with too many values, and for a message with too many
-    parts or other items, before the SDK makes an object of each."""
-    if has_too_many_values(body, A2A_VALUES_MAX):
-        problem = f"has over {A2A_VALUES_MAX:,} values; send data as a file, in `raw`"
-        raise InvalidRequest(Problem("params", problem))
+def check_counts(call: Mapping[str, Any]) -> None:
+    """Raise ``invalid_request`` for a message with too many parts or other items, before the SDK
+    makes an object of each."""
     message = call.get("params", {}).get("message")
     for name, value in (message if isinstance(message, dict) else {}).items():
         if isinstance(value, list | dict) and len(value) > LIST_ITEMS_MAX:
