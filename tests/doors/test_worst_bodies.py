@@ -39,7 +39,7 @@ TRIES = 4
 STREAMS, EVENT_STREAMS, MESSAGES = 100, 40, 20
 LONG_MESSAGES = 50
 LARGEST_ALLOWED = (
-    *("files", "createMessage unknown", "createMessage answer "),
+    *("files", "createMessage unknown fields", "createMessage answer "),
     *("schema properties", "schema old draft", "schema nested"),
     *(f"{path} {what}" for path in ("responses", "chat/completions") for what in ("parts", "uncl")),
 )
@@ -204,6 +204,21 @@ def test_no_page_of_long_texts_holds_the_loop(probed: ProbedServer) -> None:
             assert place or ids <= listed
     path = "/v1/messages?limit=50"
     assert probed.hold_of(lambda: probed.client.get(path).raise_for_status()) == ""
+
+
+def test_no_long_history_of_a_task_holds_the_loop(probed: ProbedServer) -> None:
+    """A task tells the newest of its messages, as many as a page may have."""
+    question = json.dumps([["ask", "\u20ac" * (MESSAGE_CHARACTERS_MAX - 100)]], ensure_ascii=False)
+    place: dict[str, str] = {}
+    for n in range(LONG_MESSAGES // 2):
+        parts = [{"text": question}]
+        message = {"messageId": f"history-{n}", "role": "ROLE_USER", "parts": parts, **place}
+        task = rpc(probed.client, "/a2a", "SendMessage", {"message": message})["task"]
+        place = {"taskId": task["id"], "contextId": task["contextId"]}
+    params = {"id": place["taskId"]}
+    read = partial(rpc, probed.client, "/a2a", "GetTask", params)
+    assert read()["history"][-1]["messageId"] == task["history"][-1]["messageId"]
+    assert probed.hold_of(read) == ""
 
 
 def rpc(client: httpx2.Client, path: str, method: str, params: dict[str, Any]) -> Any:

@@ -77,8 +77,8 @@ RPC_CALL_BYTES_MAX: Final = 128 * 1024
 """Of a call without the contents of files: the SDKs read it in one piece on the event loop. A text
 of as many characters as a message may have takes 80 kB, in escapes 240."""
 RPC_PAGE_BYTES_MAX: Final = 96 * 1024
-"""Of a page of messages or tasks, which ends before it has more: the SDKs write it in one piece on
-the event loop. It has one of them, whatever its size."""
+"""Of a page of messages or tasks, and of the history of a task, which end before they have more:
+the SDKs write them in one piece on the event loop. Each has one item, whatever its size."""
 RPC_VALUES_MAX: Final = 500
 """Of a call, all its levels together: the SDKs make an object of each on the event loop, which
 takes up to 7 microseconds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from agentpost.contract.message import FileShape, MessageShape, labels
 from agentpost.contract.shape import Links
 from agentpost.domain.job import JobState, Reason
+from agentpost.domain.limits import RPC_PAGE_BYTES_MAX
 from agentpost.domain.records import EntryRecord, MessageRecord, Snapshot
 from agentpost.doors.a2a.states import state_of
 from agentpost.doors.outputs import Output, outputs
@@ -22,7 +23,8 @@ from agentpost.services.explaining import EXPLANATIONS
 
 def task(chain: Chain, links: Links, history: int | None = None) -> a2a_pb2.Task:
     """The task with its outputs as artifacts; ``history``: how many of the newest messages it
-    tells, None for all. Its metadata has what the protocol has no field for."""
+    tells, None for all of them that a page may have. Its metadata has what the protocol has no
+    field for."""
     result = a2a_pb2.Task(
         id=chain.id,
         context_id=chain.conversation,
@@ -30,9 +32,14 @@ def task(chain: Chain, links: Links, history: int | None = None) -> a2a_pb2.Task
         artifacts=[artifact(each) for each in all_outputs(chain, links)],
         metadata=_metadata(chain, links),
     )
-    messages = _history(chain)
-    first = 0 if history is None else max(len(messages) - history, 0)
-    result.history.extend(messages[first:])
+    messages: list[a2a_pb2.Message] = []
+    size = 0
+    for message in _newest_messages(chain):
+        size += message.ByteSize()
+        if len(messages) == history or (messages and size > RPC_PAGE_BYTES_MAX):
+            break
+        messages.append(message)
+    result.history.extend(reversed(messages))
     return result
 
 
@@ -105,22 +112,19 @@ def progress_update(chain: Chain, entry: EntryRecord) -> a2a_pb2.TaskStatusUpdat
     return event
 
 
-def _history(chain: Chain) -> list[a2a_pb2.Message]:
-    messages: list[a2a_pb2.Message] = []
-    for snapshot in chain.snapshots:
+def _newest_messages(chain: Chain) -> Iterator[a2a_pb2.Message]:
+    """What was said, the newest first."""
+    for snapshot in reversed(chain.snapshots):
         message = snapshot.message
-        messages.append(
-            a2a_pb2.Message(
-                message_id=message.id,
-                task_id=chain.id,
-                context_id=chain.conversation,
-                role=a2a_pb2.Role.ROLE_USER,
-                parts=[a2a_pb2.Part(text=message.text, media_type="text/plain")],
-            )
-        )
         if message.question and snapshot is not chain.last:
-            messages.append(_agent_message(chain, f"{message.id}_question", message.question))
-    return messages
+            yield _agent_message(chain, f"{message.id}_question", message.question)
+        yield a2a_pb2.Message(
+            message_id=message.id,
+            task_id=chain.id,
+            context_id=chain.conversation,
+            role=a2a_pb2.Role.ROLE_USER,
+            parts=[a2a_pb2.Part(text=message.text, media_type="text/plain")],
+        )
 
 
 def _agent_message(chain: Chain, message_id: str, text: str) -> a2a_pb2.Message:
