@@ -89,9 +89,9 @@ def test_problems_are_named_with_their_place(value: Any, places: list[str]) -> N
     ("schema", "problem"),
     [
         ([], "an object"),
-        ({"type": "objekt"}, "no JSON Schema"),
-        ({"properties": []}, "no JSON Schema"),
-        ({"pattern": "(?=a)"}, "no JSON Schema"),
+        ({"type": "objekt"}, "not a JSON Schema"),
+        ({"properties": []}, "not a JSON Schema"),
+        ({"pattern": "(?=a)"}, "not a JSON Schema"),
         ({"description": "x" * 16_384}, "16,384 bytes"),
         ({"$ref": "https://example.com/a.json"}, "part of the schema itself"),
         ({"$ref": "file:///etc/passwd"}, "part of the schema itself"),

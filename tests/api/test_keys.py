@@ -19,9 +19,8 @@ class Live:
 
     caller: Any = "the caller"
     networks: tuple[Any, ...] = ()
-
-    def is_live(self, now: int) -> bool:
-        return True
+    revoked_at: int | None = None
+    expires_at: int | None = None
 
 
 class Found:

@@ -316,7 +316,10 @@ def test_an_output_that_nobody_asked_for_is_dropped(caller: Caller) -> None:
 
 @pytest.mark.rule("Additions structuredOutput-1")
 def test_a_schema_that_cannot_be_used_is_refused(caller: Caller) -> None:
-    given = [({"type": "objekt"}, "no JSON Schema"), ({"$ref": "http://x/"}, "the schema itself")]
+    given = [
+        ({"type": "objekt"}, "not a JSON Schema"),
+        ({"$ref": "http://x/"}, "the schema itself"),
+    ]
     for schema, text in given:
         field, said = problem(caller, message="go", response_schema=schema)
         assert field == "response_schema"

@@ -27,6 +27,7 @@ UNREADABLE = {
     "account_export._of_events": "finds rows of so many events",
     "logins.delete_all": "read below",
     "uploads.lock": "finds rows by so many ids",
+    "uploads.page": "read below, for both orders",
     "conversations.names": "finds rows by so many ids",
     "messages.of_idempotency_keys": "finds rows by so many keys",
     "ownership.comparison": "read where it is called",
@@ -79,6 +80,16 @@ COMPLETED = {
         " ORDER BY id DESC LIMIT ?"
     ),
     "uploads.lock": "SELECT * FROM uploads WHERE id IN (?, ?) AND account_id = ? ORDER BY id",
+    **{
+        f"uploads.page {order}": (
+            f"SELECT * FROM uploads WHERE account_id = ? AND id {behind} ?"
+            " AND ((status = 'attached' AND (? = '' OR EXISTS (SELECT 1 FROM messages m"
+            " WHERE m.id = uploads.message_id AND m.key_id = ?)))"
+            " OR (status = 'ready' AND keep_by > ?))"
+            f" ORDER BY id {order} LIMIT ?"
+        )
+        for order, behind in (("ASC", ">"), ("DESC", "<"))
+    },
     # A filter is a condition on the rows that these find by their index.
     "filtered.newest": (
         "SELECT * FROM requests WHERE account_id = ? AND id < ? AND id >= ?"

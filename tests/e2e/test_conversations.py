@@ -151,9 +151,15 @@ def test_stopped_work_is_started_again_with_its_file(caller: Caller) -> None:
     assert caller.call("POST", f"/v1/work/{work}/stop").status_code == 200
 
 
-def test_a_request_after_a_question_about_one_month_is_about_all(caller: Caller) -> None:
+def test_a_bare_request_after_an_answer_asks_of_what(caller: Caller) -> None:
     assert "2,100" in say(caller, "narrow", "what was the revenue in May?", sales_csv=csv())["said"]
-    whole = say(caller, "narrow", "make a chart")["said"]
-    assert "June 2025" in whole
+    asked = say(caller, "narrow", "make a chart")
+    assert (asked["question"], asked["jobs"], asked["credits_used"]) == (
+        "Of what was just answered, or of the whole file?",
+        [],
+        0,
+    )
+    whole = asked["answer_format"]["choices"][1]
+    assert "June 2025" in say(caller, "narrow", whole)["said"]
     say(caller, "narrow", "what was the revenue in May?")
     assert "2,100" in say(caller, "narrow", "a chart of that")["said"]

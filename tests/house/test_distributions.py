@@ -1,4 +1,4 @@
-"""What is published: three distributions, their extras, and how large each becomes.
+"""What is published: the distributions, their extras, and how large each becomes.
 
 The sizes here are those of the files that the installed packages list, summed over everything a
 distribution depends on; compiled modules are left out. `make sizes` installs the built wheels into

@@ -121,6 +121,7 @@ def test_commands_are_recorded_and_no_secret_is(
         assert ended.value.code in (0, None)
         return capsys.readouterr().out
 
+    run("db", "upgrade")
     run("accounts", "create", "--email", "eve@example.com")
     key = run("keys", "create", "--account", "eve@example.com", "--name", "ci").strip()
     assert "disabled" in run("accounts", "disable", "eve@example.com")

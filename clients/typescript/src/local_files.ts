@@ -9,7 +9,7 @@ interface NodeFiles {
     rename(from: string, to: string): Promise<void>;
     rm(path: string, options: { force: boolean }): Promise<void>;
     open(path: string, flags: string): Promise<{
-      write(bytes: Uint8Array): Promise<unknown>;
+      write(bytes: Uint8Array): Promise<{ bytesWritten: number }>;
       close(): Promise<void>;
     }>;
   };
@@ -42,7 +42,10 @@ export async function save(body: ReadableStream<Uint8Array>, name: string, into:
     try {
       const reader = body.getReader();
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
-        await file.write(part.value);
+        for (let rest = part.value; rest.length > 0; ) {
+          const { bytesWritten } = await file.write(rest);
+          rest = rest.subarray(bytesWritten);
+        }
       }
     } finally {
       await file.close();

@@ -97,7 +97,8 @@ def resolve(profile: str | None = None) -> Server:
 def selected(profile: str | None = None) -> Server | None:
     """The server that commands call, None when neither variables nor a profile name one.
 
-    Raises `ConfigError` and `UnusableProfiles`; a profile that does not exist ends the command.
+    Raises `ConfigError` and `UnusableProfiles`; a profile that does not exist ends the command with
+    `typer.Exit`.
     """
     from agentpost_client.config import resolve_config
 
@@ -114,6 +115,13 @@ def selected(profile: str | None = None) -> Server | None:
         _end(f"there is no profile {name!r} → `agentpost login --profile {name}` adds it", code)
     config = resolve_config(entry.url, entry.key)
     return Server(config.url, config.key, name)
+
+
+def has_profile() -> bool:
+    """Whether the profile in use exists, if one is. Raises `UnusableProfiles`."""
+    all_profiles = profiles.load()
+    name = os.environ.get(profiles.VARIABLE) or all_profiles.active
+    return not name or name in all_profiles.by_name
 
 
 @contextmanager

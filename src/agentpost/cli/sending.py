@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -100,10 +100,13 @@ def send(
         "max_credits": max_credits,
     }
     output_screen = screen(as_json)
+    from agentpost_client.errors import Forbidden
+
     with connected(profile) as client, _timed(given.positive(timeout, "--timeout"), options):
         messages = client.messages
         if answer_to is not None and text.strip():
-            text, options["answer"] = "", answer_value(messages.get(answer_to), text)
+            with suppress(Forbidden):  # a key that may only send: the text is the answer
+                text, options["answer"] = "", answer_value(messages.get(answer_to), text)
         watch = Watch(client, watching.ignore if as_json else output_screen.part, streams=stream)
         if stream:
             with interruptible(watch), output_screen.waiting("Waiting for the agent…"):

@@ -1,5 +1,5 @@
-"""The rows of an account with exactly that id or name. Each query uses an index and names the
-account."""
+"""The rows of an account with exactly that id or name. Each query uses an index; those that begin
+with what a caller wrote name the account."""
 
 from __future__ import annotations
 

@@ -39,22 +39,20 @@ def page(
     limit: int,
     *,
     oldest_first: bool,
-    key_id: str | None,
+    key_id: str,
 ) -> list[UploadRecord]:
     """The account's uploads behind that id, "" for the first ones: those that are ready or belong
-    to a message, of that key only; None: of any."""
+    to a message, of that key only; "": of any."""
     order, behind = ("ASC", ">") if oldest_first else ("DESC", "<")
     where = f"id {behind} ?" if after else "id <> ?"
-    attached = "status = 'attached'"
-    if key_id is not None:
-        sent = "SELECT 1 FROM messages m WHERE m.id = uploads.message_id AND m.key_id = ?"
-        attached = f"({attached} AND EXISTS ({sent}))"
     sql = (
         f"{UPLOADS.select} WHERE account_id = ? AND {where}"
-        f" AND ({attached} OR (status = 'ready' AND keep_by > ?))"
+        " AND ((status = 'attached' AND (? = '' OR EXISTS (SELECT 1 FROM messages m"
+        " WHERE m.id = uploads.message_id AND m.key_id = ?)))"
+        " OR (status = 'ready' AND keep_by > ?))"
         f" ORDER BY id {order} LIMIT ?"
     )
-    return UPLOADS.all(tx, sql, (account_id, after, *((key_id,) if key_id else ()), now, limit))
+    return UPLOADS.all(tx, sql, (account_id, after, key_id, key_id, now, limit))
 
 
 def pending(tx: Tx, account_id: str) -> tuple[int, int]:

@@ -79,7 +79,7 @@ class UserMailRecord:
 
     id: str
     email: str
-    purpose: str  # `services.login_tokens`
+    purpose: str  # `services.password_links.Purpose`
     created_at: Time
     next_attempt_at: Time
     attempts: int = 0

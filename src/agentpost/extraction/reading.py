@@ -43,7 +43,7 @@ def read_text(
 
     ``name`` and ``content_type`` are what the sender called it; the content decides when they are
     wrong in a way that can be seen. Raises `Unreadable`, with a sentence for the user, when the
-    file has no text: another format, encrypted, damaged, or beyond `reading_limits`.
+    file has no text: another format, encrypted, damaged, or beyond `extraction.limits`.
     """
     with only_unreadable(name):
         size = path.stat().st_size

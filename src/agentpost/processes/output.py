@@ -36,7 +36,7 @@ CALL_LINES_MAX: Final = 1_000
 _WINDOW_SECONDS: Final = 60.0
 """A call that lasts longer may print as much again: a job may run for days."""
 _PARTIAL_BYTES_MAX: Final = 2 * EXCEPTION_BYTES_MAX
-"""What is kept of a line whose end has not come: as much as a record of `worker_log` has."""
+"""What is kept of a line whose end has not come: as much as a record of `log_records` has."""
 
 log = structlog.get_logger(__name__)
 _current: ContextVar[Output | None] = ContextVar("agent_output", default=None)
@@ -77,7 +77,7 @@ class Output:
                 self._partial[stream] = partial_line[:_PARTIAL_BYTES_MAX]
 
     def record(self, record: Mapping[str, Any]) -> None:
-        """Take a record of the standard library's logging, as `worker_log.described` makes it."""
+        """Take a record of the standard library's logging, as `record_data` makes it."""
         with self._lock:
             self._renew()
             self._record(record)

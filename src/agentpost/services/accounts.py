@@ -235,7 +235,7 @@ async def set_hosting_fees(ctx: AppContext, id_or_email: str, due: bool) -> None
 
 
 async def set_disabled(ctx: AppContext, id_or_email: str, *, disabled: bool) -> AccountRecord:
-    """Refuse the account's keys, sessions and schedules, or take them again (docs/accounts.md).
+    """Refuse the account's keys, sessions and schedules, or take them again (docs/cli.md).
 
     Work that runs goes on to its end, and its webhooks are sent. Raises ``not_found``.
     """

@@ -154,7 +154,7 @@ async def page(
     """Up to ``limit`` of what `get` gives, behind the id ``after``, "" for the first ones; and
     whether there are more."""
     now = ctx.clock.now()
-    key_id = None if caller.reads_all else caller.key_id
+    key_id = "" if caller.reads_all else caller.key_id
 
     def fn(tx: Tx) -> list[UploadRecord]:
         return rows.page(

@@ -138,6 +138,13 @@ def list_checks(groups: Sequence[Group]) -> list[Check]:
     return collector.checks
 
 
+_NOT_RUN: Final = (
+    pytest.ExitCode.INTERNAL_ERROR,
+    pytest.ExitCode.USAGE_ERROR,
+    pytest.ExitCode.NO_TESTS_COLLECTED,
+)
+
+
 def run(
     probe: Probe,
     groups: Sequence[Group],
@@ -155,11 +162,13 @@ def run(
 def _run(groups: Sequence[Group], plugin: _Plugin, *options: str) -> None:
     files = [str(HERE / "checks" / f"{group.name.replace('-', '_')}.py") for group in groups]
     with _own_settings():
-        pytest.main(
+        code = pytest.main(
             ["-c", str(HERE / "pytest.ini"), "--rootdir", str(HERE), *options, *files], [plugin]
         )
     if plugin.fault is not None:
         raise plugin.fault
+    if code in _NOT_RUN:
+        raise RuntimeError(f"the checks could not be run: pytest ended with {code!r}")
 
 
 @contextmanager

@@ -84,6 +84,7 @@ CREATE TABLE sessions (
   address TEXT
 );
 CREATE INDEX ix_sessions_account ON sessions (account_id, created_at);
+CREATE INDEX ix_sessions_address ON sessions (address);
 CREATE INDEX ix_sessions_expires ON sessions (expires_at);
 CREATE INDEX ix_sessions_user ON sessions (user_id, created_at);
 
