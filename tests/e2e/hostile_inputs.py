@@ -283,7 +283,7 @@ def _messages() -> dict[str, Input]:
     not_done = {
         "emoji": "😀🎉👨‍👩‍👧" * 500,
         "marks": '"' * 19_999, "and": "and " * 5_000, "dots": "." * 20_000,
-        "words": "revenue " * 2_400, "letters": "a" * 20_000, "digits": "1,1" * 6_600,
+        "letters": "a" * 20_000, "digits": "1,1" * 6_600,
         "spaces": " " * 19_000 + "x", "number": f"What is the revenue above {'9' * 19_000}?",
         "years": "revenue between 0000 and 99999 and in month 13 of 2025",
         "top": "top 99999999999999999999 regions by revenue",
@@ -296,6 +296,7 @@ def _messages() -> dict[str, Input]:
         for name, text in not_done.items()
     }
     return found | {
+        "message of words": one("revenue " * 2_400, "s.csv", TABLE, "completed", "Revenue: 60"),
         "long message": one("chart revenue by month " + "and region please " * 1_100, "s.csv",
                             TABLE, "completed", "s.csv"),
         "table of bars": Input("chart this:\n" + "|" * 19_000, ends="needs_input", says="Attach"),

@@ -200,15 +200,17 @@ def _steering(language: str) -> frozenset[str]:
 
 
 def language_of(text: str, before: str | None = None, names: str = "") -> str:
-    """The language of a message; where its words do not tell, the one before, else that of the
-    names of its table's columns, else English."""
-    return _evident(text, before) or _evident(names, None) or "en"
+    """The language of a message, told by its words but the names of its table's columns; where
+    those do not tell, the one before, else that of the names, else English."""
+    return _evident(text, before, names) or _evident(names, None) or "en"
 
 
-def _evident(text: str, before: str | None) -> str | None:
-    """The language that words tell; ``before`` where they do not. One word does not change the
-    language of a conversation."""
+def _evident(text: str, before: str | None, names: str = "") -> str | None:
+    """The language that words tell, but for those of ``names``; ``before`` where they do not. One
+    word does not change the language of a conversation."""
     text = normal(text[:WISH_CHARACTERS])
+    of_names = {folded(token.text) for token in tokens(normal(names))}
+    text = " ".join(token.text for token in tokens(text) if folded(token.text) not in of_names)
     han = len(re.findall(f"[{HAN}]", text))
     arabic = len(re.findall("[\u0600-\u06ff]", text))
     latin = len(re.findall(r"[a-zA-ZÀ-ɏ]", text))
@@ -234,4 +236,6 @@ def _evident(text: str, before: str | None) -> str | None:
     is_first = sum(score == scores[best] for score in scores.values()) == 1
     if before is None and not is_first:
         return None
+    if before is None and best == "en":
+        return "en"
     return best if scores[best] > own and is_proof else before
