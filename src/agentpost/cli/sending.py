@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -100,13 +100,10 @@ def send(
         "max_credits": max_credits,
     }
     output_screen = screen(as_json)
-    from agentpost_client.errors import Forbidden
-
     with connected(profile) as client, _timed(given.positive(timeout, "--timeout"), options):
         messages = client.messages
         if answer_to is not None and text.strip():
-            with suppress(Forbidden):  # a key that may only send: the text is the answer
-                text, options["answer"] = "", answer_value(messages.get(answer_to), text)
+            text = _put_answer(client, options, answer_to, text)
         watch = Watch(client, watching.ignore if as_json else output_screen.part, streams=stream)
         if stream:
             with interruptible(watch), output_screen.waiting("Waiting for the agent…"):
@@ -118,6 +115,18 @@ def send(
             message_record = _send_and_watch(watch, call, output_screen, no_wait, as_json)
         _close(client, message_record, output_screen, save, as_json)
     raise typer.Exit(exits.of_status(message_record.status))
+
+
+def _put_answer(client: Client, options: SendOptions, question_id: str, text: str) -> str:
+    """Put the text into the options as the question's answer. Returns the text that is still to be
+    sent: all of it when the key may only send, so that the question cannot be read."""
+    from agentpost_client.errors import Forbidden
+
+    try:
+        options["answer"] = answer_value(client.messages.get(question_id), text)
+    except Forbidden:
+        return text
+    return ""
 
 
 def answer_value(question: Message, text: str) -> Any:

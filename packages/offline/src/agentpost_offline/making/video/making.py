@@ -178,7 +178,7 @@ def _raced(
 def _query(table: Table, frame: Frame) -> Query | None:
     named = next((one for one in frame.queries if one.table == table.id), None)
     times = [column for column in table.columns if column.role is Role.TIME]
-    groups = [c for c in table.columns if c.role is Role.CATEGORY and 2 < c.distinct <= 200]
+    groups = [c for c in table.columns if c.role is Role.CATEGORY and 2 <= c.distinct <= 200]
     if not times or not (groups or (named and named.groups)):
         return None
     usual = next((one for one in queries.usual([table]) if one.time), None)
