@@ -34,8 +34,8 @@ def test_new_messages_are_counted_and_old_ones_change(site: Site) -> None:
         done = "UPDATE messages SET status = 'completed' WHERE id = ?"
         site.write(lambda tx: tx.execute(done, (first,)))
         with stream(browser, url) as lines:
-            shown = part(lines, "</ul>")
-    assert "2 new messages: show" in shown
+            shown = part(lines, "</table>")
+    assert "Show 2 new messages" in shown
     assert 'href="/dashboard/messages"' in shown
     assert "the first" in shown
     assert '"state completed"' in shown
@@ -49,9 +49,9 @@ def test_only_new_ones_that_fit_are_counted(site: Site) -> None:
         made(site, 2, status=200)
         made(site, 3, status=500)
         with stream(browser, url) as lines:
-            shown = part(lines, "</ul>")
+            shown = part(lines, "</table>")
     assert "Show 1 new request" in shown
-    assert shown.count('class="row"') == 1
+    assert shown.count("<tr><td>") == 1
 
 
 def test_the_first_one_appears_by_itself(site: Site) -> None:
