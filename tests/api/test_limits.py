@@ -4,6 +4,7 @@ import base64
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -218,6 +219,25 @@ def test_an_account_may_have_to_name_conversations(limited: Callable[..., Caller
         assert caller.call("POST", path, json=body).status_code == 201
     asked = caller.send([["ask", "Which?"]], conversation="customer-4711")
     assert caller.send("This", answer_to=asked["id"])["conversation"] == "customer-4711"
+
+
+def test_a_message_is_repeated_after_conversations_became_required(
+    limited: Callable[..., Caller],
+) -> None:
+    """The repeat shares nothing with other messages: it gets the message that was accepted."""
+    caller = limited("later")
+    bodies: list[dict[str, Any]] = [{}, {"files": FILE}]
+    accepted = [caller.post("hello", key=f"k{n}", **body) for n, body in enumerate(bodies)]
+    assert [each.status_code for each in accepted] == [201, 201]
+    options = ("later@example.com", "--conversation-required=1")
+    caller.server.command("limits", "set", *options)
+    eventually(lambda: caller.post("hello").status_code == 400)
+    for n, (body, first) in enumerate(zip(bodies, accepted, strict=True)):
+        again = caller.post("hello", key=f"k{n}", **body)
+        assert again.status_code == 200, again.text
+        assert again.json()["id"] == first.json()["id"]
+        assert caller.post("other", key=f"k{n}", **body).status_code == 409
+        assert caller.post("new", key=f"new{n}", **body).status_code == 400
 
 
 def test_settings_hold_for_who_has_no_limits_of_its_own(caller: Caller) -> None:

@@ -1,11 +1,13 @@
 """Open lists: what is shown keeps its place and tells its state, what is new is counted."""
 
+import asyncio
 from collections.abc import Iterator
 
 import httpx2
 import pytest
 
 from agentpost.domain import ids
+from agentpost.services import accounts
 from tests.web.site import Site
 from tests.web.test_messages_page import sent
 from tests.web.test_requests_page import made
@@ -60,6 +62,31 @@ def test_the_first_one_appears_by_itself(site: Site) -> None:
         assert "No requests yet" in part(page, "No requests yet")
         made(site, path="/v1/uploads")
         assert "/v1/uploads" in part(page, "/v1/uploads")
+
+
+@pytest.mark.parametrize("path", ["/dashboard/messages", "/dashboard/requests"])
+@pytest.mark.parametrize("has_rows", [False, True])
+def test_a_search_stays_a_list_when_what_it_names_arrives(
+    site: Site, path: str, has_rows: bool
+) -> None:
+    """A page that is loaded then opens it; a stream cannot."""
+    request_id = f"{ids.REQUEST}{site.clock.now():014x}{7:018x}"
+    with site.browser() as browser:
+        for text in ("order-1042", request_id):
+            if has_rows:
+                sent(site, f"about {text}")
+            url = opened(browser, f"{path}?q={text}")
+            if text == request_id:
+                made(site, 7, id=request_id)
+            else:
+                key = asyncio.run(accounts.create_key(site.ctx, site.ann, "shop")).record.id
+                message_id = sent(site, "Ship it", key_id=key, idempotency_key=text)
+                made(site, 6, message_id=message_id)
+            assert browser.get(path, params={"q": text}).status_code == (
+                200 if (path, text) == ("/dashboard/requests", "order-1042") else 303
+            )
+            with stream(browser, url) as lines:
+                assert part(lines, "data: ")
 
 
 @pytest.mark.parametrize("path", ["/dashboard/messages", "/dashboard/requests"])

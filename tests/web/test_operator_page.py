@@ -167,6 +167,11 @@ def test_limits_are_set_and_given_up(site: Site, operator: httpx2.Client) -> Non
         assert answer.status_code == 422
         assert "a whole number greater than zero" in answer.text
         assert f'value="{wrong}"' in answer.text
+    for wrong in ("2", "yes"):
+        answer = operator.post(f"{path}/limits", data={"conversation_required": wrong})
+        assert answer.status_code == 422
+        assert "Enter 0 or 1, or leave the field empty." in answer.text
+        assert f'value="{wrong}"' in answer.text
     assert asyncio.run(allowances.show(site.ctx, site.ann))[0].running_jobs == 17
     operator.post(f"{path}/limits", data={"running_jobs": ""})
     assert asyncio.run(allowances.show(site.ctx, site.ann))[1] == frozenset()

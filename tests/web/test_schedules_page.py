@@ -2,13 +2,15 @@
 
 import asyncio
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from agentpost.domain.schedules import ScheduleStatus
-from agentpost.services import account_schedules, accounts, operator_log
+from agentpost.services import account_schedules, accounts, allowances, operator_log
 from tests.web.busy import fill
-from tests.web.site import Site
+from tests.web.site import Site, open_site
 
 PATH = "/dashboard/schedules"
 GOOD = {"message": "the report", "cron": "0 9 * * 1-5", "timezone": "Europe/Berlin"}
@@ -74,6 +76,7 @@ def test_a_single_time_is_of_the_time_zone_that_was_chosen(site: Site, key: str)
         ({"timezone": "Mars"}, "Must be the name of an IANA time zone"),
         ({"cron": "", "at": "2001-01-01T00:00"}, "Must be later than now."),
         ({"cron": "", "at": "soon"}, "Enter a time such as"),
+        ({"conversation": "c" * 129}, "128 characters"),
         ({"message": " "}, "Give the message of the schedule a text."),
         ({"key": "key_1"}, "Choose a key that works"),
     ],
@@ -87,6 +90,29 @@ def test_what_is_wrong_stands_beside_its_field(
     assert said in answer.text
     if "message" not in change:
         assert "the report" in answer.text
+
+
+@pytest.mark.parametrize("is_of_server", [True, False])
+def test_a_schedule_names_its_conversation_where_one_is_required(
+    tmp_path: Path, is_of_server: bool
+) -> None:
+    """By the setting, or by the limits of the account."""
+    with open_site(tmp_path, conversation_required=is_of_server) as site:
+        limits = {} if is_of_server else {"conversation_required": 1}
+        asyncio.run(allowances.override(site.ctx, site.ann, limits))
+        key = asyncio.run(accounts.create_key(site.ctx, site.ann, "nightly")).record.id
+        with site.browser() as browser:
+            refused = browser.post(PATH, data={**GOOD, "key": key})
+            assert refused.status_code == 422
+            match = re.search(r'name="conversation".*?(?=name="|</form>)', refused.text, re.S)
+            assert match is not None
+            assert "Is required, such as your customer" in match[0]
+            assert asyncio.run(account_schedules.page(site.ctx, site.ann, None, 9))[0] == []
+            answer = browser.post(PATH, data={**GOOD, "key": key, "conversation": "customer-1"})
+        schedule_id = answer.headers["location"].partition("?")[0].rpartition("/")[2]
+        view = asyncio.run(account_schedules.get(site.ctx, site.ann, schedule_id))
+        message = {"message": GOOD["message"], "conversation": "customer-1"}
+        assert json.loads(view.schedule.message_json) == message
 
 
 def test_the_runs_lead_to_their_messages(site: Site) -> None:

@@ -131,6 +131,30 @@ def test_what_is_of_one_message_opens_it(site: Site, sent: Sent, text: str, name
     assert [each for each, id_ in sent.requests.items() if id_ in requests] == [name]
 
 
+def test_a_conversation_without_messages_has_no_requests(site: Site, sent: Sent) -> None:
+    """They are deleted after their retention; the conversation stays."""
+    name, now = "customer-of-old", site.clock.now()
+    owner = asyncio.run(accounts.create_key(site.ctx, site.ann, "of old")).record.id
+    record = ConversationRecord(new_id(ids.CONVERSATION, now), site.ann, owner, name, now)
+    site.write(lambda tx: CONVERSATIONS.insert(tx, record))
+    with site.browser() as browser:
+        for text in (name, record.id):
+            page = browser.get(REQUESTS, params={"q": text})
+            assert page.status_code == 200
+            assert "No results" in page.text
+            assert [each for each in sent.requests.values() if each in page.text] == []
+
+
+@pytest.mark.parametrize("query", ["q=%0%000", "q=%00%250%000%00"])
+def test_a_search_without_its_nuls_stays_text(site: Site, sent: Sent, query: str) -> None:
+    with site.browser() as browser:
+        for path in (MESSAGES, REQUESTS):
+            page = browser.get(f"{path}?{query}")
+            assert page.status_code == 200
+            assert "\0" not in page.text
+            assert 'value="%00"' in page.text
+
+
 def test_a_request_is_opened_from_both_lists(site: Site, sent: Sent) -> None:
     with site.browser() as browser:
         for path in (MESSAGES, REQUESTS):

@@ -78,19 +78,23 @@ def of_account(
     The second value: see `filtered.newest`.
     """
     fits = _fitting(filters)
-    by_message = filters.messages and filters.path is None
-    if by_message:
+    owners: tuple[str, ...] = (account_id,)
+    column = "account_id"
+    if filters.messages is not None and filters.path is None:
+        if not filters.messages:
+            return [], None
         fits.owned(account_id)
+        owners, column = filters.messages, "message_id"
     rows, more = newest(
         tx,
         REQUESTS.table,
         _LINE_COLUMNS,
-        filters.messages if by_message else (account_id,),
+        owners,
         fits,
         before=before,
         since=filters.since or "",
         limit=limit,
-        column="message_id" if by_message else "account_id",
+        column=column,
     )
     return [REQUESTS.of(row) for row in rows], more
 

@@ -35,8 +35,8 @@ class RequestFilter:
         path: a part of it, in small or capital letters.
         since: an id that sorts before those wanted.
         about: a message's id, in the path or in the response.
-        messages: ids of messages that the request is about, an alternative to ``path``. Without a
-            path there is an index: all requests are searched.
+        messages: ids of messages that the request is about, an alternative to ``path``; empty: of
+            no message. Without a path there is an index: all requests are searched.
         not_reading: only those that are no reads of this log.
     """
 
@@ -48,7 +48,7 @@ class RequestFilter:
     since: str | None = None
     about: str | None = None
     not_reading: bool = False
-    messages: tuple[str, ...] = ()
+    messages: tuple[str, ...] | None = None
 
 
 def status_range(text: str) -> tuple[int, int] | None:

@@ -9,18 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from operator import itemgetter
 
-from agentpost.db import accounts, messages
+from agentpost.db import messages
 from agentpost.db import schedules as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.records import MessageSummary
 from agentpost.domain.schedules import ScheduleRecord, run_key
-from agentpost.domain.scopes import Scope, of_stored
 from agentpost.services import recurrence, schedules
-from agentpost.services.accounts import is_live
 from agentpost.services.context import AppContext
-from agentpost.services.messages import Caller
+from agentpost.services.new_messages import check, from_fields
 from agentpost.services.schedules import NewSchedule
 from agentpost.services.transactions import read_transaction, write_transaction
 
@@ -74,17 +72,14 @@ def _runs(tx: Tx, schedule: ScheduleRecord, now: int) -> list[tuple[int, Message
 async def create(ctx: AppContext, account_id: str, key_id: str, new: NewSchedule) -> ScheduleRecord:
     """A new schedule of a key of the account.
 
-    Raises `Refusal`: ``bad_request`` for a key that may not send messages, or too many schedules.
+    Raises `Refusal`: ``bad_request`` for a key that may not send messages, or too many schedules,
+    and what `new_messages.check` and `schedules.create` raise.
     """
-
-    def fn(tx: Tx) -> Caller:
-        key = accounts.key_by_id(tx, key_id)
-        mine = key is not None and key.account_id == account_id and is_live(key, ctx.clock.now())
-        if key is None or not mine or Scope.SEND not in of_stored(key.scopes):
-            raise Refusal(ErrorCode.BAD_REQUEST, "Choose a key that works and may send messages.")
-        return Caller(key.id, key.name, account_id)
-
-    return await schedules.create(ctx, await ctx.db.read(fn), new)
+    check(from_fields(new.message))
+    caller = await ctx.db.read(lambda tx: schedules.sender(tx, ctx, account_id, key_id))
+    if caller is None:
+        raise Refusal(ErrorCode.BAD_REQUEST, "Choose a key that works and may send messages.")
+    return await schedules.create(ctx, caller, new)
 
 
 @write_transaction

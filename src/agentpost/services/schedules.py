@@ -246,7 +246,8 @@ def _look(tx: Tx, ctx: AppContext, schedule_id: str, now: int) -> _Due | None:
             or _sent(tx, schedule, planned) is not None
         )
         missed_runs = count - 1 if send else count
-    return _Due(schedule, planned, first, missed_runs, send, _caller(tx, ctx, schedule, now))
+    caller = sender(tx, ctx, schedule.account_id, schedule.key_id)
+    return _Due(schedule, planned, first, missed_runs, send, caller)
 
 
 def _sent(tx: Tx, schedule: ScheduleRecord, planned: int) -> str | None:
@@ -256,11 +257,14 @@ def _sent(tx: Tx, schedule: ScheduleRecord, planned: int) -> str | None:
     return None if message is None else message.id
 
 
-def _caller(tx: Tx, ctx: AppContext, schedule: ScheduleRecord, now: int) -> Caller | None:
-    key = accounts.key_by_id(tx, schedule.key_id)
-    if key is None or not is_live(key, now) or Scope.SEND not in of_stored(key.scopes):
+def sender(tx: Tx, ctx: AppContext, account_id: str, key_id: str) -> Caller | None:
+    """The key of the account as the caller of scheduled messages; None when it may send none."""
+    key = accounts.key_by_id(tx, key_id)
+    if key is None or key.account_id != account_id or not is_live(key, ctx.clock.now()):
         return None
-    account = accounts.get(tx, schedule.account_id)
+    if Scope.SEND not in of_stored(key.scopes):
+        return None
+    account = accounts.get(tx, account_id)
     if account.disabled_at is not None:
         return None
     rules = rules_of(ctx.settings, account.limits_json)

@@ -75,7 +75,7 @@ def messages_about(
     the newest messages of the account (`db.filtered`)."""
     if subject.conversation_ids:
         return rows.of_conversations(tx, account_id, subject.conversation_ids, _MESSAGES_MAX)
-    if subject.message_ids or not text:
+    if subject != NOTHING:
         return subject.message_ids
     page, _ = message_rows.filter_page(
         tx,

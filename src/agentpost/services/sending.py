@@ -88,15 +88,15 @@ async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage 
     """Count the message and store its files, which it holds no longer; or find the message that
     this call repeats.
 
-    A repeated call counts for nothing, so it is answered though the account is at its limit. For a
-    message without files that is found out by the transaction that takes it in.
+    A repeated call counts for nothing, so it is answered though the account is at its limit, or has
+    to name conversations by now. For a message without files that is found out by the transaction
+    that takes it in.
 
     Raises ``invalid_request`` for a message without a conversation where one is required,
     `RateLimited`, and `Refusal` for files that cannot be stored and for a
     ``response_schema`` that cannot be used; a message with such a schema counts, since the check
     is dear.
     """
-    check_conversation(ctx, caller, new)
     if new.idempotency_key is not None or new.attempt is not None:
         if new.files and new.idempotency_key is not None:
             identities = await asyncio.to_thread(_identities, new.files)
@@ -106,8 +106,9 @@ async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage 
         if replay is not None:
             return replay
     try:
+        check_conversation(ctx, caller, new)
         decision = await admission.message(ctx, caller)
-    except RateLimited:
+    except (InvalidRequest, RateLimited):
         replay = await find_replay(ctx, caller, new)
         if replay is None:
             raise

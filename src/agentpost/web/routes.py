@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from urllib.parse import urlencode
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.roles import Right, may
+from agentpost.domain.text import storable
 from agentpost.http import pipeline
 from agentpost.http.application import Route
 from agentpost.http.audited import audit, web_action
@@ -132,8 +134,10 @@ class PageRoutes:
 
     async def _signed_in(self, each: Page, handler: page.Handler, request: Request) -> Response:
         """Only with a session; nothing is looked up for anybody else."""
-        # No text has a NUL, and PostgreSQL takes none.
-        request.scope["query_string"] = request.scope["query_string"].replace(b"%00", b"")
+        if b"%00" in request.scope["query_string"]:  # no text has a NUL, and PostgreSQL takes none
+            pairs = QueryParams(request.scope["query_string"]).multi_items()
+            query = [(storable(name), storable(value)) for name, value in pairs]
+            request.scope["query_string"] = urlencode(query).encode()
         viewer = await self._viewer(request)
         right = each.right_for(request.method)
         if not may(viewer.user.role, right):

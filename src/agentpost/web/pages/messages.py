@@ -27,6 +27,7 @@ from agentpost.web.environment import words
 from agentpost.web.listing import NEW_MAX, Listing
 from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 from agentpost.web.pages.chat import RECOVERED
+from agentpost.web.rendering import LIVE
 
 PATH: Final = "/dashboard/messages"
 REQUESTS: Final = "/dashboard/requests"
@@ -72,16 +73,17 @@ class Line:
 
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """The newest messages that fit the filter. A search that names one message or request exactly
-    opens it; the name of a conversation shows all its messages."""
+    opens it; the name of a conversation shows all its messages. A live list stays a list: its
+    stream cannot open another page when such a message arrives."""
     query = request.query_params
     listing = Listing.of(request, PATH, ids.MESSAGE, _FIELDS)
     filters, account_id = message_filter(query), viewer.account_id
     subject = await search.subject(ctx, account_id, filters.text or "")
-    if subject.request_id:
+    if LIVE not in query and subject.request_id:
         return Redirect(f"{REQUESTS}/{subject.request_id}")
-    if len(subject.message_ids) == 1:
+    if LIVE not in query and len(subject.message_ids) == 1:
         return Redirect(f"{PATH}/{subject.message_ids[0]}")
-    if subject != search.NOTHING:
+    if subject.message_ids or subject.conversation_ids:
         filters = replace(
             filters, text=None, ids=subject.message_ids, conversation_ids=subject.conversation_ids
         )

@@ -7,7 +7,7 @@ from typing import Final
 from starlette.requests import Request
 
 from agentpost.domain import ids
-from agentpost.domain.allowances import MAY_BE_ZERO, NAMES
+from agentpost.domain.allowances import NAMES, SWITCHES
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
 from agentpost.domain.roles import Right
@@ -147,12 +147,15 @@ async def set_limits(ctx: AppContext, request: Request, _: Viewer) -> View:
     changes: dict[str, int | None] = {}
     for name in NAMES:
         text = form.text(name)
-        if not text:
-            changes[name] = None
-        elif text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX:
-            changes[name] = int(text)
-        if name not in changes or (changes[name] == 0 and name not in MAY_BE_ZERO):
-            form.wrong(name, "Enter a whole number greater than zero, or leave the field empty.")
+        is_number = text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX
+        try:
+            if text and not is_number:
+                raise ValueError
+            changes[name] = int(text) if text else None
+            limits.validate({name: changes[name]})
+        except ValueError:
+            values = "0 or 1" if name in SWITCHES else "a whole number greater than zero"
+            form.wrong(name, f"Enter {values}, or leave the field empty.")
     if form.errors:
         return await _account(ctx, account_id, form)
     audited.state(request, **changes)

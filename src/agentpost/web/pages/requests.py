@@ -23,6 +23,7 @@ from agentpost.services.context import AppContext
 from agentpost.web.listing import NEW_MAX, Listing
 from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 from agentpost.web.pages.messages import REQUESTS
+from agentpost.web.rendering import LIVE
 
 _FIELDS: Final = ("q", "key", "method", "status", "error", "since")
 _PERIOD_NAMES: Final = {
@@ -37,20 +38,20 @@ _STATUS_NAMES: Final = {"failed": "400 and above"}
 
 
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
-    """The newest requests that fit the filter. The id of a request opens it; other names and ids
-    show the requests about their messages."""
+    """The newest requests that fit the filter. The id of a request opens it, except in the stream
+    of a live list; other names and ids show the requests about their messages."""
     query, account_id = request.query_params, viewer.account_id
     listing = Listing.of(request, REQUESTS, ids.REQUEST, _FIELDS)
     text = listing.filters.get("q", "").strip()[:REQUEST_FILTER_CHARACTERS_MAX]
     subject = await search.subject(ctx, account_id, text)
-    if subject.request_id:
+    if LIVE not in query and subject.request_id:
         return Redirect(f"{REQUESTS}/{subject.request_id}")
     filters = request_filter({**query, "path": text}, ctx.clock.now())
-    if not filters.about:
+    if text and not filters.about:
         filters = replace(
             filters,
             messages=await search.messages_about(ctx, account_id, subject, text),
-            path=text if subject == search.NOTHING and text else None,
+            path=text if subject == search.NOTHING else None,
         )
     lines, more = await requests.recent(ctx.db, account_id, filters, before=listing.bound)
     new_count = 0

@@ -72,6 +72,9 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     if not form.text("cron") and not form.text("at"):
         form.wrong("cron", "Enter when it repeats, or a single time below.")
     at = _at(form, zone)
+    message = {name: form.text(name) for name in ("message", "conversation")}
+    if not message["conversation"]:
+        del message["conversation"]
     if not form.errors:
         try:
             new = schedules.planned(
@@ -79,7 +82,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
                 at,
                 zone,
                 Missed.RUN_ONCE if form.text("missed") == Missed.RUN_ONCE else Missed.SKIP,
-                {"message": form.text("message")},
+                message,
                 ctx.clock.now(),
             )
             audited.state(
