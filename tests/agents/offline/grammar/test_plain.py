@@ -13,6 +13,7 @@ import pytest
 from agentpost_offline.data.answers import stated
 from agentpost_offline.data.dataset import Dataset, opened
 from agentpost_offline.data.wording import figure
+from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.requests import Surrounding, read
 from tests.agents.offline.data.given import file
 
@@ -170,3 +171,21 @@ def test_a_plain_sentence_is_answered_right(
         return
     for value in truth if isinstance(truth, list) else [truth]:
         assert figure(round(value, 2), None, language) in said, said
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Grouped bar chart of revenue by region and shop"),
+        ("en", "clustered chart of revenue by region and shop"),
+        ("de", "Gruppiertes Balkendiagramm revenue nach region und shop"),
+        ("es", "Gráfico de barras agrupadas de revenue por region y shop"),
+        ("fr", "Graphique en barres groupées de revenue par region et shop"),
+    ],
+)
+def test_a_grouped_chart_is_grouped_and_a_chart(data: Dataset, language: str, text: str) -> None:
+    around = Surrounding(data.tables, frozenset({"table"}), today="2026-01-15", language=language)
+    [reading] = read(text, around)
+    assert reading.is_sure, (reading.draft.unknown, reading.question)
+    assert reading.frame is not None
+    assert (reading.frame.thing, reading.frame.style.chart) == (Thing.CHART, "grouped")

@@ -747,8 +747,12 @@ class _Parser:
             self.draft.marks.add("as")
         kind = term.key("kind")
         if kind is not None:
+            before = self.draft.style.chart
+            if kind == "bar" and before in ("grouped", "stacked"):  # "a grouped bar chart"
+                kind = before
             self.draft.style = msgspec.structs.replace(self.draft.style, chart=kind)
-            self.draft.look_words["chart"] = term.text
+            words = (self.draft.look_words.get("chart"), term.text)
+            self.draft.look_words["chart"] = " ".join(filter(None, words))
         elif (key := term.key("thing")) is not None and Thing(key) not in self.draft.things:
             self.draft.things.append(Thing(key))
         if term.has("option.pivot"):

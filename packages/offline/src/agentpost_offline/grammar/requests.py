@@ -242,10 +242,19 @@ def _only_stands(draft: Draft) -> bool:
     return steers or talks or "passage" in draft.asks
 
 
+def _names_chart(draft: Draft, around: Surrounding) -> bool:
+    """Whether the words for the kind of a chart say that it is one: "grouped bar chart"."""
+    lexicon_ = lexicon(around.language)
+    words = draft.look_words.get("chart", "").split()
+    meanings = [one for word in words for one in lexicon_.phrases.get((lexicon_.key(word),), ())]
+    return any(one == "thing.chart" or one.startswith("kind.bar") for one in meanings)
+
+
 def thing_of(draft: Draft, around: Surrounding) -> Thing:
     """What a clause asks to be made; an answer where nothing is."""
     images = "image" in around.kinds and "table" not in around.kinds
-    if draft.style.chart == "grouped" and (images or not draft.things):  # only "side by side"
+    is_only_beside = not draft.things and not _names_chart(draft, around)
+    if draft.style.chart == "grouped" and (images or is_only_beside):  # "side by side"
         draft.style = msgspec.structs.replace(draft.style, chart=None)
     things = list(draft.things)
     documents = bool(around.kinds & {"document", "text"}) and "table" not in around.kinds
