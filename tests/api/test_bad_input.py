@@ -295,9 +295,9 @@ def test_an_unknown_endpoint_is_not_found(caller: Caller) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"mesage": "hello"}, "'mesage' is no field: did you mean `message`?"),
-        ({"Message": "hello"}, "'Message' is no field: did you mean `message`?"),
-        ({"prompt": "hello"}, "'prompt' is no field: did you mean `message`?"),
+        ({"mesage": "hello"}, "'mesage' is not a field: did you mean `message`?"),
+        ({"Message": "hello"}, "'Message' is not a field: did you mean `message`?"),
+        ({"prompt": "hello"}, "'prompt' is not a field: did you mean `message`?"),
         ({"conversation": "c", "uploads_id": ["up_1"]}, "did you mean `upload_ids`?"),
         ({"order": "4711"}, "Give a message, files or upload_ids."),
     ],

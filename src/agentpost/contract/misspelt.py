@@ -37,5 +37,5 @@ def hint(body: Mapping[str, Any], missing: Sequence[str], fields: Container[str]
         other = _OTHER_NAMES.get(name.casefold())
         field = close[0] if close else other if other in missing else None
         if field is not None:
-            return f" {name[:_SHOWN_CHARACTERS]!a} is no field: did you mean `{field}`?"
+            return f" {name[:_SHOWN_CHARACTERS]!a} is not a field: did you mean `{field}`?"
     return ""
