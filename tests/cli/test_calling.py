@@ -324,6 +324,16 @@ def test_send_answers_a_question_as_the_chat_does(server: AgentServer) -> None:
         assert "that question has been answered" in again.stderr
 
 
+def test_a_key_that_may_only_send_answers_with_its_text(
+    server: AgentServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = ("--account", ACCOUNT, "--name", "sender", "--scopes", "send")
+    monkeypatch.setenv("AGENTPOST_KEY", server.command("keys", "create", *of)["key"])
+    asked = record("send", script(["ask", "Which?", {}]), "--no-wait", code=3)["id"]
+    sent = record("send", "2", "--answer-to", asked, "--no-wait")
+    assert sent["reply"] == "You said: 2"
+
+
 def test_a_server_that_was_killed_is_waited_for(server: AgentServer) -> None:
     """kill -9 while a log is followed: it says so, continues, and repeats nothing."""
     text = script(["start", "Long", [["progress", "one"], ["gate", "kill"], ["return", "done"]]])

@@ -149,6 +149,10 @@ def test_a_command_names_its_database_and_warns_of_another_server(
     for words in (["doctor"], ["keys", "list"], ["explain", "msg_1"]):
         assert errors(*words)[:2] == [named, warning]
     assert errors("keys", "list", "--json") == errors("keys", "list")[1:]
+    for name in ("AGENTPOST_URL", "AGENTPOST_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AGENTPOST_PROFILE", "gone")
+    assert errors("doctor") == [named]
 
 
 def test_a_database_that_fails_during_the_start_is_one_line(tmp_path: Path) -> None:

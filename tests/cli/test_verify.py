@@ -70,6 +70,13 @@ def test_without_its_distribution_it_says_how_to_install_it(
     assert "pip install 'agentpost[verify]'" in text
 
 
+def test_checks_that_cannot_be_run_are_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pytest, "main", lambda *_: pytest.ExitCode.INTERNAL_ERROR)
+    result = run("--list")
+    assert result.exit_code == 1
+    assert "could not be run" in str(result.exception)
+
+
 def test_a_port_in_use_is_said() -> None:
     with socket.create_server(("", 0)) as taken:
         port = str(taken.getsockname()[1])

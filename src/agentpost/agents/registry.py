@@ -36,6 +36,10 @@ SCHEMES = {
     "llm": "agentpost.agents.llm.agent",
 }
 """The adapters whose agents are no objects of Python, by what stands before the colon."""
+_FORMS = (
+    "is neither 'offline' nor 'module:object', nor 'cmd:…', 'http:…' or 'a2a:…' (docs/adapters.md),"
+    " nor 'llm:provider:model' (docs/llm.md)"
+)
 ENTRY_POINTS = "agentpost.agents"
 """The group of entry points in which an installed distribution names its agents."""
 # Asked once: it takes a third of a millisecond, and each module of the process is asked about.
@@ -75,13 +79,10 @@ def resolve(spec: str) -> Agent:
     if spec == "offline":
         extras.require("offline", extras.OFFLINE_ASKED)
     scheme, _, rest = spec.partition(":")
-    if scheme == spec and spec:
+    if spec and ":" not in spec:
         return _of_code(_installed_agent(spec), spec)
     if not scheme or not rest:
-        raise UnknownAgent(
-            f"AGENTPOST_AGENT={spec!r} is neither 'offline' nor 'module:object', nor 'cmd:…',"
-            " 'http:…' or 'a2a:…' (docs/adapters.md), nor 'llm:provider:model' (docs/llm.md)."
-        )
+        raise UnknownAgent(f"AGENTPOST_AGENT={spec!r} {_FORMS}.")
     if scheme == "llm":
         extras.require("llm", extras.LLM_ASKED)
     if scheme in SCHEMES:
@@ -103,7 +104,7 @@ def _of_code(place: str, name: str) -> Agent:
 
 def _installed_agent(name: str) -> str:
     """The place, ``module:object``, of the agent that an installed distribution calls so."""
-    from importlib.metadata import entry_points  # most servers name no such agent
+    from importlib.metadata import entry_points  # other agents need no look
 
     names = entry_points(group=ENTRY_POINTS)
     places = {entry.value for entry in names if entry.name == name}
@@ -114,10 +115,9 @@ def _installed_agent(name: str) -> str:
             f"AGENTPOST_AGENT={name!r}: more than one installed distribution has an agent of that"
             f" name ({', '.join(sorted(places))}). Write which one: module:object."
         )
+    installed = ", ".join(sorted(entry.name for entry in names)) or "none"
     raise UnknownAgent(
-        f"AGENTPOST_AGENT={name!r} is neither 'offline' nor 'module:object', nor 'cmd:…', 'http:…'"
-        " or 'a2a:…' (docs/adapters.md), nor 'llm:provider:model' (docs/llm.md), nor the name of"
-        f" an installed agent ({', '.join(sorted(entry.name for entry in names)) or 'none'})."
+        f"AGENTPOST_AGENT={name!r} {_FORMS}, nor the name of an installed agent ({installed})."
     )
 
 

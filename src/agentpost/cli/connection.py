@@ -88,7 +88,10 @@ def resolve(profile: str | None = None) -> Server:
     from agentpost_client import ConfigError
 
     with errors_told(None):
-        server = selected(profile)
+        try:
+            server = selected(profile)
+        except profiles.NoSuchProfile as error:
+            _end(str(error), exits.USAGE if profile is not None else exits.NO_ANSWER)
         if server is None:
             raise ConfigError("No server is known.")
         return server
@@ -97,8 +100,7 @@ def resolve(profile: str | None = None) -> Server:
 def selected(profile: str | None = None) -> Server | None:
     """The server that commands call, None when neither variables nor a profile name one.
 
-    Raises `ConfigError` and `UnusableProfiles`; a profile that does not exist ends the command with
-    `typer.Exit`.
+    Raises `ConfigError`, `UnusableProfiles` and `NoSuchProfile`.
     """
     from agentpost_client.config import resolve_config
 
@@ -111,17 +113,10 @@ def selected(profile: str | None = None) -> Server | None:
         return None
     entry = all_profiles.by_name.get(name)
     if entry is None:
-        code = exits.USAGE if profile is not None else exits.NO_ANSWER
-        _end(f"there is no profile {name!r} → `agentpost login --profile {name}` adds it", code)
+        text = f"there is no profile {name!r} → `agentpost login --profile {name}` adds it"
+        raise profiles.NoSuchProfile(text)
     config = resolve_config(entry.url, entry.key)
     return Server(config.url, config.key, name)
-
-
-def has_profile() -> bool:
-    """Whether the profile in use exists, if one is. Raises `UnusableProfiles`."""
-    all_profiles = profiles.load()
-    name = os.environ.get(profiles.VARIABLE) or all_profiles.active
-    return not name or name in all_profiles.by_name
 
 
 @contextmanager

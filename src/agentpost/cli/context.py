@@ -84,7 +84,7 @@ async def _warn_of_another_server(ctx: AppContext) -> None:
     from agentpost_client import ConfigError
 
     try:
-        server = connection.selected() if connection.has_profile() else None
+        server = connection.selected()
     except (ConfigError, profiles.UnusableProfiles):
         return
     if server is not None and await accounts.find_key(ctx, server.key) is None:

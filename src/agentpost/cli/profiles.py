@@ -29,6 +29,10 @@ class UnusableProfiles(ValueError):
     """The file cannot be read as profiles, or a name is none; the text says what to do."""
 
 
+class NoSuchProfile(UnusableProfiles):
+    """There is no profile of that name; the text says how to add it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """One server; the key never shows up in a ``repr``."""

@@ -178,7 +178,7 @@ class _Keeper:
 
 
 def keeping(lines: list[AgentLine], now: Callable[[], int]) -> AbstractContextManager[None]:
-    """Inside, lines of what is `capture` are added to ``lines`` too, with their time by ``now``:
+    """Inside, lines that `capture` takes are added to ``lines`` too, with their time by ``now``:
     the first `AGENT_LINES_MAX` of them."""
     return _Keeping(_Keeper(lines, now))
 

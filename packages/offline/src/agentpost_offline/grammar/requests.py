@@ -244,10 +244,10 @@ def _only_stands(draft: Draft) -> bool:
 
 def _names_chart(draft: Draft, around: Surrounding) -> bool:
     """Whether the words for the kind of a chart say that it is one: "grouped bar chart"."""
-    lexicon_ = lexicon(around.language)
-    words = draft.look_words.get("chart", "").split()
-    meanings = [one for word in words for one in lexicon_.phrases.get((lexicon_.key(word),), ())]
-    return any(one == "thing.chart" or one.startswith("kind.bar") for one in meanings)
+    language_words = lexicon(around.language)
+    keys = [(language_words.key(word),) for word in draft.look_words.get("chart", "").split()]
+    meanings = [one for key in keys for one in language_words.phrases.get(key, ())]
+    return "thing.chart" in meanings or "kind.bar" in meanings
 
 
 def thing_of(draft: Draft, around: Surrounding) -> Thing:
