@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,24 @@ def test_when_a_key_was_used_last_is_reported() -> None:
     run("keys", "create", "--account", EMAIL, "--name", "ci")
     (key,) = json.loads(run("keys", "list", "--json"))["data"]
     assert key["last_used_at"] is None
+
+
+def test_a_failing_webhook_endpoint_is_a_warning_of_the_doctor(tmp_path: Path) -> None:
+    assert run("doctor") == "No problems found.\n"
+    with closing(sqlite3.connect(tmp_path / "agentpost.db")) as db:
+        db.execute(
+            "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at,"
+            " disabled_at, failing_since)"
+            " SELECT ?, id, 'https://shop.example.com/key', '[]', '', 1, 1, 1 FROM accounts",
+            ("end_" + "1" * 32,),
+        )
+        db.commit()
+    lines = run("doctor").splitlines()
+    assert lines[0] == "The server has no problems."
+    assert lines[2] == "Warnings:"
+    assert "does not accept deliveries" in lines[-1]
+    assert "/key" not in lines[-1]
+    answer = json.loads(run("doctor", "--json"))
+    assert (answer["ok"], answer["findings"]) == (True, [])
+    (warning,) = answer["warnings"]
+    assert (warning["id"], warning["state"]) == ("end_" + "1" * 32, "disabled")

@@ -237,7 +237,7 @@ def test_the_doctor_says_what_it_finds(
     assert "No problems found" not in page
     assert "secret" not in page
 
-    async def examine(_: object) -> list[Finding]:
+    async def examine(_: object, *, full: bool) -> list[Finding]:
         return [Finding("exe_1<b>", "running", "no node has claimed <it>: `db <repair>`")]
 
     monkeypatch.setattr(doctor, "examine", examine)

@@ -17,6 +17,8 @@ EXAMPLES: Final = {
     """,
 }
 
+_COLUMNS: Final = ("id", "state", "problem")
+
 
 def attach(app: typer.Typer) -> None:
     """Add the command."""
@@ -29,7 +31,9 @@ def doctor_command(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List problems: failing stores, overdue work, lost files; exit code 1 when there are any."""
+    """List problems: failing stores, overdue work, lost files; exit code 1 when there are any.
+
+    Webhook endpoints that do not accept deliveries are warnings: they leave the exit code at 0."""
     from agentpost import bootstrap
     from agentpost.services import doctor
     from agentpost.settings import load_settings
@@ -39,16 +43,21 @@ def doctor_command(
         lambda: bootstrap.is_new(settings)
     ):  # opening it would make a new one, where all is well
         text = f"there is no database in {settings.data_path}; if there was one, restore a backup"
-        findings = [doctor.Finding("database", "missing", text).as_dict()]
+        report = doctor.Report([doctor.Finding("database", "missing", text)], [])
     else:
-        findings = [
-            finding.as_dict() for finding in with_context(partial(doctor.examine, full=full))
-        ]
+        report = with_context(partial(doctor.report, full=full))
+    findings = [finding.as_dict() for finding in report.findings]
+    warnings = [warning.as_dict() for warning in report.warnings]
     if as_json:
-        print_json({"ok": not findings, "findings": findings}, indented=True)
-    elif not findings:
-        print_text("No problems found.")
+        answer = {"ok": not findings, "findings": findings, "warnings": warnings}
+        print_json(answer, indented=True)
     else:
-        show_rows(findings, False, ("id", "state", "problem"))
+        if findings:
+            show_rows(findings, False, _COLUMNS)
+        else:
+            print_text("The server has no problems." if warnings else "No problems found.")
+        if warnings:
+            print_text("\nWarnings:")
+            show_rows(warnings, False, _COLUMNS)
     if findings:
         raise typer.Exit(1)

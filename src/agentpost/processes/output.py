@@ -237,43 +237,57 @@ def install() -> None:
     root.addHandler(_Handler())
 
 
+class _PartialLine:
+    """Text of one thread whose line has not ended; at the end of the thread the line ends."""
+
+    def __init__(self, real: TextIO) -> None:
+        self.text = ""
+        self._real = real
+
+    def __del__(self) -> None:
+        if self.text:
+            _write_through(self._real, self.text + "\n")
+
+
+def _write_through(real: TextIO, text: str) -> None:
+    if text:
+        with suppress(OSError):  # full, or without a reader: no reason for the code to fail
+            real.write(text)
+
+
 class _StandardStream(threading.local):
     """A standard stream; what it does not say itself, the real one does.
 
-    Each thread has its own: text outside a call waits for the end of its line or for `flush`,
-    because `print` writes the end separately and a line of the log would come between the two.
+    Each thread has its own: text outside a call waits for the end of its line, for `flush` or for
+    the end of the thread, because `print` writes the end separately and a line of the log would
+    come between the two.
     """
 
     def __init__(self, real: TextIO, name: str) -> None:
         self._real = real
         self._name = name
-        self._partial = ""
+        self._partial = _PartialLine(real)
 
     def write(self, text: str) -> int:
         output = _current.get()
         if output is None:
-            text_so_far = self._partial + text
+            text_so_far = self._partial.text + text
             end = text_so_far.rfind("\n") + 1
             if len(text_so_far) - end > _PARTIAL_BYTES_MAX:
                 end = len(text_so_far)
-            self._partial = text_so_far[end:]
-            self._write_through(text_so_far[:end])
+            self._partial.text = text_so_far[end:]
+            _write_through(self._real, text_so_far[:end])
             return len(text)
         output.feed(self._name, text.encode("utf-8", "replace"))
         return len(text)
-
-    def _write_through(self, text: str) -> None:
-        if text:
-            with suppress(OSError):  # full, or without a reader: no reason for the code to fail
-                self._real.write(text)
 
     def writelines(self, lines: Iterator[str]) -> None:
         for line in lines:
             self.write(line)
 
     def flush(self) -> None:
-        partial_line, self._partial = self._partial, ""
-        self._write_through(partial_line)
+        partial_line, self._partial.text = self._partial.text, ""
+        _write_through(self._real, partial_line)
         with suppress(OSError):
             self._real.flush()
 

@@ -36,6 +36,7 @@ from agentpost.services.redaction import shown_url
 from agentpost.services.transactions import read_transaction
 
 _WARNINGS_MAX = 50
+_FAILING_DATABASE = (health_state.DATABASE, "failing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,33 @@ class Finding:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything the doctor has to say.
+
+    Args:
+        findings: faults of this server; there should be none.
+        warnings: faults outside it, see `warnings`.
+    """
+
+    findings: list[Finding]
+    warnings: list[Finding]
+
+
+async def report(ctx: AppContext, *, full: bool = False) -> Report:
+    """`examine` and `warnings`; no warnings where the database fails."""
+    findings = await examine(ctx, full=full)
+    is_readable = all((each.id, each.state) != _FAILING_DATABASE for each in findings)
+    return Report(findings, await warnings(ctx) if is_readable else [])
+
+
 async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     """Every store that fails, everything that is overdue, and every turn and job that its node does
     not run; there should be none. Mail counts only when there is a server to send it (design:
     Pages and secrets). With a database that fails nothing else is looked at. ``full``: compare all
     files with the record, however long it takes (`services.blob_audit`)."""
     failing = await _failing_stores(ctx)
-    if any(finding.id == health_state.DATABASE for finding in failing):
+    if any((each.id, each.state) == _FAILING_DATABASE for each in failing):
         return failing
     if not failing and await storage_identity.is_other(ctx):
         failing.append(Finding(health_state.BLOBS, "other", storage_identity.explain(ctx)))

@@ -53,8 +53,11 @@ _SECRET = re.compile(
     rf"{'|'.join((*SECRET_NAMES, *_KEY_NAMES))}|\A(?:{'|'.join(_WHOLE_NAMES)})\Z", re.IGNORECASE
 )
 _CERTAIN = re.compile("|".join(SECRET_NAMES), re.IGNORECASE)
-_PARAMETER = re.compile(r"([?&;]([^=&;]*)=)[^&;]*(?:;(?![^=&;]*=)[^&;]*)*")
+_PARAMETER = re.compile(r"[?&;][^=&;]*=[^&;]*(?:;(?![^=&;]*=)[^&;]*)*")
 """A parameter; a ";" separates two as "&" does, unless no name follows."""
+_BEFORE_NAME = re.compile(r"[?&;#]")
+_ESCAPES_WITHIN_MAX = 8
+"""So many times an address is decoded: each address within a parameter is escaped once more."""
 _PRESIGNED = "x-amz-"
 _HINTS = (*SECRET_NAMES, *_KEY_NAMES, *(f'"{name}"' for name in _WHOLE_NAMES))
 
@@ -109,15 +112,17 @@ class Redaction:
         target = raw_path + b"?" + query if query else raw_path
         # Cut first: what is left out behind the end is gone either way.
         path = target[:REQUEST_PATH_KEPT_CHARACTERS_MAX].decode("latin-1")
-        path = storable(path)
+        text = storable(path)
         if query:
-            path = _PARAMETER.sub(_parameter, path)
-        cleaned = self._text(path, hosts_only=False)
-        if "%" in cleaned:  # an escape must not hide a secret
-            readable = storable(unquote(cleaned))
-            without_secrets = self._text(readable, hosts_only=False)
-            return cleaned if without_secrets == readable else without_secrets
-        return cleaned
+            text = _PARAMETER.sub(_parameter, text)
+        shown = text = self._text(text, hosts_only=False)
+        for _ in range(_ESCAPES_WITHIN_MAX):  # an escape must not hide a secret
+            if "%" not in text or (readable := storable(unquote(text))) == text:
+                return shown
+            text = self._text(_PARAMETER.sub(_parameter, readable), hosts_only=False)
+            if text != readable:
+                shown = text
+        return shown if "%" not in text else LEFT_OUT
 
     def body(self, content: bytes | LargeBody, raw_path: bytes) -> str | None:
         """A body of a request to ``raw_path`` or of its answer, cut to
@@ -234,11 +239,15 @@ def _basic(match: re.Match[str]) -> str:
 
 
 def _parameter(match: re.Match[str]) -> str:
-    name = match[2]
-    if "%" in name:
-        name = unquote(name)
-    secret = _SECRET.search(name) or name.lower().startswith(_PRESIGNED)
-    return f"{match[1]}{LEFT_OUT}" if secret else match[0]
+    """The parameter; when it is secret or one in its value is, without everything behind that."""
+    *names, _ = pieces = match[0].split("=")
+    for count, piece in enumerate(names, 1):
+        name = _BEFORE_NAME.split(piece)[-1]
+        if "%" in name:
+            name = unquote(name)
+        if _SECRET.search(name) or name.lower().startswith(_PRESIGNED):
+            return "=".join((*pieces[:count], LEFT_OUT))
+    return match[0]
 
 
 def _replace_urls(text: str, clean: Callable[[re.Match[str]], str]) -> str:

@@ -92,9 +92,9 @@ async def switch(ctx: AppContext, request: Request, _: Viewer) -> View:
 
 
 async def examine(ctx: AppContext, _: Request, __: Viewer) -> View:
-    """What the doctor finds now."""
-    findings = await doctor.examine(ctx)
-    model = {"findings": findings, "warnings": await doctor.warnings(ctx)}
+    """The doctor's findings and warnings."""
+    report = await doctor.report(ctx)
+    model = {"findings": report.findings, "warnings": report.warnings}
     return PageView("pages/operator_doctor.html", "Doctor", model)
 
 
