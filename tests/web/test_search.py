@@ -15,6 +15,7 @@ from agentpost.domain.records import ConversationRecord
 from agentpost.services import accounts
 from tests.web.site import Site, open_site
 from tests.web.test_requests_page import made as request_made
+from tests.web.test_streams import stream
 
 MESSAGES = "/dashboard/messages"
 REQUESTS = "/dashboard/requests"
@@ -160,6 +161,28 @@ def test_a_request_is_opened_from_both_lists(site: Site, sent: Sent) -> None:
         for path in (MESSAGES, REQUESTS):
             answer = browser.get(path, params={"q": sent.requests["a"]})
             assert answer.headers["location"] == f"{REQUESTS}/{sent.requests['a']}"
+
+
+def test_a_live_search_shows_a_request_that_arrives(site: Site, sent: Sent) -> None:
+    """A page that is open cannot be redirected, so its list links to the request."""
+    for path in (MESSAGES, REQUESTS):
+        address = f"{path}?q={sent.requests['a']}&live="
+        with site.browser() as browser, stream(browser, address) as lines:
+            text = next(line for line in lines if sent.requests["a"] in line)
+        assert f"{REQUESTS}/{sent.requests['a']}" in text
+        assert sent.requests["b"] not in text
+
+
+def test_requests_about_messages_say_how_far_was_searched(
+    site: Site, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notice = "Only requests about the newest matching messages are shown."
+    with site.browser() as browser:
+        assert notice not in browser.get(REQUESTS, params={"q": "A-1027"}).text
+        monkeypatch.setattr(filtered, "SCANNED_MAX", 1)
+        page = browser.get(REQUESTS, params={"q": "A-1027"}).text
+    assert notice in page
+    assert f'href="{MESSAGES}?q=A-1027"' in page
 
 
 def test_nothing_of_another_account_is_found(site: Site, sent: Sent) -> None:

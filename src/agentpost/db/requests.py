@@ -80,7 +80,10 @@ def of_account(
     fits = _fitting(filters)
     owners: tuple[str, ...] = (account_id,)
     column = "account_id"
-    if filters.messages is not None and filters.path is None:
+    if filters.id is not None:
+        fits.owned(account_id)
+        owners, column = (filters.id,), "id"
+    elif filters.messages is not None and filters.path is None:
         if not filters.messages:
             return [], None
         fits.owned(account_id)

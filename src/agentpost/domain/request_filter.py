@@ -38,6 +38,7 @@ class RequestFilter:
         messages: ids of messages that the request is about, an alternative to ``path``; empty: of
             no message. Without a path there is an index: all requests are searched.
         not_reading: only those that are no reads of this log.
+        id: the request with that id.
     """
 
     key_id: str | None = None
@@ -49,6 +50,7 @@ class RequestFilter:
     about: str | None = None
     not_reading: bool = False
     messages: tuple[str, ...] | None = None
+    id: str | None = None
 
 
 def status_range(text: str) -> tuple[int, int] | None:

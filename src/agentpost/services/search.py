@@ -70,14 +70,16 @@ def conversation_names(
 @read_transaction
 def messages_about(
     tx: Tx, ctx: AppContext, account_id: str, subject: Subject, text: str
-) -> tuple[str, ...]:
+) -> tuple[tuple[str, ...], bool]:
     """The newest messages of a subject; without one, those in whose names or texts the text is, of
-    the newest messages of the account (`db.filtered`)."""
+    the newest messages of the account (`db.filtered`). The second value: whether there may be more.
+    """
     if subject.conversation_ids:
-        return rows.of_conversations(tx, account_id, subject.conversation_ids, _MESSAGES_MAX)
+        newest = rows.of_conversations(tx, account_id, subject.conversation_ids, _MESSAGES_MAX)
+        return newest, len(newest) == _MESSAGES_MAX
     if subject != NOTHING:
-        return subject.message_ids
-    page, _ = message_rows.filter_page(
+        return subject.message_ids, False
+    page, more = message_rows.filter_page(
         tx,
         account_id,
         MessageFilter(text=text),
@@ -86,4 +88,4 @@ def messages_about(
         since="",
         limit=_MESSAGES_MAX,
     )
-    return tuple(message.id for message in page)
+    return tuple(message.id for message in page), more is not None

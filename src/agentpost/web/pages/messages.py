@@ -105,6 +105,7 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
             }
         ),
         "authors": author_names,
+        "request_id": subject.request_id,
     }
     live = listing.live(listing.top or (lines[0].id if lines else None))
     return PageView("pages/messages.html", "Messages", model, live=live)

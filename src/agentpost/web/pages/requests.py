@@ -47,12 +47,13 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     if LIVE not in query and subject.request_id:
         return Redirect(f"{REQUESTS}/{subject.request_id}")
     filters = request_filter({**query, "path": text}, ctx.clock.now())
-    if text and not filters.about:
-        filters = replace(
-            filters,
-            messages=await search.messages_about(ctx, account_id, subject, text),
-            path=text if subject == search.NOTHING else None,
-        )
+    has_older_messages = False
+    if subject.request_id:
+        filters = replace(filters, id=subject.request_id, path=None)
+    elif text and not filters.about:
+        messages, has_older_messages = await search.messages_about(ctx, account_id, subject, text)
+        path = text if subject == search.NOTHING else None
+        filters = replace(filters, messages=messages, path=path)
     lines, more = await requests.recent(ctx.db, account_id, filters, before=listing.bound)
     new_count = 0
     if listing.newer_than:
@@ -64,6 +65,7 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     model = {
         **listing.model(more, new_count),
         "lines": lines,
+        "has_older_messages": has_older_messages,
         "names": {key.id: key.name for key in keys},
         "conversations": await search.conversation_names(ctx, [line.id for line in lines]),
         "chips": listing.chips(_choices([(key.id, key.name) for key in keys])),
