@@ -269,11 +269,14 @@ def _any_answer(request: ProxiedRequest) -> None:
 
 
 def _impatient() -> Mutation:
-    """The first held read is answered at once, with what was known before."""
+    """The first held read is answered at once, with what the sender was told: the job runs, however
+    fast it was."""
     first: list[ProxiedResponse] = []
 
     def keep(request: ProxiedRequest, response: ProxiedResponse) -> None:
         if request.is_to("POST", "/v1/messages") and not first and response.json.get("jobs"):
+            jobs = [{**job, "status": "running"} for job in response.json["jobs"]]
+            response.change(status="processing", final=False, jobs=jobs)
             first.append(ProxiedResponse(200, dict(response.headers), response.body))
 
     def answer(request: ProxiedRequest) -> ProxiedResponse | None:

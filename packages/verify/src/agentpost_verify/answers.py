@@ -3,9 +3,8 @@
 A check fails by an `AssertionError`; one that could not be carried out skips, with the reason.
 """
 
-from __future__ import annotations
-
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,6 @@ import pytest
 from agentpost_verify.shapes import Kind, problems
 
 Json = dict[str, Any]
-DIGITS_MAX: Final = 18
 SHOWN_CHARACTERS_MAX: Final = 200
 
 
@@ -40,11 +38,8 @@ NOT_PROVED: Final = (Difference, Gone, pytest.skip.Exception)
 
 @dataclass(frozen=True)
 class Exchange:
-    """An answer read to its end; header names are in lower case, times are in seconds.
-
-    ``has_key``: the request carried the key. ``began`` is on the monotonic clock, ``took`` the time
-    until the answer was there.
-    """
+    """An answer read to its end. ``has_key``: the request carried the key. ``began`` is on the
+    monotonic clock, ``took`` the seconds until the answer was there."""
 
     method: str
     path: str
@@ -83,8 +78,7 @@ class Exchange:
     def number(self, header: str) -> int | None:
         """A header in plain digits; None when it is missing, something else or absurdly long."""
         text = self.headers.get(header, "")
-        is_number = text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX
-        return int(text) if is_number else None
+        return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
 
     @cached_property
     def json(self) -> Any:

@@ -1,10 +1,7 @@
 """Calls to a deployment with one key: within its budget, patient when told to wait.
 
-Every answer of the API is noted, so that what must hold for each of them is judged over all of
-them.
+Every answer of the API is noted: some rules are judged over all of them.
 """
-
-from __future__ import annotations
 
 import json
 import time
@@ -31,7 +28,6 @@ BUDGET_RESERVE: Final = 5
 """So many requests of the key's minute are never used: others may need them."""
 PAUSE_SECONDS_MAX: Final = 65
 """A server that asks for a longer pause than a minute's window is not waited for."""
-BOUNDARY: Final = "agentpost-verify-0123456789"
 
 Pause = Callable[[float], None]
 
@@ -111,19 +107,22 @@ class Caller:
         for none. Skips when it may not be sent, `Difference` when no answer comes,
         `Gone` when nothing answers at the address."""
         content = json.dumps(body).encode() if body is not None else raw
-        sent = dict(headers or {})
         header = self.authorization() if authorization == "" else authorization
-        if header is not None:
-            sent["Authorization"] = header
-        if content is not None:
-            sent["Content-Type"] = "application/json"
+        kind = "application/json" if content is not None else None
+        fields = {"Authorization": header, "Content-Type": kind, **(headers or {})}
+        request = {
+            "method": method,
+            "url": self.url + path,
+            "content": content,
+            "headers": {name: value for name, value in fields.items() if value is not None},
+        }
         has_key = header is not None and self._key in header
         if has_key:
             self._keep_within_budget()
-        exchange = self._note(method, path, content, sent, held_seconds, has_key)
+        exchange = self._note(request, held_seconds, has_key)
         if exchange.status == 429:
             self._wait_retry_after(exchange)
-            exchange = self._note(method, path, content, sent, held_seconds, has_key)
+            exchange = self._note(request, held_seconds, has_key)
         if exchange.status == 429:
             pytest.skip("a rate limit was hit, also after the pause the server asked for")
         if exchange.outcome == "503 unavailable":
@@ -132,31 +131,17 @@ class Caller:
 
     def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> Exchange:
         """Read any address without a key, e.g. a file's link; what signs it is not shown."""
-        return self._send("GET", url, None, headers or {}, TRANSFER_SECONDS_MAX)
+        request = {"method": "GET", "url": url, "headers": headers or {}, "follow_redirects": True}
+        return self._send(request, TRANSFER_SECONDS_MAX)
 
     def post_form(self, url: str, fields: Mapping[str, str], data: bytes) -> Exchange:
         """Post an upload's form: every field, then the file (spec: createUpload.procedure)."""
-        part = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="'
-        head = "".join(f'{part}{name}"\r\n\r\n{value}\r\n' for name, value in fields.items())
-        content = f'{head}{part}file"; filename="file"\r\n\r\n'.encode() + data
-        content += f"\r\n--{BOUNDARY}--\r\n".encode()
-        headers = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
-        return self._send("POST", url, content, headers, TRANSFER_SECONDS_MAX)
+        request = {"method": "POST", "url": url, "data": fields, "files": {"file": data}}
+        return self._send(request, TRANSFER_SECONDS_MAX)
 
-    def _note(
-        self,
-        method: str,
-        path: str,
-        content: bytes | None,
-        headers: Mapping[str, str],
-        held_seconds: float,
-        has_key: bool,
-    ) -> Exchange:
+    def _note(self, request: dict[str, Any], held_seconds: float, has_key: bool) -> Exchange:
         """An answer of the API, and what it tells of the key's budget."""
-        seconds = held_seconds + CALL_SECONDS_MAX
-        exchange = self._send(
-            method, self.url + path, content, headers, seconds, held_seconds, has_key
-        )
+        exchange = self._send(request, held_seconds + CALL_SECONDS_MAX, held_seconds, has_key)
         self.exchanges.append(exchange)
         if has_key:
             self._remaining = exchange.number("ratelimit-remaining")
@@ -164,29 +149,16 @@ class Caller:
         return exchange
 
     def _send(
-        self,
-        method: str,
-        url: str,
-        content: bytes | None,
-        headers: Mapping[str, str],
-        seconds: float,
-        held_seconds: float = 0,
-        has_key: bool = False,
+        self, request: dict[str, Any], seconds: float, held: float = 0, has_key: bool = False
     ) -> Exchange:
+        method, url = request["method"], request["url"]
         is_ours = url.startswith(f"{self.url}/v1")
         path = url.removeprefix(self.url) if is_ours else url.partition("?")[0]
-        silence = held_seconds + ANSWER_SECONDS_MAX
+        headers = {"User-Agent": f"agentpost-verify/{__version__}", **request.get("headers", {})}
+        silence = held + ANSWER_SECONDS_MAX
         began = time.monotonic()
         try:
-            response = self._wire.request(
-                seconds,
-                silence,
-                method=method,
-                url=url,
-                content=content,
-                headers={"User-Agent": f"agentpost-verify/{__version__}", **headers},
-                follow_redirects=method == "GET" and not is_ours,
-            )
+            response = self._wire.request(seconds, silence, **{**request, "headers": headers})
         except TimeoutError:
             raise _no_answer(method, path, seconds, "no end of it") from None
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
@@ -196,10 +168,8 @@ class Caller:
             problem = "silence" if isinstance(error, httpx2.TimeoutException) else str(error)
             raise _no_answer(method, path, silence, problem or type(error).__name__) from None
         took = time.monotonic() - began
-        names = {name.lower(): value for name, value in response.headers.items()}
-        return Exchange(
-            method, path, response.status_code, names, response.content, began, took, has_key
-        )
+        status, body = response.status_code, response.content
+        return Exchange(method, path, status, response.headers, body, began, took, has_key)
 
     def _keep_within_budget(self) -> None:
         """Wait for the window rather than use up what is left of it."""

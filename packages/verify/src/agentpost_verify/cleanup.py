@@ -5,12 +5,10 @@ is an addition of agentpost; where it is missing, the work stays too. So does a 
 older than the probe. Everything that stays is reported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from agentpost_verify.answers import NOT_PROVED, Exchange, Gone, Json, objects_of
+from agentpost_verify.answers import NOT_PROVED, Exchange, Gone, objects_of
 from agentpost_verify.probe import Probe
 from agentpost_verify.works import PATH, works_of
 
@@ -30,24 +28,25 @@ class _Leaving:
         self._gone = False
 
     def left_behind(self) -> Iterator[str]:
-        for endpoint_id in [*self._created.endpoints, *self._endpoints_unnoted()]:
-            if not self._removed(f"/v1/webhooks/{_in_path(endpoint_id)}"):
+        for endpoint_id in [*self._created.endpoints, *self._unanswered_endpoints()]:
+            if not self._remove("webhooks", endpoint_id):
                 yield endpoint_id
         works = list(dict.fromkeys(self._works()))
-        ours = self._certainly_new(works)
+        before = self._created.works_before
+        exchange = self._request("GET", PATH) if works and before is not None else None
+        now = works_of(exchange) if exchange is not None else None
         for work_id in works:
-            if work_id not in ours or not self._removed(f"/v1/work/{_in_path(work_id)}"):
+            is_ours = before is not None and now is not None and before.certainly_new(work_id, now)
+            if not is_ours or not self._remove("work", work_id):
                 yield work_id
 
-    def _endpoints_unnoted(self) -> list[str]:
+    def _unanswered_endpoints(self) -> list[str]:
         """Endpoints of this probe whose creation was not answered, as after Ctrl-C."""
         exchange = self._request("GET", "/v1/webhooks") if self._created.unanswered else None
+        endpoints = objects_of(exchange.json, "data") if exchange is not None else []
+        ids = [e.get("id") for e in endpoints if self._probe.nonce in str(e.get("description"))]
         return [
-            each["id"]
-            for each in objects_of(exchange.json if exchange is not None else None, "data")
-            if isinstance(each.get("id"), str)
-            and each["id"] not in self._created.endpoints
-            and self._probe.nonce in str(each.get("description"))
+            each for each in ids if isinstance(each, str) and each not in self._created.endpoints
         ]
 
     def _request(self, method: str, path: str) -> Exchange | None:
@@ -60,21 +59,14 @@ class _Leaving:
             self._gone = isinstance(error, Gone)
             return None
 
-    def _removed(self, path: str) -> bool:
+    def _remove(self, resource: str, resource_id: str) -> bool:
+        """Whether it is gone. The id comes from an answer and stays one segment of the path."""
+        path = f"/v1/{resource}/{quote(resource_id, safe='', errors='replace')}"
         exchange = self._request("DELETE", path)
         if exchange is None or exchange.status in (200, 204):
             return exchange is not None
         reading = self._request("GET", path) if exchange.error == "not_found" else None
         return reading is not None and reading.status == 404
-
-    def _certainly_new(self, works: list[str]) -> set[str]:
-        """Those of the works that nobody had before the first message."""
-        before = self._created.works_before
-        exchange = self._request("GET", PATH) if works and before is not None else None
-        now = works_of(exchange) if exchange is not None else None
-        if before is None or now is None:
-            return set()
-        return {each for each in works if before.certainly_new(each, now)}
 
     def _works(self) -> Iterator[str]:
         """The works that the messages' jobs run in, as far as is known now. Never one that was
@@ -82,19 +74,9 @@ class _Leaving:
         before = self._created.works_before
         for message_id, message in list(self._created.messages.items()):
             if message.get("final") is not True:
-                latest = self._request("GET", f"/v1/messages/{_in_path(message_id)}")
-                if latest is not None:
-                    self._probe.remember(latest)
+                self._request("GET", f"/v1/messages/{quote(message_id, safe='', errors='replace')}")
             for job in objects_of(self._created.messages[message_id], "jobs"):
-                work_id = job.get("work_id") if _has_run(job) else None
+                is_run = job.get("kind") == "execution" and job.get("role") == "execution"
+                work_id = job.get("work_id") if is_run else None
                 if isinstance(work_id, str) and (before is None or work_id not in before.ids):
                     yield work_id
-
-
-def _has_run(job: Json) -> bool:
-    return job.get("kind") == "execution" and job.get("role") == "execution"
-
-
-def _in_path(name: str) -> str:
-    """An id from an answer, as one segment of a path whatever is in it."""
-    return quote(name, safe="", errors="replace")

@@ -1,7 +1,5 @@
 """One probe of a deployment: its callers, its options, and the resources to delete at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -60,11 +58,10 @@ class Probe(Caller):
     def __init__(self, options: Options) -> None:
         wire = Wire(options.open_http)
         super().__init__(wire, options.url, options.key, [], options.pause)
-        self.second = (
-            Caller(wire, options.url, options.second_key, self.exchanges, options.pause)
-            if options.second_key
-            else None
-        )
+        self.second: Caller | None = None
+        if options.second_key:
+            rest = (self.exchanges, options.pause)
+            self.second = Caller(wire, options.url, options.second_key, *rest)
         self.created = Created()
         self.nonce = options.nonce
         self.patience = options.patience
@@ -75,51 +72,59 @@ class Probe(Caller):
         """Release the connections."""
         self._wire.close()
 
-    # --- messages ---------------------------------------------------------------------------------
-    def post(
-        self,
-        body: Any,
-        key: str | None = None,
-        caller: Caller | None = None,
-        wait: int | None = None,
-    ) -> Exchange:
-        """`POST /v1/messages` just so, held up to ``wait`` seconds; a message that comes of it is
-        counted and remembered.
+    def call(self, method: str, path: str, **request: Any) -> Exchange:
+        """A request of this key (see `Caller.call`); what it creates is remembered.
+
+        The works are listed before the first message: the probe must not delete those."""
+        if method == "POST" and path.startswith("/v1/messages") and request.get("body") is not None:
+            self._list_works()
+        creates_endpoint = method == "POST" and path == "/v1/webhooks"
+        if creates_endpoint:
+            self.created.unanswered = True
+        exchange = self.remember(super().call(method, path, **request))
+        if creates_endpoint:
+            self.created.unanswered = False
+            body = exchange.json if exchange.status == 201 else None
+            if isinstance(body, dict) and isinstance(body.get("id"), str):
+                self.created.endpoints.append(body["id"])
+        return exchange
+
+    def _list_works(self) -> None:
+        if not self.created.has_listed:
+            self.created.has_listed = True
+            with suppress(Difference):  # judged by the checks of works; nothing will be deleted
+                self.created.works_before = works_of(self.call("GET", PATH))
+
+    def remember(self, exchange: Exchange) -> Exchange:
+        """Remember the message that this answer carries, if it does."""
+        body = exchange.json if exchange.status in (200, 201) else None
+        if isinstance(body, dict) and body.get("object") == "message":
+            message_id = body.get("id")
+            if isinstance(message_id, str):
+                self.created.messages[message_id] = body
+        return exchange
+
+    def post(self, body: Any, key: str | None = None, wait: int | None = None) -> Exchange:
+        """`POST /v1/messages` just so, held up to ``wait`` seconds.
 
         For bodies that must be refused: what makes a message goes through `send`."""
-        self._list_works()
         headers = {"Idempotency-Key": key} if key is not None else {}
         path = "/v1/messages" if wait is None else f"/v1/messages?wait={wait}"
-        exchange = (caller or self).call("POST", path, body=body, headers=headers)
-        return self.remember(exchange)
+        return self.call("POST", path, body=body, headers=headers)
 
     def send(
-        self,
-        text: str,
-        key: str | None = None,
-        caller: Caller | None = None,
-        wait: int | None = None,
-        **fields: Any,
+        self, text: str, key: str | None = None, wait: int | None = None, **fields: Any
     ) -> Exchange:
         """Send a message in a new conversation: none waits for another one's turn, and nothing
         gets into the conversations of the key."""
         self._conversations += 1
         conversation = f"verify-{self.nonce}-{self._conversations}"
-        return self.post(
-            {"message": text, "conversation": conversation, **fields}, key, caller, wait
-        )
-
-    def _list_works(self) -> None:
-        """List the works before the first message: the probe must not delete those."""
-        if not self.created.has_listed:
-            with suppress(Difference):  # judged by the checks of works; nothing will be deleted
-                self.created.works_before = works_of(self.call("GET", PATH))
-            self.created.has_listed = True
+        return self.post({"message": text, "conversation": conversation, **fields}, key, wait)
 
     def read(self, message_id: str, wait: int = 0) -> Exchange:
         """`GET /v1/messages/{id}`, held up to ``wait`` seconds."""
-        path = f"/v1/messages/{message_id}" + (f"?wait={wait}" if wait else "")
-        return self.remember(self.call("GET", path, held_seconds=wait))
+        query = f"?wait={wait}" if wait else ""
+        return self.call("GET", f"/v1/messages/{message_id}{query}", held_seconds=wait)
 
     def final(self, message_id: str) -> Json:
         """The message once it is final; skips when that takes too long."""
@@ -136,39 +141,15 @@ class Probe(Caller):
             if exchange.took < 0.2:  # a server that does not hold: do not ask in a loop
                 self._pause(0.5)
 
-    def remember(self, exchange: Exchange) -> Exchange:
-        """Remember the message that this answer carries, if it does."""
-        body = exchange.json
-        if exchange.status in (200, 201) and isinstance(body, dict):
-            message_id = body.get("id")
-            if isinstance(message_id, str) and body.get("object") == "message":
-                self.created.messages[message_id] = body
-        return exchange
-
-    # --- webhook endpoints ------------------------------------------------------------------------
     def create_endpoint(self, name: str, **fields: Any) -> Exchange:
         """Create a webhook endpoint, to be removed at the end; the answer may be anything.
 
         Its address leads nowhere, or to our receiver, and its event is rare: nothing of the account
         is sent to others."""
-        nowhere = f"https://agentpost-verify-{self.nonce}.invalid"
-        body = {
-            "url": f"{self.hooks.url if self.hooks is not None else nowhere}/{name}",
-            "events": ["job.expired"],
-            "description": f"agentpost verify {self.nonce}; may be deleted",
-            **fields,
-        }
-        self.created.unanswered = True
-        exchange = self.remember_endpoint(self.call("POST", "/v1/webhooks", body=body))
-        self.created.unanswered = False
-        return exchange
-
-    def remember_endpoint(self, exchange: Exchange) -> Exchange:
-        """Remember an endpoint that this answer says was created."""
-        body = exchange.json
-        if exchange.status == 201 and isinstance(body, dict) and isinstance(body.get("id"), str):
-            self.created.endpoints.append(body["id"])
-        return exchange
+        base = self.hooks.url if self.hooks else f"https://agentpost-verify-{self.nonce}.invalid"
+        description = f"agentpost verify {self.nonce}; may be deleted"
+        body = {"url": f"{base}/{name}", "events": ["job.expired"], "description": description}
+        return self.call("POST", "/v1/webhooks", body={**body, **fields})
 
     def remove_endpoint(self, endpoint_id: str) -> Exchange:
         """Delete an endpoint; once it is gone, it is no longer ours to remove."""

@@ -4,8 +4,6 @@ It keeps what it gets, by path, and answers 200; the first attempt at a path nam
 answered with 500, so that a retry can be seen.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -59,18 +57,14 @@ def receiving(port: int, url: str) -> Iterator[Receiver]:
 
         def do_POST(self) -> None:
             length = self.headers.get("Content-Length", "")
-            if not length.isdigit() or int(length) > BODY_BYTES_MAX:
-                self.close_connection = True
-                self._respond(411)
-                return
-            body = self.rfile.read(int(length))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            path = "/" + self.path.removeprefix(prefix).lstrip("/")
-            fails = path in receiver.failing and not receiver.at(path)
-            receiver.got.append(Attempt(path, headers, body))
-            self._respond(500 if fails else 200)
-
-        def _respond(self, status: int) -> None:
+            status = 411
+            if length.isdigit() and int(length) <= BODY_BYTES_MAX:
+                body = self.rfile.read(int(length))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                path = "/" + self.path.removeprefix(prefix).lstrip("/")
+                status = 500 if path in receiver.failing and not receiver.at(path) else 200
+                receiver.got.append(Attempt(path, headers, body))
+            self.close_connection = self.close_connection or status == 411
             self.send_response(status)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -78,13 +72,12 @@ def receiving(port: int, url: str) -> Iterator[Receiver]:
         def log_message(self, *_: object) -> None:
             """Quiet."""
 
-    server = ThreadingHTTPServer(("", port), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
-    thread.start()
-    try:
-        yield receiver
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with ThreadingHTTPServer(("", port), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
+        thread.start()
+        try:
+            yield receiver
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,12 +1,7 @@
 """Run the checks with pytest, and turn what it reports into results."""
 
-from __future__ import annotations
-
-import os
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +10,6 @@ import pytest
 
 from agentpost_verify.answers import Difference, Exchange, Gone, shown
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import PROBE
 
 HERE: Final = Path(__file__).parent
 ADDITION: Final = "addition"
@@ -24,6 +18,11 @@ MISREAD: Final = (AttributeError, LookupError, TypeError, ValueError)
 """What a check raises that trips over an answer quite unlike the API's. The answer's shape is
 judged by another check, so nothing is proved."""
 COMPARED: Final = "a comparison"
+NOT_RUN: Final = (
+    pytest.ExitCode.INTERNAL_ERROR,
+    pytest.ExitCode.USAGE_ERROR,
+    pytest.ExitCode.NO_TESTS_COLLECTED,
+)
 
 
 class Outcome(StrEnum):
@@ -53,11 +52,8 @@ GROUPS: Final = (
     Group("errors", "what cannot be understood"),
     Group("account", "the account and its budget"),
     Group("messages", "sending messages", ("greeting", "not held", "longest", "odd files")),
-    Group(
-        "idempotency",
-        "the same order, sent again",
-        ("greeting", "greeting again", "at once", "longest"),
-    ),
+    Group("idempotency", "the same order, sent again",
+          ("greeting", "greeting again", "at once", "longest")),
     Group("reading", "reading and waiting", ("greeting",)),
     Group("events", "the event log", ("greeting",)),
     Group("uploads", "large files on their way in", ("upload",)),
@@ -66,16 +62,12 @@ GROUPS: Final = (
     Group("work", "the account's works", ("job",)),
     Group("webhooks", "webhook endpoints"),
     Group("deliveries", "what webhooks deliver", ("chosen", "for all", "flaky", "job"), "hooks"),
-    Group(
-        "ownership",
-        "what belongs to a key, and what to its account",
-        ("greeting", "of the second key", "job"),
-        "second key",
-    ),
+    Group("ownership", "what belongs to a key, and what to its account",
+          ("greeting", "of the second key", "job"), "second key"),
     Group("additions", "what agentpost adds", ("greeting", "schema", "question", "answer")),
     Group("document", "the description of the API"),
     Group("every-answer", "what holds for each answer"),
-)
+)  # fmt: skip
 """In the order in which they are carried out."""
 
 
@@ -138,13 +130,6 @@ def list_checks(groups: Sequence[Group]) -> list[Check]:
     return collector.checks
 
 
-_NOT_RUN: Final = (
-    pytest.ExitCode.INTERNAL_ERROR,
-    pytest.ExitCode.USAGE_ERROR,
-    pytest.ExitCode.NO_TESTS_COLLECTED,
-)
-
-
 def run(
     probe: Probe,
     groups: Sequence[Group],
@@ -159,53 +144,41 @@ def run(
     return plugin.gone
 
 
-def _run(groups: Sequence[Group], plugin: _Plugin, *options: str) -> None:
+def _run(groups: Sequence[Group], plugin: "_Plugin", *options: str) -> None:
     files = [str(HERE / "checks" / f"{group.name.replace('-', '_')}.py") for group in groups]
-    with _own_settings():
-        code = pytest.main(
-            ["-c", str(HERE / "pytest.ini"), "--rootdir", str(HERE), *options, *files], [plugin]
-        )
+    with pytest.MonkeyPatch.context() as environment:  # without settings for other tests
+        for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
+            environment.delenv(name, raising=False)
+        own = ["-c", str(HERE / "pytest.ini"), "--rootdir", str(HERE)]
+        code = pytest.main([*own, *options, *files], [plugin])
     if plugin.fault is not None:
         raise plugin.fault
-    if code in _NOT_RUN:
+    if code in NOT_RUN:
         raise RuntimeError(f"the checks could not be run: pytest ended with {code!r}")
 
 
-@contextmanager
-def _own_settings() -> Iterator[None]:
-    """Without the environment's settings for other tests."""
-    names = [name for name in os.environ if name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")]
-    values = {name: os.environ.pop(name) for name in names}
-    try:
-        yield
-    finally:
-        os.environ.update(values)
-
-
+@dataclass(eq=False)
 class _Plugin:
     """Collects the results. The tests that one parametrized function makes are one check."""
 
-    def __init__(
-        self,
-        probe: Probe | None = None,
-        tell: Callable[[Result], None] = lambda _: None,
-        begin: Callable[[Sequence[Check]], None] = lambda _: None,
-    ) -> None:
-        self.checks: list[Check] = []
-        self.gone = ""
-        self.fault: BaseException | None = None
-        self._probe = probe
-        self._tell = tell
-        self._begin = begin
-        self._parts: list[Result] = []
-        self._compared: tuple[str, object, object] = ("", None, None)
-        self._samples_missing: list[BaseException] = []
+    own_probe: Probe | None = None
+    tell: Callable[[Result], None] = lambda _: None
+    begin: Callable[[Sequence[Check]], None] = lambda _: None
+    checks: list[Check] = field(default_factory=list)
+    gone: str = ""
+    fault: BaseException | None = None
+    parts: list[Result] = field(default_factory=list)
+    compared: tuple[str, object, object] = ("", None, None)
+    samples_missing: list[BaseException] = field(default_factory=list)
+
+    @pytest.fixture(scope="session")
+    def probe(self) -> Probe | None:
+        """The run that the checks belong to."""
+        return self.own_probe
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         config.pluginmanager.unregister(name="terminalreporter")  # the command prints
-        if self._probe is not None:
-            config.stash[PROBE] = self._probe
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -213,20 +186,19 @@ class _Plugin:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.checks = list(dict.fromkeys(_check(item) for item in session.items))
-        self._begin(self.checks)
+        self.begin(self.checks)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> Iterator[None]:
         answer = yield
-        check = _check(item)
-        if nextitem is None or _check(nextitem) != check:
-            parts, self._parts = self._parts, []
+        if nextitem is None or _check(nextitem) != _check(item):
             worst = [Outcome.FAILED, Outcome.NOT_CHECKED, Outcome.PROVED]
-            part = min(parts, key=lambda each: worst.index(each.outcome))
-            seconds = sum(each.seconds for each in parts)
-            self._tell(replace(part, seconds=seconds))
+            part = min(self.parts, key=lambda each: worst.index(each.outcome))
+            seconds = sum(each.seconds for each in self.parts)
+            self.parts = []
+            self.tell(replace(part, seconds=seconds))
         return answer
 
     @pytest.hookimpl(tryfirst=True)
@@ -235,15 +207,15 @@ class _Plugin:
             pytest.skip(self.gone)
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str]:
-        self._compared = (op, left, right)
+        self.compared = (op, left, right)
         return [COMPARED]
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
         part = Result(_check(item), Outcome.PROVED, call.duration)
         if call.excinfo is not None:
-            self._parts.append(self._judge(part, item, call.when, call.excinfo))
+            self.parts.append(self._judge(part, item, call.when, call.excinfo))
         elif call.when == "call":
-            self._parts.append(part)
+            self.parts.append(part)
 
     def _judge(
         self, part: Result, item: pytest.Item, when: str, info: pytest.ExceptionInfo[BaseException]
@@ -252,29 +224,24 @@ class _Plugin:
         why = ""
         if isinstance(error, (Gone, pytest.skip.Exception)):
             why = str(error)
+            self.gone = why if isinstance(error, Gone) else self.gone
         elif isinstance(error, MISREAD):
             why = f"an answer could not be read ({type(error).__name__}: {error})"
-        elif any(error is each for each in self._samples_missing):
+        elif any(error is each for each in self.samples_missing):
             why = f"what it needs is missing: {error}"
         elif not isinstance(error, AssertionError):
             self.fault, item.session.shouldstop = error, "a check is broken"
-        if isinstance(error, Gone):
-            self.gone = why
         if why:
             return replace(part, outcome=Outcome.NOT_CHECKED, why=why)
         if when == "setup":  # told once, by the check that needs the sample first
-            self._samples_missing.append(error)
-        frames = (entry.locals.get("exchange") for entry in reversed(info.traceback))
-        exchange = next((each for each in frames if isinstance(each, Exchange)), None)
+            self.samples_missing.append(error)
         expected, got = self._difference(error)
-        return replace(
-            part,
-            outcome=Outcome.FAILED,
-            expected=expected,
-            got=got,
-            request=exchange.line if exchange is not None else "",
-            request_id=exchange.request_id if exchange is not None else None,
-        )
+        part = replace(part, outcome=Outcome.FAILED, expected=expected, got=got)
+        for entry in reversed(info.traceback):
+            exchange = entry.locals.get("exchange")
+            if isinstance(exchange, Exchange):
+                return replace(part, request=exchange.line, request_id=exchange.request_id)
+        return part
 
     def _difference(self, error: BaseException) -> tuple[str, str]:
         """What was expected and what came. The words of an `assert` say what was expected; else
@@ -285,7 +252,7 @@ class _Plugin:
         words = words.strip()
         if explanation != COMPARED:
             return words or "it to hold", explanation.partition("\n")[0]
-        op, left, right = self._compared
+        op, left, right = self.compared
         if op == "in" and isinstance(right, tuple):
             return words or " or ".join(map(shown, right)), shown(left)
         if op in ("in", "not in"):
@@ -296,9 +263,9 @@ class _Plugin:
 def _check(item: pytest.Item) -> Check:
     """The check that a test belongs to: the first words of its docstring are the rule, and in
     brackets where it comes from."""
-    function = item.function  # type: ignore[attr-defined]
-    name = Path(item.path).stem.replace("_", "-")
+    assert isinstance(item, pytest.Function)
+    name = item.path.stem.replace("_", "-")
     group = next(group for group in GROUPS if group.name == name)
-    rule = " ".join(function.__doc__.partition("\n\n")[0].split())
-    proves, source = re.fullmatch(r"(.*) \((.*)\)", rule).groups()  # type: ignore[union-attr]
-    return Check(group, function.__name__.removeprefix("test_").replace("_", "-"), proves, source)
+    rule = " ".join((item.function.__doc__ or "").partition("\n\n")[0].split())
+    proves, _, source = rule.removesuffix(")").rpartition(" (")
+    return Check(group, item.originalname.removeprefix("test_").replace("_", "-"), proves, source)

@@ -4,8 +4,6 @@ Only the check that a sample belongs to judges how it was made; for the others, 
 a reason not to be checked.
 """
 
-from __future__ import annotations
-
 import base64
 from contextlib import suppress
 from typing import Final
@@ -33,15 +31,6 @@ Log = tuple[list[Json], Exchange]
 """All entries of a message, and the answer that was the last page."""
 
 
-PROBE = pytest.StashKey[Probe]()
-
-
-@pytest.fixture(scope="session")
-def probe(pytestconfig: pytest.Config) -> Probe:
-    """The run that the checks belong to."""
-    return pytestconfig.stash[PROBE]
-
-
 @pytest.fixture(scope="session")
 def second(probe: Probe) -> Caller:
     """The other key."""
@@ -67,9 +56,15 @@ def greeting_sent(probe: Probe) -> Exchange:
 
 
 @pytest.fixture(scope="session")
-def greeting(probe: Probe, greeting_sent: Exchange) -> Json:
+def greeting_id(greeting_sent: Exchange) -> str:
+    """The id of the message most checks look at."""
+    return str(greeting_sent.sample(201)["id"])
+
+
+@pytest.fixture(scope="session")
+def greeting(probe: Probe, greeting_id: str) -> Json:
     """The message most checks look at, final."""
-    return probe.final(greeting_sent.sample(201)["id"])
+    return probe.final(greeting_id)
 
 
 @pytest.fixture(scope="session")

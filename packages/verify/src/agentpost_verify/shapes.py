@@ -5,11 +5,9 @@ does (`contract/`). Fields and words that are not named here are allowed: the AP
 Versioning 2). A field that may be null may be missing, too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 
@@ -19,8 +17,8 @@ class Kind:
 
     words: str
     fits: Callable[[Any], bool]
-    inner: Kind | None = None
-    fields: Mapping[str, Kind] | None = None
+    inner: "Kind | None" = None
+    fields: "Mapping[str, Kind] | None" = None
     nullable: bool = False
 
 
@@ -29,9 +27,8 @@ def text(words: str, pattern: str = r"(?s).*") -> Kind:
     return Kind(words, lambda value: isinstance(value, str) and bool(re.fullmatch(pattern, value)))
 
 
-MOMENT: Final = text(
-    "a UTC time with microseconds and Z", r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
-)
+MOMENT: Final = text("a UTC time with microseconds and Z",
+                     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")  # fmt: skip
 KINDS: Final = {
     "text": text("a string"),
     "link": text("an http(s) address", r"(?s)https?://.*"),
@@ -51,17 +48,7 @@ def word(*words: str) -> Kind:
 
 def ident(*prefixes: str) -> Kind:
     """An id with one of these prefixes."""
-    return Kind(
-        f"an id that begins with {' or '.join(prefixes)}",
-        lambda value: (
-            isinstance(value, str) and value.startswith(prefixes) and value not in prefixes
-        ),
-    )
-
-
-def null_or(kind: Kind) -> Kind:
-    """That, or null, or no such field."""
-    return Kind(f"{kind.words} or null", kind.fits, kind.inner, kind.fields, nullable=True)
+    return text(f"an id that begins with {' or '.join(prefixes)}", f"(?s)({'|'.join(prefixes)}).+")
 
 
 def each(kind: Kind) -> Kind:
@@ -76,8 +63,9 @@ def having(**fields: Kind | str) -> Kind:
     for name, kind in fields.items():
         for each_name in kind.split() if isinstance(kind, str) else [name]:
             of_field = KINDS[name] if isinstance(kind, str) else kind
-            is_optional = each_name.endswith("?")
-            kinds[each_name.rstrip("?")] = null_or(of_field) if is_optional else of_field
+            if each_name.endswith("?"):
+                of_field = replace(of_field, words=f"{of_field.words} or null", nullable=True)
+            kinds[each_name.rstrip("?")] = of_field
     return Kind("an object", lambda value: isinstance(value, dict), fields=kinds)
 
 
@@ -88,15 +76,15 @@ def problems(kind: Kind, value: Any, where: str = "") -> Iterator[str]:
     if not kind.fits(value):
         yield f"{where or 'the body'} is not {kind.words}"
         return
+    prefix = f"{where}." if where else ""
     if kind.inner is not None:
         for number, item in enumerate(value):
-            yield from problems(kind.inner, item, f"{where}.{number}" if where else str(number))
+            yield from problems(kind.inner, item, f"{prefix}{number}")
     for name, field in (kind.fields or {}).items():
-        path = f"{where}.{name}" if where else name
         if name in value:
-            yield from problems(field, value[name], path)
+            yield from problems(field, value[name], f"{prefix}{name}")
         elif not field.nullable:
-            yield f"{path} is missing"
+            yield f"{prefix}{name} is missing"
 
 
 FILE: Final = having(
@@ -127,64 +115,42 @@ MESSAGE: Final = having(
     number="credits_used",
     moment="created_at updated_at",
 )
+ENTRY: Final = having(whole="seq", text="type", moment="at")
 EVENT_LIST: Final = having(
-    object=word("list"),
-    data=each(having(whole="seq", text="type", moment="at")),
-    flag="has_more done",
-    text="cursor",
+    object=word("list"), data=each(ENTRY), flag="has_more done", text="cursor"
 )
-RECOVERY: Final = having(
-    id=ident("msg_"),
-    object=word("recovery"),
-    work=each(having(text="work_id", state=word("settled", "watching", "recovering", "exhausted"))),
+RECOVERED_WORK: Final = having(
+    text="work_id", state=word("settled", "watching", "recovering", "exhausted")
 )
+RECOVERY: Final = having(id=ident("msg_"), object=word("recovery"), work=each(RECOVERED_WORK))
 UPLOAD_CREATED: Final = having(
-    object=word("upload"),
-    upload_id=ident("up_"),
-    fields=having(),
-    link="url",
-    moment="expires_at",
-    whole="max_bytes",
-)
+    object=word("upload"), upload_id=ident("up_"), fields=having(), link="url",
+    moment="expires_at", whole="max_bytes",
+)  # fmt: skip
 UPLOAD: Final = having(
-    object=word("upload"),
-    upload_id=ident("up_"),
-    status=word("ready"),
-    text="filename content_type",
-    whole="size",
-)
+    object=word("upload"), upload_id=ident("up_"), status=word("ready"),
+    text="filename content_type", whole="size",
+)  # fmt: skip
 WORK: Final = having(
-    object=word("work"),
-    text="work_id title status text",
-    whole="next_from_char?",
-    link="link",
+    object=word("work"), text="work_id title status text", whole="next_from_char?", link="link",
     files=each(FILE),
-)
+)  # fmt: skip
 WORK_LIST: Final = having(
     object=word("list"),
     data=each(having(object=word("work"), text="work_id title preview", link="link")),
 )
 ACCOUNT: Final = having(
-    object=word("account"),
-    text="user_id email name plan",
-    number="credits",
-    agent=having(text="name"),
-    key=having(text="id name"),
+    object=word("account"), text="user_id email name plan", number="credits",
+    agent=having(text="name"), key=having(text="id name"),
     limits=having(whole="running_jobs requests_per_minute"),
-)
+)  # fmt: skip
 ENDPOINT: Final = having(
-    object=word("webhook_endpoint"),
-    id=ident("whe_"),
-    text="url description? disabled_reason?",
-    events=each(KINDS["text"]),
-    moment="created_at disabled_at? failing_since?",
-)
+    object=word("webhook_endpoint"), id=ident("whe_"), text="url description? disabled_reason?",
+    events=each(KINDS["text"]), moment="created_at disabled_at? failing_since?",
+)  # fmt: skip
 DELIVERY: Final = having(
-    object=word("webhook_delivery"),
-    id=ident("evt_"),
-    text="event status last_error? message_id?",
-    whole="attempts last_status_code? last_ms?",
-    moment="created_at delivered_at? next_attempt_at?",
-)
+    object=word("webhook_delivery"), id=ident("evt_"), text="event status last_error? message_id?",
+    whole="attempts last_status_code? last_ms?", moment="created_at delivered_at? next_attempt_at?",
+)  # fmt: skip
 ENVELOPE: Final = having(text="type", iso="timestamp", data=having())
 ERROR: Final = having(text="error message request_id", link="docs")

@@ -5,11 +5,10 @@ a work that was not seen before is not yet a new one: with more works than the l
 be an old one from below its end, or one the list never shows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agentpost_verify.answers import Exchange
+from agentpost_verify.shapes import each, having, problems
 
 WORK_LIST_MAX = 50
 PATH = f"/v1/work?limit={WORK_LIST_MAX}"
@@ -23,7 +22,7 @@ class Works:
     ids: tuple[str, ...]
     complete: bool
 
-    def certainly_new(self, work_id: str, now: Works) -> bool:
+    def certainly_new(self, work_id: str, now: "Works") -> bool:
         """Whether a work came into being between this list and the list of ``now``.
 
         A list that was cut off proves it only where ids sort by time, as agentpost's do: this list
@@ -34,17 +33,15 @@ class Works:
         if self.complete:
             return True
         sorts_by_time = list(self.ids) == sorted(self.ids, reverse=True)
-        places = [now.ids.index(each) for each in self.ids if each in now.ids]
-        comes_first = bool(places) and now.ids.index(work_id) < min(places)
-        return sorts_by_time and work_id > max(self.ids) and comes_first
+        is_newest = work_id > max(self.ids)
+        places = [now.ids.index(old) for old in self.ids if old in now.ids]
+        return sorts_by_time and is_newest and now.ids.index(work_id) < min(places, default=0)
 
 
 def works_of(exchange: Exchange) -> Works | None:
     """What an answer to `PATH` lists; None when it is no list of works (spec: Work)."""
-    body = exchange.json
-    items = body.get("data") if exchange.status == 200 and isinstance(body, dict) else None
-    if not isinstance(items, list):
+    kind = having(data=each(having(text="work_id")))
+    if exchange.status != 200 or any(problems(kind, exchange.json)):
         return None
-    ids = [item.get("work_id") if isinstance(item, dict) else None for item in items]
-    texts = tuple(each for each in ids if isinstance(each, str))
-    return Works(texts, len(ids) < WORK_LIST_MAX) if len(texts) == len(ids) else None
+    ids = tuple(item["work_id"] for item in exchange.json["data"])
+    return Works(ids, len(ids) < WORK_LIST_MAX)

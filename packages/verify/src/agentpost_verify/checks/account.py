@@ -1,20 +1,19 @@
 """The account, and the budget of its key (spec: Account, Limits)."""
 
-from __future__ import annotations
-
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import Exchange, expect, expect_shape
+from agentpost_verify.answers import Exchange, expect
+from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
 
 BUDGET_TRIES = 10
 WINDOW_SECONDS = 60
 
 
-def test_fields(probe: Probe) -> None:
-    """The account has every field. (Account)"""
-    expect_shape(probe.call("GET", "/v1/me"), shapes.ACCOUNT)
+test_fields = one_answer(
+    "The account has every field. (Account)", "200", "GET /v1/me", shape=shapes.ACCOUNT
+)
 
 
 def test_limit_is_told(probe: Probe) -> None:

@@ -5,8 +5,6 @@ A deployment that has none of it answers the routes with 404 and ignores the fie
 it is checked.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

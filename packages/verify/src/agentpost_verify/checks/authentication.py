@@ -1,18 +1,17 @@
 """Who may come in (spec: Authentication)."""
 
-from __future__ import annotations
-
 import pytest
 
 from agentpost_verify.answers import expect
+from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
 
 UNAUTHORIZED = "401 unauthorized"
 
-
-def test_missing_key(probe: Probe) -> None:
-    """A request without a key is refused. (Authentication 3)"""
-    expect(probe.call("GET", "/v1/me", authorization=None), UNAUTHORIZED)
+test_missing_key = one_answer(
+    "A request without a key is refused. (Authentication 3)",
+    UNAUTHORIZED, "GET /v1/me", authorization=None,
+)  # fmt: skip
 
 
 def test_unknown_key(probe: Probe) -> None:
@@ -33,28 +32,24 @@ def test_scheme_case(probe: Probe, scheme: str) -> None:
     expect(probe.call("GET", "/v1/me", authorization=probe.authorization(scheme)), "200")
 
 
-def test_key_first(probe: Probe) -> None:
-    """A stranger learns nothing about a body that is wrong. (Endpoints)"""
-    expect(probe.call("POST", "/v1/messages", raw=b"{no json", authorization=None), UNAUTHORIZED)
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/v1/me"),
-        ("GET", "/v1/messages/msg_unknown"),
-        ("GET", "/v1/messages/msg_unknown/events"),
-        ("POST", "/v1/messages/msg_unknown/recover"),
-        ("POST", "/v1/uploads"),
-        ("POST", "/v1/uploads/up_unknown/complete"),
-        ("GET", "/v1/work"),
-        ("GET", "/v1/work/wrk_unknown"),
-        ("GET", "/v1/files/wrk_unknown/a.txt"),
-        ("GET", "/v1/webhooks"),
-        ("POST", "/v1/webhooks"),
-        ("DELETE", "/v1/webhooks/whe_unknown"),
-    ],
+test_key_first = one_answer(
+    "A stranger learns nothing about a body that is wrong. (Endpoints)",
+    UNAUTHORIZED, "POST /v1/messages", raw=b"{no json", authorization=None,
+)  # fmt: skip
+test_every_route = one_answer(
+    "Every kind of route asks for a key. (Endpoints)",
+    UNAUTHORIZED,
+    "GET /v1/me",
+    "GET /v1/messages/msg_unknown",
+    "GET /v1/messages/msg_unknown/events",
+    "POST /v1/messages/msg_unknown/recover",
+    "POST /v1/uploads",
+    "POST /v1/uploads/up_unknown/complete",
+    "GET /v1/work",
+    "GET /v1/work/wrk_unknown",
+    "GET /v1/files/wrk_unknown/a.txt",
+    "GET /v1/webhooks",
+    "POST /v1/webhooks",
+    "DELETE /v1/webhooks/whe_unknown",
+    authorization=None,
 )
-def test_every_route(probe: Probe, method: str, path: str) -> None:
-    """Every kind of route asks for a key. (Endpoints)"""
-    expect(probe.call(method, path, authorization=None), UNAUTHORIZED)

@@ -1,7 +1,5 @@
 """What webhooks deliver (spec: Webhook events). Needs an address of ours the deployment reaches."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any, Final
@@ -10,14 +8,7 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import (
-    Difference,
-    Json,
-    expect,
-    expect_fields,
-    shown,
-    without_links,
-)
+from agentpost_verify.answers import Difference, Json, expect, expect_fields, shown, without_links
 from agentpost_verify.probe import Probe
 from agentpost_verify.receiver import Attempt, Receiver
 from agentpost_verify.samples import GREETING, JOB_PATH, endpoint_at
@@ -163,15 +154,14 @@ def test_same_as_read(probe: Probe, hooks: Receiver, attempt: Attempt, message: 
         if event.get("type") == f"message.{message.get('status')}" and event.get("data"):
             body = expect(probe.read(message["id"]), "200")
             data = event["data"]
-            is_same = without_links(data) == without_links(body)
-            if not is_same:
+            if without_links(data) != without_links(body):
                 raise Difference(f"the message as it is read: {shown(body)}", shown(data))
             return
     pytest.skip("no event of the final message came")
 
 
-def test_job_event(probe: Probe, hooks: Receiver, job_endpoint: Json,
-                   job_done: Json) -> None:  # fmt: skip
+@pytest.mark.usefixtures("job_endpoint")
+def test_job_event(probe: Probe, hooks: Receiver, job_done: Json) -> None:
     """The event of a job carries the job as it is read, and its message. (Webhook events 2)
 
     The job's message was sent for this endpoint, if that was possible.

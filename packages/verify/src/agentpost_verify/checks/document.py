@@ -1,7 +1,5 @@
 """The machine-readable description (spec: Versioning 1). Where it is served is up to agentpost."""
 
-from __future__ import annotations
-
 import pytest
 
 from agentpost_verify.answers import Exchange, expect

@@ -1,16 +1,14 @@
 """Requests that no resource understands (spec: Errors)."""
 
-from __future__ import annotations
-
 import pytest
 
 from agentpost_verify.answers import expect, problem_fields
+from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
 
-
-def test_unknown_route(probe: Probe) -> None:
-    """An unknown route is not_found. (Errors)"""
-    expect(probe.call("GET", f"/v1/verify-{probe.nonce}"), "404 not_found")
+test_unknown_route = one_answer(
+    "An unknown route is not_found. (Errors)", "404 not_found", "GET /v1/verify-{nonce}"
+)
 
 
 def test_wrong_method(probe: Probe) -> None:

@@ -1,13 +1,12 @@
 """The event log of a message (spec: listMessageEvents, Message event log)."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import Exchange, Json, expect, expect_problem, expect_shape
+from agentpost_verify.answers import Exchange, Json, expect
+from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
 from agentpost_verify.samples import WAIT_SECONDS_MAX, Log, page_at
 
@@ -17,9 +16,10 @@ OVERLAP_SECONDS = 3
 MEETINGS_MAX = 5
 
 
-def test_fields(probe: Probe, greeting: Json) -> None:
-    """A page of the log and its entries have every field. (EventList)"""
-    expect_shape(page_at(probe, greeting["id"]), shapes.EVENT_LIST)
+test_fields = one_answer(
+    "A page of the log and its entries have every field. (EventList)",
+    "200", "GET /v1/messages/{greeting[id]}/events?wait=0", shape=shapes.EVENT_LIST,
+)  # fmt: skip
 
 
 def test_in_order(greeting_log: Log) -> None:
@@ -90,16 +90,16 @@ def test_least_second(end_page: Exchange) -> None:
     assert exchange.took >= LEAST_SECONDS, "a wait of a second"
 
 
-@pytest.mark.parametrize("wait", [str(WAIT_SECONDS_MAX + 1), "-1"])
-def test_wait_bounds(probe: Probe, greeting_sent: Exchange, wait: str) -> None:
-    """wait is 0 to 45 here, too. (Limits)"""
-    path = f"/v1/messages/{greeting_sent.sample(201)['id']}/events?wait={wait}"
-    expect_problem(probe.call("GET", path, held_seconds=WAIT_SECONDS_MAX), "wait")
-
-
-def test_bad_cursor(probe: Probe, greeting: Json) -> None:
-    """An unknown cursor is bad_cursor. (Errors)"""
-    expect(page_at(probe, greeting["id"], "verify"), "400 bad_cursor")
+test_wait_bounds = one_answer(
+    "wait is 0 to 45 here, too. (Limits)",
+    "400 invalid_request",
+    *((f"GET /v1/messages/{{greeting_id}}/events?wait={wait}", None, "wait") for wait in (46, -1)),
+    held_seconds=WAIT_SECONDS_MAX,
+)
+test_bad_cursor = one_answer(
+    "An unknown cursor is bad_cursor. (Errors)",
+    "400 bad_cursor", "GET /v1/messages/{greeting[id]}/events?wait=0&cursor=verify",
+)  # fmt: skip
 
 
 def test_one_at_a_time(probe: Probe, greeting: Json, greeting_log: Log) -> None:
@@ -138,6 +138,7 @@ def have_met(first: Exchange, second: Exchange) -> bool:
     return least >= LEAST_SECONDS and span < 2 * LEAST_SECONDS
 
 
-def test_unknown(probe: Probe) -> None:
-    """The log of an unknown message is not_found. (listMessageEvents)"""
-    expect(page_at(probe, f"msg_{probe.nonce}"), "404 not_found")
+test_unknown = one_answer(
+    "The log of an unknown message is not_found. (listMessageEvents)",
+    "404 not_found", "GET /v1/messages/msg_{nonce}/events?wait=0",
+)  # fmt: skip

@@ -3,8 +3,6 @@
 It runs last. With `--only` it judges what those groups have seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

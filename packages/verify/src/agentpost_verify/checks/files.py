@@ -1,13 +1,12 @@
 """Files the agent made, and their links (spec: File, getFile)."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import Exchange, Json, expect, expect_shape
+from agentpost_verify.answers import Exchange, Json, expect_shape
+from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
 
 RANGE_BYTES = 10
@@ -46,9 +45,9 @@ def test_fields(probe: Probe, agent_file: Json) -> None:
         assert file[name] == agent_file.get(name), f"{name} {agent_file.get(name)}"
 
 
-def test_unknown(probe: Probe) -> None:
-    """An unknown file is not_found. (getFile)"""
-    expect(probe.call("GET", f"/v1/files/wrk_{probe.nonce}/a.txt"), "404 not_found")
+test_unknown = one_answer(
+    "An unknown file is not_found. (getFile)", "404 not_found", "GET /v1/files/wrk_{nonce}/a.txt"
+)
 
 
 def test_without_key(agent_file: Json, download: Exchange) -> None:
@@ -64,22 +63,12 @@ def test_forged(probe: Probe, agent_file: Json) -> None:
     query = parse_qsl(parts.query, keep_blank_values=True)
     if not query:
         pytest.skip("the link has no query that could be altered")
-    forgeries = {
-        f"another {name}": parts._replace(
-            query=urlencode(
-                [
-                    (
-                        other,
-                        f"{'2' if text[:1] == '1' else '1'}{text[1:]}" if other == name else text,
-                    )
-                    for other, text in query
-                ]
-            )
-        )
-        for name, _ in query
-    }
-    forgeries["no signature"] = parts._replace(query="")
+    forgeries = {"no signature": parts._replace(query="")}
     forgeries["another path"] = parts._replace(path=f"{parts.path}x")
+    for place, (name, text) in enumerate(query):
+        other = (name, f"{'2' if text[:1] == '1' else '1'}{text[1:]}")
+        altered = urlencode([*query[:place], other, *query[place + 1 :]])
+        forgeries[f"another {name}"] = parts._replace(query=altered)
     for change, forgery in forgeries.items():
         exchange = probe.fetch(forgery.geturl())
         assert exchange.status in range(400, 500), (

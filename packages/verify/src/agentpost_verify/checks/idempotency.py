@@ -1,28 +1,27 @@
 """The same order, sent again (spec: createMessage 1, 2)."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
+
+import pytest
 
 from agentpost_verify.answers import Exchange, Json, expect
 from agentpost_verify.probe import Probe
 from agentpost_verify.samples import GREETING, long_key, long_text
 
 
-def test_replay(probe: Probe, greeting_sent: Exchange) -> None:
+def test_replay(probe: Probe, greeting_id: str) -> None:
     """The same key and body give the same message, with 200. (createMessage 2)"""
-    expect_greeting(probe, greeting_sent, {"message": GREETING})
+    expect_greeting(probe, greeting_id, {"message": GREETING})
 
 
-def test_trimmed(probe: Probe, greeting_sent: Exchange) -> None:
+def test_trimmed(probe: Probe, greeting_id: str) -> None:
     """Blanks around the text don't make it another body. (createMessage 2)"""
-    expect_greeting(probe, greeting_sent, {"message": f"  {GREETING}\n"})
+    expect_greeting(probe, greeting_id, {"message": f"  {GREETING}\n"})
 
 
-def expect_greeting(probe: Probe, greeting_sent: Exchange, body: Json) -> None:
+def expect_greeting(probe: Probe, greeting_id: str, body: Json) -> None:
     """Assert that the body, sent with the greeting's key, is answered with the greeting."""
-    message_id = greeting_sent.sample(201)["id"]
-    expect_again(probe.post(body, probe.key_for("greeting")), message_id)
+    expect_again(probe.post(body, probe.key_for("greeting")), greeting_id)
 
 
 def expect_again(exchange: Exchange, message_id: str) -> None:
@@ -31,19 +30,18 @@ def expect_again(exchange: Exchange, message_id: str) -> None:
     assert body.get("id") == message_id, f"the message {message_id} again"
 
 
-def test_conflict(probe: Probe, greeting_sent: Exchange) -> None:
+@pytest.mark.usefixtures("greeting_id")
+def test_conflict(probe: Probe) -> None:
     """The same key with another body is idempotency_conflict. (createMessage 2)"""
-    greeting_sent.sample(201)
     exchange = probe.post({"message": f"{GREETING}, again"}, probe.key_for("greeting"))
     expect(exchange, "409 idempotency_conflict")
 
 
-def test_without_key(probe: Probe, greeting_sent: Exchange) -> None:
+def test_without_key(probe: Probe, greeting_id: str) -> None:
     """Without a key every call makes a message. (createMessage 1)"""
-    first = greeting_sent.sample(201)["id"]
     exchange = probe.send(GREETING)
     body = expect(exchange, "201")
-    assert body.get("id") != first, "a new message"
+    assert body.get("id") != greeting_id, "a new message"
 
 
 def test_at_once(probe: Probe) -> None:

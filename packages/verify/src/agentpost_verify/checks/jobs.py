@@ -4,8 +4,6 @@ All of it needs an agent that starts a job when it is asked for a chart of a CSV
 built-in one does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 from agentpost_verify import shapes
 from agentpost_verify.answers import Exchange, Json, expect, expect_shape
 from agentpost_verify.checks.events import expect_order, expect_owner
+from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import HOLD_SECONDS, Probe
 from agentpost_verify.samples import read_log
 
@@ -37,9 +36,10 @@ def held_reads(probe: Probe, job_message: Json) -> list[Exchange]:
     return reads
 
 
-def test_fields(probe: Probe, job_message: Json) -> None:
-    """A message with a job has every field, and so has the job. (Job)"""
-    expect_shape(probe.read(job_message["id"]), shapes.MESSAGE)
+test_fields = one_answer(
+    "A message with a job has every field, and so has the job. (Job)",
+    "200", "GET /v1/messages/{job_message[id]}", shape=shapes.MESSAGE,
+)  # fmt: skip
 
 
 def test_held_until_changed(job_message: Json, held_reads: list[Exchange]) -> None:
@@ -147,6 +147,7 @@ def test_recover_settled(probe: Probe, job_done: Json) -> None:
     assert state == (job_done["status"], job_done["final"]), "the message as it was"
 
 
-def test_recover_unknown(probe: Probe) -> None:
-    """Recovering an unknown message is not_found. (recoverMessage)"""
-    expect(probe.call("POST", f"/v1/messages/msg_{probe.nonce}/recover"), "404 not_found")
+test_recover_unknown = one_answer(
+    "Recovering an unknown message is not_found. (recoverMessage)",
+    "404 not_found", "POST /v1/messages/msg_{nonce}/recover",
+)  # fmt: skip

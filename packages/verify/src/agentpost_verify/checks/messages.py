@@ -1,23 +1,14 @@
 """Sending messages (spec: createMessage)."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import (
-    Exchange,
-    Json,
-    expect,
-    expect_problem,
-    expect_shape,
-    problem_fields,
-)
+from agentpost_verify.answers import Exchange, expect, expect_problem, expect_shape, problem_fields
+from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
 from agentpost_verify.samples import GREETING, PROGRAM, WAIT_SECONDS_MAX, inline
 
+INVALID = "400 invalid_request"
 PROGRAM_NAME = "verify-program"
 UNREACHABLE_NAME = "verify-unreachable.csv"
 FILES_MAX = 5
@@ -45,18 +36,20 @@ def test_at_once(probe: Probe) -> None:
     probe.final(message["id"])
 
 
-@pytest.mark.parametrize("body", [{}, {"message": None}, {"message": ""}, {"files": []}])
-def test_empty(probe: Probe, body: Json) -> None:
-    """Nothing to say, no files, no uploads: empty_message. (Errors)"""
-    expect(probe.post(body), "400 empty_message")
+def post(**fields: object) -> tuple[str, object]:
+    """A request that sends a message, with fields that must not be taken."""
+    return "POST /v1/messages", fields
 
 
-def test_unknown_fields(probe: Probe) -> None:
-    """Unknown fields of a request are ignored. (Versioning 2)
-
-    A body of nothing but unknown fields is empty, not invalid: no message is needed.
-    """
-    expect(probe.post({"verify_unknown": {"a": [1]}}), "400 empty_message")
+test_empty = one_answer(
+    "Nothing to say, no files, no uploads: empty_message. (Errors)",
+    "400 empty_message", post(), post(message=None), post(message=""), post(files=[]),
+)  # fmt: skip
+# A body of nothing but unknown fields is empty, not invalid: no message is needed.
+test_unknown_fields = one_answer(
+    "Unknown fields of a request are ignored. (Versioning 2)",
+    "400 empty_message", post(verify_unknown={"a": [1]}),
+)  # fmt: skip
 
 
 def test_longest(long_sent: Exchange) -> None:
@@ -64,66 +57,52 @@ def test_longest(long_sent: Exchange) -> None:
     expect(long_sent, "201")
 
 
-def test_too_long(probe: Probe) -> None:
-    """One character more is too_long. (Limits)"""
-    expect(probe.post({"message": "." * 20_001}), "400 too_long")
-
-
-@pytest.mark.parametrize(
-    ("field", "body"),
-    [
-        ("message", {"message": 5}),
-        ("files", {"message": GREETING, "files": "a.csv"}),
-        ("files.0.name", {"message": GREETING, "files": [{"name": 7, "base64": ""}]}),
-        ("upload_ids.0", {"message": GREETING, "upload_ids": [1]}),
-    ],
+test_too_long = one_answer(
+    "One character more is too_long. (Limits)", "400 too_long", post(message="." * 20_001)
 )
-def test_strict_types(probe: Probe, field: str, body: Any) -> None:
-    """A wrong type is invalid_request and names its field. (Errors)"""
-    expect_problem(probe.post(body), field)
-
-
-def test_file_without_content(probe: Probe) -> None:
-    """An inline file needs a url or base64. (InlineFile)"""
-    expect_problem(probe.post({"message": GREETING, "files": [{"name": "a.csv"}]}), "files.0")
+test_strict_types = one_answer(
+    "A wrong type is invalid_request and names its field. (Errors)",
+    INVALID,
+    (*post(message=5), "message"),
+    (*post(message=GREETING, files="a.csv"), "files"),
+    (*post(message=GREETING, files=[{"name": 7, "base64": ""}]), "files.0.name"),
+    (*post(message=GREETING, upload_ids=[1]), "upload_ids.0"),
+)
+test_file_without_content = one_answer(
+    "An inline file needs a url or base64. (InlineFile)",
+    INVALID, (*post(message=GREETING, files=[{"name": "a.csv"}]), "files.0"),
+)  # fmt: skip
 
 
 def test_at_most_ten_problems(probe: Probe) -> None:
     """Several problems are reported at once, ten at most. (Errors)"""
     files = [{"name": number, "base64": "", "url": 1} for number in range(12)]
     exchange = probe.post({"message": GREETING, "files": files})
-    count = len(problem_fields(expect(exchange, "400 invalid_request")))
+    count = len(problem_fields(expect(exchange, INVALID)))
     assert count in range(2, 11), f"2 to 10 problems, not {count}"
 
 
-def test_too_many_uploads(probe: Probe) -> None:
-    """Eleven uploads are too_many. (Limits)"""
-    uploads = [f"up_verify{number}" for number in range(11)]
-    expect(probe.post({"message": GREETING, "upload_ids": uploads}), "400 too_many")
-
-
-def test_unknown_upload(probe: Probe) -> None:
-    """An upload that is not there is upload_not_ready. (Errors)"""
-    body = {"message": GREETING, "upload_ids": ["up_unknown"]}
-    expect(probe.post(body), "409 upload_not_ready")
-
-
-def test_unknown_endpoint(probe: Probe) -> None:
-    """An endpoint that is not there is not_found. (createMessage)"""
-    body = {"message": GREETING, "webhook_endpoint_id": "whe_unknown"}
-    expect(probe.post(body), "404 not_found")
+test_too_many_uploads = one_answer(
+    "Eleven uploads are too_many. (Limits)",
+    "400 too_many", post(message=GREETING, upload_ids=[f"up_verify{n}" for n in range(11)]),
+)  # fmt: skip
+test_unknown_upload = one_answer(
+    "An upload that is not there is upload_not_ready. (Errors)",
+    "409 upload_not_ready", post(message=GREETING, upload_ids=["up_unknown"]),
+)  # fmt: skip
+test_unknown_endpoint = one_answer(
+    "An endpoint that is not there is not_found. (createMessage)",
+    "404 not_found", post(message=GREETING, webhook_endpoint_id="whe_unknown"),
+)  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def odd_files_sent(probe: Probe) -> Exchange:
     """More files than are taken, and among those taken some that cannot be."""
     address = f"https://agentpost-verify-{probe.nonce}.invalid/a.csv"
-    files = [
-        inline(PROGRAM_NAME, PROGRAM),
-        {"name": UNREACHABLE_NAME, "url": address},
-        *(inline(f"verify-{number}.txt", b"nothing\n") for number in range(FILES_MAX - 1)),
-    ]
-    return probe.send(GREETING, files=files)
+    files = [inline(f"verify-{number}.txt", b"nothing\n") for number in range(FILES_MAX - 1)]
+    odd = [inline(PROGRAM_NAME, PROGRAM), {"name": UNREACHABLE_NAME, "url": address}]
+    return probe.send(GREETING, files=odd + files)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
 """What belongs to a key and what to its account (spec: Authentication 4). Needs a second key."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 import pytest
@@ -28,29 +26,28 @@ def key_id(account: Json) -> object:
 
 
 @pytest.fixture(scope="session")
-def our_id(is_same_account: bool, greeting_sent: Exchange) -> str:
-    """The message of the first key."""
-    return str(greeting_sent.sample(201)["id"])
-
-
-@pytest.fixture(scope="session")
-def their_message(probe: Probe, second: Caller, our_id: str) -> Exchange:
+def their_message(
+    probe: Probe, second: Caller, is_same_account: bool, greeting_id: str
+) -> Exchange:
     """The second key sends what the first one did, under the same Idempotency-Key."""
-    return probe.send(GREETING, probe.key_for("greeting"), second)
+    body = {"message": GREETING, "conversation": f"verify-{probe.nonce}-second"}
+    headers = {"Idempotency-Key": probe.key_for("greeting")}
+    return probe.remember(second.call("POST", "/v1/messages", body=body, headers=headers))
 
 
-@pytest.mark.parametrize(("method", "suffix"), [("GET", ""), ("GET", "/events"),
-                                                ("POST", "/recover")])  # fmt: skip
-def test_foreign_message(second: Caller, our_id: str, method: str, suffix: str) -> None:
+@pytest.mark.usefixtures("is_same_account")
+@pytest.mark.parametrize("route", ["GET ", "GET /events", "POST /recover"])
+def test_foreign_message(second: Caller, greeting_id: str, route: str) -> None:
     """A message is not there for another key. (createMessage 6)"""
-    expect(second.call(method, f"/v1/messages/{our_id}{suffix}"), "404 not_found")
+    method, suffix = route.split(" ")
+    expect(second.call(method, f"/v1/messages/{greeting_id}{suffix}"), "404 not_found")
 
 
-def test_key_of_its_own(our_id: str, their_message: Exchange) -> None:
+def test_key_of_its_own(greeting_id: str, their_message: Exchange) -> None:
     """An Idempotency-Key counts for its API key only. (createMessage 2)"""
     exchange = their_message
     body = expect(exchange, "201")
-    assert body.get("id") != our_id, "a new message"
+    assert body.get("id") != greeting_id, "a new message"
 
 
 def test_foreign_cursor(second: Caller, their_message: Exchange, greeting_log: Log) -> None:

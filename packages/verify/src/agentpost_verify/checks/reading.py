@@ -1,43 +1,34 @@
 """Reading a message and waiting for it (spec: getMessage)."""
 
-from __future__ import annotations
-
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import (
-    Exchange,
-    Json,
-    expect,
-    expect_problem,
-    expect_shape,
-    without_links,
-)
+from agentpost_verify.answers import Json, expect, expect_shape, without_links
+from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
 from agentpost_verify.samples import WAIT_SECONDS_MAX
 
 AT_ONCE_SECONDS = 10.0
 """Much less than the wait asked for, and enough for a slow network."""
+WRONG_WAITS = (str(WAIT_SECONDS_MAX + 1), "-1", "1.5", "soon")
 
 
-def test_fields(probe: Probe, greeting_sent: Exchange) -> None:
+def test_fields(probe: Probe, greeting_id: str) -> None:
     """A message is read as it was sent, with every field. (Message)"""
-    message_id = greeting_sent.sample(201)["id"]
-    exchange = probe.read(message_id)
+    exchange = probe.read(greeting_id)
     message = expect_shape(exchange, shapes.MESSAGE)
-    assert message["id"] == message_id, f"the message {message_id}"
+    assert message["id"] == greeting_id, f"the message {greeting_id}"
 
 
-def test_unknown(probe: Probe) -> None:
-    """An unknown message is not_found. (getMessage)"""
-    expect(probe.call("GET", f"/v1/messages/msg_{probe.nonce}"), "404 not_found")
-
-
-@pytest.mark.parametrize("wait", [str(WAIT_SECONDS_MAX + 1), "-1", "1.5", "soon"])
-def test_wait_bounds(probe: Probe, greeting_sent: Exchange, wait: str) -> None:
-    """wait is a whole number from 0 to 45. (Limits)"""
-    path = f"/v1/messages/{greeting_sent.sample(201)['id']}?wait={wait}"
-    expect_problem(probe.call("GET", path, held_seconds=WAIT_SECONDS_MAX), "wait")
+test_unknown = one_answer(
+    "An unknown message is not_found. (getMessage)", "404 not_found", "GET /v1/messages/msg_{nonce}"
+)
+test_wait_bounds = one_answer(
+    "wait is a whole number from 0 to 45. (Limits)",
+    "400 invalid_request",
+    *((f"GET /v1/messages/{{greeting_id}}?wait={wait}", None, "wait") for wait in WRONG_WAITS),
+    held_seconds=WAIT_SECONDS_MAX,
+)
 
 
 def test_final_at_once(probe: Probe, greeting: Json) -> None:

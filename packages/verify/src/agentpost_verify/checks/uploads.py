@@ -1,19 +1,17 @@
 """Large files: announced, posted, completed, attached (spec: Upload; Upload states)."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import Exchange, Json, expect, expect_problem, expect_shape
+from agentpost_verify.answers import Exchange, Json, expect, expect_shape
+from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
 from agentpost_verify.samples import CSV, GREETING, PROGRAM
 
+POST = "POST /v1/uploads"
 FILENAME = "verify.csv"
 SIZE = len(CSV)
 UPLOAD_BYTES_MAX = 500 * 2**20
@@ -23,7 +21,7 @@ POST_MINUTES_SLACK = 2
 
 
 # --- steps ----------------------------------------------------------------------------------------
-def announce(probe: Probe, filename: str = FILENAME, size: Any = SIZE) -> Exchange:
+def announce(probe: Probe, filename: str = FILENAME, size: int = SIZE) -> Exchange:
     """`POST /v1/uploads`; an upload that is never attached is deleted after a day."""
     return probe.call("POST", "/v1/uploads", body={"filename": filename, "size": size})
 
@@ -33,11 +31,11 @@ def new_upload(probe: Probe, filename: str = FILENAME, size: int = SIZE) -> Json
     return announce(probe, filename, size).sample(201)
 
 
-def post(
-    probe: Probe, upload: Json, data: bytes, fields: Mapping[str, str] | None = None
-) -> Exchange:
-    """Post the form, with other fields if there are any."""
-    return probe.post_form(upload["url"], upload["fields"] if fields is None else fields, data)
+def post(probe: Probe, upload: Json, data: bytes, **fields: str | None) -> Exchange:
+    """Post the form, with other fields where there are any; None leaves a field out."""
+    form = {**upload["fields"], **fields}
+    form = {name: value for name, value in form.items() if value is not None}
+    return probe.post_form(upload["url"], form, data)
 
 
 def complete(probe: Probe, upload: Json) -> Exchange:
@@ -91,20 +89,19 @@ def test_fifteen_minutes(probe: Probe) -> None:
     )
 
 
-@pytest.mark.parametrize("size", [None, 0, -1, 1.5, "5", True])
-def test_bad_size(probe: Probe, size: Any) -> None:
-    """A size that is no positive whole number is bad_size. (Errors)"""
-    expect(announce(probe, size=size), "400 bad_size")
-
-
-def test_too_large(probe: Probe) -> None:
-    """Over 500 MB is too_large. (Limits)"""
-    expect(announce(probe, size=UPLOAD_BYTES_MAX + 1), "413 too_large")
-
-
-def test_filename_needed(probe: Probe) -> None:
-    """An upload needs a file name. (createUpload)"""
-    expect_problem(probe.call("POST", "/v1/uploads", body={"size": 1}), "filename")
+test_bad_size = one_answer(
+    "A size that is no positive whole number is bad_size. (Errors)",
+    "400 bad_size",
+    *((POST, {"filename": FILENAME, "size": size}) for size in (None, 0, -1, 1.5, "5", True)),
+)
+test_too_large = one_answer(
+    "Over 500 MB is too_large. (Limits)",
+    "413 too_large", (POST, {"filename": FILENAME, "size": UPLOAD_BYTES_MAX + 1}),
+)  # fmt: skip
+test_filename_needed = one_answer(
+    "An upload needs a file name. (createUpload)",
+    "400 invalid_request", (POST, {"size": 1}, "filename"),
+)  # fmt: skip
 
 
 # --- posting --------------------------------------------------------------------------------------
@@ -123,16 +120,17 @@ def test_tampered(probe: Probe) -> None:
     """A form with any field altered is refused. (Upload procedure)"""
     upload = new_upload(probe)
     for name, value in upload["fields"].items():
-        fields = {**upload["fields"], name: altered(value)}
-        expect_refusal(post(probe, upload, CSV, fields), f"another {name}")
+        middle = len(value) // 2
+        before, rest = value[:middle], value[middle:]
+        altered = f"{before}{'B' if rest.startswith('A') else 'A'}{rest[1:]}"
+        expect_refusal(post(probe, upload, CSV, **{name: altered}), f"another {name}")
 
 
 def test_every_field(probe: Probe) -> None:
     """A form without one of its fields is refused. (Upload procedure)"""
     upload = new_upload(probe)
     for name in upload["fields"]:
-        fields = {other: value for other, value in upload["fields"].items() if other != name}
-        expect_refusal(post(probe, upload, CSV, fields), f"no {name}")
+        expect_refusal(post(probe, upload, CSV, **{name: None}), f"no {name}")
 
 
 def test_over_size(probe: Probe) -> None:
@@ -145,13 +143,6 @@ def expect_refusal(exchange: Exchange, change: str) -> None:
     assert exchange.status in range(400, 500), (
         f"a form with {change} to be refused (4xx), not {exchange.outcome}"
     )
-
-
-def altered(value: str) -> str:
-    """The same length, another character in the middle."""
-    middle = len(value) // 2
-    before, rest = value[:middle], value[middle:]
-    return f"{before}{'B' if rest.startswith('A') else 'A'}{rest[1:]}"
 
 
 # --- completing and attaching ---------------------------------------------------------------------
@@ -178,9 +169,10 @@ def test_program(probe: Probe) -> None:
     expect(complete(probe, upload), "422 executable_refused")
 
 
-def test_unknown(probe: Probe) -> None:
-    """An unknown upload is not_found. (completeUpload)"""
-    expect(complete(probe, {"upload_id": f"up_{probe.nonce}"}), "404 not_found")
+test_unknown = one_answer(
+    "An unknown upload is not_found. (completeUpload)",
+    "404 not_found", "POST /v1/uploads/up_{nonce}/complete",
+)  # fmt: skip
 
 
 def test_not_ready(probe: Probe) -> None:

@@ -1,13 +1,12 @@
 """The account's works (spec: Work, listWork, getWork). Works of others are read, never changed."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import Json, expect, expect_problem, expect_shape
+from agentpost_verify.answers import Json, expect, expect_shape
+from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
 
 WORK_LIST_DEFAULT = 20
@@ -40,10 +39,11 @@ def test_limit_counts(probe: Probe, limit: int) -> None:
     assert len(page.get("data") or []) <= limit, f"up to {limit} works"
 
 
-@pytest.mark.parametrize("limit", ["0", "51", "-1", "many"])
-def test_limit_bounds(probe: Probe, limit: str) -> None:
-    """limit is 1 to 50. (Limits)"""
-    expect_problem(probe.call("GET", f"/v1/work?limit={limit}"), "limit")
+test_limit_bounds = one_answer(
+    "limit is 1 to 50. (Limits)",
+    "400 invalid_request",
+    *((f"GET /v1/work?limit={limit}", None, "limit") for limit in ("0", "51", "-1", "many")),
+)
 
 
 def test_one(probe: Probe, work_path: str) -> None:
@@ -64,12 +64,11 @@ def test_pages(probe: Probe, work_path: str) -> None:
     assert rest[: len(text) - half] == text[half:], f"the text from character {half}"
 
 
-@pytest.mark.parametrize("start", ["-1", "one"])
-def test_from_char_bounds(probe: Probe, work_path: str, start: str) -> None:
-    """from_char is a whole number, 0 or more. (getWork)"""
-    expect_problem(probe.call("GET", f"{work_path}?from_char={start}"), "from_char")
-
-
-def test_unknown(probe: Probe) -> None:
-    """An unknown work is not_found. (getWork)"""
-    expect(probe.call("GET", f"/v1/work/wrk_{probe.nonce}"), "404 not_found")
+test_from_char_bounds = one_answer(
+    "from_char is a whole number, 0 or more. (getWork)",
+    "400 invalid_request",
+    *((f"GET {{work_path}}?from_char={start}", None, "from_char") for start in ("-1", "one")),
+)
+test_unknown = one_answer(
+    "An unknown work is not_found. (getWork)", "404 not_found", "GET /v1/work/wrk_{nonce}"
+)
