@@ -4,10 +4,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
 from tests.house.tree import document
 
-FENCED = re.compile(r"^```(?P<kind>[a-z]*)\n(?P<text>.*?)^```$", re.M | re.S)
+FENCED = re.compile(
+    r"^(?P<indent> *)```(?P<kind>[a-z]*)\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S
+)
 NAMED = re.compile(r"# ([a-z_]+\.(?:py|toml))\n")
 PROMPT = "$ "
 
@@ -52,7 +55,7 @@ class Block:
 def blocks(page: Path) -> Iterator[Block]:
     """Every fenced block of the page, in order."""
     for match in FENCED.finditer(document(page)):
-        yield Block(match["kind"], match["text"])
+        yield Block(match["kind"], dedent(match["text"]))
 
 
 def programs(page: Path) -> dict[str, str]:
