@@ -17,13 +17,16 @@ from tests.docs.snippets import Block, blocks
 from tests.house.texts import texts
 from tests.house.tree import DOCS, ROOT, document
 
-FOLDERS = ("", "docs", "docs/recipes", "clients/python", "clients/typescript", "benchmarks")
-FOLDERS += ("packages/offline", "packages/verify")
+FOLDERS = (
+    *("", "docs", "docs/recipes", "benchmarks"),
+    *("clients/python", "clients/typescript", "packages/offline", "packages/verify"),
+)
 PAGES = {
     page.relative_to(ROOT).as_posix(): page
     for folder in FOLDERS
     for page in sorted((ROOT / folder).glob("*.md"))
 }
+TYPESCRIPT = "tests/client_typescript/test_client.py"
 RUN: Mapping[str, Mapping[str, str]] = {
     "docs/typescript.md": dict.fromkeys(
         ("ts", "js", "sh"), "tests/client_typescript/test_client.py"
@@ -88,7 +91,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     (
         "clients/typescript/README.md",
         "import",
-    ): "tests/client_typescript/test_client.py compiles it",
+    ): f"{TYPESCRIPT} compiles it",
     ("clients/typescript/README.md", "// on your server"): EXCERPT,
     ("packages/verify/README.md", "pip install"): INSTALLS,
     ("packages/offline/README.md", "pip install"): INSTALLS,
@@ -161,9 +164,9 @@ def test_every_reason_is_of_a_block_that_is_not_run() -> None:
         for key in reasons(name, block)
     }
     assert sorted(NOT_RUN.keys() - needed) == []
-    named = [each for each in (*NOT_RUN.values(), *str(RUN).split("'")) if ".py" in each]
-    files = {word for each in named for word in re.findall(r"[\w/]+\.py", each)}
-    assert [f for f in sorted(files) if not list(ROOT.glob(f"**/{f}"))] == []
+    tests = [test for languages in RUN.values() for test in languages.values()]
+    files = set(re.findall(r"[\w/]+\.py", "\n".join([*NOT_RUN.values(), *tests])))
+    assert [f for f in sorted(files) if not list((ROOT / "tests").rglob(Path(f).name))] == []
 
 
 def words(text: str) -> Iterator[str]:
