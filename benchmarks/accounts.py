@@ -9,7 +9,7 @@ import json
 import sys
 
 from agentpost import bootstrap
-from agentpost.services import accounts
+from agentpost.accounts import actions as accounts
 from agentpost.settings import load_settings
 
 

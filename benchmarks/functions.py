@@ -95,7 +95,7 @@ def _port(folder: Path) -> int:
 
 
 class Companion:
-    """Tells the client the port as soon as the server listens; see `agentpost.cli.serving`."""
+    """Tells the client the port as soon as the server listens; see `agentpost.serving.process`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -117,13 +117,13 @@ def measure(calls: int) -> list[set[str]]:
         os.environ["AGENTPOST_BOOTSTRAP_API_KEY"] = KEY
         os.environ["AGENTPOST_LOG_LEVEL"] = "error"
         sys.path[:0] = [str(ROOT), str(ROOT / "src")]
-        from agentpost.cli import serving
+        from agentpost.serving import process
 
         arguments = (folder, recorder, calls + 2, results)
         threading.Thread(target=client, args=arguments, daemon=True).start()
         recorder.install()
         given = {"port": 0, "agent": "benchmarks.agent:agent", "data_dir": str(folder / "data")}
-        serving.run(given | {"running_jobs_max": 1_000}, Companion(folder))
+        process.run(given | {"running_jobs_max": 1_000}, Companion(folder))
         sys.setprofile(None)
     return results
 

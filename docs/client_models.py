@@ -22,11 +22,11 @@ from agentpost.api import openapi
 from agentpost.api.app import OPERATIONS
 from agentpost.contract.errors import CATALOGUE
 from agentpost.contract.shape import Shape, schemas
-from agentpost.domain.endpoints import DeliveryStatus, DisabledReason
-from agentpost.domain.events import EntryType, EventName, JobStateWord, Outcome
-from agentpost.domain.job import JobKind, JobRole, JobStatus, Reason
-from agentpost.domain.message import MessageStatus
-from agentpost.domain.recovery import RecoveryState
+from agentpost.jobs.recovery_rules import RecoveryState
+from agentpost.jobs.rules import JobKind, JobRole, JobStatus, Reason
+from agentpost.messages.rules import MessageStatus
+from agentpost.record.events import EntryType, EventName, JobStateWord, Outcome
+from agentpost.webhooks.endpoint_rules import DeliveryStatus, DisabledReason
 
 PACKAGE = Path(__file__).parents[1] / "clients/python/src/agentpost_client"
 NAMES = {

@@ -15,11 +15,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from agentpost.domain import endpoints
-from agentpost.domain.endpoints import DisabledReason, EndpointState
 from agentpost.domain.times import DAY
-from agentpost.domain.transitions import JOBS, TURNS
-from agentpost.domain.uploads import UPLOADS
+from agentpost.record.transitions import JOBS, TURNS
+from agentpost.uploads.rules import UPLOADS
+from agentpost.webhooks import endpoint_rules
+from agentpost.webhooks.endpoint_rules import DisabledReason, EndpointState
 
 FOLDER = Path(__file__).parent / "states"
 START, DELETED = "start", "deleted"
@@ -86,7 +86,7 @@ def words(signal: str) -> str:
 
 
 def of_table(table: Mapping[tuple[Any, type], Any]) -> Iterator[Edge]:
-    """The edges of a table of `agentpost.domain.transitions`; what changes no state is none."""
+    """The edges of a table of `agentpost.record.transitions`; what changes no state is none."""
     for (before, signal), row in table.items():
         if before != row.to:
             yield str(before or START), str(row.to), words(signal.__name__)
@@ -99,7 +99,7 @@ def of_uploads() -> Iterator[Edge]:
 
 
 def of_endpoints() -> Iterator[Edge]:
-    """What the functions of `agentpost.domain.endpoints` make of one endpoint in each state."""
+    """What `agentpost.webhooks.endpoint_rules` makes of one endpoint in each state."""
     now, limit = 10 * DAY, 3 * 86_400.0
     states = [
         EndpointState(),
@@ -109,14 +109,14 @@ def of_endpoints() -> Iterator[Edge]:
         EndpointState(now, DisabledReason.MANUAL),
     ]
     happenings = {
-        "attempt succeeded": lambda s: endpoints.attempted(
+        "attempt succeeded": lambda s: endpoint_rules.attempted(
             s, succeeded=True, now=now, disable_seconds=limit
         ),
-        "attempt failed": lambda s: endpoints.attempted(
+        "attempt failed": lambda s: endpoint_rules.attempted(
             s, succeeded=False, now=now, disable_seconds=limit
         ),
-        "enabled": endpoints.enabled,
-        "disabled": lambda s: endpoints.disabled(s, now),
+        "enabled": endpoint_rules.enabled,
+        "disabled": lambda s: endpoint_rules.disabled(s, now),
     }
     found: dict[Edge, None] = {}
     for state, (name, happens) in product(states, happenings.items()):

@@ -1,4 +1,4 @@
-"""Prints docs/state-machine.md from the tables of `agentpost.domain.transitions`.
+"""Prints docs/state-machine.md from the tables of `agentpost.record.transitions`.
 
     python docs/state_machine.py > docs/state-machine.md
 
@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agentpost.domain.job import VIEWS
-from agentpost.domain.transitions import JOBS, TURNS, Row
-from agentpost.domain.uploads import UPLOADS
+from agentpost.jobs.rules import VIEWS
+from agentpost.record.transitions import JOBS, TURNS, Row
+from agentpost.uploads.rules import UPLOADS
 
 INTRO = """\
 # States and transitions
 
 Made by `docs/state_machine.py` and `docs/diagrams.py` from
-[domain/transitions.py](../src/agentpost/domain/transitions.py),
-[domain/uploads.py](../src/agentpost/domain/uploads.py) and
-[domain/endpoints.py](../src/agentpost/domain/endpoints.py); do not edit.
+[record/transitions.py](../src/agentpost/record/transitions.py),
+[uploads/rules.py](../src/agentpost/uploads/rules.py) and
+[webhooks/endpoint_rules.py](../src/agentpost/webhooks/endpoint_rules.py); do not edit.
 
 A signal says what happened; the tables say what follows. A pair that is not in a table is an error
 of ours, never ignored. States with a thick border are ends. The pictures leave out signals that

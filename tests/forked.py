@@ -37,10 +37,10 @@ ROOT = Path(__file__).parents[1]
 REQUEST_BYTES_MAX = 128 * 1024
 RUN_PROGRAM = "from agentpost.cli import main; main()"
 IMPORTED = (
-    "agentpost.cli.admin",
-    "agentpost.cli.operate",
-    "agentpost.cli.serving",
-    "agentpost.services.doctor",
+    "agentpost.accounts.operator_commands",
+    "agentpost.operations.commands",
+    "agentpost.serving.process",
+    "agentpost.operations.doctor",
     "agentpost.db.postgres",
     "agentpost.wakeups.postgres",
     "agentpost_client._sync",

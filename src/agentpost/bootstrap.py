@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from agentpost import extras
 from agentpost.agents.adapters.surroundings import ModelSettings, Surroundings
+from agentpost.backups.rows import refuse_unfinished_restore
 from agentpost.clock import Clock, SystemClock, new_id
-from agentpost.cluster.heartbeat import Heartbeat
+from agentpost.context import AppContext, Subscribers, TurnRunner
 from agentpost.db import migrate
-from agentpost.db.backup import refuse_unfinished_restore
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
@@ -24,20 +24,20 @@ from agentpost.egress.client import Egress
 from agentpost.egress.denied import DenyList
 from agentpost.engine.base import Engine
 from agentpost.engine.dispatch import LocalEngine, NoticeEngine
+from agentpost.files.links import SignedLinks
+from agentpost.nodes.actions import Beats
+from agentpost.nodes.heartbeat import Heartbeat
+from agentpost.nodes.lease import Lease
+from agentpost.operations import health_state
+from agentpost.operations.health import Check
 from agentpost.processes.capacity import default_memory_bytes
 from agentpost.processes.environment import worker_environment
 from agentpost.processes.scanner import Scanner, parse_command
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.services import health_state
-from agentpost.services.context import AppContext, Subscribers, TurnRunner
-from agentpost.services.encryption import SecretCipher
-from agentpost.services.health import Check
-from agentpost.services.lease import Lease
-from agentpost.services.links import SignedLinks
-from agentpost.services.nodes import Beats
-from agentpost.services.requests import RequestLog
-from agentpost.services.secrets import generated_secret, server_secrets
+from agentpost.requests.actions import RequestLog
+from agentpost.secrets.actions import generated_secret, server_secrets
+from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
 from agentpost.storage.incoming import Incoming, Receiver
@@ -50,7 +50,7 @@ from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.memory import MemoryWakeups
 
 if TYPE_CHECKING:
-    from agentpost.services.restore import Target
+    from agentpost.backups.restore import Target
 
 
 DATABASE = "agentpost.db"
@@ -309,7 +309,7 @@ def surroundings(settings: Settings, egress: Egress) -> Surroundings:
 
 def restore_target(settings: Settings) -> Target:
     """Where the settings say that a restored installation is to be."""
-    from agentpost.services.restore import Target
+    from agentpost.backups.restore import Target
 
     def postgres() -> Database:
         from agentpost.db.postgres import PostgresDatabase

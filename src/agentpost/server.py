@@ -14,8 +14,11 @@ from functools import partial
 
 import structlog
 
+from agentpost.accounts import actions as accounts
+from agentpost.accounts.actions import NewKey
 from agentpost.agents import registry
 from agentpost.agents.registry import Agent, UnknownAgent
+from agentpost.blobs import identity
 from agentpost.bootstrap import (
     close,
     ends_of,
@@ -24,27 +27,21 @@ from agentpost.bootstrap import (
     upgrade_database,
 )
 from agentpost.clock import Clock
+from agentpost.context import AppContext
 from agentpost.db.lock import FolderLock
 from agentpost.http.application import Application
 from agentpost.observability import traces
+from agentpost.operations import maintenance, step_places
 from agentpost.runtime.isolated.description import describe
 from agentpost.runtime.runs import Run
-from agentpost.services import (
-    accounts,
-    maintenance,
-    sessions,
-    step_places,
-    storage_identity,
-    turns,
-    users,
-)
-from agentpost.services.accounts import NewKey
-from agentpost.services.context import AppContext
-from agentpost.services.sessions import LoginLink
+from agentpost.sessions import actions as sessions
+from agentpost.sessions.actions import LoginLink
 from agentpost.settings import Settings
 from agentpost.storage.scratch import Scratch
 from agentpost.tasks.draining import Drain
 from agentpost.tasks.shutdown import end_all
+from agentpost.turns import actions as turns
+from agentpost.users import actions as users
 from agentpost.wiring import Parts, wire
 
 log = structlog.get_logger(__name__)
@@ -231,7 +228,7 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
     ready = threading.Event()
     try:
         parts = wire(settings, adapters, agent, scratch=scratch.folder, is_ready=ready.is_set)
-        await storage_identity.settle(parts.ctx)
+        await identity.settle(parts.ctx)
     except (OSError, ValueError):
         await close(adapters)
         scratch.close()

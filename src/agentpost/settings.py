@@ -25,7 +25,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from agentpost.domain.mail_addresses import check_mail_address
+from agentpost.users.address_rules import check_mail_address
 
 DEFAULTS = Path(__file__).with_name("defaults.toml")
 PREFIX = "AGENTPOST_"

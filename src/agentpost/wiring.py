@@ -10,29 +10,29 @@ from agentpost.agents import registry, values
 from agentpost.agents.registry import Agent
 from agentpost.api.app import OPERATIONS, ApiRoutes
 from agentpost.api.auth import Keys
-from agentpost.api.metrics import handler as metrics_handler
 from agentpost.api.operation import Api
 from agentpost.bootstrap import Adapters, heartbeat, surroundings, way_out, wire_context
-from agentpost.cluster.membership import Nodes
-from agentpost.cluster.quarantine import Quarantine
-from agentpost.cluster.reconciler import RunReconciler
-from agentpost.delivery.dispatcher import Deliveries
+from agentpost.context import AppContext
 from agentpost.doors.routes import DoorRoutes
 from agentpost.http.application import Application, RouteGroup
+from agentpost.mail.actions import SmtpServer
+from agentpost.nodes.lease import LEASE_SECONDS, Lease
+from agentpost.nodes.membership import Nodes
+from agentpost.nodes.quarantine import Quarantine
+from agentpost.nodes.reconciler import RunReconciler
+from agentpost.operations.metrics import Metrics
+from agentpost.operations.routes import handler as metrics_handler
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.isolated.pool import AgentProcesses, make_processes
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.steps import make_steps
 from agentpost.runtime.turn_runner import TurnRunner
-from agentpost.services.context import AppContext
-from agentpost.services.lease import LEASE_SECONDS, Lease
-from agentpost.services.mail import SmtpServer
-from agentpost.services.metrics import Metrics
 from agentpost.settings import Settings
 from agentpost.storage.scratch import AGENTS
 from agentpost.tasks.background import Background
 from agentpost.threads.loop import AgentLoop
 from agentpost.web.routes import PageRoutes
+from agentpost.webhooks.dispatcher import Deliveries
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from structlog.testing import capture_logs
 
-from agentpost.api import files
 from agentpost.api.auth import Keys
 from agentpost.api.operation import Api
+from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal
-from agentpost.domain.records import FileRecord
-from agentpost.services import works
-from agentpost.services.context import AppContext
-from agentpost.services.links import SignedLinks
+from agentpost.files import routes as file_routes
+from agentpost.files.links import SignedLinks
+from agentpost.jobs import works
+from agentpost.record.records import FileRecord
 from tests.services.driver import ManualHarness, manual_harness
 
 
@@ -41,7 +41,7 @@ class Linked:
         }
         links = self.at.ctx.links
         assert isinstance(links, SignedLinks)
-        return await files.download(
+        return await file_routes.download(
             Api(self.at.ctx, Keys(self.at.ctx)), links._signer, Request(scope)
         )
 

@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 from starlette.requests import Request
 
+from agentpost.accounts import actions as accounts
 from agentpost.api.auth import Keys
 from agentpost.clock import ManualClock
+from agentpost.context import AppContext, Subscribers
 from agentpost.domain.errors import Refusal
-from agentpost.services import accounts
-from agentpost.services.context import AppContext, Subscribers
 
 
 class Live:

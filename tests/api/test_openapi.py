@@ -3,7 +3,7 @@
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from agentpost.domain.events import TEST_EVENT, EventName
+from agentpost.record.events import TEST_EVENT, EventName
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agentpost.db.requests import unpack
-from agentpost.domain.records import RequestRecord
+from agentpost.record.records import RequestRecord
+from agentpost.requests.rows import unpack
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
+from agentpost.accounts.scope_rules import Scope
 from agentpost.api.app import OPERATIONS
-from agentpost.domain.scopes import Scope
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import head, raw

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentpost.cli import connection, watching
+from agentpost.cli import connection
+from agentpost.following import watching
 from tests.cli.scripted import (
     FILE,
     REPLY,

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from agentpost.cli import app
 from agentpost.cli.commands import PLACES, Commands
 from agentpost.cli.show import Screen
-from agentpost.cli.watching import TimeUp, within
+from agentpost.following.watching import TimeUp, within
 from tests.e2e.server import ACCOUNT, KEY, AgentServer
 from tests.waiting import eventually
 
@@ -342,7 +342,7 @@ def test_a_server_that_was_killed_is_waited_for(server: AgentServer) -> None:
     reported: list[str] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
-            "agentpost.cli.messages.print_json", lambda entry: got.append(entry["type"])
+            "agentpost.messages.commands.print_json", lambda entry: got.append(entry["type"])
         )
         patched.setattr("agentpost.cli.connection.say", reported.append)
         follower = Background(lambda: run("follow", sent["id"], "--json"))

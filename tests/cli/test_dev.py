@@ -13,7 +13,7 @@ import pytest
 from watchfiles import Change, watch
 
 from agentpost.agents.reloading import AgentCode
-from agentpost.cli import developing
+from agentpost.serving import development
 from agentpost_client import Client, Message
 from tests import forked
 from tests.servers import empty_sqlite, free_port
@@ -171,8 +171,8 @@ def test_code_that_is_mended_before_the_watch_begins_is_served(
         (tmp_path / "mended_agent.py").write_text(AGENT)
         return watch(*paths, **options)
 
-    monkeypatch.setattr(developing, "watch", late)
-    developing._wait_for_good_code(code)
+    monkeypatch.setattr(development, "watch", late)
+    development._wait_for_good_code(code)
     assert "mended_agent" in sys.modules
 
 

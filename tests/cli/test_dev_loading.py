@@ -10,9 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from agentpost.agents.registry import Agent, UnknownAgent
-from agentpost.cli import developing
 from agentpost.server import Server
-from agentpost.services import turns
+from agentpost.serving import development
+from agentpost.turns import actions as turns
 from tests.waiting import PATIENCE
 
 
@@ -120,14 +120,14 @@ async def test_a_folder_that_is_gone_does_not_end_the_watch(
     async def reload(load: Any) -> None:
         served.set()
 
-    monkeypatch.setattr(developing, "awatch", awatch)
-    monkeypatch.setattr(developing, "_WATCH_AGAIN_SECONDS", 0)
+    monkeypatch.setattr(development, "awatch", awatch)
+    monkeypatch.setattr(development, "_WATCH_AGAIN_SECONDS", 0)
     code = SimpleNamespace(
         folders={tmp_path, tmp_path / "gone"}, concerns=lambda path: True, changed=set, load=None
     )
     server = SimpleNamespace(when_diverged=lambda tell: None, reload=reload)
     attending = asyncio.create_task(
-        developing._Developing(cast("Any", code)).attend(cast("Any", server))
+        development._Developing(cast("Any", code)).attend(cast("Any", server))
     )
     async with asyncio.timeout(PATIENCE):
         await served.wait()
@@ -145,7 +145,7 @@ def test_a_key_that_was_given_is_neither_shown_nor_written(tmp_path: Path, first
         data_path=tmp_path,
         bootstrap_api_key=SecretStr(key.secret),
     )
-    greeting = developing._Developing(cast("Any", SimpleNamespace(spec="agent:agent"))).greeting(
+    greeting = development._Developing(cast("Any", SimpleNamespace(spec="agent:agent"))).greeting(
         cast("Any", SimpleNamespace(first=made)), cast("Any", settings)
     )
     assert key.secret not in greeting

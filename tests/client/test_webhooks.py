@@ -9,7 +9,7 @@ import pytest
 import starlette.datastructures
 import werkzeug.datastructures
 
-from agentpost.contract import signing
+from agentpost.webhooks import signing
 from agentpost_client import ConfigError, WebhookRefused, webhooks
 
 SECRET = signing.new_secret()

@@ -2,14 +2,14 @@
 
 import pytest
 
+from agentpost.context import AppContext
 from agentpost.db import as_json
-from agentpost.db import jobs as job_rows
-from agentpost.db import messages as message_rows
-from agentpost.db.ownership import Differences
 from agentpost.db.session import Tx
-from agentpost.domain.job import JobKind, JobState
-from agentpost.domain.records import JobRecord
-from agentpost.services.context import AppContext
+from agentpost.jobs import rows as job_rows
+from agentpost.jobs.rules import JobKind, JobState
+from agentpost.messages import rows as message_rows
+from agentpost.nodes.ownership_rows import Differences
+from agentpost.record.records import JobRecord
 from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]

@@ -12,12 +12,12 @@ import psycopg
 import pytest
 
 from agentpost.clock import SystemClock
-from agentpost.cluster import heartbeat
-from agentpost.cluster.heartbeat import Heartbeat
 from agentpost.db.postgres import PostgresDatabase, PostgresDedicatedConnection
 from agentpost.db.session import Tx
-from agentpost.services.lease import Lease
-from agentpost.services.nodes import Beats
+from agentpost.nodes import heartbeat
+from agentpost.nodes.actions import Beats
+from agentpost.nodes.heartbeat import Heartbeat
+from agentpost.nodes.lease import Lease
 from tests.servers import Postgres
 from tests.waiting import PATIENCE, eventually
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import cast
 
-from agentpost.cluster.membership import Nodes
-from agentpost.cluster.quarantine import Quarantine
+from agentpost.jobs import actions as jobs
+from agentpost.nodes.membership import Nodes
+from agentpost.nodes.quarantine import Quarantine
 from agentpost.runtime.job_runner import JobRunner
-from agentpost.services import jobs
 from tests.services.harness import NODE, opened
 
 

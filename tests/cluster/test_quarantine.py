@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
-from agentpost.cluster.quarantine import Quarantine
-from agentpost.domain import poison
+from agentpost.nodes import poison_rules
+from agentpost.nodes.quarantine import Quarantine
 from agentpost.runtime.runs import Run, Runs
 
 
@@ -58,16 +58,16 @@ def test_the_next_suspect_begins_when_the_first(kind: str, end: str, next_begins
         case "records a call":
             getattr(place, kind).runs["first"].has_got_further = True
         case "holds out":
-            place.clock.now += poison.ALONE_SECONDS
+            place.clock.now += poison_rules.ALONE_SECONDS
     assert place.begins("jobs", "second") is next_begins
     assert place.begins("jobs", "unsuspected", deaths=1)
-    assert place.begins("jobs", "given up", deaths=poison.DEATHS_MAX), "its claim ends it"
+    assert place.begins("jobs", "given up", deaths=poison_rules.DEATHS_MAX), "its claim ends it"
 
 
 def test_a_suspect_that_was_lost_here_waits_again() -> None:
     place = Place()
     assert place.begins("jobs", "first")
-    place.clock.now += poison.ALONE_SECONDS - 1
+    place.clock.now += poison_rules.ALONE_SECONDS - 1
     assert place.begins("jobs", "first"), "it is asked for again before it is claimed"
     place.clock.now += 1
     assert place.begins("jobs", "beside"), "that was no new beginning"

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from agentpost.agents import Job, Turn
-from agentpost.db.ownership import Differences
+from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.services import doctor, health, missing_runs, works
-from agentpost.services.context import AppContext
+from agentpost.jobs import works
+from agentpost.nodes import missing_runs
+from agentpost.nodes.ownership_rows import Differences
+from agentpost.operations import doctor, health
 from tests.runtime.running import Fault, Running, Script, running, step
 from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.waiting import eventually_async

@@ -8,18 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.blobs import deletion_rows
 from agentpost.clock import new_id
-from agentpost.db import agent_lines, deliveries, pending_deletions, retention, timeline
-from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
-from agentpost.domain.agent_lines import AgentLine
-from agentpost.domain.records import RequestRecord
-from agentpost.domain.request_filter import request_filter
-from agentpost.domain.webhook_records import AttemptRecord
-from agentpost.services import requests
+from agentpost.explain import agent_line_rows, timeline_rows
+from agentpost.explain.agent_line_rules import AgentLine
+from agentpost.record.records import RequestRecord
+from agentpost.requests import actions as requests
+from agentpost.requests import rows as request_rows
+from agentpost.requests.filter_rules import request_filter
+from agentpost.retention import rows as retention_rows
+from agentpost.webhooks import delivery_rows
+from agentpost.webhooks.records import AttemptRecord
 from tests.servers import Postgres, empty_sqlite
 
 
@@ -64,19 +67,21 @@ def insert(batch: list[RequestRecord], tx: Tx) -> None:
 async def test_the_lines_of_an_agent(db: Database) -> None:
     lines = [AgentLine.of(n, n or None, "info", f"line {n}") for n in range(3)]
     made = [new_id(ids.REQUEST, line.at) for line in lines]
-    await db.write(lambda tx: agent_lines.insert(tx, "exe_1", made, lines))
-    kept = await db.read(lambda tx: agent_lines.of_owner(tx, "exe_1"))
+    await db.write(lambda tx: agent_line_rows.insert(tx, "exe_1", made, lines))
+    kept = await db.read(lambda tx: agent_line_rows.of_owner(tx, "exe_1"))
     assert [tuple(row) for row in kept] == [
         (0, None, "info", "line 0"),
         (1, 1, "info", "line 1"),
         (2, 2, "info", "line 2"),
     ]
-    last = await db.read(lambda tx: agent_lines.of_owner(tx, "exe_1", 2))
+    last = await db.read(lambda tx: agent_line_rows.of_owner(tx, "exe_1", 2))
     assert [row[3] for row in last] == ["line 1", "line 2"]
     for output, total in ((False, 0), (True, 3)):
-        count = partial(timeline.count, message_id="msg_1", owners=["exe_1"], output=output)
+        count = partial(timeline_rows.count, message_id="msg_1", owners=["exe_1"], output=output)
         assert await db.read(count) == total
-    gone = [await db.write(lambda tx: retention.delete_job_parts(tx, "exe_1", 2)) for _ in range(2)]
+    gone = [
+        await db.write(lambda tx: retention_rows.delete_job_parts(tx, "exe_1", 2)) for _ in range(2)
+    ]
     assert gone == [2, 1]
 
 
@@ -92,7 +97,8 @@ async def test_the_request_log(db: Database) -> None:
     assert more == made[44].id
     assert await db.read(lambda tx: request_rows.get(tx, "acc_1", made[7].id)) == made[7]
     gone = [
-        await db.write(lambda tx: retention.delete_requests(tx, made[60].id, 40)) for _ in range(3)
+        await db.write(lambda tx: retention_rows.delete_requests(tx, made[60].id, 40))
+        for _ in range(3)
     ]
     assert gone == [40, 20, 0]
 
@@ -154,12 +160,12 @@ async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
                 )
 
     await db.write(fill)
-    walk = await db.read(lambda tx: retention.entries_page(tx, ("msg_a", 1), "msg_c", 2))
+    walk = await db.read(lambda tx: retention_rows.entries_page(tx, ("msg_a", 1), "msg_c", 2))
     assert walk == [("msg_a", 2, 20), ("msg_b", 1, 10)]
-    await db.write(lambda tx: retention.delete_entries(tx, "msg_a", 1))
-    assert len(await db.read(lambda tx: timeline.entries(tx, "msg_a"))) == 1
-    assert await db.write(lambda tx: retention.delete_message_parts(tx, "msg_b", 1)) == 1
-    assert await db.write(lambda tx: retention.delete_message_parts(tx, "msg_b", 9)) == 1
+    await db.write(lambda tx: retention_rows.delete_entries(tx, "msg_a", 1))
+    assert len(await db.read(lambda tx: timeline_rows.entries(tx, "msg_a"))) == 1
+    assert await db.write(lambda tx: retention_rows.delete_message_parts(tx, "msg_b", 1)) == 1
+    assert await db.write(lambda tx: retention_rows.delete_message_parts(tx, "msg_b", 9)) == 1
 
 
 async def test_the_end_of_a_log_and_the_longest_calls_are_read_alone(db: Database) -> None:
@@ -180,11 +186,11 @@ async def test_the_end_of_a_log_and_the_longest_calls_are_read_alone(db: Databas
 
     def read(tx: Tx) -> list[object]:
         return [
-            [row[0] for row in timeline.entries(tx, "msg_a", 2)],
-            timeline.calls(tx, "exe_a", 1),
-            timeline.signals(tx, "exe_a", 1),
-            timeline.longest_calls(tx, "exe_a", 1, 2),
-            timeline.count(tx, "msg_a", ["msg_a", "exe_a"]),
+            [row[0] for row in timeline_rows.entries(tx, "msg_a", 2)],
+            timeline_rows.calls(tx, "exe_a", 1),
+            timeline_rows.signals(tx, "exe_a", 1),
+            timeline_rows.longest_calls(tx, "exe_a", 1, 2),
+            timeline_rows.count(tx, "msg_a", ["msg_a", "exe_a"]),
         ]
 
     longest = [(3, 20, "call 2"), (20, 25, "call 3")]
@@ -201,7 +207,7 @@ async def test_jobs_know_whether_another_message_lists_them(db: Database) -> Non
             )
 
     await db.write(fill)
-    assert await db.read(lambda tx: retention.jobs_of(tx, "msg_a")) == [
+    assert await db.read(lambda tx: retention_rows.jobs_of(tx, "msg_a")) == [
         ("exe_1", False),
         ("exe_2", True),
     ]
@@ -209,25 +215,25 @@ async def test_jobs_know_whether_another_message_lists_them(db: Database) -> Non
 
 async def test_nothing_to_delete_is_no_error(db: Database) -> None:
     def everything(tx: Tx) -> list[object]:
-        retention.delete_message(tx, "msg_a")
-        retention.delete_work(tx, "wrk_a")
-        pending_deletions.forget(tx, "files/a")
-        retention.delete_job(tx, "exe_a")
-        retention.unlink(tx, "msg_a", "exe_a")
+        retention_rows.delete_message(tx, "msg_a")
+        retention_rows.delete_work(tx, "wrk_a")
+        deletion_rows.forget(tx, "files/a")
+        retention_rows.delete_job(tx, "exe_a")
+        retention_rows.unlink(tx, "msg_a", "exe_a")
         return [
-            retention.page(tx, "", "msg_z", 5),
-            retention.delete_job_parts(tx, "exe_a", 5),
-            retention.delete_message_parts(tx, "msg_a", 5),
-            retention.deleted_works(tx, 5),
-            retention.detach_files(tx, "wrk_a", 5),
-            retention.detach_attachments(tx, "msg_a", 5),
-            retention.unlist_files(tx, "msg_a", 5),
-            pending_deletions.due(tx, 5, 5),
-            timeline.signals(tx, "msg_a"),
-            timeline.events(tx, "msg_a"),
-            timeline.deliveries(tx, "evt_a"),
-            timeline.attempts(tx, "evt_a"),
-            deliveries.attempts_of(tx, "whe_a", []),
+            retention_rows.page(tx, "", "msg_z", 5),
+            retention_rows.delete_job_parts(tx, "exe_a", 5),
+            retention_rows.delete_message_parts(tx, "msg_a", 5),
+            retention_rows.deleted_works(tx, 5),
+            retention_rows.detach_files(tx, "wrk_a", 5),
+            retention_rows.detach_attachments(tx, "msg_a", 5),
+            retention_rows.unlist_files(tx, "msg_a", 5),
+            deletion_rows.due(tx, 5, 5),
+            timeline_rows.signals(tx, "msg_a"),
+            timeline_rows.events(tx, "msg_a"),
+            timeline_rows.deliveries(tx, "evt_a"),
+            timeline_rows.attempts(tx, "evt_a"),
+            delivery_rows.attempts_of(tx, "whe_a", []),
         ]
 
     assert await db.write(everything) == [[], 0, 0, [], [], [], 0, [], [], [], [], [], {}]
@@ -249,7 +255,9 @@ async def test_old_mails_go_and_young_ones_stay(db: Database) -> None:
             )
 
     await db.write(fill)
-    gone = [await db.write(lambda tx: retention.delete_mails(tx, "mail_3", 2)) for _ in range(3)]
+    gone = [
+        await db.write(lambda tx: retention_rows.delete_mails(tx, "mail_3", 2)) for _ in range(3)
+    ]
     assert gone == [2, 1, 0]
     assert await column(db, "mails", "id") == ["mail_3", "mail_4"]
 
@@ -269,7 +277,9 @@ async def test_old_events_of_no_message_go_with_their_deliveries(db: Database) -
             )
 
     await db.write(fill)
-    gone = [await db.write(lambda tx: retention.delete_loose_events(tx, "evt_3", 1)) for _ in "123"]
+    gone = [
+        await db.write(lambda tx: retention_rows.delete_loose_events(tx, "evt_3", 1)) for _ in "123"
+    ]
     assert gone == [1, 1, 0]
     for table, name in (("events", "id"), ("deliveries", "event_id")):
         assert await column(db, table, name) == ["evt_1", "evt_3"]
@@ -291,18 +301,19 @@ async def test_attempts_count_as_rows_of_their_event(db: Database) -> None:
             for endpoint in ("whe_1", "whe_2")
             for try_ in range(1, 5)
         ]
-        deliveries.add_attempts(tx, made, keep=4)
-        deliveries.add_attempts(tx, [replace(each, response="again") for each in made], keep=4)
+        delivery_rows.add_attempts(tx, made, keep=4)
+        delivery_rows.add_attempts(tx, [replace(each, response="again") for each in made], keep=4)
 
     await db.write(fill)
-    logs = await db.read(lambda tx: deliveries.attempts_of(tx, "whe_2", ["evt_2", "evt_0"]))
+    logs = await db.read(lambda tx: delivery_rows.attempts_of(tx, "whe_2", ["evt_2", "evt_0"]))
     assert {event: [each.n for each in log] for event, log in logs.items()} == {
         "evt_0": [1, 2, 3, 4],
         "evt_2": [1, 2, 3, 4],
     }
     assert {each.response for log in logs.values() for each in log} == {"ok"}
     gone = [
-        await db.write(lambda tx: retention.delete_message_parts(tx, "msg_1", 10)) for _ in "123"
+        await db.write(lambda tx: retention_rows.delete_message_parts(tx, "msg_1", 10))
+        for _ in "123"
     ]
     assert gone == [18, 9, 0]
     assert await column(db, "attempts", "event_id") == []
@@ -322,7 +333,9 @@ async def test_sessions_and_login_links_that_are_over_go(db: Database) -> None:
             )
 
     await db.write(fill)
-    gone = [await db.write(lambda tx: retention.delete_sessions(tx, 20, 10, 4)) for _ in range(3)]
+    gone = [
+        await db.write(lambda tx: retention_rows.delete_sessions(tx, 20, 10, 4)) for _ in range(3)
+    ]
     assert gone == [4, 1, 0]
     assert await column(db, "login_tokens", "digest") == ["d3"]
     assert await column(db, "sessions", "digest") == ["d2", "d3"]

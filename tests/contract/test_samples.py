@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from agentpost.contract import samples
-from agentpost.contract.signing import new_secret, signed_headers
-from agentpost.domain.events import EventName
 from agentpost.domain.times import iso
+from agentpost.events import sample_shapes
+from agentpost.record.events import EventName
+from agentpost.webhooks.signing import new_secret, signed_headers
 from agentpost_client import webhooks
 from tests.contract.test_shapes import AT, LINKS
 
@@ -21,7 +21,7 @@ STATUSES = {"blocked": "blocked", "resumed": "running"}
 @pytest.mark.rule("Additions test-event")
 def test_a_sample_tells_what_its_name_says(name: EventName) -> None:
     """In the status that the name has, derived by the rules of real ones."""
-    body = samples.event(name, AT, LINKS).json()
+    body = sample_shapes.event(name, AT, LINKS).json()
     sent = json.loads(body)
     assert (sent["type"], sent["timestamp"], sent["test"]) == (name, iso(AT), True)
     about, _, what = name.partition(".")

@@ -7,14 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentpost.contract.events import EntryShape
-from agentpost.contract.message import FileFacts, FileObject, JobShape, MessageShape
 from agentpost.contract.shape import Shape
-from agentpost.contract.webhook_events import JobEventDataShape
-from agentpost.contract.work import WorkItemShape, WorkShape
-from agentpost.domain.job import VIEWS, JobKind, JobRole, JobState, Reason
-from agentpost.domain.message import MessageStatus, TurnState
-from agentpost.domain.records import (
+from agentpost.following.shapes import EntryShape
+from agentpost.jobs.rules import VIEWS, JobKind, JobRole, JobState, Reason
+from agentpost.jobs.work_shapes import WorkItemShape, WorkShape
+from agentpost.messages.rules import MessageStatus, TurnState
+from agentpost.messages.shapes import FileFacts, FileObject, JobShape, MessageShape
+from agentpost.record.records import (
     EntryRecord,
     FileRecord,
     JobLink,
@@ -23,6 +22,7 @@ from agentpost.domain.records import (
     Snapshot,
     WorkRecord,
 )
+from agentpost.webhooks.event_shapes import JobEventDataShape
 
 AT = 1_800_000_000_000_000
 DAY = 86_400_000_000

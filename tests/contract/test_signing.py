@@ -8,7 +8,7 @@ import time
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from agentpost.contract.signing import new_secret, signed_headers
+from agentpost.webhooks.signing import new_secret, signed_headers
 
 BODY = '{"type":"message.completed","data":{"reply":"Grüße, 世界"}}'.encode()
 EVENT = "evt_0123"

@@ -13,17 +13,10 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from agentpost.accounts.scope_rules import Scope
+from agentpost.accounts.shapes import AccountShape, AgentShape, KeyShape, LimitsShape
 from agentpost.api.errors import error_response
-from agentpost.contract import webhook_events, webhooks
-from agentpost.contract.account import AccountShape, AgentShape, KeyShape, LimitsShape
-from agentpost.contract.events import EntryShape, EventListShape
-from agentpost.contract.message import FileFacts, FileObject, MessageShape
-from agentpost.contract.recovery import RecoveredWorkShape, RecoveryShape
 from agentpost.contract.shape import Shape, dumps
-from agentpost.contract.uploads import UploadCreatedShape, UploadShape
-from agentpost.contract.webhook_events import EventShape, JobEventDataShape
-from agentpost.contract.work import WorkDeletedShape, WorkItemShape, WorkListShape, WorkShape
-from agentpost.domain.endpoints import DeliveryStatus, DisabledReason
 from agentpost.domain.errors import (
     BeyondTheEnd,
     ErrorCode,
@@ -33,10 +26,15 @@ from agentpost.domain.errors import (
     RateLimited,
     Refusal,
 )
-from agentpost.domain.events import TEST_EVENT
-from agentpost.domain.job import JobKind, JobRole, JobState, Reason
-from agentpost.domain.message import MessageStatus
-from agentpost.domain.records import (
+from agentpost.following.shapes import EntryShape, EventListShape
+from agentpost.jobs.recovery_rules import RecoveryState
+from agentpost.jobs.recovery_shapes import RecoveredWorkShape, RecoveryShape
+from agentpost.jobs.rules import JobKind, JobRole, JobState, Reason
+from agentpost.jobs.work_shapes import WorkDeletedShape, WorkItemShape, WorkListShape, WorkShape
+from agentpost.messages.rules import MessageStatus
+from agentpost.messages.shapes import FileFacts, FileObject, MessageShape
+from agentpost.record.events import TEST_EVENT
+from agentpost.record.records import (
     EntryRecord,
     FileRecord,
     JobLink,
@@ -44,10 +42,13 @@ from agentpost.domain.records import (
     UploadRecord,
     WorkRecord,
 )
-from agentpost.domain.recovery import RecoveryState
-from agentpost.domain.scopes import Scope
-from agentpost.domain.uploads import UploadStatus
-from agentpost.domain.webhook_records import AttemptRecord, DeliveryRecord, EndpointRecord
+from agentpost.uploads.rules import UploadStatus
+from agentpost.uploads.shapes import UploadCreatedShape, UploadShape
+from agentpost.webhooks import event_shapes
+from agentpost.webhooks import shapes as webhook_shapes
+from agentpost.webhooks.endpoint_rules import DeliveryStatus, DisabledReason
+from agentpost.webhooks.event_shapes import EventShape, JobEventDataShape
+from agentpost.webhooks.records import AttemptRecord, DeliveryRecord, EndpointRecord
 from tests.contract.test_shapes import AT, DAY, FILE, JOB, LINKS, MESSAGE, blank, listed
 
 RECORDED = Path(__file__).with_name("wire.json")
@@ -125,7 +126,7 @@ def webhook_bodies() -> Bytes:
         yield f"job.failed with {name}", event("job.failed", job)
     yield (
         "webhook.test",
-        event(TEST_EVENT, webhook_events.TestEventDataShape(webhook_endpoint_id="whe_1")),
+        event(TEST_EVENT, event_shapes.TestEventDataShape(webhook_endpoint_id="whe_1")),
     )
 
 
@@ -219,19 +220,19 @@ def endpoints() -> Bytes:
         attempt_log=attempts,
     )
     for name, record in (("on", endpoint), ("off", off)):
-        yield f"endpoint {name}", webhooks.EndpointShape.of(record).json()
-        yield f"endpoint created {name}", webhooks.NewEndpointShape.of(record).json()
-        yield f"secret rotated {name}", webhooks.RotatedSecretShape.of(record).json()
-        recent = [webhooks.DeliveryShape.of(each) for each in (sent, delivery)]
-        shape = webhooks.EndpointWithDeliveriesShape.of(record, recent_deliveries=recent)
+        yield f"endpoint {name}", webhook_shapes.EndpointShape.of(record).json()
+        yield f"endpoint created {name}", webhook_shapes.NewEndpointShape.of(record).json()
+        yield f"secret rotated {name}", webhook_shapes.RotatedSecretShape.of(record).json()
+        recent = [webhook_shapes.DeliveryShape.of(each) for each in (sent, delivery)]
+        shape = webhook_shapes.EndpointWithDeliveriesShape.of(record, recent_deliveries=recent)
         yield f"endpoint with deliveries {name}", shape.json()
-    both = [webhooks.EndpointShape.of(each) for each in (endpoint, off)]
-    yield "endpoints", webhooks.EndpointListShape(data=both).json()
-    yield "endpoint deleted", webhooks.DeletedEndpointShape(id="whe_1").json()
-    yield "delivery", webhooks.DeliveryShape.of(sent).json()
-    page = [webhooks.LoggedDeliveryShape.of(each) for each in (sent, delivery)]
-    yield "deliveries", webhooks.DeliveryListShape(data=page, has_more=True).json()
-    yield "replay", webhooks.ReplayShape(webhook_endpoint_id="whe_1", deliveries=3).json()
+    both = [webhook_shapes.EndpointShape.of(each) for each in (endpoint, off)]
+    yield "endpoints", webhook_shapes.EndpointListShape(data=both).json()
+    yield "endpoint deleted", webhook_shapes.DeletedEndpointShape(id="whe_1").json()
+    yield "delivery", webhook_shapes.DeliveryShape.of(sent).json()
+    page = [webhook_shapes.LoggedDeliveryShape.of(each) for each in (sent, delivery)]
+    yield "deliveries", webhook_shapes.DeliveryListShape(data=page, has_more=True).json()
+    yield "replay", webhook_shapes.ReplayShape(webhook_endpoint_id="whe_1", deliveries=3).json()
 
 
 def errors() -> Bytes:

@@ -20,8 +20,14 @@ import psycopg
 import pytest
 
 import agentpost.db
-from agentpost.db import accounts, deliveries, history, jobs, messages, retention, works
+from agentpost.accounts import rows as account_rows
 from agentpost.db.postgres_pipeline import translate
+from agentpost.jobs import rows as job_rows
+from agentpost.jobs import work_rows
+from agentpost.messages import rows as message_rows
+from agentpost.record import history_rows
+from agentpost.retention import rows as retention_rows
+from agentpost.webhooks import delivery_rows
 from tests.db.statements import UNREADABLE, statements
 from tests.schema import TABLES
 from tests.servers import Postgres, empty_sqlite
@@ -178,19 +184,19 @@ def test_postgresql_finds_an_index_for_every_statement(
 @pytest.mark.parametrize(
     ("sql", "wanted"),
     [
-        (messages._NEXT_WAITING, "ix_messages_waiting (conversation_id=?"),
-        (messages._BUSY_DUE, "ix_messages_busy (turn_wait_deadline<?)"),
-        (jobs._RUNNING_HERE, "ix_jobs_running (conversation_id=?"),
-        (jobs._RESUMABLE, "ix_jobs_queued (account_id=?"),
-        (history._SETTLED, "ix_jobs_settled (conversation_id=? AND settled_at<?)"),
-        (history._BEFORE, "ix_messages_conversation (conversation_id=? AND turn_no<?)"),
-        (retention._EXPIRED_WITH_JOBS, "ix_messages_expiring ("),
-        (retention._LOOSE_EVENTS, "ix_events_message_id (message_id=?)"),
-        (accounts._HELD, "ix_ledger_job (job_id=?)"),
-        (retention._ATTACHED, "ix_uploads_message (message_id=?)"),
-        (deliveries._DELETE_OLDEST, "PRIMARY KEY (event_id=? AND endpoint_id=? AND n<?)"),
+        (message_rows._NEXT_WAITING, "ix_messages_waiting (conversation_id=?"),
+        (message_rows._BUSY_DUE, "ix_messages_busy (turn_wait_deadline<?)"),
+        (job_rows._RUNNING_HERE, "ix_jobs_running (conversation_id=?"),
+        (job_rows._RESUMABLE, "ix_jobs_queued (account_id=?"),
+        (history_rows._SETTLED, "ix_jobs_settled (conversation_id=? AND settled_at<?)"),
+        (history_rows._BEFORE, "ix_messages_conversation (conversation_id=? AND turn_no<?)"),
+        (retention_rows._EXPIRED_WITH_JOBS, "ix_messages_expiring ("),
+        (retention_rows._LOOSE_EVENTS, "ix_events_message_id (message_id=?)"),
+        (account_rows._HELD, "ix_ledger_job (job_id=?)"),
+        (retention_rows._ATTACHED, "ix_uploads_message (message_id=?)"),
+        (delivery_rows._DELETE_OLDEST, "PRIMARY KEY (event_id=? AND endpoint_id=? AND n<?)"),
         # Neither by walking its work's files nor all its versions.
-        (works._REWRITE, "ix_files_work (work_id=? AND path=? AND replaced<?)"),
+        (work_rows._REWRITE, "ix_files_work (work_id=? AND path=? AND replaced<?)"),
     ],
     ids=lambda given: given.split(" ")[0] if given.startswith("ix_") else "",
 )
@@ -203,7 +209,7 @@ def test_one_is_found_among_those_of_its_owner(
 def test_the_end_of_a_turn_finds_who_waits_by_the_index_of_those(
     connection: sqlite3.Connection,
 ) -> None:
-    steps = plan(connection, messages._VERSION)
+    steps = plan(connection, message_rows._VERSION)
     assert any("ix_messages_waiting (conversation_id=?" in step for step in steps)
 
 

@@ -4,8 +4,8 @@ test_deliver_webhooks.py.
 
 import pytest
 
-from agentpost.delivery import concurrency
-from agentpost.delivery.concurrency import ConcurrencyLimits, EndpointQueue, fair_shares
+from agentpost.webhooks import concurrency
+from agentpost.webhooks.concurrency import ConcurrencyLimits, EndpointQueue, fair_shares
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.contract.signing import signed_headers
-from agentpost.delivery import concurrency, dispatcher
-from agentpost.delivery.dispatcher import Deliveries
+from agentpost.context import AppContext
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
-from agentpost.services import deliveries, endpoints
-from agentpost.services.context import AppContext
+from agentpost.webhooks import concurrency, deliveries, dispatcher, endpoints
+from agentpost.webhooks.dispatcher import Deliveries
+from agentpost.webhooks.signing import signed_headers
 from tests.egress.hostile import Request, Server, replies, serving
 from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 from tests.waiting import PATIENCE, eventually_async

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.contract.signing import new_secret
+from agentpost.webhooks.signing import new_secret
 from agentpost_client import Client, Message
 from tests.docs.snippets import blocks, write_programs
 from tests.e2e.server import KEY, AgentServer

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from agentpost.cli.welcome import SAMPLE
+from agentpost.serving.welcome import SAMPLE
 from tests.docs.snippets import write_programs
 from tests.e2e.server import KEY, AgentServer
 from tests.house.tree import DOCS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from agentpost.services.metrics import Metrics
+from agentpost.operations.metrics import Metrics
 from tests.house.tree import DOCS, ROOT
 from tests.services.harness import opened
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.cli.welcome import SAMPLE
+from agentpost.serving.welcome import SAMPLE
 from tests.docs.reader import Reader
 from tests.docs.snippets import Command, blocks
 from tests.house.tree import DOCS, ROOT

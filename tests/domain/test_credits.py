@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentpost.domain import credits
-from agentpost.domain.credits import Wallet, admission, to_credits, to_millionths
-from agentpost.domain.job import Reason
+from agentpost.credits import rules as credit_rules
+from agentpost.credits.rules import Wallet, admission, to_credits, to_millionths
+from agentpost.jobs.rules import Reason
 
 
 @pytest.mark.parametrize(
@@ -65,19 +65,19 @@ def test_admission(fees: bool, executing: int, available: int, reason: Reason | 
 
 
 def test_a_hold_is_promised_and_stays_in_the_balance() -> None:
-    held = credits.hold(Wallet(10, 3), 7)
+    held = credit_rules.hold(Wallet(10, 3), 7)
     assert held == Wallet(10, 10)
     assert held is not None
     assert held.available == 0
 
 
 def test_a_hold_never_takes_what_is_promised_already() -> None:
-    assert credits.hold(Wallet(10, 4), 7) is None
+    assert credit_rules.hold(Wallet(10, 4), 7) is None
 
 
 def test_a_held_step_ends_in_a_charge_or_in_nothing() -> None:
-    assert credits.charge_held(Wallet(10, 7), 7) == Wallet(3, 0)
-    assert credits.release(Wallet(10, 7), 7) == Wallet(10, 0)
+    assert credit_rules.charge_held(Wallet(10, 7), 7) == Wallet(3, 0)
+    assert credit_rules.release(Wallet(10, 7), 7) == Wallet(10, 0)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_charging_for_work_done(
     wallet: Wallet, amount: int, outcome: tuple[Wallet, int] | None
 ) -> None:
     """A charge may take the balance to zero; with nothing left the job parks (design: Credits)."""
-    assert credits.charge_done(wallet, amount) == outcome
+    assert credit_rules.charge_done(wallet, amount) == outcome
 
 
 @given(
@@ -105,17 +105,17 @@ def test_charging_for_work_done(
 def test_no_order_of_moves_goes_below_zero(moves: list[tuple[str, int]]) -> None:
     wallet, holds, charged = Wallet(20, 0), list[int](), 0
     for move, amount in moves:
-        if move == "hold" and (after := credits.hold(wallet, amount)) is not None:
+        if move == "hold" and (after := credit_rules.hold(wallet, amount)) is not None:
             wallet = after
             holds.append(amount)
-        elif move == "charge" and (outcome := credits.charge_done(wallet, amount)) is not None:
+        elif move == "charge" and (outcome := credit_rules.charge_done(wallet, amount)) is not None:
             wallet = outcome[0]
             charged += outcome[1]
         elif move == "release" and holds:
-            wallet = credits.release(wallet, holds.pop())
+            wallet = credit_rules.release(wallet, holds.pop())
         elif move == "settle" and holds:
             charged += holds[-1]
-            wallet = credits.charge_held(wallet, holds.pop())
+            wallet = credit_rules.charge_held(wallet, holds.pop())
         assert wallet.held == sum(holds)
         assert wallet.balance == 20 - charged
         assert 0 <= wallet.held <= wallet.balance

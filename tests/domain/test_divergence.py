@@ -3,7 +3,7 @@
 import pytest
 
 from agentpost.agents import values
-from agentpost.domain.journal import Call, CallState, compare, left_out
+from agentpost.record.journal_rules import Call, CallState, compare, left_out
 
 
 def summary(*call: object) -> str:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentpost.domain.endpoints import (
+from agentpost.settings import load_settings
+from agentpost.webhooks.endpoint_rules import (
     DeliveryStatus,
     DisabledReason,
     EndpointState,
@@ -17,7 +18,6 @@ from agentpost.domain.endpoints import (
     retry_after,
     wants,
 )
-from agentpost.settings import load_settings
 
 SHIPPED = load_settings()
 DISABLE_SECONDS = SHIPPED.webhook_disable_seconds

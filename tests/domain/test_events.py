@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from agentpost.domain.events import (
+from agentpost.messages.rules import MessageStatus
+from agentpost.record.events import (
     STATE_TEXTS,
     EntryType,
     EventName,
@@ -14,7 +15,6 @@ from agentpost.domain.events import (
     Outcome,
     message_event,
 )
-from agentpost.domain.message import MessageStatus
 
 EVENTS = {
     "message.completed",

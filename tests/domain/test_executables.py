@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from agentpost.domain.executables import HEAD_BYTES, is_executable, second_header_at
+from agentpost.files.executable_rules import HEAD_BYTES, is_executable, second_header_at
 
 
 def dos(magic: bytes = b"MZ", *, lfanew: int = 0, last_page: int = 0x90, pages: int = 3) -> bytes:

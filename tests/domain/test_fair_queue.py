@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentpost.domain.fair_queue import FairQueue
+from agentpost.limits.fair_queue import FairQueue
 
 EACH_SLOTS = st.integers(1, 5)
 ACCOUNTS = "abcd"

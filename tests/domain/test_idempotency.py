@@ -6,15 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentpost.domain.idempotency import (
-    Attempt,
-    Verdict,
-    compare,
-    fingerprint,
-    key_of,
-)
 from agentpost.domain.limits import REPEAT_SECONDS
 from agentpost.domain.times import SECOND
+from agentpost.messages.idempotency_rules import Attempt, Verdict, compare, fingerprint, key_of
 
 FILE = {"name": "a.csv", "url": None, "base64": "YQ==", "content_type": "text/csv"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentpost.domain.journal import Call, CallState, Diverged, recorded
+from agentpost.record.journal_rules import Call, CallState, Diverged, recorded
 
 
 def call(state: CallState) -> Call:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentpost.domain.mail_addresses import check_mail_address
+from agentpost.users.address_rules import check_mail_address
 
 
 @pytest.mark.parametrize(

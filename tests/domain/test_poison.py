@@ -3,8 +3,8 @@ process)."""
 
 import pytest
 
-from agentpost.domain import poison
-from agentpost.domain.poison import Suspect
+from agentpost.nodes import poison_rules
+from agentpost.nodes.poison_rules import Suspect
 
 
 @pytest.mark.parametrize(
@@ -12,14 +12,14 @@ from agentpost.domain.poison import Suspect
     [(0, False, False), (1, False, False), (2, True, False), (5, True, False), (6, True, True)],
 )
 def test_what_so_many_deaths_in_a_row_mean(deaths: int, suspect: bool, given_up: bool) -> None:
-    assert (poison.is_suspect(deaths), poison.is_poison(deaths)) == (suspect, given_up)
+    assert (poison_rules.is_suspect(deaths), poison_rules.is_poison(deaths)) == (suspect, given_up)
 
 
 @pytest.mark.parametrize(
     ("before", "further", "after"), [(0, False, 1), (5, False, 6), (5, True, 1)]
 )
 def test_a_recorded_call_begins_the_count_again(before: int, further: bool, after: int) -> None:
-    assert poison.deaths_in_a_row(before, has_got_further=further) == after
+    assert poison_rules.deaths_in_a_row(before, has_got_further=further) == after
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_recorded_call_begins_the_count_again(before: int, further: bool, afte
     ],
 )
 def test_suspected_work_begins_apart(deaths: int, running: list[Suspect], begins: bool) -> None:
-    assert poison.may_begin(deaths, running) is begins
+    assert poison_rules.may_begin(deaths, running) is begins
 
 
 def history(culprit_seconds: float, innocent_seconds: float, innocents: int) -> dict[int, int]:
@@ -57,9 +57,11 @@ def history(culprit_seconds: float, innocent_seconds: float, innocents: int) -> 
                 running = [
                     Suspect(deaths[other], now - at)
                     for other, at in begun.items()
-                    if other in deaths and poison.is_suspect(deaths[other])
+                    if other in deaths and poison_rules.is_suspect(deaths[other])
                 ]
-                if not poison.is_suspect(deaths[each]) or poison.may_begin(deaths[each], running):
+                if not poison_rules.is_suspect(deaths[each]) or poison_rules.may_begin(
+                    deaths[each], running
+                ):
                     begun[each] = now
             now += 1
             for each in [one for one in begun if one in deaths]:
@@ -67,8 +69,8 @@ def history(culprit_seconds: float, innocent_seconds: float, innocents: int) -> 
                     done[each] = deaths.pop(each)
             died = 0 in begun and now - begun[0] >= culprit_seconds
         for each in [one for one in begun if died and one in deaths]:
-            deaths[each] = poison.deaths_in_a_row(deaths[each], has_got_further=False)
-            if poison.is_poison(deaths[each]):
+            deaths[each] = poison_rules.deaths_in_a_row(deaths[each], has_got_further=False)
+            if poison_rules.is_poison(deaths[each]):
                 done[each] = deaths.pop(each)
     return done
 
@@ -77,6 +79,6 @@ def history(culprit_seconds: float, innocent_seconds: float, innocents: int) -> 
 @pytest.mark.parametrize("innocent_seconds", [10, 100, 1000])
 def test_only_the_culprit_is_given_up(culprit_seconds: int, innocent_seconds: int) -> None:
     ends = history(culprit_seconds, innocent_seconds, innocents=5)
-    assert ends.pop(0) == poison.DEATHS_MAX
+    assert ends.pop(0) == poison_rules.DEATHS_MAX
     assert len(ends) == 5
-    assert max(ends.values()) < poison.DEATHS_MAX
+    assert max(ends.values()) < poison_rules.DEATHS_MAX

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agentpost.domain.passwords import check_password
-from agentpost.domain.roles import RIGHTS, Right, Role, may, may_manage, roles_below
+from agentpost.sessions.password_rules import check_password
+from agentpost.users.role_rules import RIGHTS, Right, Role, may, may_manage, roles_below
 
 TABLE = {
     Right.READ: "operator owner member",

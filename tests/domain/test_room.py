@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentpost.domain.room import Room, has_many, room
+from agentpost.limits.fair_share import Room, has_many, room
 
 FREE, SHARE, FULL = Room.FREE, Room.SHARE_TAKEN, Room.FULL
 

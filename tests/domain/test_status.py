@@ -9,9 +9,9 @@ from itertools import product
 
 import pytest
 
-from agentpost.domain.job import VIEWS, JobState, JobStatus, Reason
-from agentpost.domain.message import TurnState
-from agentpost.domain.status import Derived, JobFacts, derive
+from agentpost.jobs.rules import VIEWS, JobState, JobStatus, Reason
+from agentpost.messages.rules import TurnState
+from agentpost.messages.status_rules import Derived, JobFacts, derive
 
 COMPLETED, FAILED, STOPPED = JobState.COMPLETED, JobState.FAILED, JobState.STOPPED
 RUNNING, QUEUED, REFUSED = JobState.RUNNING, JobState.QUEUED, JobState.REFUSED

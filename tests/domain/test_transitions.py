@@ -9,12 +9,12 @@ from typing import get_args
 
 import pytest
 
-from agentpost.domain import signals as s
-from agentpost.domain import transitions
 from agentpost.domain.errors import RuleBroken
-from agentpost.domain.events import Entry
-from agentpost.domain.job import JobState, Reason
-from agentpost.domain.message import TurnFailure, TurnState
+from agentpost.jobs.rules import JobState, Reason
+from agentpost.messages.rules import TurnFailure, TurnState
+from agentpost.record import signals as s
+from agentpost.record import transitions
+from agentpost.record.events import Entry
 
 TURN_SIGNALS: dict[str, s.TurnSignal] = {
     "TurnQueued": s.TurnQueued(),

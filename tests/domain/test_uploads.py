@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from agentpost.domain.errors import RuleBroken
-from agentpost.domain.uploads import UploadSignal, UploadStatus, upload
+from agentpost.uploads.rules import UploadSignal, UploadStatus, upload
 
 # from, signal, to; "-" is deleted.
 TABLE = """

@@ -9,17 +9,17 @@ from a2a.types import a2a_pb2
 from a2a.utils import errors
 
 from agentpost.api.operation import Api
+from agentpost.caller import Caller
 from agentpost.domain.errors import ErrorCode, RateLimited, Refusal
-from agentpost.domain.job import Reason
-from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.doors.a2a.handler import EXCHANGE, Exchange, TaskHandler
 from agentpost.doors.a2a.parts import FILES_AT
 from agentpost.doors.a2a.states import PAUSED, TERMINAL, error_of, state_of
 from agentpost.doors.bodies import FileTexts
 from agentpost.doors.rpc import Call
+from agentpost.following import followers
 from agentpost.http.request_state import RequestState
-from agentpost.services import following
-from agentpost.services.messages import Caller
+from agentpost.jobs.rules import Reason
+from agentpost.messages.rules import MessageStatus, TurnState
 from tests.doors.test_response_states import message
 
 S = MessageStatus
@@ -89,7 +89,7 @@ def test_a_rate_limit_says_how_long_to_wait() -> None:
 
 async def test_a_fault_is_logged_and_its_text_is_kept_from_the_client() -> None:
     state = RequestState("req_1", at=0, began=0.0, caller=Caller("key_1", "k", "acc_1"))
-    exchange = Exchange(state, Call(b"", {}, FileTexts(FILES_AT, 0)), following.nobody_hangs_up)
+    exchange = Exchange(state, Call(b"", {}, FileTexts(FILES_AT, 0)), followers.nobody_hangs_up)
     context = ServerCallContext(state={EXCHANGE: exchange})
     handler = TaskHandler(cast("Api", SimpleNamespace(ctx=None)))  # reading from it fails
     with pytest.raises(errors.InternalError) as failed:

@@ -16,8 +16,8 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from agentpost.cli.mcp_backend import HttpBackend
 from agentpost.clock import new_id
+from agentpost.doors.mcp.remote import HttpBackend
 from agentpost.doors.mcp.server import build
 from tests.e2e import posting
 from tests.e2e.agents import Script

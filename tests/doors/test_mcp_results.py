@@ -6,13 +6,13 @@ import pytest
 from mcp.types import TextContent
 
 from agentpost.contract.errors import CATALOGUE
-from agentpost.domain.job import Reason
 from agentpost.domain.limits import MCP_TEXT_CHARACTERS_MAX
-from agentpost.domain.message import MessageStatus
 from agentpost.doors.mcp import files
 from agentpost.doors.mcp.backend import BackendError
 from agentpost.doors.mcp.results import next_step, of_message, summary
 from agentpost.doors.mcp.server import code_of
+from agentpost.jobs.rules import Reason
+from agentpost.messages.rules import MessageStatus
 
 STEPS = [
     ("processing", None, False, "follow_message"),

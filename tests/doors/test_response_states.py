@@ -6,12 +6,12 @@ import pytest
 
 from agentpost.contract.errors import CATALOGUE
 from agentpost.domain.errors import ErrorCode, Refusal
-from agentpost.domain.job import Reason
-from agentpost.domain.message import MessageStatus, TurnState
-from agentpost.domain.records import MessageRecord, Snapshot
 from agentpost.doors.openai.errors import RETRIED, NotInThisApi, code_of, kind_of
 from agentpost.doors.openai.items import message_id_of, response_id_of
 from agentpost.doors.openai.states import error_of, incomplete_of, status_of
+from agentpost.jobs.rules import Reason
+from agentpost.messages.rules import MessageStatus, TurnState
+from agentpost.record.records import MessageRecord, Snapshot
 
 MESSAGE = MessageRecord(
     id="msg_" + "0" * 32,

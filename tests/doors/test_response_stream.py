@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from agentpost.domain.job import JobRole, JobState
-from agentpost.domain.message import TurnState
-from agentpost.domain.records import JobLink, Snapshot
 from agentpost.doors.openai.responses.shapes import Echo
 from agentpost.doors.openai.responses.stream import ResponseStream
 from agentpost.doors.writing import Said, Texts, piece_end, pieces
-from agentpost.services.following import Moment
+from agentpost.following.followers import Moment
+from agentpost.jobs.rules import JobRole, JobState
+from agentpost.messages.rules import TurnState
+from agentpost.record.records import JobLink, Snapshot
 from tests.contract.test_shapes import JOB, LINKS
 from tests.doors.test_response_states import MESSAGE
 

@@ -22,7 +22,7 @@ from tests.waiting import eventually
 __all__ = ["schema_url"]
 
 HOUR = 3_600
-MODULE = "agentpost.services.account_deletion"
+MODULE = "agentpost.account_data.deletion"
 ONE_BY_ONE = {f"{MODULE}._MESSAGES": 1, f"{MODULE}._WORKS": 1}
 STOPS_AFTER_ONE = {**ONE_BY_ONE, f"{MODULE}._PAUSE_SECONDS": HOUR}
 MESSAGES = 3

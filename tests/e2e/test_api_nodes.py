@@ -62,8 +62,8 @@ def two_nodes(
     """Callers of two API nodes without limits."""
     home = tmp_path_factory.mktemp("nodes")
     often = {
-        "agentpost.cluster.heartbeat._COMPARED_BEATS": 1,
-        "agentpost.cluster.heartbeat.BEAT_SECONDS": 0.1,
+        "agentpost.nodes.heartbeat._COMPARED_BEATS": 1,
+        "agentpost.nodes.heartbeat.BEAT_SECONDS": 0.1,
     }
     with (
         postgres.database(postgres.schema()) as url,

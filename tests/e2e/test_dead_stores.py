@@ -37,7 +37,7 @@ SOON = {
     "agentpost.tasks.background._CHECK_REMOTE_SECONDS": 0.2,
 }
 """How often the server looks after its stores."""
-IMPATIENT = {**SOON, "agentpost.services.health.ANSWER_SECONDS": 1.0}
+IMPATIENT = {**SOON, "agentpost.operations.health.ANSWER_SECONDS": 1.0}
 """Besides, a store that says nothing is given up sooner."""
 LOCKED_SECONDS = 10.0
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from agentpost.cli.welcome import FIRST_START, welcome
 from agentpost.server import start
+from agentpost.serving.welcome import FIRST_START, welcome
 from agentpost.settings import load_settings
 from tests.cli.terminals import terminal
 from tests.e2e.caller import Caller

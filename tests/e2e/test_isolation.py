@@ -40,7 +40,7 @@ def server(start_server: ServerMaker) -> AgentServer:
         agent_processes=2,
         agent_memory_bytes=300 << 20,
         agent_stall_seconds=3,
-        constants={"agentpost.domain.poison.DEATHS_MAX": 2},
+        constants={"agentpost.nodes.poison_rules.DEATHS_MAX": 2},
     )
 
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from agentpost import transactions
 from agentpost.db.queued import Read, Write
 from agentpost.db.session import Params, Row, Tx
 from agentpost.db.sqlite import SqliteDatabase
-from agentpost.services import transactions
 from tests.e2e.agents import agent
 
 __all__ = ["agent"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentpost.contract.account import AgentShape
-from agentpost.contract.message import MessageShape
+from agentpost.accounts.shapes import AgentShape
 from agentpost.contract.shape import Maybe, Time, schemas
+from agentpost.messages.shapes import MessageShape
 from agentpost_client import models
 from agentpost_client.records import Record
 from tests.house.tree import CLIENT, DOCS, ROOT, document

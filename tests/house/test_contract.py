@@ -7,8 +7,8 @@ import pytest
 
 from agentpost.api.app import OPERATIONS
 from agentpost.contract.errors import CATALOGUE
-from agentpost.domain.events import EventName
-from agentpost.domain.job import Reason
+from agentpost.jobs.rules import Reason
+from agentpost.record.events import EventName
 from tests.house.contract import sections, tool
 from tests.house.tree import DOCS, document
 
@@ -173,9 +173,9 @@ def test_a_row_is_written_as_it_was_read() -> None:
         ("domain/limits.py::NOWHERE_AT_ALL", False, None),
         ("services/anywhere.py::OPERATIONS", False, None),
         (
-            "contract/message.py::MessageShape.reply",
+            "messages/shapes.py::MessageShape.reply",
             True,
-            "contract/message.py::MessageShape.reply",
+            "messages/shapes.py::MessageShape.reply",
         ),
     ],
 )

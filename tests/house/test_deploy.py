@@ -88,7 +88,7 @@ def stop_seconds() -> float:
     """How long an orderly stop may take before connections to other servers are closed, with the
     default settings."""
     waits = DEFAULTS["drain_seconds"] + DEFAULTS["step_grace_seconds"]
-    ends = number("cli/serving.py", "_STOP_SECONDS") + number("server.py", "STOP_SECONDS")
+    ends = number("serving/process.py", "_STOP_SECONDS") + number("server.py", "STOP_SECONDS")
     return float(waits + ends)
 
 
@@ -263,7 +263,7 @@ def test_proxies_fit_the_limits() -> None:
     nginx = document(PROXIES[1])
     idle = re.search(r"^ +keepalive_timeout (\d+)s;", nginx, re.M)
     assert idle
-    assert int(idle[1]) < number("cli/serving.py", "_KEEP_ALIVE_SECONDS")
+    assert int(idle[1]) < number("serving/process.py", "_KEEP_ALIVE_SECONDS")
 
 
 @pytest.mark.skipif(not shutil.which("caddy"), reason="Caddy is not installed")

@@ -15,9 +15,9 @@ import typer
 
 from agentpost.contract import reasons
 from agentpost.contract.errors import CATALOGUE
-from agentpost.domain.endpoints import DeliveryStatus, DisabledReason
-from agentpost.domain.job import Reason
-from agentpost.domain.message import TurnFailure
+from agentpost.jobs.rules import Reason
+from agentpost.messages.rules import TurnFailure
+from agentpost.webhooks.endpoint_rules import DeliveryStatus, DisabledReason
 from tests.house.tree import DOCS, ROOT, SRC, document
 
 DEFAULTS = SRC / "defaults.toml"

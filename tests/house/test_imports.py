@@ -27,7 +27,7 @@ ADAPTERS = {
     "agentpost.wakeups.memory",
     "agentpost.wakeups.postgres",
 }
-RECORD = {"agentpost.db.record", "agentpost.domain.transitions"}
+RECORD = {"agentpost.record.rows", "agentpost.record.transitions"}
 AGENTS_MAY_IMPORT = {"answers", "base", "caller_context", "deaths", "files", "retries"}
 
 # One forbidden import (or misplaced module) for each contract: file, line, and what is said of it.
@@ -112,7 +112,7 @@ def test_no_contract_has_a_hole() -> None:
 @pytest.mark.parametrize(
     ("contract", "modules", "importers"),
     [
-        ("transition", RECORD, ["agentpost.services.record"]),
+        ("transition", RECORD, ["agentpost.record.writer"]),
         ("adapters", ADAPTERS, ["agentpost.bootstrap", "agentpost.wakeups.postgres"]),
     ],
 )

@@ -12,7 +12,7 @@ LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 OUTPUT = "src/agentpost/processes/output.py"
 PASSING_ON = {
     OUTPUT: {"_log"},
-    "src/agentpost/services/lifecycle.py": {"log_after", "_log"},
+    "src/agentpost/record/lifecycle.py": {"log_after", "_log"},
 }
 """Functions that log an event which they are given."""
 ROW = re.compile(r"^\| `([a-z_]+)` \|", re.M)

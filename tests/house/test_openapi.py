@@ -12,7 +12,7 @@ from typing import Any
 
 from openapi_schema_validator import OAS31Validator
 
-from agentpost.domain.events import TEST_EVENT, EventName
+from agentpost.record.events import TEST_EVENT, EventName
 from tests.house.tree import DOCS, document
 
 Json = dict[str, Any]

@@ -1,4 +1,4 @@
-"""States of messages and jobs are written by `db/record.py` alone (design: One record and one
+"""States of messages and jobs are written by `record/rows.py` alone (design: One record and one
 writer).
 
 Two ways to write are looked for: SQL in strings, and the statements a `Mapper` makes. Where the
@@ -20,7 +20,7 @@ from agentpost.db.mapper import Mapper
 from tests.house.tree import Source, dotted, package, parse, strings
 from tests.schema import TABLES, Column
 
-WRITER = "src/agentpost/db/record.py"
+WRITER = "src/agentpost/record/rows.py"
 BUILDER = "src/agentpost/db/mapper.py"
 GUARDED = {
     "messages": {"turn_state", "status", "reason", "final", "seq", "version", "state_version"},

@@ -36,11 +36,11 @@ SHOWN_BY = {
 """Functions and classes whose texts reach a person."""
 
 PAGES = (
-    "src/agentpost/cli/welcome.py",
+    "src/agentpost/serving/welcome.py",
     "src/agentpost/contract/errors.py",
     "src/agentpost/contract/reasons.py",
-    "src/agentpost/db/doctor.py",
-    "src/agentpost/services/doctor.py",
+    "src/agentpost/operations/doctor_rows.py",
+    "src/agentpost/operations/doctor.py",
 )
 """Files whose constants are all texts for people; their SQL is left out."""
 
@@ -51,8 +51,8 @@ COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
 QUOTED = re.compile(r'"([^"<>{}]{6,})"')
 PAGE_MODULES = (
     "src/agentpost/web/",
-    "src/agentpost/services/mail.py",
-    "src/agentpost/services/user_mail.py",
+    "src/agentpost/mail/actions.py",
+    "src/agentpost/sessions/mail.py",
 )
 """Modules whose texts stand on pages or in mails."""
 SHAPES = ("src/agentpost/contract/",)

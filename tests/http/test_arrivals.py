@@ -9,7 +9,7 @@ from starlette.responses import Response
 from agentpost.clock import ManualClock
 from agentpost.http import arrivals
 from agentpost.http.arrivals import BURST_SECONDS, Arrivals
-from agentpost.services.intake import Intake
+from agentpost.limits.intake import Intake
 
 MOST = 10
 

@@ -3,9 +3,9 @@
 import pytest
 from structlog.testing import capture_logs
 
-from agentpost.cli.serving import _connections_max
 from agentpost.clock import ManualClock
 from agentpost.http.connections import LOG_SECONDS, Connections
+from agentpost.serving.process import _connections_max
 
 
 class Line:

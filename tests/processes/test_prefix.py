@@ -11,9 +11,9 @@ import pytest
 
 from agentpost.agents.deaths import NoWorker, WorkerDied
 from agentpost.agents.files import File
+from agentpost.operations import step_places
 from agentpost.processes.pool import WorkerPool
 from agentpost.processes.prefix import CommandPrefix, Place
-from agentpost.services import step_places
 from agentpost.settings import load_settings
 from tests.processes.watching import gone, number
 from tests.waiting import eventually_async

@@ -12,23 +12,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from agentpost.accounts import actions as accounts
 from agentpost.agents import Job, Turn
+from agentpost.caller import Caller
 from agentpost.clock import new_id
-from agentpost.cluster.quarantine import Quarantine
-from agentpost.cluster.reconciler import RunReconciler
-from agentpost.contract.message import MessageShape
-from agentpost.db import messages as message_rows
+from agentpost.context import AppContext
 from agentpost.db.session import Database, Row, Tx
 from agentpost.domain import ids
 from agentpost.engine.dispatch import LocalEngine
+from agentpost.messages import rows as message_rows
+from agentpost.messages import sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.shapes import MessageShape
+from agentpost.nodes.quarantine import Quarantine
+from agentpost.nodes.reconciler import RunReconciler
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.steps import Blobs, Steps
 from agentpost.runtime.turn_runner import TurnRunner
-from agentpost.services import accounts, sending
-from agentpost.services.context import AppContext
-from agentpost.services.messages import Caller
-from agentpost.services.new_messages import NewMessage
 from agentpost.threads.loop import AgentLoop
 from tests.waiting import eventually_async
 

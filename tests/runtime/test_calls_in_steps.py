@@ -11,8 +11,8 @@ from typing import ClassVar
 import pytest
 
 from agentpost.agents import Job, NotAllowedInStep, Turn
-from agentpost.services import credits
-from agentpost.services.context import AppContext
+from agentpost.context import AppContext
+from agentpost.credits import actions as credits
 from tests.runtime.running import Running, Script, running, step
 from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.waiting import eventually_async

@@ -10,10 +10,10 @@ import pytest
 
 from agentpost.agents import Job, JobFailed, Turn
 from agentpost.clock import ManualClock
-from agentpost.db import retention
+from agentpost.explain import timeline
 from agentpost.processes.output import _Handler, _StandardStream
+from agentpost.retention import rows as retention_rows
 from agentpost.runtime.causes import cause_of
-from agentpost.services import timeline
 from tests.runtime.running import Running, Script, running
 from tests.services.databases import opened
 
@@ -116,7 +116,7 @@ async def test_the_operator_reads_what_the_code_printed(
     assert part.total == whole.total
     assert part.lines == whole.lines[-((whole.total - 1) % 2 + 1) :]
     (job_id,) = here.row("SELECT id FROM jobs")
-    gone = await here.ctx.db.write(lambda tx: retention.delete_job_parts(tx, job_id, 100))
+    gone = await here.ctx.db.write(lambda tx: retention_rows.delete_job_parts(tx, job_id, 100))
     assert gone >= 3
     assert here.row("SELECT COUNT(*) FROM agent_lines") == (0,)
 

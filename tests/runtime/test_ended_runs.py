@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agentpost.agents import Job, Turn
+from agentpost.context import AppContext
+from agentpost.jobs import works
 from agentpost.runtime.turn_runner import TurnRunner
-from agentpost.services import works
-from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work, step
 from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.waiting import eventually_async

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.agents import Job, Turn
-from agentpost.services.context import AppContext
+from agentpost.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work
 from tests.services.databases import clock, ctx
 from tests.waiting import eventually_async

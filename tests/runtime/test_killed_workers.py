@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agentpost.agents import Job, Turn
-from agentpost.domain.job import WORKER_KILLED_FAILURE
+from agentpost.context import AppContext
+from agentpost.jobs.rules import WORKER_KILLED_FAILURE
 from agentpost.runtime import journal
-from agentpost.services.context import AppContext
 from tests.runtime.killed import built, closes, crashes, exits, killed_always, killed_until
 from tests.runtime.running import Running, Script, running
 from tests.services.databases import ON_SQLITE, clock, ctx, schema_url

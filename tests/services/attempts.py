@@ -1,10 +1,10 @@
 """An account whose deliveries are attempted by the test instead of the sender."""
 
 from agentpost.clock import ManualClock
-from agentpost.domain.endpoints import Attempted, Claimed
-from agentpost.domain.webhook_records import DeliveryRecord
-from agentpost.services import deliveries, endpoints
-from agentpost.services.context import AppContext
+from agentpost.context import AppContext
+from agentpost.webhooks import deliveries, endpoints
+from agentpost.webhooks.endpoint_rules import Attempted, Claimed
+from agentpost.webhooks.records import DeliveryRecord
 
 
 class Account:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.accounts import actions as accounts
 from agentpost.clock import ManualClock
+from agentpost.context import AppContext
 from agentpost.db import migrate
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database
@@ -19,12 +21,10 @@ from agentpost.db.sqlite import SqliteDatabase
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
 from agentpost.engine.dispatch import LocalEngine
+from agentpost.files.links import SignedLinks
 from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.services import accounts
-from agentpost.services.context import AppContext
-from agentpost.services.encryption import SecretCipher
-from agentpost.services.links import SignedLinks
-from agentpost.services.requests import RequestLog
+from agentpost.requests.actions import RequestLog
+from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import load_settings
 from agentpost.storage.local import LocalStorage
 from agentpost.storage.local_incoming import LocalIncoming

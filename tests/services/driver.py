@@ -9,21 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from agentpost import bootstrap
+from agentpost.accounts import actions as accounts
+from agentpost.caller import Caller
 from agentpost.clock import ManualClock, new_id
-from agentpost.contract.message import MessageShape
+from agentpost.context import AppContext
 from agentpost.domain import ids
-from agentpost.domain.journal import Call, CallState
-from agentpost.domain.records import Snapshot
-from agentpost.services import accounts, jobs, messages, sending, starting, turns
-from agentpost.services.context import AppContext
-from agentpost.services.jobs import JobClaim
-from agentpost.services.messages import Caller
-from agentpost.services.new_messages import NewMessage
-from agentpost.services.sending import Acceptance
-from agentpost.services.starting import Start
-from agentpost.services.tickets import TurnTicket
-from agentpost.services.turns import TurnResult
+from agentpost.jobs import actions as jobs
+from agentpost.jobs import starting
+from agentpost.jobs.actions import JobClaim
+from agentpost.jobs.starting import Start
+from agentpost.messages import sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.sending import Acceptance
+from agentpost.messages.shapes import MessageShape
+from agentpost.record import reading
+from agentpost.record.journal_rules import Call, CallState
+from agentpost.record.records import Snapshot
+from agentpost.record.tickets import TurnTicket
 from agentpost.settings import load_settings
+from agentpost.turns import actions as turns
+from agentpost.turns.actions import TurnResult
 from tests.servers import empty_sqlite
 
 DAY = 86_400
@@ -116,11 +121,11 @@ class ManualHarness:
 
     async def snapshot(self, message_id: str) -> Snapshot:
         """The message as last committed, whatever its age."""
-        return await messages.current(self.ctx, message_id)
+        return await reading.current(self.ctx, message_id)
 
     async def shape(self, message_id: str) -> dict[str, Any]:
         """The message as its key reads it."""
-        found = await messages.get(self.ctx, self.caller, message_id)
+        found = await reading.get(self.ctx, self.caller, message_id)
         return dict(json.loads(MessageShape.of(found, self.ctx.links).json()))
 
     async def rows(self, sql: str, *params: object) -> list[tuple[object, ...]]:

@@ -2,11 +2,12 @@
 
 import hashlib
 
-from agentpost.db import account_storage, works
+from agentpost.blobs import account_rows
+from agentpost.blobs import actions as blobs
+from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.ids import compose
-from agentpost.services import blobs
-from agentpost.services.context import AppContext
+from agentpost.jobs import work_rows
 from tests.services.harness import work_record
 
 _INSERT = (
@@ -24,9 +25,9 @@ async def put_file(ctx: AppContext, account: str, name: str, data: bytes) -> str
     revision = f'"{info.sha256[:32]}"'
 
     def fn(tx: Tx) -> None:
-        works.insert(tx, work_record(account, 1, id=work_id))
+        work_rows.insert(tx, work_record(account, 1, id=work_id))
         tx.execute(_INSERT, (work_id, name, account, name, len(data), revision, blob))
-        assert account_storage.add(tx, account, len(data), 10**12)
+        assert account_rows.add(tx, account, len(data), 10**12)
         tx.execute("DELETE FROM pending_deletions WHERE blob = ?", (blob,))
 
     await ctx.db.write(fn)

@@ -15,38 +15,42 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from agentpost.accounts import actions as accounts
 from agentpost.agents import Started
+from agentpost.blobs import actions as blobs
+from agentpost.caller import Caller
 from agentpost.clock import ManualClock, new_id
-from agentpost.contract.events import EntryShape
-from agentpost.contract.message import MessageShape
-from agentpost.db import messages as message_rows
+from agentpost.context import AppContext
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Row, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
-from agentpost.domain.journal import Call, CallState
-from agentpost.domain.message import TurnFailure
-from agentpost.domain.records import FileRecord, WorkRecord
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
 from agentpost.engine.base import JobExecutor, Transaction
+from agentpost.following.shapes import EntryShape
+from agentpost.jobs import starting
+from agentpost.jobs.actions import JobClaim
+from agentpost.jobs.starting import Start
+from agentpost.messages import rows as message_rows
+from agentpost.messages import sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.rules import TurnFailure
+from agentpost.messages.sending import Acceptance
+from agentpost.messages.shapes import MessageShape
 from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.services import accounts, blobs, sending, starting, turns
-from agentpost.services.context import AppContext
-from agentpost.services.encryption import SecretCipher
-from agentpost.services.jobs import JobClaim
-from agentpost.services.messages import Caller
-from agentpost.services.new_messages import NewMessage
-from agentpost.services.requests import RequestLog
-from agentpost.services.sending import Acceptance
-from agentpost.services.starting import Start
-from agentpost.services.tickets import TurnTicket
-from agentpost.services.turns import TurnResult
+from agentpost.record.journal_rules import Call, CallState
+from agentpost.record.records import FileRecord, WorkRecord
+from agentpost.record.tickets import TurnTicket
+from agentpost.requests.actions import RequestLog
+from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import load_settings
 from agentpost.storage.local import LocalStorage
 from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner
+from agentpost.turns import actions as turns
+from agentpost.turns.actions import TurnResult
 from agentpost.wakeups.memory import MemoryWakeups
 from tests.servers import empty_sqlite
 

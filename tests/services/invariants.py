@@ -11,10 +11,10 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import Protocol
 
-from agentpost.db import account_storage
+from agentpost.blobs import account_rows
+from agentpost.context import AppContext
 from agentpost.db.session import Row, Tx
-from agentpost.domain.message import TurnState
-from agentpost.services.context import AppContext
+from agentpost.messages.rules import TurnState
 from tests.domain.test_status import oracle
 from tests.links import without_links
 from tests.services.harness import Shape
@@ -95,7 +95,7 @@ class Watch:
     def _check(self, tx: Tx) -> None:
         check_credits(tx, self._harness.ctx.settings.running_jobs_max)
         check_turns(tx)
-        assert account_storage.different(tx) == [], "the bytes stored are counted wrongly"
+        assert account_rows.different(tx) == [], "the bytes stored are counted wrongly"
         events = events_by_message(tx, self._harness.stored_order)
         for message_id, turn, asked in tx.all("SELECT id, turn_state, asked FROM messages"):
             shown = self._harness.shown_in(tx, message_id)

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from agentpost.account_data import deletion
+from agentpost.accounts import actions as accounts
 from agentpost.clock import ManualClock
-from agentpost.db import history
+from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.errors import Refusal
-from agentpost.domain.records import AttachmentRecord
-from agentpost.services import account_deletion, accounts, shown_files
-from agentpost.services.context import AppContext
+from agentpost.files import views
+from agentpost.record import history_rows
+from agentpost.record.records import AttachmentRecord
 from tests.schema import TABLES, Column
 from tests.services.databases import account, clock, ctx, schema_url
 from tests.services.driver import manual_harness
@@ -120,10 +122,10 @@ async def test_no_table_has_anything_of_it_and_others_are_whole(
     before = await ctx.db.read(rows)
     assert set(of(before, "_goes", account)) == set(TABLES) - set(OF_NO_ACCOUNT)
 
-    monkeypatch.setattr(account_deletion, "_ROWS", 1)  # as many transactions as there can be
-    doomed = await account_deletion.look(ctx, "owner@example.com")
+    monkeypatch.setattr(deletion, "_ROWS", 1)  # as many transactions as there can be
+    doomed = await deletion.look(ctx, "owner@example.com")
     assert (doomed.counts["messages"], doomed.counts["stored_bytes"]) == (1, 23)
-    await account_deletion.begin(ctx, account)
+    await deletion.begin(ctx, account)
     with pytest.raises(ValueError, match="being deleted"):
         await accounts.set_disabled(ctx, account, disabled=False)
     await until_done(ctx, account, clock)
@@ -134,9 +136,9 @@ async def test_no_table_has_anything_of_it_and_others_are_whole(
     due = {line.split("'")[1] for line in after["pending_deletions"]}
     assert {"files/_goes", "attachments/_goes", "incoming/upload_goes"} <= due
     assert not any("_stays" in blob for blob in due)
-    await account_deletion.sweep(ctx)
+    await deletion.sweep(ctx)
     with pytest.raises(Refusal, match="no such account"):
-        await account_deletion.begin(ctx, account)
+        await deletion.begin(ctx, account)
 
 
 async def until_done(ctx: AppContext, account_id: str, clock: ManualClock) -> None:
@@ -154,7 +156,7 @@ async def until_done(ctx: AppContext, account_id: str, clock: ManualClock) -> No
         allowed = 1 + n % 5
         ctx.db.write = killed  # type: ignore[method-assign]
         try:
-            done = await account_deletion.step(ctx, account_id)
+            done = await deletion.step(ctx, account_id)
         except ConnectionError:
             continue
         finally:
@@ -173,12 +175,12 @@ async def test_running_work_is_stopped_first(tmp_path: Path) -> None:
         await at.accept("waits", conversation="one")
         await ctx.db.write(lambda tx: tx.execute("UPDATE users SET role = 'owner'"))
         sent = AttachmentRecord(running, 0, "sent.txt", blob="files/sent")
-        await ctx.db.write(lambda tx: history.ATTACHMENTS.insert(tx, sent))
-        assert (await shown_files.find_linked(ctx, f"{running}/0")).name == "sent.txt"
-        await account_deletion.begin(ctx, account_id)
+        await ctx.db.write(lambda tx: history_rows.ATTACHMENTS.insert(tx, sent))
+        assert (await views.find_linked(ctx, f"{running}/0")).name == "sent.txt"
+        await deletion.begin(ctx, account_id)
         with pytest.raises(Refusal):  # links end with the first transaction
-            await shown_files.find_linked(ctx, f"{running}/0")
-        while not await account_deletion.step(ctx, account_id):
+            await views.find_linked(ctx, f"{running}/0")
+        while not await deletion.step(ctx, account_id):
             at.clock.advance(1)
         assert owned.job_id in at.placed.aborted
         with pytest.raises(Exception):  # noqa: B017, PT011 - whatever its runner writes is too late
@@ -194,4 +196,4 @@ async def test_the_last_operators_account_stays(ctx: AppContext, account: str) -
         lambda tx: tx.execute("UPDATE users SET role = 'operator' WHERE account_id = ?", (account,))
     )
     with pytest.raises(Refusal, match="last operator"):
-        await account_deletion.begin(ctx, account)
+        await deletion.begin(ctx, account)

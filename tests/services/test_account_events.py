@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from agentpost.services import account_events
-from agentpost.services.account_events import EventFilter
-from agentpost.services.following import nobody_hangs_up
+from agentpost.events import actions as events
+from agentpost.events.actions import EventFilter
+from agentpost.following.followers import nobody_hangs_up
 from tests.services.harness import Harness
 
 
@@ -15,8 +15,8 @@ async def test_the_first_call_gets_its_cursor_at_once(harness: Harness) -> None:
     """The clock of the harness stands: what is held stays held."""
     ctx, caller = harness.ctx, harness.caller
 
-    begins = await account_events.begin(ctx, caller, None)
+    begins = await events.begin(ctx, caller, None)
     wanted = EventFilter()
-    read = account_events.page(ctx, caller, begins, wanted, 10, 0, nobody_hangs_up)
+    read = events.page(ctx, caller, begins, wanted, 10, 0, nobody_hangs_up)
     page = await asyncio.wait_for(read, 60)
     assert (page.events, page.has_more) == ([], False)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from agentpost.db import account_export as rows
-from agentpost.services import account_export, accounts
-from agentpost.services.context import AppContext
+from agentpost.account_data import export, export_rows
+from agentpost.accounts import actions as accounts
+from agentpost.context import AppContext
 from tests.services.databases import account, clock, ctx, schema_url
 from tests.services.test_account_deletion import fill
 
@@ -33,8 +33,8 @@ def lines(data: bytes) -> list[dict[str, Any]]:
 async def test_everything_of_an_account_and_nothing_else(
     ctx: AppContext, account: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "PAGE", 1)
-    monkeypatch.setattr(rows, "_EVENTS_AT_ONCE", 1)
+    monkeypatch.setattr(export_rows, "PAGE", 1)
+    monkeypatch.setattr(export_rows, "_EVENTS_AT_ONCE", 1)
     other = (await accounts.create(ctx, "other@example.com", "Other")).id
     await accounts.create_key(ctx, account, "ci")
     for mark, each in (("_goes", account), ("_stays", other)):
@@ -43,16 +43,18 @@ async def test_everything_of_an_account_and_nothing_else(
         (tmp_path / "bytes").write_bytes(data)
         await ctx.storage.put(blob, tmp_path / "bytes")
     place = tmp_path / "out.tar"
-    made = await account_export.export(ctx, "owner@example.com", place)
+    made = await export.export(ctx, "owner@example.com", place)
     assert (made.blobs, made.blob_bytes, made.missing) == (2, 12, 1), "the upload's were not there"
-    assert all(made.counts[kind] for kind in rows.KINDS)
+    assert all(made.counts[kind] for kind in export_rows.KINDS)
     assert made.counts["keys"] == made.counts["users"] == 2
 
     found = members(place)
     assert list(found)[-1] == "manifest.json"
     manifest = json.loads(found["manifest.json"])
     assert (manifest["format"], manifest["version"]) == ("agentpost-account", 1)
-    assert manifest["rows"] == {kind: len(lines(found[f"{kind}.jsonl"])) for kind in rows.KINDS}
+    assert manifest["rows"] == {
+        kind: len(lines(found[f"{kind}.jsonl"])) for kind in export_rows.KINDS
+    }
     listed = lines(found["members.jsonl"])
     for each in (*listed, manifest["members"]):
         if "missing" not in each:
@@ -73,17 +75,17 @@ async def test_everything_of_an_account_and_nothing_else(
     text = b"".join(found.values()).decode()
     assert "_stays" not in text
     assert other not in text
-    for secret in rows.LEFT_OUT:
+    for secret in export_rows.LEFT_OUT:
         assert f'"{secret}"' not in text
 
     with (tmp_path / "streamed").open("wb") as target:
-        assert await account_export.stream(ctx, account, target) == made
+        assert await export.stream(ctx, account, target) == made
     streamed = members(tmp_path / "streamed")
     del streamed["manifest.json"], found["manifest.json"]  # when it was made
     assert streamed == found
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
     with pytest.raises(ValueError, match="there already"):
-        await account_export.export(ctx, account, place)
+        await export.export(ctx, account, place)
 
 
 async def test_one_that_is_cut_off_leaves_nothing(
@@ -92,8 +94,8 @@ async def test_one_that_is_cut_off_leaves_nothing(
     def full(*_: object) -> dict[str, Any]:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(account_export, "_add", full)
+    monkeypatch.setattr(export, "_add", full)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(OSError, match="No space"):
-        await account_export.export(ctx, account, tmp_path / "out.tar")
+        await export.export(ctx, account, tmp_path / "out.tar")
     assert sorted(tmp_path.iterdir()) == before

@@ -9,32 +9,29 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.accounts import actions as accounts
 from agentpost.agents import StorageFull
+from agentpost.blobs import account_audit, account_rows
+from agentpost.blobs import actions as blobs
 from agentpost.clock import new_id
-from agentpost.db import account_storage
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
-from agentpost.domain.records import FileRecord
-from agentpost.domain.uploads import UploadStatus
-from agentpost.services import (
-    accounts,
-    allowances,
-    attachments,
-    blobs,
-    doctor,
-    jobs,
-    retention,
-    sending,
-    storage_audit,
-    uploads,
-    works,
-)
-from agentpost.services.attachments import InlineFile
-from agentpost.services.jobs import JobClaim
-from agentpost.services.new_messages import NewMessage
-from agentpost.services.sending import Acceptance
-from agentpost.services.uploads import NewUpload
+from agentpost.jobs import actions as jobs
+from agentpost.jobs import works
+from agentpost.jobs.actions import JobClaim
+from agentpost.limits import allowances
+from agentpost.messages import sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.sending import Acceptance
+from agentpost.operations import doctor
+from agentpost.record.records import FileRecord
+from agentpost.retention import actions as retention
 from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.uploads import actions as uploads
+from agentpost.uploads import attachments
+from agentpost.uploads.actions import NewUpload
+from agentpost.uploads.attachments import InlineFile
+from agentpost.uploads.rules import UploadStatus
 from tests.services.databases import schema_url
 from tests.services.harness import Harness, opened
 
@@ -49,8 +46,8 @@ async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harne
     """A context on each database, where an account may store ten bytes."""
     async with opened(tmp_path, postgres_url=schema_url, stored_bytes_max=MOST) as made:
         yield made
-        assert await storage_audit.audit(made.ctx, full=True) == []
-        assert await storage_audit.audit(made.ctx, full=False) == []
+        assert await account_audit.audit(made.ctx, full=True) == []
+        assert await account_audit.audit(made.ctx, full=False) == []
 
 
 async def used(harness: Harness) -> int:
@@ -242,7 +239,7 @@ async def test_a_message_without_files_asks_nothing_of_the_storage(
 ) -> None:
     asked: list[object] = []
     for name in ("add", "subtract", "used"):
-        monkeypatch.setattr(account_storage, name, lambda *given: asked.append(given))
+        monkeypatch.setattr(account_rows, name, lambda *given: asked.append(given))
     _, [job] = await harness.working()
     await jobs.finish(harness.ctx, job, "Done.", None, "{}")
     assert asked == []
@@ -255,7 +252,7 @@ async def test_the_doctor_sees_a_wrong_number(harness: Harness, full: bool) -> N
     await send(harness, b"four")
 
     async def count(account_id: str, size: int) -> None:
-        await harness.ctx.db.write(lambda tx: account_storage.add(tx, account_id, size, MOST))
+        await harness.ctx.db.write(lambda tx: account_rows.add(tx, account_id, size, MOST))
 
     async def found() -> list[tuple[str, str]]:
         examined = await doctor.examine(harness.ctx, full=full)
@@ -295,8 +292,8 @@ async def test_a_sample_leaves_out_accounts_with_many_rows(
 ) -> None:
     for _ in range(2):
         await send(harness, b"x")
-    await harness.ctx.db.write(lambda tx: account_storage.add(tx, harness.account_id, 1, MOST))
-    monkeypatch.setattr(storage_audit, "ROWS_MAX", 1)
-    assert await storage_audit.audit(harness.ctx, full=False) == []
-    assert len(await storage_audit.audit(harness.ctx, full=True)) == 1
-    await harness.ctx.db.write(lambda tx: account_storage.subtract(tx, [(harness.account_id, 1)]))
+    await harness.ctx.db.write(lambda tx: account_rows.add(tx, harness.account_id, 1, MOST))
+    monkeypatch.setattr(account_audit, "ROWS_MAX", 1)
+    assert await account_audit.audit(harness.ctx, full=False) == []
+    assert len(await account_audit.audit(harness.ctx, full=True)) == 1
+    await harness.ctx.db.write(lambda tx: account_rows.subtract(tx, [(harness.account_id, 1)]))

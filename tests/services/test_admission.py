@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.accounts import actions as accounts
+from agentpost.accounts import admission
+from agentpost.caller import Caller
 from agentpost.domain.errors import RateLimited
-from agentpost.services import accounts, admission, allowances
-from agentpost.services.messages import Caller
+from agentpost.limits import allowances
 from tests.services.driver import ManualHarness, manual_harness
 
 HOUR, DAY = 3_600, 86_400

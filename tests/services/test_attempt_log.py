@@ -5,15 +5,14 @@ from typing import Any
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.db import deliveries as delivery_rows
+from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain.endpoints import Attempted
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_KEPT
-from agentpost.services import deliveries
-from agentpost.services.context import AppContext
-from agentpost.services.deliveries import Proof
-from agentpost.services.links import SignedLinks
+from agentpost.files.links import SignedLinks
 from agentpost.storage.signing import LinkSigner
+from agentpost.webhooks import deliveries, delivery_rows
+from agentpost.webhooks.deliveries import Proof
+from agentpost.webhooks.endpoint_rules import Attempted
 from tests.services.attempts import Account
 from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 

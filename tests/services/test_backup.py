@@ -12,13 +12,18 @@ import pytest
 from pydantic import SecretStr
 
 from agentpost import bootstrap
+from agentpost.audit.actions import Actor
+from agentpost.backups import actions as backups
+from agentpost.backups import restore
+from agentpost.backups import rows as backup_rows
+from agentpost.blobs import account_rows, hold
+from agentpost.blobs import actions as blobs
 from agentpost.clock import ManualClock
-from agentpost.db import account_storage, meta, migrate, postgres_backup
-from agentpost.db import backup as backup_database
+from agentpost.context import AppContext
+from agentpost.db import meta, migrate, postgres_backup
 from agentpost.db.session import Tx
-from agentpost.services import backup, blob_hold, blobs, doctor, restore, secrets
-from agentpost.services.context import AppContext
-from agentpost.services.operator_log import Actor
+from agentpost.operations import doctor
+from agentpost.secrets import actions as secrets
 from agentpost.storage.base import BlobMissing
 from tests.servers import Postgres
 from tests.services.databases import new_account, opened
@@ -69,38 +74,38 @@ async def key_of(ctx: AppContext, path: str) -> str:
 
 
 def copy_of(folder: Path, key: str) -> Path:
-    return folder / next(each.path for each in backup.members(folder) if each.key == key)
+    return folder / next(each.path for each in backups.members(folder) if each.key == key)
 
 
 async def test_what_is_restored_is_what_was_there(ctx: AppContext, tmp_path: Path) -> None:
     folder = tmp_path / "backup"
-    first, copying = await backup.make(ctx, folder)
+    first, copying = await backups.make(ctx, folder)
     assert (copying.copied, first.blobs, copying.problems) == (3, 3, [])
     gone = copy_of(folder, await key_of(ctx, "b.txt"))
 
     def remove(tx: Tx) -> None:
         tx.execute("DELETE FROM files WHERE path = 'b.txt'")
         [row] = tx.all("SELECT id FROM accounts")
-        account_storage.recount(tx, row[0])
+        account_rows.recount(tx, row[0])
 
     await ctx.db.write(remove)
     (folder / "blobs" / "ab" / "cd").mkdir(parents=True, exist_ok=True)
     (folder / "blobs" / "ab" / "cd" / "half.unfinished").touch()  # of one that was killed
-    second, copying = await backup.make(ctx, folder)
+    second, copying = await backups.make(ctx, folder)
     assert (copying.copied, second.blobs, gone.exists()) == (0, 2, False)
-    assert backup.verify(folder) == []
-    listed = {folder / each.path for each in backup.members(folder)} | {folder / "manifest.jsonl"}
+    assert backups.verify(folder) == []
+    listed = {folder / each.path for each in backups.members(folder)} | {folder / "manifest.jsonl"}
     assert {path for path in folder.rglob("*") if path.is_file()} == listed
     target = tmp_path / "restored"
     assert await restored(ctx, folder, target) == []
     expected = {path: data for path, data in CONTENTS.items() if path != "b.txt"}
     assert await contents(target, ctx) == expected
-    actions = backup_database.read_copy(
+    actions = backup_rows.read_copy(
         target / "agentpost.db",
         lambda tx: tx.all("SELECT who, action, outcome FROM operator_actions"),
     )
     assert actions == [("ada", "restore", "done")]
-    assert not await ctx.db.read(lambda tx: blob_hold.is_held(tx, ctx.clock.now()))
+    assert not await ctx.db.read(lambda tx: hold.is_held(tx, ctx.clock.now()))
     with pytest.raises(ValueError, match="is not empty"):
         await restored(ctx, folder, target)
 
@@ -109,36 +114,36 @@ async def test_a_failure_in_the_middle_leaves_the_backup_before(
     ctx: AppContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "backup"
-    await backup.make(ctx, folder)
-    before = backup.read(folder)
+    await backups.make(ctx, folder)
+    before = backups.read(folder)
     await put_file(ctx, await new_account(ctx, "other@example.com"), "d.txt", b"dd")
     with monkeypatch.context() as patch:
         patch.setattr(ctx.storage, "open", lambda key: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            await backup.make(ctx, folder)
-    assert (backup.read(folder), backup.verify(folder)) == (before, [])
-    assert (await backup.make(ctx, folder))[1].copied == 1
+            await backups.make(ctx, folder)
+    assert (backups.read(folder), backups.verify(folder)) == (before, [])
+    assert (await backups.make(ctx, folder))[1].copied == 1
 
 
 async def test_what_is_damaged_in_a_backup_is_found_and_copied_again(
     ctx: AppContext, tmp_path: Path
 ) -> None:
     folder, target = tmp_path / "backup", tmp_path / "restored"
-    await backup.make(ctx, folder)
+    await backups.make(ctx, folder)
     key = await key_of(ctx, "a.txt")
     copy_of(folder, key).write_bytes(b"axa")
-    assert [member.key for member, _ in backup.verify(folder)] == [key]
+    assert [member.key for member, _ in backups.verify(folder)] == [key]
     with pytest.raises(ValueError, match="1 files are missing from the backup or damaged"):
         await restored(ctx, folder, target)
     assert [path.name for path in target.iterdir()] == ["agentpost.lock"]
     assert await restored(ctx, folder, tmp_path / "without", allow_missing=True) == [key]
-    assert (await backup.make(ctx, folder))[1].copied == 1
-    database = next(backup.members(folder))
+    assert (await backups.make(ctx, folder))[1].copied == 1
+    database = next(backups.members(folder))
     (folder / database.path).write_bytes(b"no database")
-    assert [member for member, _ in backup.verify(folder)] == [database]
+    assert [member for member, _ in backups.verify(folder)] == [database]
     with pytest.raises(ValueError, match=r"the backup is damaged: database-.*\.db"):
         await restored(ctx, folder, target, allow_missing=True)
-    await backup.make(ctx, folder)
+    await backups.make(ctx, folder)
     await restored(ctx, folder, target)
     assert await contents(target, ctx) == CONTENTS
 
@@ -148,7 +153,7 @@ def test_a_copy_that_fails_leaves_nothing_with_the_key(tmp_path: Path) -> None:
     with closing(sqlite3.connect(source)) as database, database:
         database.execute("CREATE TABLE of_another_program (value TEXT)")
     with pytest.raises(OSError, match="could not be copied"):
-        backup_database.copy_sqlite(source, target, without=secrets.NAME)
+        backup_rows.copy_sqlite(source, target, without=secrets.NAME)
     assert not target.exists()
 
 
@@ -156,19 +161,19 @@ async def test_a_manifest_that_is_cut_off_or_leads_out_of_the_folder_is_refused(
     ctx: AppContext, tmp_path: Path
 ) -> None:
     folder = tmp_path / "backup"
-    await backup.make(ctx, folder)
+    await backups.make(ctx, folder)
     manifest = folder / "manifest.jsonl"
     lines = manifest.read_text().splitlines()
     outside = {**json.loads(lines[1]), "path": "../data/agentpost.db"}
     for wrong in (lines[:-1], [], ["{"], [lines[0], json.dumps(outside), *lines[2:]]):
         manifest.write_text("\n".join(wrong))
         with pytest.raises(ValueError, match=r"cannot read|not a blob key"):
-            backup.verify(folder)
+            backups.verify(folder)
 
 
 async def test_lost_bytes_are_reported_and_end_no_backup(ctx: AppContext, tmp_path: Path) -> None:
     await ctx.storage.delete(await key_of(ctx, "a.txt"))
-    made, copying = await backup.make(ctx, tmp_path / "backup")
+    made, copying = await backups.make(ctx, tmp_path / "backup")
     [(name, problem)] = copying.problems
     assert (name.endswith("/a.txt"), problem) == (True, "its bytes are not in the file storage")
     assert made.blobs == 2
@@ -178,11 +183,11 @@ async def test_no_blob_is_deleted_while_a_backup_is_made(ctx: AppContext) -> Non
     key = "files/" + "0" * 32
     await blobs.store(ctx, key, b"x")
     await blobs.discard(ctx, [key])
-    async with blob_hold.held(ctx):
+    async with hold.held(ctx):
         await blobs.sweep(ctx)
         assert await ctx.storage.size(key) == 1
-        later = ctx.clock.now() + (blob_hold.HOLD_SECONDS + 1) * 1_000_000
-        assert not await ctx.db.read(lambda tx: blob_hold.is_held(tx, later))
+        later = ctx.clock.now() + (hold.HOLD_SECONDS + 1) * 1_000_000
+        assert not await ctx.db.read(lambda tx: hold.is_held(tx, later))
     await blobs.sweep(ctx)
     with pytest.raises(BlobMissing):
         await ctx.storage.size(key)
@@ -201,7 +206,7 @@ async def test_postgresql_by_its_own_programs(
     async with opened(tmp_path / "data", ManualClock(), url, database_url=url) as ctx:
         await put_file(ctx, await new_account(ctx), "a.txt", b"aaa")
         await ctx.db.write(lambda tx: meta.put(tx, secrets.NAME, KEY))
-        made, copying = await backup.make(ctx, folder)
+        made, copying = await backups.make(ctx, folder)
         assert (copying.copied, secrets.NAME in made.meta) == (1, False)
         with pytest.raises(ValueError, match="has tables already"):
             await restored(ctx, folder, target)

@@ -5,17 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.blobs import account_rows, audit, space
+from agentpost.blobs import actions as blobs
 from agentpost.clock import ManualClock
-from agentpost.db import account_storage, works
+from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import Refusal, StoreUnavailable
-from agentpost.services import blob_audit, blobs, doctor, health, storage_space, uploads
-from agentpost.services.attachments import InlineFile, store
-from agentpost.services.context import AppContext
-from agentpost.services.uploads import NewUpload
+from agentpost.jobs import work_rows
+from agentpost.operations import doctor, health
 from agentpost.storage.base import fanned_out
 from agentpost.storage.local import LocalStorage
+from agentpost.uploads import actions as uploads
+from agentpost.uploads.actions import NewUpload
+from agentpost.uploads.attachments import InlineFile, store
 from tests.services.databases import account, clock, ctx, schema_url
 from tests.services.harness import work_record
 
@@ -38,8 +41,8 @@ async def record_file(ctx: AppContext, account: str, blob: str) -> None:
 
     def fn(tx: Tx) -> None:
         tx.execute(sql, values)
-        works.insert(tx, work)
-        assert account_storage.add(tx, account, 1, 100)
+        work_rows.insert(tx, work)
+        assert account_rows.add(tx, account, 1, 100)
         tx.execute("DELETE FROM pending_deletions WHERE blob = ?", (blob,))
 
     await ctx.db.write(fn)
@@ -56,7 +59,7 @@ async def test_a_file_whose_bytes_are_gone(ctx: AppContext, account: str, full: 
     await record_file(ctx, account, KEY)
     assert await found(ctx, full=full) == []
     path_of(ctx, KEY).unlink()
-    assert await found(ctx, full=full) == [("wrk_1/a.txt", KEY, blob_audit.MISSING)]
+    assert await found(ctx, full=full) == [("wrk_1/a.txt", KEY, audit.MISSING)]
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -66,7 +69,7 @@ async def test_bytes_that_nothing_names(ctx: AppContext, account: str, full: boo
     path = path_of(ctx, KEY)
     os.utime(path, (path.stat().st_mtime - 3_700,) * 2)
     name = str(fanned_out(KEY))
-    assert await found(ctx, full=full) == [(name, "unrecorded", blob_audit.UNRECORDED)]
+    assert await found(ctx, full=full) == [(name, "unrecorded", audit.UNRECORDED)]
     await ctx.db.write(
         lambda tx: tx.execute(
             "INSERT INTO pending_deletions (blob, due_at, tries) VALUES (?, ?, 0)", (KEY, 1)
@@ -78,8 +81,8 @@ async def test_bytes_that_nothing_names(ctx: AppContext, account: str, full: boo
 async def test_a_sample_is_bounded_and_everything_is_not(
     ctx: AppContext, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blob_audit, "FEW", 0)
-    monkeypatch.setattr(blob_audit, "PAGE", 1)
+    monkeypatch.setattr(audit, "FEW", 0)
+    monkeypatch.setattr(audit, "PAGE", 1)
     other = KEY.replace("ab", "cd")
     for blob in (KEY, other):
         await ctx.storage.put(blob, b"x")
@@ -87,9 +90,7 @@ async def test_a_sample_is_bounded_and_everything_is_not(
         os.utime(path, (path.stat().st_mtime - 3_700,) * 2)
     await record_file(ctx, account, KEY)
     assert await found(ctx) == []
-    assert await found(ctx, full=True) == [
-        (str(fanned_out(other)), "unrecorded", blob_audit.UNRECORDED)
-    ]
+    assert await found(ctx, full=True) == [(str(fanned_out(other)), "unrecorded", audit.UNRECORDED)]
 
 
 # --- room -----------------------------------------------------------------------------------------
@@ -107,7 +108,7 @@ async def test_below_the_floor_files_are_refused(ctx: AppContext, account: str) 
     assert refused.value.code == "unavailable"
     attached = await store(ctx, [InlineFile("a.txt", None, "YWFh", None)])
     assert attached.files == []
-    assert attached.notes == [f"a.txt: skipped, {storage_space.NO_ROOM}."]
+    assert attached.notes == [f"a.txt: skipped, {space.NO_ROOM}."]
     with pytest.raises(StoreUnavailable):
         await blobs.store(ctx, KEY, b"x")
     given(ctx, free_space_min_bytes=0)

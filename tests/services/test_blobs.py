@@ -2,14 +2,16 @@
 
 import pytest
 
+from agentpost.blobs import actions as blobs
+from agentpost.blobs import deletion_rows, hold
+from agentpost.blobs.deletion_rows import BlobLost
 from agentpost.clock import ManualClock
-from agentpost.db import meta, pending_deletions
-from agentpost.db import works as work_rows
-from agentpost.db.pending_deletions import BlobLost
+from agentpost.context import AppContext
+from agentpost.db import meta
 from agentpost.db.session import Tx
-from agentpost.domain.records import FileRecord
-from agentpost.services import blob_hold, blobs, doctor
-from agentpost.services.context import AppContext
+from agentpost.jobs import work_rows
+from agentpost.operations import doctor
+from agentpost.record.records import FileRecord
 from agentpost.storage.base import BlobMissing
 from tests.schema import TABLES
 from tests.services.databases import clock, ctx, schema_url
@@ -85,7 +87,7 @@ async def test_a_failed_commit_keeps_no_blob(ctx: AppContext, clock: ManualClock
     await blobs.store(ctx, "files/1", b"x")
 
     def fails(tx: Tx) -> None:
-        pending_deletions.keep(tx, "files/1")
+        deletion_rows.keep(tx, "files/1")
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -221,14 +223,14 @@ async def test_an_export_that_ends_leaves_the_hold_of_a_backup(
     ctx: AppContext, clock: ManualClock
 ) -> None:
     async def is_held() -> bool:
-        return await ctx.db.read(lambda tx: blob_hold.is_held(tx, clock.now()))
+        return await ctx.db.read(lambda tx: hold.is_held(tx, clock.now()))
 
-    of_killed = f"{blob_hold.NAME}killed"
+    of_killed = f"{hold.NAME}killed"
     await ctx.db.write(lambda tx: meta.put(tx, of_killed, str(clock.now() - 1)))
     assert not await is_held()
-    async with blob_hold.held(ctx):
-        async with blob_hold.held(ctx):
+    async with hold.held(ctx):
+        async with hold.held(ctx):
             pass
         assert await is_held()
     assert not await is_held()
-    assert await ctx.db.read(lambda tx: meta.starting(tx, blob_hold.NAME)) == {}
+    assert await ctx.db.read(lambda tx: meta.starting(tx, hold.NAME)) == {}

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.services import accounts, jobs, recover, upkeep
-from agentpost.services.jobs import JobClaim, OutOfCredits
-from agentpost.services.messages import Caller
+from agentpost.accounts import actions as accounts
+from agentpost.caller import Caller
+from agentpost.jobs import actions as jobs
+from agentpost.jobs import recovery
+from agentpost.jobs.actions import JobClaim, OutOfCredits
+from agentpost.nodes import upkeep
 from tests.services.databases import schema_url
 from tests.services.harness import Harness, opened
 
@@ -84,9 +87,9 @@ async def test_parked_work_says_what_to_do_and_continues_with_a_higher_ceiling(
 
     await upkeep.resume_queued(harness.ctx)
     assert harness.shown(message_id)["status"] == "blocked", "there are credits, not for this"
-    await recover.recover(harness.ctx, harness.caller, message_id, CREDIT)
+    await recovery.recover(harness.ctx, harness.caller, message_id, CREDIT)
     assert harness.shown(message_id)["status"] == "blocked", "it is no higher"
-    await recover.recover(harness.ctx, harness.caller, message_id, 2 * CREDIT)
+    await recovery.recover(harness.ctx, harness.caller, message_id, 2 * CREDIT)
     shown = harness.shown(message_id)
     assert (shown["status"], shown["max_credits"]) == ("processing", 2)
     assert "waits_for" not in shown

@@ -5,12 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.accounts import actions as accounts
+from agentpost.chats import actions as chatting
+from agentpost.chats import lists
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
-from agentpost.domain.job import Reason
-from agentpost.services import accounts, allowances, chats, chatting, works
-from agentpost.services.explaining import EXPLANATIONS
-from agentpost.services.new_messages import NewMessage
+from agentpost.explain.reasons import EXPLANATIONS
+from agentpost.jobs import works
+from agentpost.jobs.rules import Reason
+from agentpost.limits import allowances
+from agentpost.messages.new_messages import NewMessage
 from tests.services.databases import ON_SQLITE, schema_url
 from tests.services.driver import ManualHarness, manual_harness
 
@@ -47,7 +51,7 @@ async def work_of(at: ManualHarness, message_id: str) -> str:
 
 
 async def listed(at: ManualHarness, search: str = "", before: str = "") -> list[tuple[str, str]]:
-    found = await chats.list_(at.ctx, account(at), search, before)
+    found = await lists.list_(at.ctx, account(at), search, before)
     return [(line.title, line.state.value) for line in found.lines]
 
 
@@ -84,7 +88,7 @@ async def test_a_chat_of_the_app_is_listed_once(at: ManualHarness) -> None:
         message_id = (await at.accept()).message.id
         await at.start(message_id)
         await at.end(message_id)
-    found = (await chats.list_(at.ctx, account(at))).lines
+    found = (await lists.list_(at.ctx, account(at))).lines
     assert [line.is_own for line in found].count(True) == 1
     assert len(found) == 3
 
@@ -98,7 +102,7 @@ async def test_a_chat_of_the_app_stands_as_its_newest_message_does(at: ManualHar
     await says(at, "what is the weather?", chat_id)
     assert await listed(at) == [("one", "running")]
     await at.end(await newest(at), "", question="Where?")
-    (line,) = (await chats.list_(at.ctx, account(at))).lines
+    (line,) = (await lists.list_(at.ctx, account(at))).lines
     assert (line.state.value, line.preview) == ("needs input", "Where?")
 
 
@@ -118,12 +122,12 @@ async def test_the_list_is_searched_and_paged(at: ManualHarness) -> None:
     assert await listed(at, "may_june") == [("Work", "completed")]
     assert await listed(at, "mayxjune") == []
     assert await listed(at, "work") == [("Work", "completed")]
-    for n in range(chats.LIST_PAGE):
+    for n in range(lists.LIST_PAGE):
         await at.finish((await at.working(f"more {n}"))[1])
-    page = await chats.list_(at.ctx, account(at))
-    assert len(page.lines) == chats.LIST_PAGE
+    page = await lists.list_(at.ctx, account(at))
+    assert len(page.lines) == lists.LIST_PAGE
     assert page.older is not None
-    rest = await chats.list_(at.ctx, account(at), "", page.older)
+    rest = await lists.list_(at.ctx, account(at), "", page.older)
     assert (len(rest.lines), rest.older) == (1, None)
 
 
@@ -140,7 +144,7 @@ async def test_a_message_of_the_app_joins_the_conversation_that_made_the_work(
     assert sent.message.key_id == account(at), "it belongs to the account, not to the key"
     await at.join(sent.message.id, owned.job_id)
     await at.end(sent.message.id)
-    shown = await chats.conversation(at.ctx, account(at), work_id)
+    shown = await lists.conversation(at.ctx, account(at), work_id)
     assert [each.message.text for each in shown.exchanges] == ["by the API", "make it green"]
     (first,), (second,) = (each.cards for each in shown.exchanges)
     assert (first.is_latest, second.is_latest) == (False, True), "a job is shown in full once"
@@ -155,11 +159,11 @@ async def test_it_waits_for_its_turn_as_long_as_a_turn_may_take(at: ManualHarnes
     await says(at, "two", chat_id)
     second = await newest(at)
     at.clock.advance(at.ctx.settings.busy_wait_seconds + 1)
-    shown = await chats.conversation(at.ctx, account(at), chat_id)
+    shown = await lists.conversation(at.ctx, account(at), chat_id)
     assert [each.is_waiting for each in shown.exchanges] == [True, True]
     await at.end(first)
     await at.end(second, "done, too")
-    shown = await chats.conversation(at.ctx, account(at), chat_id)
+    shown = await lists.conversation(at.ctx, account(at), chat_id)
     assert [each.message.reply for each in shown.exchanges] == ["there", "done, too"]
 
 
@@ -167,17 +171,17 @@ async def test_long_conversations_are_paged(at: ManualHarness) -> None:
     message_id, owned = await at.working("the first")
     await at.finish(owned)
     work_id = await work_of(at, message_id)
-    count = 2 * chats.TURNS_PAGE
+    count = 2 * lists.TURNS_PAGE
     for n in range(count):
         await at.said(f"m{n}", conversation="the first")
-    newest_page = await chats.conversation(at.ctx, account(at), await conversation(at, message_id))
+    newest_page = await lists.conversation(at.ctx, account(at), await conversation(at, message_id))
     texts = [each.message.text for each in newest_page.exchanges]
-    assert texts == [f"m{n}" for n in range(count - chats.TURNS_PAGE, count)]
+    assert texts == [f"m{n}" for n in range(count - lists.TURNS_PAGE, count)]
     assert newest_page.newer is None
-    older = await chats.conversation(at.ctx, account(at), newest_page.id, newest_page.older)
-    assert [each.message.text for each in older.exchanges][-1] == f"m{count - chats.TURNS_PAGE - 1}"
+    older = await lists.conversation(at.ctx, account(at), newest_page.id, newest_page.older)
+    assert [each.message.text for each in older.exchanges][-1] == f"m{count - lists.TURNS_PAGE - 1}"
     assert older.newer is not None
-    of_work = await chats.conversation(at.ctx, account(at), work_id)
+    of_work = await lists.conversation(at.ctx, account(at), work_id)
     assert of_work.exchanges[0].cards, "a work's page shows the work"
     assert of_work.newer is not None
 
@@ -192,7 +196,7 @@ async def test_a_work_outlives_its_messages(at: ManualHarness) -> None:
     await at.finish(owned, "kept")
     work_id = await work_of(at, message_id)
     at.clock.advance(at.ctx.settings.message_retention_seconds + 8 * 86_400)
-    shown = await chats.conversation(at.ctx, account(at), work_id)
+    shown = await lists.conversation(at.ctx, account(at), work_id)
     assert shown.exchanges == []
     assert shown.left is not None
     assert shown.work is not None
@@ -207,7 +211,7 @@ async def test_deleting_a_chat_of_the_app_deletes_its_works(at: ManualHarness) -
     other, _ = await at.working("by the API")
     await chatting.delete(at.ctx, account(at), chat_id)
     assert await listed(at) == [("Work", "running")]
-    shown = await chats.conversation(at.ctx, account(at), chat_id)
+    shown = await lists.conversation(at.ctx, account(at), chat_id)
     assert [card.gone for each in shown.exchanges for card in each.cards] == [True]
     await chatting.delete(at.ctx, account(at), await work_of(at, other))
     assert await listed(at) == []
@@ -221,7 +225,7 @@ async def test_what_was_not_started_cannot_be_stopped(at: ManualHarness) -> None
     with pytest.raises(AssertionError, match="refused"):
         await at.start(await newest(at))
     await at.end(await newest(at))
-    (exchange,) = (await chats.conversation(at.ctx, account(at), chat_id)).exchanges
+    (exchange,) = (await lists.conversation(at.ctx, account(at), chat_id)).exchanges
     (card,) = exchange.cards
     assert card.explanation == EXPLANATIONS[Reason.TOO_MANY_RUNNING]
     assert not card.is_open
@@ -233,12 +237,12 @@ async def test_nothing_of_another_account(at: ManualHarness) -> None:
     message_id, _ = await at.working("private")
     work_id, chat_id = await work_of(at, message_id), await conversation(at, message_id)
     eve = (await accounts.create(at.ctx, "eve@example.com", "Eve")).id
-    assert (await chats.list_(at.ctx, eve)).lines == []
-    assert (await chats.list_(at.ctx, eve, "work")).lines == []
+    assert (await lists.list_(at.ctx, eve)).lines == []
+    assert (await lists.list_(at.ctx, eve, "work")).lines == []
     before = await at.count("messages")
     for found in (work_id, chat_id, "wrk_x", "%"):
         for refused in (
-            chats.conversation(at.ctx, eve, found),
+            lists.conversation(at.ctx, eve, found),
             chatting.delete(at.ctx, eve, found),
             chatting.say(at.ctx, eve, NewMessage("mine now"), found),
         ):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agentpost.db.sqlite import SqliteDatabase
-from agentpost.services import jobs
+from agentpost.jobs import actions as jobs
 from tests.services.harness import opened
 
 STATEMENTS = 24

@@ -4,12 +4,15 @@ import asyncio
 
 import pytest
 
+from agentpost.accounts import actions as accounts
+from agentpost.credits import actions as credits
 from agentpost.db.session import Tx
 from agentpost.domain.errors import Fenced, Refusal
-from agentpost.domain.journal import CallState
 from agentpost.domain.times import DAY, iso
-from agentpost.services import accounts, credits, jobs, upkeep
-from agentpost.services.jobs import JobClaim, OutOfCredits
+from agentpost.jobs import actions as jobs
+from agentpost.jobs.actions import JobClaim, OutOfCredits
+from agentpost.nodes import upkeep
+from agentpost.record.journal_rules import CallState
 from tests.services.harness import NODE, Harness
 
 CREDIT = 1_000_000

@@ -8,13 +8,12 @@ from dataclasses import replace
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.db import deliveries as rows
-from agentpost.db import endpoints as endpoint_rows
-from agentpost.domain.endpoints import Claimed, DeliveryStatus
+from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal
-from agentpost.services import deliveries, endpoints, mail
-from agentpost.services.context import AppContext
-from agentpost.services.endpoints import EndpointChange
+from agentpost.mail import actions as mail
+from agentpost.webhooks import deliveries, delivery_rows, endpoint_rows, endpoints
+from agentpost.webhooks.endpoint_rules import Claimed, DeliveryStatus
+from agentpost.webhooks.endpoints import EndpointChange
 from tests.services.attempts import Account
 from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 
@@ -261,7 +260,7 @@ async def test_endpoints_with_nothing_to_retry_do_not_hide_those_that_failed(own
     await own.event(idle)
     await own.attempt("no")
     await own.ctx.db.write(
-        lambda tx: rows.end_pending(tx, idle, DeliveryStatus.CANCELLED),
+        lambda tx: delivery_rows.end_pending(tx, idle, DeliveryStatus.CANCELLED),
     )
     await own.event(failing)
     await fail_for(own, 2 * DAY)

@@ -10,14 +10,18 @@ import pytest
 from pydantic import SecretStr
 
 from agentpost.clock import ManualClock
-from agentpost.db import works as work_rows
+from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain.endpoints import Attempted
-from agentpost.domain.webhook_records import EndpointRecord
-from agentpost.services import deliveries, doctor, endpoints, mail, retention, uploads
-from agentpost.services.context import AppContext
-from agentpost.services.mail import SmtpServer
-from agentpost.services.uploads import NewUpload
+from agentpost.jobs import work_rows
+from agentpost.mail import actions as mail
+from agentpost.mail.actions import SmtpServer
+from agentpost.operations import doctor
+from agentpost.retention import actions as retention
+from agentpost.uploads import actions as uploads
+from agentpost.uploads.actions import NewUpload
+from agentpost.webhooks import deliveries, endpoints
+from agentpost.webhooks.endpoint_rules import Attempted
+from agentpost.webhooks.records import EndpointRecord
 from tests.services.databases import account, clock, ctx, schema_url
 from tests.services.harness import work_record
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.contract.signing import new_secret
-from agentpost.db import endpoints as rows
-from agentpost.db import nodes
+from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal
-from agentpost.services import doctor, endpoint_secrets, endpoints
-from agentpost.services.context import AppContext
-from agentpost.services.encryption import SecretCipher, SecretUnreadable, hkdf
-from agentpost.services.endpoint_secrets import PlainSecrets
+from agentpost.nodes import rows as node_rows
+from agentpost.operations import doctor
+from agentpost.secrets.encryption import SecretCipher, SecretUnreadable, hkdf
+from agentpost.webhooks import endpoint_rows, endpoints, secrets
+from agentpost.webhooks.secrets import PlainSecrets
+from agentpost.webhooks.signing import new_secret
 from tests.services.databases import new_account, opened
 
 URL = "https://hooks.example.com/in"
@@ -27,7 +27,7 @@ async def ctx(tmp_path: Path) -> AsyncIterator[AppContext]:
 
 
 async def stored(ctx: AppContext, endpoint_id: str) -> str:
-    found = await ctx.db.read(lambda tx: rows.get(tx, endpoint_id))
+    found = await ctx.db.read(lambda tx: endpoint_rows.get(tx, endpoint_id))
     assert found is not None
     return found.secret
 
@@ -78,9 +78,9 @@ async def test_secrets_stay_plain_while_an_earlier_version_runs(ctx: AppContext)
     await plain.encrypt()
     assert await stored(ctx, made.id) == rotated.secret
     with pytest.raises(Refusal, match="earlier version"):
-        await endpoint_secrets.reencrypt(ctx)
-    await ctx.db.write(lambda tx: nodes.forget(tx, "node_old", None))
-    await ctx.db.write(lambda tx: nodes.beat(tx, "node_new", 1))
+        await secrets.reencrypt(ctx)
+    await ctx.db.write(lambda tx: node_rows.forget(tx, "node_old", None))
+    await ctx.db.write(lambda tx: node_rows.beat(tx, "node_new", 1))
     await plain.encrypt()
     found = (await endpoints.get(ctx, account, made.id)).endpoint
     keys = (found.secret, found.old_secret or "")
@@ -95,14 +95,14 @@ async def test_reencryption_makes_an_earlier_key_superfluous(ctx: AppContext) ->
     lost = await endpoints.create(ctx, account, URL, None, None)
     ctx.cipher = SecretCipher([b"new", b"secret"])
     newest = await endpoints.create(ctx, account, URL, None, None)
-    done = await endpoint_secrets.reencrypt(ctx)
+    done = await secrets.reencrypt(ctx)
     assert (done.encrypted, done.current, done.unreadable) == (1, 1, [lost.id])
     ctx.cipher = SecretCipher([b"new"])
     for each in (kept, newest):
         assert ctx.cipher.decrypt(each.id, await stored(ctx, each.id)) == each.secret
-    assert len(await endpoint_secrets.unknown_keys(ctx)) == 1
+    assert len(await secrets.unknown_keys(ctx)) == 1
     named = {f.id: f.problem for f in await doctor.examine(ctx) if f.state == "unreadable"}
-    assert named == {lost.id: endpoint_secrets.UNREADABLE}
+    assert named == {lost.id: secrets.UNREADABLE}
     repaired = await endpoints.rotate(ctx, account, lost.id)
-    assert await endpoint_secrets.unreadable(ctx) == []
+    assert await secrets.unreadable(ctx) == []
     assert ctx.cipher.decrypt(lost.id, await stored(ctx, lost.id)) == repaired.secret

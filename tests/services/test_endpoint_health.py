@@ -3,8 +3,8 @@
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.services import endpoint_health
-from agentpost.services.context import AppContext
+from agentpost.context import AppContext
+from agentpost.webhooks import health
 from tests.services.attempts import Account
 from tests.services.databases import account, clock, ctx, schema_url
 
@@ -20,7 +20,7 @@ async def test_health_is_what_became_of_the_newest(own: Account) -> None:
     endpoint = await own.endpoint()
     own.clock.advance(1)
     other = await own.endpoint()
-    (nothing, _) = await endpoint_health.all_of(own.ctx, own.id)
+    (nothing, _) = await health.all_of(own.ctx, own.id)
     assert (nothing.endpoint.id, nothing.statuses, nothing.last) == (other, [], None)
     for error in (None, None, "no"):
         own.clock.advance(1)
@@ -28,7 +28,7 @@ async def test_health_is_what_became_of_the_newest(own: Account) -> None:
         await own.attempt(error)
     own.clock.advance(1)
     await own.event(endpoint)
-    _, found = await endpoint_health.all_of(own.ctx, own.id)
+    _, found = await health.all_of(own.ctx, own.id)
     assert [str(each) for each in found.newest] == ["delivered"] * 2 + ["pending"] * 2
     assert (found.ended, found.delivered, found.waiting) == (2, 2, 2)
     assert (found.typical_ms, found.slow_ms, found.is_failing) == (3, 3, True)

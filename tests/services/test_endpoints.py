@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from agentpost.clock import ManualClock
+from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.errors import Refusal
-from agentpost.domain.webhook_records import EndpointRecord
-from agentpost.services import deliveries, endpoints
-from agentpost.services.context import AppContext
-from agentpost.services.endpoints import EndpointChange
+from agentpost.webhooks import deliveries, endpoints
+from agentpost.webhooks.endpoints import EndpointChange
+from agentpost.webhooks.records import EndpointRecord
 from tests.services.databases import account, clock, ctx, new_account, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]

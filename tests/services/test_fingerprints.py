@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from agentpost.domain.idempotency import Attempt
-from agentpost.domain.message import WhenBusy
+from agentpost.messages.idempotency_rules import Attempt
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.rules import WhenBusy
 from agentpost.ratelimit.base import RateDecision
-from agentpost.services.attachments import AttachmentResult, InlineFile
-from agentpost.services.new_messages import NewMessage
+from agentpost.uploads.attachments import AttachmentResult, InlineFile
 
 FILE = InlineFile("a.csv", None, "YQ==" * 100, "text/csv")
 SAME: dict[str, Any] = {

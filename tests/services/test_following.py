@@ -3,7 +3,7 @@
 import pytest
 
 from agentpost.domain.times import seconds
-from agentpost.services import following
+from agentpost.following import followers
 from agentpost.wakeups.memory import MemoryWait
 from tests.services.harness import Harness
 
@@ -19,9 +19,9 @@ async def test_a_message_is_given_out_now_and_then_and_when_the_time_is_over(
         return False
 
     monkeypatch.setattr(MemoryWait, "wait", wait)
-    monkeypatch.setattr(following, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(followers, "_PAUSE_SECONDS", 0)
     message_id = (await harness.begun()).message.id
     until = harness.clock.passed() + seconds(40)
-    followed = following.follow(harness.ctx, harness.caller, message_id, until=until)
+    followed = followers.follow(harness.ctx, harness.caller, message_id, until=until)
     statuses = [moment.snapshot.message.status async for moment in followed]
     assert (lengths, statuses) == ([15, 15, 10], ["processing"] * 4)

@@ -11,15 +11,18 @@ from typing import Any
 
 import pytest
 
-from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
-from agentpost.domain.message import TurnFailure
-from agentpost.domain.records import Snapshot
-from agentpost.services import jobs, long_poll, sending, turns
-from agentpost.services.jobs import JobClaim
-from agentpost.services.new_messages import NewMessage
-from agentpost.services.sending import Answer
-from agentpost.services.tickets import TurnTicket
+from agentpost.following import long_polls
+from agentpost.jobs import actions as jobs
+from agentpost.jobs.actions import JobClaim
+from agentpost.messages import rows as message_rows
+from agentpost.messages import sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.rules import TurnFailure
+from agentpost.messages.sending import Answer
+from agentpost.record.records import Snapshot
+from agentpost.record.tickets import TurnTicket
+from agentpost.turns import actions as turns
 from tests.services.harness import Harness
 from tests.waiting import eventually_async
 
@@ -155,7 +158,7 @@ async def followed(
     """Two reads of a message that are held."""
     reads = [
         asyncio.create_task(
-            long_poll.until_changed(
+            long_polls.until_changed(
                 harness.ctx, harness.caller, message_id, 40, None, lambda _: None
             )
         )

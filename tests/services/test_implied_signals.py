@@ -1,7 +1,7 @@
 """Signals that other rows imply: they are shown, and have no rows (design: One record and one
 writer)."""
 
-from agentpost.services import timeline
+from agentpost.explain import timeline
 from tests.services.harness import Harness
 
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.services.intake import STORED_AT_ONCE, Intake
+from agentpost.limits.intake import STORED_AT_ONCE, Intake
 
 FLOOD = 100
 _TURNS_OF_THE_LOOP = 10

@@ -5,12 +5,17 @@ spec: Transitions, Reasons, Limits; design: How a job ends; Credits; Expiry and 
 
 import pytest
 
+from agentpost.accounts import actions as accounts
+from agentpost.credits import actions as credits
 from agentpost.db.session import Tx
-from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced
-from agentpost.domain.job import JobState
-from agentpost.services import accounts, credits, jobs, record, upkeep, works
-from agentpost.services.jobs import JobClaim
+from agentpost.jobs import actions as jobs
+from agentpost.jobs import works
+from agentpost.jobs.actions import JobClaim
+from agentpost.jobs.rules import JobState
+from agentpost.nodes import upkeep
+from agentpost.record import signals as s
+from agentpost.record import writer
 from tests.services.harness import Harness, Shape
 
 DAYS = 86_400
@@ -32,7 +37,7 @@ async def stop_work(harness: Harness, message_id: str) -> None:
 
 async def recover(harness: Harness, job_id: str) -> None:
     signal, now = s.Recovered(), harness.tick()
-    await harness.ctx.db.write(lambda tx: record.apply_job(tx, harness.ctx, job_id, signal, now))
+    await harness.ctx.db.write(lambda tx: writer.apply_job(tx, harness.ctx, job_id, signal, now))
 
 
 async def without_credits(harness: Harness) -> None:

@@ -1,6 +1,6 @@
 """How long a node may go on without asking whether its work is still its own."""
 
-from agentpost.services.lease import LEASE_SECONDS, Lease
+from agentpost.nodes.lease import LEASE_SECONDS, Lease
 
 
 class Time:

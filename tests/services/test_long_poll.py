@@ -6,10 +6,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from agentpost.services import long_poll, sending, turns
-from agentpost.services.new_messages import NewMessage
-from agentpost.services.sending import Answer
-from agentpost.services.turns import TurnResult
+from agentpost.following import long_polls
+from agentpost.messages import sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.sending import Answer
+from agentpost.turns import actions as turns
+from agentpost.turns.actions import TurnResult
 from agentpost.wakeups.base import Wait
 from agentpost.wakeups.memory import MemoryWait
 from tests.services.harness import Harness
@@ -23,11 +25,11 @@ def _stays(wait: Wait) -> None:
 
 
 async def _read(harness: Harness, message_id: str) -> object:
-    return await long_poll.until_changed(harness.ctx, harness.caller, message_id, 40, None, _stays)
+    return await long_polls.until_changed(harness.ctx, harness.caller, message_id, 40, None, _stays)
 
 
 async def _log(harness: Harness, message_id: str) -> object:
-    return await long_poll.events(harness.ctx, harness.caller, message_id, None, 40, _stays)
+    return await long_polls.events(harness.ctx, harness.caller, message_id, None, 40, _stays)
 
 
 @pytest.mark.parametrize("held", [_read, _log])

@@ -8,14 +8,16 @@ from functools import partial
 
 import pytest
 
+from agentpost.accounts import actions as accounts
 from agentpost.clock import ManualClock
+from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain.endpoints import Attempted
-from agentpost.domain.mail_addresses import check_mail_address
 from agentpost.domain.times import seconds
-from agentpost.services import accounts, deliveries, endpoints, mail
-from agentpost.services.context import AppContext
-from agentpost.services.mail import SmtpServer
+from agentpost.mail import actions as mail
+from agentpost.mail.actions import SmtpServer
+from agentpost.users.address_rules import check_mail_address
+from agentpost.webhooks import deliveries, endpoints
+from agentpost.webhooks.endpoint_rules import Attempted
 from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agentpost.db import filtered
-from agentpost.domain.message_filter import ListFilter
-from agentpost.services import message_lists
+from agentpost.messages import lists
+from agentpost.messages.filter_rules import ListFilter
 from tests.services.databases import schema_url
 from tests.services.harness import Harness, opened
 
@@ -33,9 +33,7 @@ async def test_a_page_that_finds_little_ends_early_and_says_where_to_go_on(
     wanted = ListFilter(metadata=(("order", "7"),))
     pages, before = [], None
     while True:
-        page = await message_lists.list_page(
-            harness.ctx, harness.caller, wanted, before=before, limit=5
-        )
+        page = await lists.list_page(harness.ctx, harness.caller, wanted, before=before, limit=5)
         pages.append([snapshot.message.id for snapshot in page.messages])
         before = page.go_on
         assert page.has_more == (before is not None)
@@ -43,7 +41,5 @@ async def test_a_page_that_finds_little_ends_early_and_says_where_to_go_on(
             break
     assert pages == [[sent[8]], [sent[0]]]
     everything = ListFilter()
-    page = await message_lists.list_page(
-        harness.ctx, harness.caller, everything, before=None, limit=4
-    )
+    page = await lists.list_page(harness.ctx, harness.caller, everything, before=None, limit=4)
     assert (len(page.messages), page.has_more, page.go_on) == (4, True, None)

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from agentpost.db import accounts, open_counts
+from agentpost.accounts import rows as account_rows
 from agentpost.db.filtered import COUNTED_MAX
 from agentpost.db.session import Tx
-from agentpost.domain.message import TurnFailure
-from agentpost.services import jobs
-from agentpost.services import metrics as service
-from agentpost.services.metrics import COUNTS_SECONDS, Metrics
+from agentpost.jobs import actions as jobs
+from agentpost.messages.rules import TurnFailure
+from agentpost.operations import metric_rows
+from agentpost.operations import metrics as service
+from agentpost.operations.metrics import COUNTS_SECONDS, Metrics
 from tests.services.databases import schema_url
 from tests.services.harness import Harness, opened
 
@@ -104,7 +105,7 @@ async def test_ends_are_counted_once_they_are_committed(harness: Harness) -> Non
 
 
 def _stop(tx: Tx, harness: Harness, job_id: str, *, fail: bool = False) -> None:
-    account = accounts.lock(tx, harness.account_id)
+    account = account_rows.lock(tx, harness.account_id)
     assert jobs.stop_one(tx, harness.ctx, account, job_id, harness.clock.now())
     if fail:
         raise RuntimeError("rolled back")
@@ -113,13 +114,13 @@ def _stop(tx: Tx, harness: Harness, job_id: str, *, fail: bool = False) -> None:
 async def test_the_database_is_read_once_in_some_seconds(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, times = open_counts.read, []
+    read, times = metric_rows.read, []
 
     def counted(tx: Tx) -> Any:
         times.append(harness.clock.now())
         return read(tx)
 
-    monkeypatch.setattr(open_counts, "read", counted)
+    monkeypatch.setattr(metric_rows, "read", counted)
     metrics = Metrics(harness.ctx, lambda: True)
     for _ in range(3):
         await metrics.text()
@@ -135,7 +136,7 @@ async def test_without_the_database_the_rest_is_said(
     def broken(tx: Tx) -> Any:
         raise OSError("no database")
 
-    monkeypatch.setattr(open_counts, "read", broken)
+    monkeypatch.setattr(metric_rows, "read", broken)
     harness.ctx.health.failed("database", "no database")
     harness.ctx.health.works("blobs")
     metrics = Metrics(harness.ctx, lambda: True)
@@ -164,7 +165,7 @@ async def test_labels_are_bounded(harness: Harness) -> None:
 
 def test_no_number_is_above_its_bound() -> None:
     """Each statement reads so many rows at most, and says so."""
-    statements = [value for name, value in vars(open_counts).items() if name.isupper()]
+    statements = [value for name, value in vars(metric_rows).items() if name.isupper()]
     texts = [text for text in statements if isinstance(text, str)]
     assert [text for text in texts if "LIMIT ?" not in text and "nodes" not in text] == []
     assert COUNTED_MAX <= 10_000

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from agentpost.contract.bodies import MessageIn, refuse_by_name
 from agentpost.contract.validation import check_texts, validate
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal
-from agentpost.services.attachments import InlineFile
-from agentpost.services.new_messages import NewMessage, check, from_fields
+from agentpost.messages.body_shapes import MessageIn, refuse_by_name
+from agentpost.messages.new_messages import NewMessage, check, from_fields
+from agentpost.uploads.attachments import InlineFile
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({}, "empty_message"),

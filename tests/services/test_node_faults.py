@@ -2,9 +2,9 @@
 
 import pytest
 
-from agentpost.domain.node_records import NodeRecord
 from agentpost.domain.times import SECOND
-from agentpost.services.node_faults import address_problem, clock_ahead_of, clock_problem
+from agentpost.nodes.faults import address_problem, clock_ahead_of, clock_problem
+from agentpost.nodes.records import NodeRecord
 from agentpost.settings import load_settings
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agentpost.domain.errors import RateLimited
-from agentpost.services.open_streams import OpenStreams
+from agentpost.following.open_streams import OpenStreams
 
 
 def test_no_more_places_are_taken_than_there_are() -> None:

@@ -5,15 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.accounts import actions as accounts
+from agentpost.accounts import rows as account_rows
+from agentpost.audit import actions as audit
+from agentpost.audit.actions import Action, Actor
+from agentpost.audit.refusals import KEPT_PER_MINUTE, MORE
 from agentpost.cli import app
 from agentpost.clock import ManualClock
-from agentpost.db import accounts as account_rows
+from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.times import SECOND
-from agentpost.services import accounts, operator_log, retention
-from agentpost.services.context import AppContext
-from agentpost.services.operator_log import Action, Actor
-from agentpost.services.refused_actions import KEPT_PER_MINUTE, MORE
+from agentpost.retention import actions as retention
 from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
@@ -25,7 +27,7 @@ async def do(ctx: AppContext, name: str, target: str = "", *, fails: bool = Fals
         if fails:
             raise ValueError("no")
 
-    await operator_log.record_call(ctx, ADA, Action(name, target, {"n": 1, "m": None}), work)
+    await audit.record_call(ctx, ADA, Action(name, target, {"n": 1, "m": None}), work)
 
 
 async def test_of_a_flood_of_refusals_the_first_are_kept_and_the_rest_counted(
@@ -42,12 +44,12 @@ async def test_of_a_flood_of_refusals_the_first_are_kept_and_the_rest_counted(
     for n in range(KEPT_PER_MINUTE + 5):
         clock.advance(1)
         with pytest.raises(Refusal):
-            await operator_log.record_call(ctx, key, Action("messages delete", f"m{n}"), refuse)
+            await audit.record_call(ctx, key, Action("messages delete", f"m{n}"), refuse)
     clock.advance(1)
-    await operator_log.record_call(ctx, key, Action("messages delete", "done"), succeed)
+    await audit.record_call(ctx, key, Action("messages delete", "done"), succeed)
     with pytest.raises(Refusal):
-        await operator_log.record_call(ctx, other, Action("work delete", "w"), refuse)
-    kept = (await operator_log.page(ctx, who="key_1")).actions
+        await audit.record_call(ctx, other, Action("work delete", "w"), refuse)
+    kept = (await audit.page(ctx, who="key_1")).actions
     assert [(each.target, each.outcome) for each in kept] == [
         ("done", "done"),
         *((f"m{n}", "failed") for n in reversed(range(KEPT_PER_MINUTE))),
@@ -56,12 +58,12 @@ async def test_of_a_flood_of_refusals_the_first_are_kept_and_the_rest_counted(
     assert await names(ctx, who="key_2") == ["work delete"]
     clock.advance(60)
     with pytest.raises(Refusal):
-        await operator_log.record_call(ctx, key, Action("messages delete", "later"), refuse)
+        await audit.record_call(ctx, key, Action("messages delete", "later"), refuse)
     assert await names(ctx, target="later") == ["messages delete"]
 
 
 async def names(ctx: AppContext, who: str = "", action: str = "", target: str = "") -> list[str]:
-    found = await operator_log.page(ctx, who=who, action=action, target=target)
+    found = await audit.page(ctx, who=who, action=action, target=target)
     return [each.action for each in found.actions]
 
 
@@ -72,15 +74,15 @@ async def test_actions_are_kept_with_their_outcome(ctx: AppContext, clock: Manua
         await do(ctx, "keys revoke", "b", fails=True)
     clock.advance(1)
     await do(ctx, "users remove", "a")
-    found = (await operator_log.page(ctx)).actions
+    found = (await audit.page(ctx)).actions
     assert [(e.action, e.outcome) for e in found] == [
         ("users remove", "done"),
         ("keys revoke", "failed"),
         ("keys create", "done"),
     ]
     assert json.loads(found[0].detail_json) == {"n": 1}
-    first = await operator_log.page(ctx, limit=2)
-    rest = await operator_log.page(ctx, first.more, limit=2)
+    first = await audit.page(ctx, limit=2)
+    rest = await audit.page(ctx, first.more, limit=2)
     assert [e.action for e in rest.actions] == ["keys create"]
     assert rest.more is None
     assert await names(ctx, action="keys") == ["keys revoke", "keys create"]

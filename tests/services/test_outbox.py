@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
-from agentpost.services import accounts, credits, jobs, works
+from agentpost.accounts import actions as accounts
+from agentpost.credits import actions as credits
+from agentpost.jobs import actions as jobs
+from agentpost.jobs import works
 from tests.links import without_links
 from tests.services.harness import Harness, opened
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentpost.domain.errors import Overloaded
 from agentpost.extraction import contents
-from agentpost.services import previews
+from agentpost.files import previews
 from tests.services.harness import opened
 from tests.waiting import eventually_async
 

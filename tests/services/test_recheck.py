@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 from agentpost.db.session import Tx
-from agentpost.services import long_poll
+from agentpost.following import long_polls
 from tests.services.driver import ManualHarness, manual_harness
 from tests.waiting import PATIENCE
 
@@ -50,7 +50,7 @@ async def test_nothing_is_read_while_nobody_else_commits(
     at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message_id = await at.said()
-    recheck, reads = long_poll.Recheck(at.ctx), Reads(at, monkeypatch)
+    recheck, reads = long_polls.Recheck(at.ctx), Reads(at, monkeypatch)
     with at.ctx.wakeups.listen(message_id):
         for _ in range(5):
             await recheck.run()
@@ -61,7 +61,7 @@ async def test_nothing_is_read_while_nobody_else_commits(
 async def test_another_process_commit_wakes_who_waits(at: ManualHarness) -> None:
     """Also who began to wait after the last look."""
     first, second = await at.said(), await at.said()
-    recheck = long_poll.Recheck(at.ctx)
+    recheck = long_polls.Recheck(at.ctx)
     for message_id in (first, second):
         with at.ctx.wakeups.listen(message_id) as wait:
             await external_commit(at, f"UPDATE messages SET version = 99 WHERE id = '{message_id}'")
@@ -74,7 +74,7 @@ async def test_another_process_commit_wakes_who_waits(at: ManualHarness) -> None
 
 async def test_another_process_commit_wakes_open_pages(at: ManualHarness) -> None:
     """Such as credits that an operator adds with the command: pages listen to their account."""
-    recheck = long_poll.Recheck(at.ctx)
+    recheck = long_polls.Recheck(at.ctx)
     with at.ctx.wakeups.listen("acc_1") as wait:
         await recheck.run()
         assert not await wait.wait(0)
@@ -87,7 +87,7 @@ async def test_a_look_that_fails_is_made_up_for(
     at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message_id = await at.said()
-    recheck = long_poll.Recheck(at.ctx)
+    recheck = long_polls.Recheck(at.ctx)
 
     async def failing(_: Callable[[Tx], T]) -> T:
         raise sqlite3.OperationalError("disk I/O error")

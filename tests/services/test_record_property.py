@@ -28,23 +28,21 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from agentpost.domain import signals as s
+from agentpost.accounts import actions as accounts
+from agentpost.credits import actions as credits
 from agentpost.domain.errors import Fenced, Refusal
-from agentpost.domain.journal import CallState
-from agentpost.domain.message import TurnFailure, WhenBusy
-from agentpost.services import (
-    accounts,
-    credits,
-    doctor,
-    jobs,
-    record,
-    turns,
-    upkeep,
-    works,
-)
-from agentpost.services.jobs import JobClaim, OutOfCredits
-from agentpost.services.new_messages import NewMessage
-from agentpost.services.tickets import TurnTicket
+from agentpost.jobs import actions as jobs
+from agentpost.jobs import works
+from agentpost.jobs.actions import JobClaim, OutOfCredits
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.rules import TurnFailure, WhenBusy
+from agentpost.nodes import upkeep
+from agentpost.operations import doctor
+from agentpost.record import signals as s
+from agentpost.record import writer
+from agentpost.record.journal_rules import CallState
+from agentpost.record.tickets import TurnTicket
+from agentpost.turns import actions as turns
 from tests.servers import Postgres
 from tests.services.harness import NODE, opened
 from tests.services.invariants import Watch
@@ -203,7 +201,7 @@ class Account(RuleBasedStateMachine):
     def recover(self, n: int) -> None:
         job_id, ctx, now = self.pick(n, LATE)[0], self.ctx, self.harness.tick()
         look_again = s.Recovered()
-        self.run(ctx.db.write(lambda tx: record.apply_job(tx, ctx, job_id, look_again, now)))
+        self.run(ctx.db.write(lambda tx: writer.apply_job(tx, ctx, job_id, look_again, now)))
         self.watch.recovered(job_id)
 
     # --- agents -----------------------------------------------------------------------------------

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.credits import actions as credits
 from agentpost.domain.limits import RECOVER_REQUESTS_MAX
-from agentpost.domain.recovery import RecoveryState as R
-from agentpost.services import credits, jobs, recover, upkeep
-from agentpost.services.jobs import JobClaim, OutOfCredits
+from agentpost.jobs import actions as jobs
+from agentpost.jobs import recovery
+from agentpost.jobs.actions import JobClaim, OutOfCredits
+from agentpost.jobs.recovery_rules import RecoveryState as R
+from agentpost.nodes import upkeep
 from tests.services.driver import DAY, ManualHarness, manual_harness
 
 
@@ -30,7 +33,7 @@ async def expired(at: ManualHarness) -> tuple[str, JobClaim]:
 
 
 async def recovered(at: ManualHarness, message_id: str) -> list[R]:
-    return list((await recover.recover(at.ctx, at.caller, message_id)).values())
+    return list((await recovery.recover(at.ctx, at.caller, message_id)).values())
 
 
 async def entry_types(at: ManualHarness, message_id: str) -> list[object]:
@@ -140,7 +143,7 @@ async def test_each_work_is_reported_once_the_worst_first(at: ManualHarness) -> 
     await at.end(message_id)
     await at.finish(first)
     await at.finish(other)
-    states = await recover.recover(at.ctx, at.caller, message_id)
+    states = await recovery.recover(at.ctx, at.caller, message_id)
     assert list(states) == [work_id, next(w for w in states if w != work_id)]
     assert list(states.values()) == [R.WATCHING, R.SETTLED]
 

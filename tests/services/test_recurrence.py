@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agentpost.domain.times import iso, parse_iso
-from agentpost.services import recurrence
+from agentpost.schedules import recurrence
 
 BERLIN = "Europe/Berlin"
 TIMES = [

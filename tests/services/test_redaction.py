@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from agentpost.services import redaction
-from agentpost.services.redaction import LargeBody, Redaction
+from agentpost.requests import redaction
+from agentpost.requests.redaction import LargeBody, Redaction
 
 CLEAN = Redaction("svc_key_")
 DEEP = b'{"token":' + b"[" * 900 + b"1" + b"]" * 900 + b"}"

@@ -3,8 +3,8 @@
 import pytest
 
 from agentpost.domain.limits import REQUEST_BODY_KEPT_CHARACTERS_MAX
-from agentpost.domain.records import RequestRecord
-from agentpost.services.request_subjects import with_subject
+from agentpost.record.records import RequestRecord
+from agentpost.requests.subjects import with_subject
 
 ONE, TWO = f"msg_{'1' * 32}", f"msg_{'2' * 32}"
 SHOWN = f'{{"id": "{ONE}"}}'

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from agentpost.db import filtered
-from agentpost.domain.records import RequestRecord
-from agentpost.domain.request_filter import request_filter
-from agentpost.services import requests, retention
-from agentpost.services.requests import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
+from agentpost.record.records import RequestRecord
+from agentpost.requests import actions as requests
+from agentpost.requests.actions import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
+from agentpost.requests.filter_rules import request_filter
+from agentpost.retention import actions as retention
 from tests.services.driver import DAY, ManualHarness, manual_harness
 
 

@@ -9,7 +9,7 @@ import pytest
 from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.times import SECOND
-from agentpost.services.resting import AHEAD_SECONDS
+from agentpost.tasks.idle_polls import AHEAD_SECONDS
 from tests.services.driver import ManualHarness, manual_harness
 from tests.waiting import eventually_async
 

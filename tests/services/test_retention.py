@@ -5,24 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.db import history
-from agentpost.domain.endpoints import Attempted
+from agentpost.blobs import actions as blobs
+from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal
-from agentpost.domain.records import AttachmentRecord
-from agentpost.services import (
-    blobs,
-    deliveries,
-    long_poll,
-    messages,
-    retention,
-    sending,
-    upkeep,
-    works,
-)
-from agentpost.services.context import AppContext
-from agentpost.services.new_messages import NewMessage
-from agentpost.services.requests import RequestLogEntry
+from agentpost.following import long_polls
+from agentpost.jobs import works
+from agentpost.messages import sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.nodes import upkeep
+from agentpost.record import history_rows
+from agentpost.record import reading as messages
+from agentpost.record.records import AttachmentRecord
+from agentpost.requests.actions import RequestLogEntry
+from agentpost.retention import actions as retention
 from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
+from agentpost.webhooks import deliveries
+from agentpost.webhooks.endpoint_rules import Attempted
 from tests.schema import TABLES
 from tests.services.driver import DAY, ManualHarness, manual_harness
 
@@ -47,7 +45,7 @@ async def assert_unseen(at: ManualHarness, message_id: str) -> None:
         await messages.get(at.ctx, at.caller, message_id)
     assert refused.value.code == "not_found"
     with pytest.raises(Refusal):
-        await long_poll.events(at.ctx, at.caller, message_id, None, 0, lambda wait: None)
+        await long_polls.events(at.ctx, at.caller, message_id, None, 0, lambda wait: None)
 
 
 async def test_logged_bodies_go_with_their_message(at: ManualHarness) -> None:
@@ -179,7 +177,7 @@ async def test_bytes_that_came_with_a_message_go_with_it(at: ManualHarness) -> N
     message_id = await at.said()
     await at.ctx.storage.put("attachments/one", b"bytes")
     attached = AttachmentRecord(message_id, 0, "a", None, "t", "text", 5, "r", "attachments/one")
-    await at.ctx.db.write(lambda tx: history.ATTACHMENTS.insert(tx, attached))
+    await at.ctx.db.write(lambda tx: history_rows.ATTACHMENTS.insert(tx, attached))
     at.clock.advance(14 * DAY)
     await all_messages(at)
     assert await at.count("attachments") == 0

@@ -10,14 +10,18 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from agentpost.blobs import actions as blobs
+from agentpost.context import AppContext
 from agentpost.domain.errors import Overloaded, Refusal
-from agentpost.domain.records import AttachmentRecord
-from agentpost.domain.uploads import UploadStatus
 from agentpost.egress.client import Download
+from agentpost.files import scanning
+from agentpost.operations import doctor
 from agentpost.processes.scanner import Scanner, ScanResult, Verdict, parse_command
-from agentpost.services import attachments, blobs, doctor, scanning, uploads
-from agentpost.services.attachments import AttachmentResult, InlineFile
-from agentpost.services.context import AppContext
+from agentpost.record.records import AttachmentRecord
+from agentpost.uploads import actions as uploads
+from agentpost.uploads import attachments
+from agentpost.uploads.attachments import AttachmentResult, InlineFile
+from agentpost.uploads.rules import UploadStatus
 from tests.services.test_uploads import ACCOUNT, announce, ctx, files_in, post, row
 
 __all__ = ["ctx", "post"]

@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from agentpost.accounts import actions as accounts
+from agentpost.caller import Caller
 from agentpost.domain.errors import ErrorCode, Refusal
-from agentpost.domain.schedules import Missed, ScheduleRecord
 from agentpost.domain.times import MINUTE
-from agentpost.services import accounts, endpoints, schedules, sending
-from agentpost.services.messages import Caller
-from agentpost.services.schedules import NewSchedule
+from agentpost.messages import sending
+from agentpost.schedules import actions as schedules
+from agentpost.schedules.actions import NewSchedule
+from agentpost.schedules.rules import Missed, ScheduleRecord
+from agentpost.webhooks import endpoints
 from tests.services.databases import ON_SQLITE, schema_url
 from tests.services.harness import Harness, opened
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from agentpost.clock import ManualClock
+from agentpost.context import AppContext
 from agentpost.domain.times import SECOND
-from agentpost.services.context import AppContext
-from agentpost.services.secrets import server_secrets
+from agentpost.secrets.actions import server_secrets
 from agentpost.storage.post_policy import PolicySigner, PostRefused
 from tests.services.databases import opened
 

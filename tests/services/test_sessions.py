@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from agentpost import bootstrap
+from agentpost.accounts import actions as accounts
 from agentpost.clock import ManualClock
+from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal
 from agentpost.domain.limits import SIGNED_IN_KNOWN_SECONDS
 from agentpost.domain.times import SECOND
-from agentpost.services import accounts, retention, sessions
-from agentpost.services.context import AppContext
+from agentpost.retention import actions as retention
+from agentpost.sessions import actions as sessions
 from agentpost.settings import load_settings
 from tests.servers import Postgres, empty_sqlite
 

@@ -5,8 +5,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentpost.domain.records import FileRecord
-from agentpost.services.shown_files import arrange
+from agentpost.files.views import arrange
+from agentpost.record.records import FileRecord
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
 TYPES = {

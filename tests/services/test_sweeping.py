@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from agentpost.db.session import Tx
-from agentpost.services import doctor, record, retention, sweeping, turns, upkeep
+from agentpost.nodes import upkeep
+from agentpost.operations import doctor
+from agentpost.record import writer
+from agentpost.retention import actions as retention
+from agentpost.tasks import sweeps
+from agentpost.turns import actions as turns
 from tests.services.driver import DAY, ManualHarness, manual_harness
 
 
@@ -38,7 +43,7 @@ class Rows:
 async def run(at: ManualHarness, rows: Rows, chunk: int = 3) -> list[str]:
     """One sweep; what it tried."""
     rows.tried = []
-    await sweeping.sweep(at.ctx, "rows", rows.find, rows.do, chunk=chunk)
+    await sweeps.sweep(at.ctx, "rows", rows.find, rows.do, chunk=chunk)
     return rows.tried
 
 
@@ -47,12 +52,12 @@ async def test_a_row_that_fails_is_put_off_and_the_rest_goes_on(at: ManualHarnes
     assert await run(at, rows) == ["0", "1", "2"]
     assert await run(at, rows) == ["3", "4", "5"]
     assert await run(at, rows) == []
-    at.clock.advance(sweeping.AGAIN_SECONDS)
+    at.clock.advance(sweeps.AGAIN_SECONDS)
     rows.broken = {"1"}
     assert await run(at, rows) == ["0", "1", "2"]
-    at.clock.advance(sweeping.AGAIN_SECONDS)
+    at.clock.advance(sweeps.AGAIN_SECONDS)
     assert await run(at, rows) == [], "the second time it waits twice as long"
-    at.clock.advance(sweeping.AGAIN_SECONDS)
+    at.clock.advance(sweeps.AGAIN_SECONDS)
     rows.broken = set()
     assert await run(at, rows) == ["1"]
     assert at.ctx.put_off == {"rows": {}}
@@ -62,7 +67,7 @@ async def test_it_is_tried_again_within_ten_minutes_for_ever(at: ManualHarness) 
     rows = Rows(1, {"0"})
     for _ in range(100):
         assert await run(at, rows) == ["0"]
-        at.clock.advance(sweeping.AGAIN_SECONDS_MAX)
+        at.clock.advance(sweeps.AGAIN_SECONDS_MAX)
 
 
 async def test_a_clock_that_is_set_back_puts_nothing_off_for_longer(at: ManualHarness) -> None:
@@ -70,7 +75,7 @@ async def test_a_clock_that_is_set_back_puts_nothing_off_for_longer(at: ManualHa
     await run(at, rows)
     at.clock.advance(-DAY)
     assert await run(at, rows) == []
-    at.clock.advance(sweeping.AGAIN_SECONDS)
+    at.clock.advance(sweeps.AGAIN_SECONDS)
     assert await run(at, rows) == ["0"]
 
 
@@ -85,7 +90,7 @@ async def test_a_row_that_is_gone_is_forgotten(at: ManualHarness) -> None:
 async def test_when_all_fail_the_sweep_ends(at: ManualHarness) -> None:
     """The database went away: no use in waiting for it a hundred times."""
     rows = Rows(50, {f"{n}" for n in range(50)})
-    assert len(await run(at, rows, chunk=50)) == sweeping.FAILURES_MAX
+    assert len(await run(at, rows, chunk=50)) == sweeps.FAILURES_MAX
 
 
 # --- the sweeps -----------------------------------------------------------------------------------
@@ -93,7 +98,7 @@ async def test_one_job_that_cannot_expire(
     at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = [(await at.working(f"{n}"))[1].job_id for n in range(3)]
-    real = record.apply_job
+    real = writer.apply_job
 
     def fails(tx: Tx, ctx: Any, job_id: str, *rest: Any, **more: Any) -> Any:
         if job_id == jobs[0]:
@@ -101,12 +106,12 @@ async def test_one_job_that_cannot_expire(
         return real(tx, ctx, job_id, *rest, **more)
 
     at.clock.advance(7 * DAY + 11)
-    monkeypatch.setattr(record, "apply_job", fails)
+    monkeypatch.setattr(writer, "apply_job", fails)
     await upkeep.expire_jobs(at.ctx)
     assert await at.rows("SELECT id FROM jobs WHERE state = 'running'") == [(jobs[0],)]
     assert [found.id for found in await doctor.examine(at.ctx)] == [jobs[0]]
     monkeypatch.undo()
-    at.clock.advance(sweeping.AGAIN_SECONDS)
+    at.clock.advance(sweeps.AGAIN_SECONDS)
     await upkeep.expire_jobs(at.ctx)
     assert await at.count("jobs", "state = 'running'") == 0
 
@@ -145,7 +150,7 @@ async def test_a_turn_that_cannot_be_abandoned(
     at.clock.advance(1)
     assert [found.id for found in await doctor.examine(at.ctx)] == [stuck]
     monkeypatch.undo()
-    at.clock.advance(sweeping.AGAIN_SECONDS)
+    at.clock.advance(sweeps.AGAIN_SECONDS)
     await upkeep.abandon_turns(at.ctx)
     assert await doctor.examine(at.ctx) == []
 

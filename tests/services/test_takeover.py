@@ -6,10 +6,13 @@ from functools import partial
 import pytest
 
 from agentpost.domain.errors import Fenced
-from agentpost.domain.job import POISON_FAILURE
-from agentpost.domain.message import WhenBusy
-from agentpost.services import jobs, nodes, turns, upkeep
-from agentpost.services.jobs import JobClaim
+from agentpost.jobs import actions as jobs
+from agentpost.jobs.actions import JobClaim
+from agentpost.jobs.rules import POISON_FAILURE
+from agentpost.messages.rules import WhenBusy
+from agentpost.nodes import actions as nodes
+from agentpost.nodes import upkeep
+from agentpost.turns import actions as turns
 from tests.services.harness import NODE, Harness
 
 

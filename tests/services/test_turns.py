@@ -9,15 +9,20 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from agentpost.agents import values
-from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
-from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced, RuleBroken
-from agentpost.domain.message import TurnFailure, WhenBusy
-from agentpost.services import attachments, jobs, record, sending, turns, upkeep
-from agentpost.services.attachments import InlineFile
-from agentpost.services.new_messages import NewMessage
-from agentpost.services.tickets import TurnTicket
+from agentpost.jobs import actions as jobs
+from agentpost.messages import rows as message_rows
+from agentpost.messages import sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.rules import TurnFailure, WhenBusy
+from agentpost.nodes import upkeep
+from agentpost.record import signals as s
+from agentpost.record import writer
+from agentpost.record.tickets import TurnTicket
+from agentpost.turns import actions as turns
+from agentpost.uploads import attachments
+from agentpost.uploads.attachments import InlineFile
 from tests.services.harness import NODE, Harness
 
 
@@ -277,7 +282,7 @@ async def test_a_signal_without_a_row_changes_nothing(harness: Harness) -> None:
     def fn(tx: Tx) -> None:
         message = message_rows.lock(tx, ticket.message.id)
         assert message is not None
-        record.apply_turn(tx, harness.ctx, message, s.TurnBegun(), harness.tick())
+        writer.apply_turn(tx, harness.ctx, message, s.TurnBegun(), harness.tick())
 
     with pytest.raises(RuleBroken, match="ended cannot take TurnBegun"):
         await harness.ctx.db.write(fn)

@@ -10,8 +10,13 @@ import pytest
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
-from agentpost.domain.agent_lines import AgentLine
-from agentpost.services import agent_lines, doctor, jobs, retention, turns, upkeep
+from agentpost.explain import agent_lines
+from agentpost.explain.agent_line_rules import AgentLine
+from agentpost.jobs import actions as jobs
+from agentpost.nodes import upkeep
+from agentpost.operations import doctor
+from agentpost.retention import actions as retention
+from agentpost.turns import actions as turns
 from tests.services.databases import schema_url
 from tests.services.harness import NODE, Harness, opened
 from tests.waiting import PATIENCE

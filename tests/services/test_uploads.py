@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 
+from agentpost.accounts import rows as account_rows
+from agentpost.blobs import actions as blobs
 from agentpost.clock import ManualClock
-from agentpost.db import accounts
-from agentpost.db import uploads as rows
+from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.errors import Refusal
-from agentpost.domain.records import AccountRecord, AttachmentRecord, UploadRecord
-from agentpost.domain.uploads import UploadStatus
-from agentpost.services import blobs, uploads
-from agentpost.services.context import AppContext
-from agentpost.services.uploads import NewUpload
+from agentpost.record.records import AccountRecord, AttachmentRecord, UploadRecord
 from agentpost.storage.incoming import Arrived
 from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.uploads import actions as uploads
+from agentpost.uploads import rows as upload_rows
+from agentpost.uploads.actions import NewUpload
+from agentpost.uploads.rules import UploadStatus
 from tests.services.harness import Harness
 
 ACCOUNT, OTHER = "acc_1", "acc_2"
@@ -33,7 +34,7 @@ async def ctx(harness: Harness) -> AppContext:
 
     def insert(tx: Tx) -> None:
         for name in (ACCOUNT, OTHER):
-            accounts.insert(tx, AccountRecord(name, name, name, "free", 0))
+            account_rows.insert(tx, AccountRecord(name, name, name, "free", 0))
 
     await harness.ctx.db.write(insert)
     return harness.ctx
@@ -72,7 +73,7 @@ async def refused(code: str, awaited: Any) -> Refusal:
 
 
 async def row(ctx: AppContext, upload_id: str) -> UploadRecord | None:
-    return await ctx.db.read(lambda tx: rows.get(tx, upload_id, ACCOUNT))
+    return await ctx.db.read(lambda tx: upload_rows.get(tx, upload_id, ACCOUNT))
 
 
 async def attach(
@@ -314,13 +315,13 @@ async def test_one_upload_that_cannot_be_swept_holds_up_none(
 ) -> None:
     made = [await announce(ctx) for _ in range(3)]
     clock.advance(DAY + 400)
-    real = rows.delete
+    real = upload_rows.delete
 
     def fails(tx: Tx, upload_id: str, status: UploadStatus) -> bool:
         if upload_id == made[0]:
             raise RuntimeError(upload_id)
         return real(tx, upload_id, status)
 
-    monkeypatch.setattr(rows, "delete", fails)
+    monkeypatch.setattr(upload_rows, "delete", fails)
     await sweep(ctx)
     assert [await row(ctx, upload_id) is None for upload_id in made] == [False, True, True]

@@ -2,18 +2,23 @@
 
 import pytest
 
+from agentpost.accounts import actions as accounts
+from agentpost.accounts import overview
+from agentpost.accounts import rows as account_rows
+from agentpost.caller import Caller
 from agentpost.clock import ManualClock, new_id
-from agentpost.db import accounts as rows
-from agentpost.db import filtered, nodes
-from agentpost.db import requests as request_rows
+from agentpost.context import AppContext
+from agentpost.credits import actions as credits
+from agentpost.credits import usage, usage_lists
+from agentpost.credits.usage_rules import UsageGroup
+from agentpost.db import filtered
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.records import LedgerRecord, RequestRecord
 from agentpost.domain.times import DAY, HOUR
-from agentpost.domain.usage import UsageGroup
-from agentpost.services import accounts, credits, operating, overview, usage, usage_lists
-from agentpost.services.context import AppContext
-from agentpost.services.messages import Caller
+from agentpost.nodes import rows as node_rows
+from agentpost.operations import server_overview
+from agentpost.record.records import LedgerRecord, RequestRecord
+from agentpost.requests import rows as request_rows
 from tests.services.databases import account, clock, ctx, new_account, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
@@ -30,7 +35,7 @@ async def test_usage_is_summed_by_day_and_key(
             clock.advance(0.001)
             at = clock.now()
             line = LedgerRecord(new_id(ids.LEDGER, at), owner, "charge", amount, at, "exe_gone")
-            rows.LEDGER.insert(tx, line)
+            account_rows.LEDGER.insert(tx, line)
 
     await ctx.db.write(charge)
     found = await usage.statement(ctx, account)
@@ -57,7 +62,7 @@ async def test_credits_count_when_they_were_charged_whatever_became_of_the_messa
     def charge(tx: Tx) -> None:
         for at in (noon - DAY, noon, noon + 1):
             line = LedgerRecord(new_id(ids.LEDGER, at), account, "charge", 1, at, "exe_gone")
-            rows.LEDGER.insert(tx, line)
+            account_rows.LEDGER.insert(tx, line)
 
     await ctx.db.write(charge)
     bounds = (noon - 2 * DAY, noon + 1)  # the end does not count
@@ -100,8 +105,8 @@ def request_record(account_id: str, at: int, error: str | None) -> RequestRecord
 
 async def test_an_operator_reads_the_whole_server(ctx: AppContext, account: str) -> None:
     await new_account(ctx, "bob@example.com")
-    await ctx.db.write(lambda tx: nodes.beat(tx, "node_a", 5))
-    found = await operating.server(ctx, "OWNER@")
+    await ctx.db.write(lambda tx: node_rows.beat(tx, "node_a", 5))
+    found = await server_overview.server(ctx, "OWNER@")
     assert [line.account.id for line in found.accounts] == [account]
     assert [(node.record.id, node.record.started_at, node.is_here) for node in found.nodes] == [
         ("node_a", 5, False)
@@ -112,7 +117,7 @@ async def test_an_operator_reads_the_whole_server(ctx: AppContext, account: str)
         0,
         None,
     )
-    one = await operating.account(ctx, account)
+    one = await server_overview.account(ctx, account)
     assert (one.running, one.queued, one.live_keys, one.stored_bytes) == (0, 0, 0, 0)
 
 
@@ -127,7 +132,7 @@ async def test_both_sums_say_the_same_of_a_charge_whose_message_is_deleted(
         for amount, named in ((3_000_000, key), (2_000_000, None)):
             line = LedgerRecord(new_id(ids.LEDGER, at), account, "charge", amount, at, "exe_gone")
             line.key_id = named
-            rows.LEDGER.insert(tx, line)
+            account_rows.LEDGER.insert(tx, line)
 
     await ctx.db.write(charge)
     shown = (await usage.statement(ctx, account)).usage

@@ -10,26 +10,22 @@ import pytest
 from argon2 import PasswordHasher
 
 from agentpost import bootstrap
+from agentpost.accounts import actions as accounts
 from agentpost.clock import ManualClock
-from agentpost.db import logins
-from agentpost.db import users as rows
+from agentpost.context import AppContext
 from agentpost.domain.errors import Overloaded, Refusal
-from agentpost.domain.roles import Role
 from agentpost.domain.times import SECOND
-from agentpost.domain.user_records import LoginTokenRecord, UserRecord
-from agentpost.services import (
-    accounts,
-    password_links,
-    sessions,
-    signing_in,
-    user_mail,
-    users,
-)
-from agentpost.services.context import AppContext
-from agentpost.services.mail import SmtpServer
-from agentpost.services.passwords import Passwords
-from agentpost.services.signing_in import Visitor
+from agentpost.mail.actions import SmtpServer
+from agentpost.sessions import actions as sessions
+from agentpost.sessions import mail, password_links, sign_in
+from agentpost.sessions import rows as session_rows
+from agentpost.sessions.passwords import Passwords
+from agentpost.sessions.sign_in import Visitor
 from agentpost.settings import load_settings
+from agentpost.users import actions as users
+from agentpost.users import rows as user_rows
+from agentpost.users.records import LoginTokenRecord, UserRecord
+from agentpost.users.role_rules import Role
 from tests.servers import Postgres, empty_sqlite
 from tests.services.test_mail import listening
 
@@ -148,7 +144,7 @@ async def test_sessions_of_an_earlier_version_are_of_the_first_owner(ctx: AppCon
     token = sessions.new_secret()
     soon = ctx.clock.now() + 60 * SECOND
     kept = LoginTokenRecord(accounts.digest(token), account.id, soon)
-    await ctx.db.write(lambda tx: logins.LOGIN_TOKENS.insert(tx, kept))
+    await ctx.db.write(lambda tx: session_rows.LOGIN_TOKENS.insert(tx, kept))
     secret = await sessions.log_in(ctx, token)
     assert secret is not None
     sql = "UPDATE sessions SET user_id = NULL"
@@ -186,14 +182,14 @@ async def test_a_link_is_spent_by_one_of_many(ctx: AppContext) -> None:
 async def test_a_password_is_hashed_anew_when_the_parameters_are_others(ctx: AppContext) -> None:
     boss = await operator(ctx)
     old = await Passwords(PasswordHasher(time_cost=2, memory_cost=8, parallelism=1)).hash(PASSWORD)
-    await ctx.db.write(lambda tx: rows.set_password(tx, boss.id, old))
+    await ctx.db.write(lambda tx: user_rows.set_password(tx, boss.id, old))
     for _ in range(2):
-        assert await signing_in.with_password(ctx, boss.email, PASSWORD, HERE) is not None
+        assert await sign_in.with_password(ctx, boss.email, PASSWORD, HERE) is not None
     kept = (await operator(ctx)).password
     assert kept is not None
     assert kept != old
     assert not CHEAP.check_needs_rehash(kept)
-    assert await signing_in.with_password(ctx, boss.email, "wrong password", HERE) is None
+    assert await sign_in.with_password(ctx, boss.email, "wrong password", HERE) is None
     assert (await operator(ctx)).password == kept
 
 
@@ -202,16 +198,16 @@ async def test_a_password_that_changes_while_it_is_checked_opens_nothing(
 ) -> None:
     boss = await operator(ctx)
     first = await ctx.passwords.hash(PASSWORD)
-    await ctx.db.write(lambda tx: rows.set_password(tx, boss.id, first))
+    await ctx.db.write(lambda tx: user_rows.set_password(tx, boss.id, first))
     check = ctx.passwords.check
 
     async def late(kept: str | None, password: str) -> object:
         checked = await check(kept, password)
-        await ctx.db.write(lambda tx: rows.set_password(tx, boss.id, "another"))
+        await ctx.db.write(lambda tx: user_rows.set_password(tx, boss.id, "another"))
         return checked
 
     monkeypatch.setattr(ctx.passwords, "check", late)
-    assert await signing_in.with_password(ctx, boss.email, PASSWORD, HERE) is None
+    assert await sign_in.with_password(ctx, boss.email, PASSWORD, HERE) is None
     assert await count(ctx, "sessions") == 0
 
 
@@ -235,13 +231,13 @@ async def test_a_mail_is_made_when_it_is_sent_and_only_for_a_user(ctx: AppContex
     async with listening() as postbox:
         server = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
         postbox.refuses = True
-        await user_mail.send_due(ctx, server)
+        await mail.send_due(ctx, server)
         assert await count(ctx, "user_mails") == 2, "that of nobody is gone"
         postbox.refuses = False
-        await user_mail.send_due(ctx, server)
+        await mail.send_due(ctx, server)
         assert postbox.mails == [], "not at once"
         clock(ctx).advance(300)
-        await user_mail.send_due(ctx, server)
+        await mail.send_due(ctx, server)
         texts = [each.replace("=\r\n", "") for each in postbox.mails]
     assert (await count(ctx, "user_mails"), len(texts)) == (0, 2)
     found = {re.findall(r"^To: (\S+)", t, re.M)[0]: t for t in texts}
@@ -255,5 +251,5 @@ async def test_a_mail_is_made_when_it_is_sent_and_only_for_a_user(ctx: AppContex
 async def test_a_mail_is_given_up_after_a_day(ctx: AppContext) -> None:
     await password_links.ask_for_mail(ctx, (await operator(ctx)).email, "192.0.2.1")
     clock(ctx).advance(86_401)
-    await user_mail.send_due(ctx, SmtpServer.parse("smtp://127.0.0.1:9"))
+    await mail.send_due(ctx, SmtpServer.parse("smtp://127.0.0.1:9"))
     assert (await count(ctx, "user_mails"), await count(ctx, "login_tokens")) == (0, 0)

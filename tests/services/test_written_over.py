@@ -9,12 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.domain.message import TurnFailure
-from agentpost.domain.records import FileRecord
-from agentpost.services import blobs, jobs, retention, storage_audit, turns, upkeep, works
-from agentpost.services.jobs import JobClaim
-from agentpost.services.tickets import TurnTicket
+from agentpost.blobs import account_audit
+from agentpost.blobs import actions as blobs
+from agentpost.jobs import actions as jobs
+from agentpost.jobs import works
+from agentpost.jobs.actions import JobClaim
+from agentpost.messages.rules import TurnFailure
+from agentpost.nodes import upkeep
+from agentpost.record.records import FileRecord
+from agentpost.record.tickets import TurnTicket
+from agentpost.retention import actions as retention
 from agentpost.storage.base import BlobMissing
+from agentpost.turns import actions as turns
 from tests.services.databases import schema_url
 from tests.services.harness import Harness, opened
 
@@ -29,8 +35,8 @@ async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harne
     """A context on each database, where the bytes stored are still counted right in the end."""
     async with opened(tmp_path, postgres_url=schema_url) as made:
         yield made
-        assert await storage_audit.audit(made.ctx, full=True) == []
-        assert await storage_audit.audit(made.ctx, full=False) == []
+        assert await account_audit.audit(made.ctx, full=True) == []
+        assert await account_audit.audit(made.ctx, full=False) == []
 
 
 async def write(harness: Harness, owned: JobClaim, path: str = A) -> str:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from agentpost.db.session import Row
-from agentpost.domain.message import TurnState
+from agentpost.messages.rules import TurnState
 from tests.simulation.world import World, event_of
 
 if TYPE_CHECKING:

@@ -16,28 +16,24 @@ from types import SimpleNamespace
 from typing import Any
 
 from agentpost import clock as clock_module
+from agentpost.accounts import actions as accounts
+from agentpost.caller import Caller
 from agentpost.clock import new_id
+from agentpost.context import AppContext
+from agentpost.credits import actions as credits
 from agentpost.db.session import Row
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
-from agentpost.domain.message import WhenBusy
-from agentpost.domain.schedules import Missed
-from agentpost.services import (
-    accounts,
-    credits,
-    deliveries,
-    following,
-    message_lists,
-    recover,
-    schedules,
-    sending,
-    works,
-)
-from agentpost.services.context import AppContext
-from agentpost.services.messages import Caller
-from agentpost.services.new_messages import NewMessage
-from agentpost.services.schedules import NewSchedule
+from agentpost.following import followers
+from agentpost.jobs import recovery, works
+from agentpost.messages import lists, sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.rules import WhenBusy
+from agentpost.schedules import actions as schedules
+from agentpost.schedules.actions import NewSchedule
+from agentpost.schedules.rules import Missed
 from agentpost.settings import Settings, load_settings
+from agentpost.webhooks import deliveries
 from tests.services.invariants import Watch
 from tests.simulation import checks
 from tests.simulation.known import Acknowledged, Outcome, Reading
@@ -228,7 +224,7 @@ class History:
 
     async def _post(self, ctx: AppContext, new: NewMessage) -> sending.Answer:
         admitted = await sending.admit(ctx, self._caller, new)
-        return await sending.send(ctx, self._caller, admitted, following.nobody_hangs_up)
+        return await sending.send(ctx, self._caller, admitted, followers.nobody_hangs_up)
 
     async def _send_again(self, n: int) -> None:
         """A client that does not trust the answer it got."""
@@ -243,9 +239,7 @@ class History:
 
     async def _cancel(self, n: int) -> None:
         if (message_id := self._some_message(n)) is not None:
-            await self._call(
-                lambda ctx: message_lists.cancel_for(ctx, self._caller.account_id, message_id)
-            )
+            await self._call(lambda ctx: lists.cancel_for(ctx, self._caller.account_id, message_id))
 
     async def _stop_work(self, n: int) -> None:
         rows = self.world.rows("SELECT id FROM works WHERE home = 0 ORDER BY id")
@@ -259,7 +253,7 @@ class History:
             for (job_id,) in self.world.rows(sql, message_id):
                 self._watch.recovered(job_id)
             account_id = self._caller.account_id
-            await self._call(lambda ctx: recover.recover_for(ctx, account_id, message_id))
+            await self._call(lambda ctx: recovery.recover_for(ctx, account_id, message_id))
 
     async def _top_up(self, amount: int) -> None:
         await self._call(lambda ctx: credits.add(ctx, self._caller.account_id, amount))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from agentpost.contract.message import MessageShape
-from agentpost.db import messages as message_rows
+from agentpost.context import AppContext
 from agentpost.db.session import Row, Tx
-from agentpost.services.context import AppContext
+from agentpost.messages import rows as message_rows
+from agentpost.messages.shapes import MessageShape
 from tests.services.harness import Shape
 from tests.simulation.world import World
 

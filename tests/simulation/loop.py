@@ -13,10 +13,10 @@ from types import SimpleNamespace
 from typing import TypeVar, TypeVarTuple
 
 from agentpost.clock import ManualClock
-from agentpost.cluster import heartbeat, reconciler
-from agentpost.delivery import dispatcher
 from agentpost.domain.times import SECOND
+from agentpost.nodes import heartbeat, reconciler
 from agentpost.threads.loop import AgentLoop
+from agentpost.webhooks import dispatcher
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

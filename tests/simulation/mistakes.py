@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
-from agentpost.cluster.membership import Nodes
-from agentpost.cluster.reconciler import RunReconciler
-from agentpost.db import deliveries as delivery_rows
-from agentpost.db import journal
-from agentpost.db import messages as message_rows
+from agentpost.credits import actions as credits
 from agentpost.db.session import Tx
-from agentpost.domain.endpoints import Attempted
-from agentpost.services import credits, outbox, record, sending, upkeep
-from agentpost.services.upkeep import LeftBehind
+from agentpost.messages import rows as message_rows
+from agentpost.messages import sending
+from agentpost.nodes import upkeep
+from agentpost.nodes.membership import Nodes
+from agentpost.nodes.reconciler import RunReconciler
+from agentpost.nodes.upkeep import LeftBehind
+from agentpost.record import journal_rows, writer
+from agentpost.webhooks import delivery_rows, outbox
+from agentpost.webhooks.endpoint_rules import Attempted
 
 Mistake = Callable[[pytest.MonkeyPatch], None]
 
@@ -27,8 +29,8 @@ def forget_the_epoch(patch: pytest.MonkeyPatch) -> None:
     def count_call(tx: Tx, job_id: str, epoch: int) -> None:
         tx.execute("UPDATE jobs SET calls = calls + 1 WHERE id = ?", (job_id,))
 
-    patch.setattr(record, "_owns", lambda job, epoch: True)
-    patch.setattr(record, "count_call", count_call)
+    patch.setattr(writer, "_owns", lambda job, epoch: True)
+    patch.setattr(writer, "count_call", count_call)
 
 
 def leave_the_dead_their_work(patch: pytest.MonkeyPatch) -> None:
@@ -53,7 +55,7 @@ def try_a_start_once(patch: pytest.MonkeyPatch) -> None:
 
 def run_what_is_recorded(patch: pytest.MonkeyPatch) -> None:
     """A job that is taken over does not know what it has done."""
-    patch.setattr(journal, "all_", lambda *_: {})
+    patch.setattr(journal_rows, "all_", lambda *_: {})
 
 
 def miss_a_lost_run(patch: pytest.MonkeyPatch) -> None:
@@ -106,7 +108,7 @@ def forget_the_key(patch: pytest.MonkeyPatch) -> None:
         if new.idempotency_key is not None:
             holder = message_rows.by_idempotency_key(tx, caller.key_id, new.idempotency_key)
             if holder is not None:
-                record.free_idempotency_key(tx, holder.id)
+                writer.free_idempotency_key(tx, holder.id)
 
     patch.setattr(sending, "_replay", free)
 

@@ -11,31 +11,31 @@ from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
 from agentpost.clock import ManualClock
-from agentpost.cluster.heartbeat import BEAT_SECONDS, Heartbeat
-from agentpost.cluster.membership import Nodes
-from agentpost.cluster.quarantine import Quarantine
-from agentpost.cluster.reconciler import RunReconciler
+from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.delivery.dispatcher import Deliveries
 from agentpost.domain.times import SECOND
 from agentpost.egress.client import Egress, PostResult
 from agentpost.engine.base import JobExecutor, Transaction
 from agentpost.engine.dispatch import LocalEngine
+from agentpost.nodes import upkeep
+from agentpost.nodes.actions import Beats
+from agentpost.nodes.heartbeat import BEAT_SECONDS, Heartbeat
+from agentpost.nodes.lease import LEASE_SECONDS, Lease
+from agentpost.nodes.membership import Nodes
+from agentpost.nodes.quarantine import Quarantine
+from agentpost.nodes.reconciler import RunReconciler
 from agentpost.ratelimit.memory import MemoryLimiter
+from agentpost.requests.actions import RequestLog
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.steps import Blobs, Steps
 from agentpost.runtime.turn_runner import TurnRunner
-from agentpost.services import upkeep
-from agentpost.services.context import AppContext
-from agentpost.services.encryption import SecretCipher
-from agentpost.services.lease import LEASE_SECONDS, Lease
-from agentpost.services.nodes import Beats
-from agentpost.services.requests import RequestLog
+from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import Settings
 from agentpost.storage.signing import CursorSigner
 from agentpost.tasks.background import Background
 from agentpost.wakeups import base as wakeups
 from agentpost.wakeups.memory import MemoryWakeups
+from agentpost.webhooks.dispatcher import Deliveries
 from tests.services.harness import PlainLinks
 from tests.simulation.agent import agent_of, job_of
 from tests.simulation.loop import SimulatedAgentLoop

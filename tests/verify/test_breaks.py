@@ -17,7 +17,7 @@ from tests.verify.verifying import offline_server, second_key, verify
 
 HELD_SECONDS = 0.2
 """How long most servers here hold back an empty page of a log, instead of a second."""
-HOLDS = {"agentpost.services.long_poll.EVENTS_WAIT_SECONDS_MIN": HELD_SECONDS}
+HOLDS = {"agentpost.following.long_polls.EVENTS_WAIT_SECONDS_MIN": HELD_SECONDS}
 
 
 @pytest.fixture(scope="module")

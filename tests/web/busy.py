@@ -5,30 +5,34 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from agentpost.accounts import actions as accounts
+from agentpost.accounts.actions import DEFAULT_EMAIL
+from agentpost.accounts.rows import LEDGER
 from agentpost.clock import new_id
-from agentpost.db import deliveries as delivery_rows
-from agentpost.db import history, mails, nodes
-from agentpost.db import requests as request_rows
-from agentpost.db.accounts import LEDGER
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.endpoints import Attempted
-from agentpost.domain.events import EventName
-from agentpost.domain.job import JobState
-from agentpost.domain.records import (
+from agentpost.domain.times import DAY, HOUR, MINUTE, SECOND
+from agentpost.jobs.rules import JobState
+from agentpost.mail import rows as mail_rows
+from agentpost.nodes import rows as node_rows
+from agentpost.record import history_rows
+from agentpost.record.events import EventName
+from agentpost.record.records import (
     AttachmentRecord,
     LedgerRecord,
     MailRecord,
     RequestRecord,
     WorkRecord,
 )
-from agentpost.domain.roles import Role
-from agentpost.domain.schedules import Missed, run_key
-from agentpost.domain.times import DAY, HOUR, MINUTE, SECOND
-from agentpost.domain.webhook_records import AttemptRecord
-from agentpost.services import account_schedules, accounts, deliveries, endpoints, users
-from agentpost.services.accounts import DEFAULT_EMAIL
-from agentpost.services.schedules import NewSchedule
+from agentpost.requests import rows as request_rows
+from agentpost.schedules import account_lists
+from agentpost.schedules.actions import NewSchedule
+from agentpost.schedules.rules import Missed, run_key
+from agentpost.users import actions as users
+from agentpost.users.role_rules import Role
+from agentpost.webhooks import deliveries, delivery_rows, endpoints
+from agentpost.webhooks.endpoint_rules import Attempted
+from agentpost.webhooks.records import AttemptRecord
 from tests.web.site import Site
 
 DAYS = 14
@@ -88,8 +92,8 @@ def fill(site: Site) -> Busy:
     _timeline(site, newest, works[0])
     _files(site, newest, works[0])
     _events(site, newest, owner, endpoint)
-    site.write(lambda tx: mails.MAILS.insert(tx, _mail(site, owner)))
-    site.write(lambda tx: nodes.beat(tx, "node_a", site.clock.now() - HOUR))
+    site.write(lambda tx: mail_rows.MAILS.insert(tx, _mail(site, owner)))
+    site.write(lambda tx: node_rows.beat(tx, "node_a", site.clock.now() - HOUR))
     schedule = _schedules(site, owner, used, newest)
     return Busy(owner, key.record.id, newest, works[0], request, endpoint, delivery, schedule)
 
@@ -104,8 +108,8 @@ def _schedules(site: Site, owner: str, key_id: str, message_id: str) -> str:
     ):
         site.clock.advance(1)
         new = NewSchedule(cron, None, "Europe/Berlin", Missed.SKIP, {"message": text})
-        made.append(asyncio.run(account_schedules.create(site.ctx, owner, key_id, new)).id)
-    asyncio.run(account_schedules.pause(site.ctx, owner, made[1], True))
+        made.append(asyncio.run(account_lists.create(site.ctx, owner, key_id, new)).id)
+    asyncio.run(account_lists.pause(site.ctx, owner, made[1], True))
     planned = site.clock.now() - HOUR
     ran = "UPDATE schedules SET last_at = ?, last_planned_at = ?, last_outcome = ?"
 
@@ -296,7 +300,7 @@ def _files(site: Site, message_id: str, work: WorkRecord) -> None:
     )
 
     def fn(tx: Tx) -> None:
-        history.ATTACHMENTS.insert(tx, sent)
+        history_rows.ATTACHMENTS.insert(tx, sent)
         tx.execute(
             "UPDATE messages SET attachments = 1, reply_files = 1 WHERE id = ?", (message_id,)
         )

@@ -10,25 +10,27 @@ import httpx2
 from argon2 import PasswordHasher
 
 from agentpost import bootstrap
+from agentpost.accounts import actions as accounts
 from agentpost.api.app import ApiRoutes
 from agentpost.api.auth import Keys
 from agentpost.api.operation import Api
+from agentpost.blobs import deletion_rows
 from agentpost.clock import ManualClock, new_id
-from agentpost.db import pending_deletions
-from agentpost.db import users as user_rows
-from agentpost.db import works as work_rows
-from agentpost.db.conversations import CONVERSATIONS
+from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.job import JobKind, JobState
-from agentpost.domain.records import ConversationRecord, FileRecord, WorkRecord
-from agentpost.domain.roles import Role
-from agentpost.domain.user_records import UserRecord
 from agentpost.http.application import Application, Route
-from agentpost.services import accounts, sessions, users
-from agentpost.services.context import AppContext
-from agentpost.services.passwords import Passwords
+from agentpost.jobs import work_rows
+from agentpost.jobs.rules import JobKind, JobState
+from agentpost.record.records import ConversationRecord, FileRecord, WorkRecord
+from agentpost.sessions import actions as sessions
+from agentpost.sessions.passwords import Passwords
 from agentpost.settings import load_settings
+from agentpost.turns.conversation_rows import CONVERSATIONS
+from agentpost.users import actions as users
+from agentpost.users import rows as user_rows
+from agentpost.users.records import UserRecord
+from agentpost.users.role_rules import Role
 from agentpost.web.routes import PageRoutes
 from tests.client.scripted import served
 from tests.services.driver import Hands
@@ -125,7 +127,7 @@ class Site:
         )
 
         def put(tx: Tx) -> None:
-            pending_deletions.schedule_delete(tx, [record.blob], 0)
+            deletion_rows.schedule_delete(tx, [record.blob], 0)
             work_rows.put_file(tx, record)
 
         self.write(put)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agentpost.domain.answers import AnswerFormat
-from agentpost.services import turns
-from agentpost.services.turns import TurnResult
-from agentpost.web import answer_form
+from agentpost.questions import forms
+from agentpost.questions.rules import AnswerFormat
+from agentpost.turns import actions as turns
+from agentpost.turns.actions import TurnResult
 from agentpost.web.forms import Form
 from tests.services.driver import Hands
 from tests.web.site import Site
@@ -32,7 +32,7 @@ def filled(**values: str) -> Form:
 
 
 def test_a_plain_schema_has_a_field_for_each_property() -> None:
-    found = answer_form.fields(AnswerFormat(schema=PARCEL))
+    found = forms.fields(AnswerFormat(schema=PARCEL))
     assert found is not None
     assert [(f.label, f.kind, f.required) for f in found] == [
         ("Kilograms", "number", True),
@@ -59,7 +59,7 @@ def test_a_plain_schema_has_a_field_for_each_property() -> None:
     ],
 )
 def test_any_other_schema_is_answered_with_json(schema: dict[str, Any]) -> None:
-    assert answer_form.fields(AnswerFormat(schema=schema)) is None
+    assert forms.fields(AnswerFormat(schema=schema)) is None
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_any_other_schema_is_answered_with_json(schema: dict[str, Any]) -> None:
     ],
 )
 def test_what_was_filled_in_is_the_answer(wanted: AnswerFormat, form: Form, value: Any) -> None:
-    assert answer_form.value_of(wanted, form) == value
+    assert forms.value_of(wanted, form) == value
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_what_was_filled_in_is_the_answer(wanted: AnswerFormat, form: Form, valu
 )
 def test_what_cannot_be_read_is_said(schema: dict[str, Any], form: Form, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        answer_form.value_of(AnswerFormat(schema=schema), form)
+        forms.value_of(AnswerFormat(schema=schema), form)
 
 
 def ask(site: Site, wanted: AnswerFormat) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from agentpost.domain.roles import Role
+from agentpost.accounts import actions as accounts
+from agentpost.chats import lists
 from agentpost.extraction import page_pictures
-from agentpost.services import accounts
-from agentpost.services import chats as chat_services
+from agentpost.users.role_rules import Role
 from agentpost.web.markdown import SHOWN_CHARACTERS, markdown, plain
 from tests.web.site import Site
 
@@ -216,7 +216,7 @@ def test_a_long_text_is_cut() -> None:
 
 def test_the_list_is_searched_in_the_address(site: Site) -> None:
     site.work(title="Quarterly <b>chart</b>")
-    for n in range(chat_services.LIST_PAGE):
+    for n in range(lists.LIST_PAGE):
         site.clock.advance(1)
         site.work(title=f"Other {n}")
     with site.browser() as browser:

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from agentpost.accounts import actions as accounts
+from agentpost.accounts import rows as account_rows
 from agentpost.clock import new_id
-from agentpost.db import accounts as rows
+from agentpost.credits import actions as credits
+from agentpost.credits import usage
+from agentpost.credits.usage import Statement, Used
 from agentpost.domain import ids
-from agentpost.domain.job import JobState
-from agentpost.domain.records import LedgerRecord, WorkRecord
 from agentpost.domain.times import DAY, HOUR
-from agentpost.services import accounts, credits, usage
-from agentpost.services.usage import Statement, Used
+from agentpost.jobs.rules import JobState
+from agentpost.record.records import LedgerRecord, WorkRecord
 from agentpost.web.chart import bars
 from tests.web.site import Site
 
@@ -31,7 +33,7 @@ def line(
     record = LedgerRecord(
         new_id(ids.LEDGER, at), kind=kind, amount=round(amount * CREDIT), at=at, job_id=job, **given
     )
-    site.write(lambda tx: rows.LEDGER.insert(tx, record))
+    site.write(lambda tx: account_rows.LEDGER.insert(tx, record))
     return record.id
 
 

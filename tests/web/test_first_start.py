@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx2
 
-from agentpost.cli.welcome import FIRST_START
+from agentpost.serving.welcome import FIRST_START
 from tests.waiting import eventually
 
 TIMEOUT_SECONDS = 60

@@ -8,13 +8,17 @@ from typing import Any
 import httpx2
 import pytest
 
+from agentpost.accounts import actions as accounts
+from agentpost.audit import actions as audit
 from agentpost.clock import new_id
-from agentpost.db import users as user_rows
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
-from agentpost.domain.roles import Role
-from agentpost.domain.user_records import UserRecord
-from agentpost.services import accounts, operator_log, password_links, sessions, users
+from agentpost.sessions import actions as sessions
+from agentpost.sessions import password_links
+from agentpost.users import actions as users
+from agentpost.users import rows as user_rows
+from agentpost.users.records import UserRecord
+from agentpost.users.role_rules import Role
 from tests.web.provider import CLIENT, SECRET, Provider, provided
 from tests.web.site import Site, open_site
 from tests.web.test_oidc import arrive, person
@@ -88,7 +92,7 @@ def test_single_sign_on_asks_whose_invitation_is_accepted(
     with site.stranger() as browser:
         assert arrive(browser).status_code == 303
         assert "Bob&#39;s team" in browser.get("/profile").text
-    found = asyncio.run(operator_log.page(site.ctx)).actions
+    found = asyncio.run(audit.page(site.ctx)).actions
     own = sorted(each.action for each in found if each.who == victim)
     assert own == ["sign-in", "sign-in", "users accept", "users single-sign-on"]
 

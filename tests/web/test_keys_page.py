@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from agentpost.services import accounts
+from agentpost.accounts import actions as accounts
 from tests.web.site import Site
 
 PATH = "/dashboard/keys"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
+from agentpost.accounts import actions as accounts
 from agentpost.domain import ids
-from agentpost.services import accounts
 from tests.web.site import Site
 from tests.web.test_messages_page import sent
 from tests.web.test_requests_page import made

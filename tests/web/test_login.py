@@ -10,7 +10,8 @@ from threading import Barrier
 import httpx2
 import pytest
 
-from agentpost.services import accounts, sessions
+from agentpost.accounts import actions as accounts
+from agentpost.sessions import actions as sessions
 from tests.web.site import Site, open_site
 
 COOKIE = "agentpost_session"

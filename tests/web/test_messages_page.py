@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from agentpost.accounts import actions as accounts
 from agentpost.clock import new_id
 from agentpost.db import filtered
-from agentpost.db import timeline as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.filenames import content_disposition
-from agentpost.domain.roles import Role
-from agentpost.services import accounts, timeline
+from agentpost.explain import timeline, timeline_rows
+from agentpost.files.filename_rules import content_disposition
+from agentpost.users.role_rules import Role
 from tests.web import busy as busy_files
 from tests.web.busy import fill
 from tests.web.site import Site
@@ -191,14 +191,14 @@ def test_the_last_part_is_read_without_the_others(
     whole = asyncio.run(timeline.build(site.ctx, message_id))
     assert whole.total == len(whole.lines)
     read: list[int] = []
-    entries = rows.entries
+    entries = timeline_rows.entries
 
-    def counted(tx: Tx, of: str, last: int = rows.ALL) -> list[Any]:
+    def counted(tx: Tx, of: str, last: int = timeline_rows.ALL) -> list[Any]:
         found = entries(tx, of, last)
         read.append(len(found))
         return found
 
-    monkeypatch.setattr(rows, "entries", counted)
+    monkeypatch.setattr(timeline_rows, "entries", counted)
     for size in (7, whole.total, whole.total - 1, whole.total + 1):
         part = asyncio.run(timeline.build(site.ctx, message_id, part_lines=size))
         first = (whole.total - 1) // size * size

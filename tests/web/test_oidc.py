@@ -7,8 +7,8 @@ from urllib.parse import urlencode, urlsplit
 import httpx2
 import pytest
 
-from agentpost.db import users as user_rows
-from agentpost.domain.roles import Role
+from agentpost.users import rows as user_rows
+from agentpost.users.role_rules import Role
 from tests.web.provider import CLIENT, SECRET, Provider, provided, query
 from tests.web.site import Site, open_site
 from tests.web.test_login import COOKIE, cookie
@@ -248,7 +248,7 @@ def test_a_provider_that_calls_itself_otherwise_is_refused(site: Site, provider:
 
 
 def test_too_many_failures_are_refused(site: Site) -> None:
-    from agentpost.services import throttle
+    from agentpost.sessions import throttle
 
     site.write(lambda tx: tx.execute("UPDATE sessions SET address = NULL"))
     with site.stranger() as browser:

@@ -9,22 +9,19 @@ from functools import partial
 import httpx2
 import pytest
 
-from agentpost.db import jobs, meta
-from agentpost.db import nodes as node_rows
-from agentpost.domain.job import JobState
-from agentpost.domain.roles import Role
-from agentpost.services import (
-    accounts,
-    allowances,
-    doctor,
-    endpoints,
-    health_state,
-    operating,
-    operator_log,
-    users,
-)
-from agentpost.services.doctor import Finding
-from agentpost.services.missing_runs import NOT_RUN
+from agentpost.accounts import actions as accounts
+from agentpost.audit import actions as audit
+from agentpost.db import meta
+from agentpost.jobs import rows as job_rows
+from agentpost.jobs.rules import JobState
+from agentpost.limits import allowances
+from agentpost.nodes import rows as node_rows
+from agentpost.nodes.missing_runs import NOT_RUN
+from agentpost.operations import doctor, health_state, server_overview
+from agentpost.operations.doctor import Finding
+from agentpost.users import actions as users
+from agentpost.users.role_rules import Role
+from agentpost.webhooks import endpoints
 from tests.web.site import Site
 
 PATH = "/dashboard/operator"
@@ -82,13 +79,13 @@ def test_an_operator_sees_every_account_and_what_is_open(
         assert text in page
     for text in ("online", "silent for 2 s", "1 turn or job has no node to run on"):
         assert text in page
-    found = asyncio.run(operating.server(site.ctx))
+    found = asyncio.run(server_overview.server(site.ctx))
     assert (found.jobs, found.turns_waiting, found.unowned) == (1, 1, 1)
 
 
 def test_what_does_not_work_is_named_with_its_cause(site: Site, operator: httpx2.Client) -> None:
     site.job(site.work(), JobState.RUNNING)
-    [(job_id, _)] = site.write(jobs.executing_anywhere)
+    [(job_id, _)] = site.write(job_rows.executing_anywhere)
     node = site.ctx.node
     site.write(lambda tx: tx.execute("UPDATE jobs SET node = ?", (node,)))
     assert "Current problems" not in operator.get(PATH).text
@@ -113,9 +110,9 @@ def test_accounts_are_searched(site: Site, operator: httpx2.Client, text: str, f
 def test_pages_lead_to_older_accounts(
     site: Site, operator: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operating, "_ACCOUNTS", 1)
-    first = asyncio.run(operating.server(site.ctx))
-    second = asyncio.run(operating.server(site.ctx, before=first.more))
+    monkeypatch.setattr(server_overview, "_ACCOUNTS", 1)
+    first = asyncio.run(server_overview.server(site.ctx))
+    second = asyncio.run(server_overview.server(site.ctx, before=first.more))
     shown = [line.account.email for page in (first, second) for line in page.accounts]
     assert sorted(shown) == ["ann@example.com", "owner@localhost"]
     assert second.more is None
@@ -290,7 +287,7 @@ def test_the_audit_log_tells_who_did_what(site: Site, operator: httpx2.Client) -
     site.clock.advance(1)
     page = operator.get(f"{PATH}/audit?action=credits").text
     operator.post("/logout")
-    found = asyncio.run(operator_log.page(site.ctx)).actions
+    found = asyncio.run(audit.page(site.ctx)).actions
     assert {(each.who, each.via) for each in found} >= {(accounts.DEFAULT_EMAIL, "web")}
     [endpoint] = [each.target for each in found if each.action == "webhooks create"]
     assert endpoint.startswith("whe_")

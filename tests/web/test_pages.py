@@ -7,13 +7,16 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from agentpost.accounts import actions as accounts
+from agentpost.accounts import overview
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import StoreUnavailable
-from agentpost.domain.job import JobState
-from agentpost.domain.records import WorkRecord
-from agentpost.domain.webhook_records import EndpointRecord
-from agentpost.services import accounts, allowances, mail, overview
+from agentpost.jobs.rules import JobState
+from agentpost.limits import allowances
+from agentpost.mail import actions as mail
+from agentpost.record.records import WorkRecord
+from agentpost.webhooks.records import EndpointRecord
 from tests.web.busy import fill
 from tests.web.site import Site, open_site
 

@@ -9,21 +9,18 @@ from contextlib import suppress
 import httpx2
 import pytest
 
-from agentpost.db import users as user_rows
+from agentpost.audit import actions as audit
 from agentpost.db.session import Tx
 from agentpost.domain.errors import RateLimited
-from agentpost.domain.roles import Role
-from agentpost.domain.user_records import UserRecord
+from agentpost.operations import doctor
 from agentpost.ratelimit.base import Rule
 from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.services import (
-    doctor,
-    operator_log,
-    password_links,
-    retention,
-    sessions,
-    throttle,
-)
+from agentpost.retention import actions as retention
+from agentpost.sessions import actions as sessions
+from agentpost.sessions import password_links, throttle
+from agentpost.users import rows as user_rows
+from agentpost.users.records import UserRecord
+from agentpost.users.role_rules import Role
 from agentpost.web.page import Page
 from agentpost.web.routes import PAGES
 from tests.web.site import Site, open_site
@@ -168,7 +165,7 @@ def test_the_audit_log_has_the_sign_ins_that_failed(site: Site, mia: UserRecord)
         for path, email, password, _ in tries:
             browser.post(path, data={"email": email, "password": password})
             site.clock.advance(1)
-    log = asyncio.run(operator_log.page(site.ctx, action="sign-in", limit=len(tries))).actions
+    log = asyncio.run(audit.page(site.ctx, action="sign-in", limit=len(tries))).actions
     lines = [(each.target, each.outcome) for each in log]
     assert lines == [(email, outcome) for _, email, _, outcome in reversed(tries)]
     means = [json.loads(each.detail_json).get("with") for each in log]

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from agentpost.extraction import apart, contents
-from agentpost.services import previews
-from agentpost.services.previews import Look
+from agentpost.files import previews
+from agentpost.files.previews import Look
 from tests.web.site import Site
 from tests.web.test_chat_pages import stored
 

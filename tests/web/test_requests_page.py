@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agentpost.db import requests as rows
-from agentpost.domain.records import RequestRecord
-from agentpost.services import accounts
+from agentpost.accounts import actions as accounts
+from agentpost.record.records import RequestRecord
+from agentpost.requests import rows as request_rows
 from tests.web.site import Site
 
 PATH = "/dashboard/requests"
@@ -34,7 +34,7 @@ def made(site: Site, n: int = 1, account_id: str | None = None, **fields: Any) -
         **fields,
     }
     record = RequestRecord(**given)
-    site.write(lambda tx: rows.REQUESTS.insert_all(tx, [record]))
+    site.write(lambda tx: request_rows.REQUESTS.insert_all(tx, [record]))
     return record
 
 

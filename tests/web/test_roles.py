@@ -12,14 +12,12 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from agentpost.accounts import actions as accounts
 from agentpost.domain import ids
-from agentpost.domain.roles import Right, Role, may
-from agentpost.services import (
-    accounts,
-    endpoints,
-)
+from agentpost.users.role_rules import Right, Role, may
 from agentpost.web.page import OpenPage, Page
 from agentpost.web.routes import PAGES
+from agentpost.webhooks import endpoints
 from tests.web.busy import Busy, fill
 from tests.web.site import Site, open_site
 

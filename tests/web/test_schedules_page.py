@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.domain.schedules import ScheduleStatus
-from agentpost.services import account_schedules, accounts, allowances, operator_log
+from agentpost.accounts import actions as accounts
+from agentpost.audit import actions as audit
+from agentpost.limits import allowances
+from agentpost.schedules import account_lists
+from agentpost.schedules.rules import ScheduleStatus
 from tests.web.busy import fill
 from tests.web.site import Site, open_site
 
@@ -45,7 +48,7 @@ def test_a_schedule_is_made_paused_resumed_and_deleted(site: Site, key: str) -> 
         site.clock.advance(1)
         assert browser.post(f"{one}/delete").headers["location"] == f"{PATH}?note=deleted"
         assert browser.get(one).status_code == 404
-    found = asyncio.run(operator_log.page(site.ctx)).actions
+    found = asyncio.run(audit.page(site.ctx)).actions
     schedule_id = one.rpartition("/")[2]
     recorded = [(e.action, e.target, json.loads(e.detail_json)) for e in reversed(found)]
     of = {"account_id": site.ann}
@@ -62,7 +65,7 @@ def test_a_single_time_is_of_the_time_zone_that_was_chosen(site: Site, key: str)
     sent = {"message": "once", "at": "2030-07-01T09:00", "timezone": "Europe/Berlin", "key": key}
     with site.browser() as browser:
         one = browser.post(PATH, data=sent).headers["location"].partition("?")[0]
-    view = asyncio.run(account_schedules.get(site.ctx, site.ann, one.rpartition("/")[2]))
+    view = asyncio.run(account_lists.get(site.ctx, site.ann, one.rpartition("/")[2]))
     assert view.schedule.status is ScheduleStatus.ACTIVE
     assert view.schedule.next_at == 1_909_119_600_000_000  # 07:00 UTC
 
@@ -107,10 +110,10 @@ def test_a_schedule_names_its_conversation_where_one_is_required(
             match = re.search(r'name="conversation".*?(?=name="|</form>)', refused.text, re.S)
             assert match is not None
             assert "Is required, such as your customer" in match[0]
-            assert asyncio.run(account_schedules.page(site.ctx, site.ann, None, 9))[0] == []
+            assert asyncio.run(account_lists.page(site.ctx, site.ann, None, 9))[0] == []
             answer = browser.post(PATH, data={**GOOD, "key": key, "conversation": "customer-1"})
         schedule_id = answer.headers["location"].partition("?")[0].rpartition("/")[2]
-        view = asyncio.run(account_schedules.get(site.ctx, site.ann, schedule_id))
+        view = asyncio.run(account_lists.get(site.ctx, site.ann, schedule_id))
         message = {"message": GOOD["message"], "conversation": "customer-1"}
         assert json.loads(view.schedule.message_json) == message
 

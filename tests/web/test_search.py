@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from agentpost.accounts import actions as accounts
 from agentpost.clock import new_id
 from agentpost.db import filtered
-from agentpost.db.conversations import CONVERSATIONS
 from agentpost.domain import ids
-from agentpost.domain.job import JobState
-from agentpost.domain.records import ConversationRecord
-from agentpost.services import accounts
+from agentpost.jobs.rules import JobState
+from agentpost.record.records import ConversationRecord
+from agentpost.turns.conversation_rows import CONVERSATIONS
 from tests.web.site import Site, open_site
 from tests.web.test_requests_page import made as request_made
 from tests.web.test_streams import stream

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
+from agentpost.accounts import actions as accounts
 from agentpost.contract.shape import dumps
-from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
-from agentpost.domain.job import VIEWS, JobState, JobStatus, Reason
 from agentpost.domain.limits import RECOVER_REQUESTS_MAX
-from agentpost.domain.message import TURN_FAILURE_TEXTS, TurnFailure, TurnState
-from agentpost.domain.signals import Failed
-from agentpost.services import accounts
-from agentpost.services.explaining import (
+from agentpost.explain.reasons import (
     EXPLANATIONS,
     LASTING_FAILURE,
     RECOVERED_OFTEN,
     TURN_STOPPED,
     Explanation,
 )
+from agentpost.jobs import work_rows
+from agentpost.jobs.rules import VIEWS, JobState, JobStatus, Reason
+from agentpost.messages.rules import TURN_FAILURE_TEXTS, TurnFailure, TurnState
+from agentpost.record.signals import Failed
 from tests.web.site import Site
 
 REFUSALS = (Reason.TOO_MANY_RUNNING, Reason.HOSTING_FEES, Reason.OUT_OF_CREDITS)

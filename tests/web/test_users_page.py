@@ -3,10 +3,11 @@
 import asyncio
 from pathlib import Path
 
-from agentpost.db import users as user_rows
-from agentpost.domain.roles import Role
-from agentpost.services import accounts, password_links
-from agentpost.services import users as user_services
+from agentpost.accounts import actions as accounts
+from agentpost.sessions import password_links
+from agentpost.users import actions as users
+from agentpost.users import rows as user_rows
+from agentpost.users.role_rules import Role
 from tests.web.site import Site, open_site
 from tests.web.test_password_login import PASSWORD, link_of
 
@@ -30,9 +31,7 @@ def test_an_operator_invites_and_hands_the_link_on(tmp_path: Path) -> None:
             zoe.post(path, data={"password": PASSWORD})
             assert "zoe@example.com" in zoe.get("/profile").text
             assert "cannot send e-mail" in zoe.get("/password").text
-        (user,) = [
-            each for each in asyncio.run(user_services.all_(site.ctx)) if "zoe" in each.email
-        ]
+        (user,) = [each for each in asyncio.run(users.all_(site.ctx)) if "zoe" in each.email]
         again = link_of(ann.post(f"/dashboard/users/{user.id}/link"))
         with site.stranger() as zoe:
             assert zoe.get(again).status_code == 200

@@ -7,10 +7,10 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from agentpost.db import deliveries
+from agentpost.accounts import actions as accounts
 from agentpost.db.session import Tx
-from agentpost.domain.webhook_records import AttemptRecord, EndpointRecord
-from agentpost.services import accounts, endpoints
+from agentpost.webhooks import delivery_rows, endpoints
+from agentpost.webhooks.records import AttemptRecord, EndpointRecord
 from tests.web.site import Site
 
 PATH = "/dashboard/webhooks"
@@ -28,7 +28,7 @@ def delivery(site: Site, made: EndpointRecord, n: int, status: str) -> str:
     attempt = AttemptRecord(event_id, made.id, 1, now, 500, "it answered 500", EVIL, 7)
 
     def fn(tx: Tx) -> None:
-        deliveries.add_event(
+        delivery_rows.add_event(
             tx,
             event_id,
             account_id=made.account_id,
@@ -38,8 +38,8 @@ def delivery(site: Site, made: EndpointRecord, n: int, status: str) -> str:
             at=now,
             data='{"id": "msg_1"}',
         )
-        deliveries.add_delivery(tx, event_id, made.id, status, now)
-        deliveries.add_attempts(tx, [attempt], keep=5)
+        delivery_rows.add_delivery(tx, event_id, made.id, status, now)
+        delivery_rows.add_attempts(tx, [attempt], keep=5)
 
     site.write(fn)
     return event_id

@@ -7,16 +7,15 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentpost.accounts import admission, scope_rules
+from agentpost.accounts.scope_rules import Scope
 from agentpost.api.operation import Api
 from agentpost.api.operation import Handler as KeyHandler
-from agentpost.domain import scopes
+from agentpost.caller import Caller
 from agentpost.domain.errors import ErrorCode, KeyEnded, RateLimited, Refusal
-from agentpost.domain.scopes import Scope
 from agentpost.http.audited import audited_call
 from agentpost.http.pipeline import Handler
 from agentpost.http.request_state import state_of
-from agentpost.services import admission
-from agentpost.services.messages import Caller
 
 
 async def by_key(
@@ -36,7 +35,7 @@ async def by_key(
             await _show_budget(api, request)
         raise
     await _admit(api, request, caller)
-    scopes.check(caller.scopes, scope)
+    scope_rules.check(caller.scopes, scope)
     try:
         if action:
             do = partial(handler, api, request, caller)

@@ -16,52 +16,48 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
-from agentpost.api import (
-    account,
-    account_events,
-    admission,
-    docs_pages,
-    events,
-    files,
-    message_lists,
-    messages,
-    openapi,
-    requests,
-    schedules,
-    upload_target,
-    uploads,
-    usage,
-    webhooks,
-    work,
-)
+from agentpost.accounts import routes as account_routes
+from agentpost.api import admission, docs_pages, openapi
 from agentpost.api.errors import error_response
-from agentpost.api.metrics import PATH as METRICS_PATH
 from agentpost.api.operation import Api, Operation
 from agentpost.clock import new_id
+from agentpost.credits import routes as credit_routes
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Overloaded, Refusal
+from agentpost.events import routes as event_routes
+from agentpost.files import routes as file_routes
+from agentpost.following import routes as following_routes
 from agentpost.http import any_origin, pipeline
 from agentpost.http.application import Route
 from agentpost.http.pipeline import Handler, Middleware, surround
 from agentpost.http.published import PublishedDocument
 from agentpost.http.request_state import state_of
-from agentpost.services.health_state import Health
+from agentpost.jobs import routes as job_routes
+from agentpost.messages import list_routes
+from agentpost.messages import routes as message_routes
+from agentpost.operations.health_state import Health
+from agentpost.operations.routes import PATH as METRICS_PATH
+from agentpost.requests import routes as request_routes
+from agentpost.schedules import routes as schedule_routes
 from agentpost.storage.incoming import TARGET_PATH, Receiver
 from agentpost.storage.signing import LinkSigner
+from agentpost.uploads import routes as upload_routes
+from agentpost.uploads import target_routes
+from agentpost.webhooks import routes as webhook_routes
 
 OPERATIONS: tuple[Operation, ...] = (
-    *messages.OPERATIONS,
-    *message_lists.OPERATIONS,
-    *events.OPERATIONS,
-    *account_events.OPERATIONS,
-    *uploads.OPERATIONS,
-    *work.OPERATIONS,
-    *files.OPERATIONS,
-    *account.OPERATIONS,
-    *usage.OPERATIONS,
-    *requests.OPERATIONS,
-    *schedules.OPERATIONS,
-    *webhooks.OPERATIONS,
+    *message_routes.OPERATIONS,
+    *list_routes.OPERATIONS,
+    *following_routes.OPERATIONS,
+    *event_routes.OPERATIONS,
+    *upload_routes.OPERATIONS,
+    *job_routes.OPERATIONS,
+    *file_routes.OPERATIONS,
+    *account_routes.OPERATIONS,
+    *credit_routes.OPERATIONS,
+    *request_routes.OPERATIONS,
+    *schedule_routes.OPERATIONS,
+    *webhook_routes.OPERATIONS,
 )
 
 PREFIX = "/v1/"
@@ -119,11 +115,11 @@ class ApiRoutes:
             )
             by_path[operation.path][operation.method] = handler
         plain = _public(ctx.settings.public_url, partial(_readiness, ctx.health, is_ready))
-        signed = {files.LINK_PATH: files.link_handlers(api, signer)}
+        signed = {file_routes.LINK_PATH: file_routes.link_handlers(api, signer)}
         if metrics is not None:
             plain[METRICS_PATH] = {"GET": metrics}
         if receiver is not None:
-            signed[TARGET_PATH] = upload_target.handlers(ctx, receiver)
+            signed[TARGET_PATH] = target_routes.handlers(ctx, receiver)
         self.routes = [
             *(Route(path, handlers, by_key, counting) for path, handlers in by_path.items()),
             *(Route(path, handlers, open_to_all) for path, handlers in plain.items()),

@@ -6,16 +6,16 @@ import asyncio
 
 from starlette.requests import Request
 
+from agentpost.accounts import actions as accounts
+from agentpost.accounts.actions import KnownKey
+from agentpost.caller import Caller
+from agentpost.context import AppContext
 from agentpost.domain import networks
 from agentpost.domain.errors import ErrorCode, Refusal, key_not_valid, not_from_here
 from agentpost.domain.times import SECOND
 from agentpost.http.client_address import client_address
 from agentpost.http.headers import headers
 from agentpost.http.request_state import state_of
-from agentpost.services import accounts
-from agentpost.services.accounts import KnownKey
-from agentpost.services.context import AppContext
-from agentpost.services.messages import Caller
 
 _CACHE_SECONDS = 1
 _RENEWED_FROM = SECOND // 2

@@ -43,7 +43,7 @@ from agentpost.http.bodies import (
 )
 from agentpost.http.headers import header
 from agentpost.http.request_state import state_of
-from agentpost.services.redaction import LargeBody
+from agentpost.requests.redaction import LargeBody
 
 VALUES_AT_ONCE = 500
 """A small body with more of them, or with a text full of commas or brackets, is parsed on a

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from agentpost.api.header_docs import TRACEPARENT, Header
-from agentpost.contract.webhook_events import EVENTS, shape_of
-from agentpost.domain.events import TEST_EVENT, EventName
+from agentpost.record.events import TEST_EVENT, EventName
+from agentpost.webhooks.event_shapes import EVENTS, shape_of
 
 WHEN: dict[str, str] = {
     EventName.MESSAGE_COMPLETED: "A message was answered, and all it started is done.",

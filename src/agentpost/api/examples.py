@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import Any, cast
 
 from agentpost.contract.errors import CATALOGUE, ErrorShape
-from agentpost.contract.events import EntryShape, EventListShape
-from agentpost.contract.message import MessageShape
-from agentpost.contract.samples import blank
 from agentpost.contract.shape import Shape, loads
-from agentpost.contract.uploads import UploadCreatedShape
 from agentpost.domain.errors import ErrorCode, InvalidRequest, PollInProgress, Problem, Refusal
-from agentpost.domain.events import EntryType
-from agentpost.domain.job import JobKind, JobRole, JobState
-from agentpost.domain.message import MessageStatus
-from agentpost.domain.records import FileRecord, JobLink, JobRecord, MessageRecord, Snapshot
 from agentpost.domain.times import SECOND, iso, seconds
+from agentpost.events.sample_shapes import blank
+from agentpost.following.shapes import EntryShape, EventListShape
+from agentpost.jobs.rules import JobKind, JobRole, JobState
+from agentpost.messages.rules import MessageStatus
+from agentpost.messages.shapes import MessageShape
+from agentpost.record.events import EntryType
+from agentpost.record.records import FileRecord, JobLink, JobRecord, MessageRecord, Snapshot
+from agentpost.uploads.shapes import UploadCreatedShape
 
 Body = dict[str, Any]
 

@@ -12,12 +12,12 @@ from agentpost.api import event_docs, examples, header_docs
 from agentpost.api.header_docs import Header
 from agentpost.api.links import links
 from agentpost.api.operation import STREAMED, Labels, Operation, Query, Success, Text
-from agentpost.contract.bodies import id_schema
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 from agentpost.contract.shape import Shape, schemas
-from agentpost.contract.webhook_events import EVENTS
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode
+from agentpost.messages.body_shapes import id_schema
+from agentpost.webhooks.event_shapes import EVENTS
 
 VERSION = "1.0.0"
 EVERYWHERE = (

@@ -11,16 +11,16 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentpost.accounts.scope_rules import Scope
 from agentpost.api.auth import Keys
 from agentpost.api.header_docs import Header
+from agentpost.caller import Caller
+from agentpost.context import AppContext
 from agentpost.contract.shape import Shape
 from agentpost.domain.errors import ErrorCode
-from agentpost.domain.scopes import Scope
+from agentpost.following.long_polls import HungUp
 from agentpost.http.bodies import BodyBudget
 from agentpost.http.request_state import state_of
-from agentpost.services.context import AppContext
-from agentpost.services.long_poll import HungUp
-from agentpost.services.messages import Caller
 from agentpost.wakeups.base import Wait
 
 

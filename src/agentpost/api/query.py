@@ -8,12 +8,12 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
+from agentpost.accounts import list_places
 from agentpost.api.operation import Api, Labels, Query, Text
+from agentpost.caller import Caller
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.limits import INT_PARAM_MAX
 from agentpost.domain.times import parse_iso
-from agentpost.services import places
-from agentpost.services.messages import Caller
 
 _INTEGER = re.compile(r"[0-9]{1,15}", re.ASCII)
 TIME = "date-time"
@@ -109,8 +109,8 @@ async def place_param(api: Api, request: Request, caller: Caller, place: Text) -
     if value is None:
         return None
     if not re.fullmatch(place.pattern or "", value):
-        raise InvalidRequest(Problem(place.name, places.NOT_LISTED))
-    await places.check(api.ctx, caller, place.name, value)
+        raise InvalidRequest(Problem(place.name, list_places.NOT_LISTED))
+    await list_places.check(api.ctx, caller, place.name, value)
     return value
 
 

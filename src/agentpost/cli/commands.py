@@ -28,7 +28,7 @@ prints_json: Final = ContextVar("prints_json", default=False)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The module of a command in this package, and the line that the program's help has for it.
+    """The module of a command below `agentpost`, and the line that the program's help has for it.
     ``logs``: it does the server's work, which logs problems."""
 
     module: str
@@ -37,48 +37,60 @@ class Place:
 
 
 PLACES: Final = {
-    "serve": Place("serve", "Start the server: API, agent and jobs in one process."),
-    "dev": Place("dev", "Serve an agent and reload it on save."),
-    "new": Place("new", "Create a folder with an agent and its test."),
-    "doctor": Place("doctor", "List problems: failures, overdue work, lost files.", logs=True),
-    "explain": Place("operate", "Show what happened to a message.", logs=True),
-    "backup": Place("backups", "Back up database and files while the server runs.", logs=True),
-    "restore": Place("backups", "Restore a backup.", logs=True),
-    "login": Place("login", "Store the address and key of a server."),
-    "logout": Place("login", "Delete the stored address and key of a server."),
-    "profiles": Place("login", "List and switch stored servers."),
-    "send": Place("sending", "Send a message and show its progress and result."),
-    "chat": Place("chat", "Chat with the agent."),
-    "follow": Place("messages", "Follow the log of a message."),
-    "messages": Place("messages", "List, show, cancel and delete messages."),
-    "recover": Place("messages", "Retrieve the result of an expired message."),
-    "files": Place("files", "List and download files."),
-    "work": Place("work", "List, show, stop and delete work."),
-    "schedules": Place("schedules", "Send messages on a schedule."),
-    "upload": Place("files", "Upload files of up to 500 MB each."),
-    "me": Place("account", "Show the account behind the key: credits, limits, agent."),
-    "usage": Place("account", "Show usage: messages, jobs, credits."),
-    "mcp": Place("mcp", "Connect an assistant to a server, over stdio (MCP)."),
-    "webhooks": Place("webhooks", "Manage webhook endpoints and their deliveries."),
-    "listen": Place("listen", "Forward webhook events to this machine."),
-    "trigger": Place("events", "Send a sample of a webhook event."),
-    "events": Place("events", "List and resend events."),
-    "requests": Place("requests", "Show requests to the API."),
-    "verify": Place("verify", "Check that a deployment keeps the API's contract."),
-    "login-link": Place("operate", "Create a link that signs in to the dashboard once.", logs=True),
-    "accounts": Place("admin", "Manage accounts.", logs=True),
-    "users": Place("users", "Manage users of the web app.", logs=True),
-    "keys": Place("keys", "Manage API keys.", logs=True),
-    "sessions": Place("sessions", "List and end sessions of the web app.", logs=True),
-    "credits": Place("admin", "Show and add credits.", logs=True),
-    "hosting-fees": Place("admin", "Mark hosting fees as due or paid.", logs=True),
-    "audit": Place("audit", "Show the audit log.", logs=True),
-    "config": Place("admin", "Show the settings.", logs=True),
-    "db": Place("admin", "Upgrade and maintain the database.", logs=True),
-    "limits": Place("operate", "Show and set limits of an account.", logs=True),
-    "jobs": Place("jobs", "Retry or fail jobs that wait for their code.", logs=True),
-    "nodes": Place("nodes", "List the server processes.", logs=True),
-    "maintenance": Place("operate", "Switch the API off and on.", logs=True),
+    "serve": Place("serving.commands", "Start the server: API, agent and jobs in one process."),
+    "dev": Place("serving.dev_commands", "Serve an agent and reload it on save."),
+    "new": Place("serving.new_commands", "Create a folder with an agent and its test."),
+    "doctor": Place(
+        "operations.doctor_commands",
+        "List problems: failures, overdue work, lost files.",
+        logs=True,
+    ),
+    "explain": Place("operations.commands", "Show what happened to a message.", logs=True),
+    "backup": Place(
+        "backups.commands", "Back up database and files while the server runs.", logs=True
+    ),
+    "restore": Place("backups.commands", "Restore a backup.", logs=True),
+    "login": Place("cli.login_commands", "Store the address and key of a server."),
+    "logout": Place("cli.login_commands", "Delete the stored address and key of a server."),
+    "profiles": Place("cli.login_commands", "List and switch stored servers."),
+    "send": Place("messages.send_commands", "Send a message and show its progress and result."),
+    "chat": Place("chats.commands", "Chat with the agent."),
+    "follow": Place("messages.commands", "Follow the log of a message."),
+    "messages": Place("messages.commands", "List, show, cancel and delete messages."),
+    "recover": Place("messages.commands", "Retrieve the result of an expired message."),
+    "files": Place("files.commands", "List and download files."),
+    "work": Place("jobs.commands", "List, show, stop and delete work."),
+    "schedules": Place("schedules.commands", "Send messages on a schedule."),
+    "upload": Place("files.commands", "Upload files of up to 500 MB each."),
+    "me": Place("accounts.commands", "Show the account behind the key: credits, limits, agent."),
+    "usage": Place("accounts.commands", "Show usage: messages, jobs, credits."),
+    "mcp": Place("doors.mcp.commands", "Connect an assistant to a server, over stdio (MCP)."),
+    "webhooks": Place("webhooks.commands", "Manage webhook endpoints and their deliveries."),
+    "listen": Place("events.listen_commands", "Forward webhook events to this machine."),
+    "trigger": Place("events.commands", "Send a sample of a webhook event."),
+    "events": Place("events.commands", "List and resend events."),
+    "requests": Place("requests.commands", "Show requests to the API."),
+    "verify": Place("verification.commands", "Check that a deployment keeps the API's contract."),
+    "login-link": Place(
+        "operations.commands", "Create a link that signs in to the dashboard once.", logs=True
+    ),
+    "accounts": Place("accounts.operator_commands", "Manage accounts.", logs=True),
+    "users": Place("users.commands", "Manage users of the web app.", logs=True),
+    "keys": Place("accounts.key_commands", "Manage API keys.", logs=True),
+    "sessions": Place("sessions.commands", "List and end sessions of the web app.", logs=True),
+    "credits": Place("accounts.operator_commands", "Show and add credits.", logs=True),
+    "hosting-fees": Place(
+        "accounts.operator_commands", "Mark hosting fees as due or paid.", logs=True
+    ),
+    "audit": Place("audit.commands", "Show the audit log.", logs=True),
+    "config": Place("accounts.operator_commands", "Show the settings.", logs=True),
+    "db": Place("accounts.operator_commands", "Upgrade and maintain the database.", logs=True),
+    "limits": Place("operations.commands", "Show and set limits of an account.", logs=True),
+    "jobs": Place(
+        "jobs.operator_commands", "Retry or fail jobs that wait for their code.", logs=True
+    ),
+    "nodes": Place("nodes.commands", "List the server processes.", logs=True),
+    "maintenance": Place("operations.commands", "Switch the API off and on.", logs=True),
 }
 HEADINGS: Final = {
     "serve": "The server",
@@ -187,7 +199,7 @@ def loaded(module: str) -> dict[str, Any]:
     """
     part = Part(rich_markup_mode=None)
     part.callback()(_nothing)  # else a single command would be taken for the whole program
-    commands_module = import_module(f"agentpost.cli.{module}")
+    commands_module = import_module(f"agentpost.{module}")
     commands_module.attach(part)
     commands = dict(typer.main.get_group(part).commands)
     for command in commands.values():

@@ -13,8 +13,8 @@ from agentpost.cli.errors import EXIT_USAGE, say
 from agentpost.cli.printing import print_json, print_text
 
 if TYPE_CHECKING:
-    from agentpost.services.context import AppContext
-    from agentpost.services.operator_log import Actor
+    from agentpost.audit.actions import Actor
+    from agentpost.context import AppContext
     from agentpost.settings import Settings
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ def with_context(
     import asyncio
 
     from agentpost import bootstrap
-    from agentpost.services import operator_log
+    from agentpost.audit import actions as audit
     from agentpost.settings import load_settings
 
     async def run() -> T:
@@ -60,8 +60,8 @@ def with_context(
             await _warn_of_another_server(ctx)
             if not action:
                 return await use(ctx)
-            what = operator_log.Action(action, target, dict(detail or {}))
-            return await operator_log.record_call(ctx, actor(), what, lambda: use(ctx))
+            what = audit.Action(action, target, dict(detail or {}))
+            return await audit.record_call(ctx, actor(), what, lambda: use(ctx))
         finally:
             await bootstrap.close(ctx)
 
@@ -79,8 +79,8 @@ def database_name(settings: Settings) -> str:
 async def _warn_of_another_server(ctx: AppContext) -> None:
     """Say so when the server that callers' commands use has another database: a command for an
     operator goes by AGENTPOST_DATA_DIR, not by AGENTPOST_URL or a profile."""
+    from agentpost.accounts import actions as accounts
     from agentpost.cli import connection, profiles
-    from agentpost.services import accounts
     from agentpost_client import ConfigError
 
     try:
@@ -98,7 +98,7 @@ def actor() -> Actor:
     import os
     import platform
 
-    from agentpost.services.operator_log import Actor
+    from agentpost.audit.actions import Actor
 
     try:
         user = getpass.getuser()

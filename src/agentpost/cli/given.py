@@ -82,7 +82,7 @@ def json_object(file: Path | None, option: str) -> dict[str, Any] | None:
 
 def event_names(events: str | None) -> tuple[str, ...] | None:
     """The names of webhook events in a list with commas."""
-    from agentpost.domain.events import EventName
+    from agentpost.record.events import EventName
 
     if events is None:
         return None

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from agentpost.domain.endpoints import DeliveryStatus, DisabledReason
-from agentpost.domain.job import Reason
-from agentpost.domain.message import TurnFailure
+from agentpost.jobs.rules import Reason
+from agentpost.messages.rules import TurnFailure
+from agentpost.webhooks.endpoint_rules import DeliveryStatus, DisabledReason
 
 
 @dataclass(frozen=True, slots=True)

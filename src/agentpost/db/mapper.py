@@ -20,7 +20,7 @@ class Mapper(Generic[R]):
     A field whose type is an enumeration, or that or None, is stored as its value.
 
     Args:
-        record: a dataclass (`domain.records`).
+        record: a dataclass (`record.records`).
         table: also the name of the constant that holds the mapper, in capitals: a house test finds
             writes to guarded tables by that.
         conflict: the ``ON CONFLICT`` clause of an insert.

@@ -15,10 +15,12 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from agentpost.accounts import admission
 from agentpost.api import body as api_body
 from agentpost.api.body import has_too_many_values, put_back
 from agentpost.api.long_texts import LongText, TakenApart
 from agentpost.api.operation import Api
+from agentpost.caller import Caller
 from agentpost.clock import new_id
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import BODY_VALUES_MAX, DOOR_BODY_BYTES_MAX, PROBLEMS_MAX
@@ -34,9 +36,7 @@ from agentpost.http.bodies import (
 from agentpost.http.headers import header
 from agentpost.http.request_state import state_of
 from agentpost.ratelimit.base import RateDecision
-from agentpost.services import admission
-from agentpost.services.messages import Caller
-from agentpost.services.redaction import LargeBody
+from agentpost.requests.redaction import LargeBody
 
 Data = TypeVar("Data")
 

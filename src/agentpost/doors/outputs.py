@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentpost.contract.message import FileShape, MessageShape
 from agentpost.contract.shape import Links
-from agentpost.domain import answers
-from agentpost.domain.job import OPEN_JOBS, JobState
-from agentpost.domain.message import OPEN_TURNS
-from agentpost.domain.records import Snapshot
+from agentpost.jobs.rules import OPEN_JOBS, JobState
+from agentpost.messages.rules import OPEN_TURNS
+from agentpost.messages.shapes import FileShape, MessageShape
+from agentpost.questions import rules as question_rules
+from agentpost.record.records import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def outputs_by_schema(snapshot: Snapshot, links: Links) -> list[Output]:
     message = snapshot.message
     if not message.final:
         return []
-    value = answers.output_of(snapshot)
+    value = question_rules.output_of(snapshot)
     if value is not None:
         files = tuple(MessageShape.of(snapshot, links).files)
         return [Output(message.id, "", value, files)]

@@ -15,11 +15,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope as HttpScope
 
+from agentpost.accounts.scope_rules import Scope
 from agentpost.api import admission
 from agentpost.api.errors import error_response
 from agentpost.api.operation import Api, Handler
+from agentpost.caller import Caller
 from agentpost.domain.errors import ErrorCode, NoRoute, Refusal
-from agentpost.domain.scopes import Scope
 from agentpost.doors.openai.errors import openai_error
 from agentpost.doors.rpc import rpc_error
 from agentpost.extras import MissingExtra, require
@@ -28,7 +29,6 @@ from agentpost.http.application import Route
 from agentpost.http.headers import header
 from agentpost.http.pipeline import Middleware, surround
 from agentpost.http.request_state import state_of
-from agentpost.services.messages import Caller
 
 OPENAI_PREFIX: Final = "/openai/v1/"
 _WRONG_BASE: Final = re.compile(

@@ -17,13 +17,13 @@ from agentpost.api.body import has_too_many_values, in_turn
 from agentpost.api.errors import error_headers
 from agentpost.api.long_texts import TakenApart
 from agentpost.api.operation import Api
+from agentpost.caller import Caller
 from agentpost.contract.errors import CATALOGUE, in_words
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import RPC_CALL_BYTES_MAX, RPC_VALUES_MAX
 from agentpost.doors import bodies
 from agentpost.doors.bodies import FileTexts, NotJson
 from agentpost.http.request_state import state_of
-from agentpost.services.messages import Caller
 
 _PARSE_ERROR: Final = -32700
 _INVALID_REQUEST: Final = -32600

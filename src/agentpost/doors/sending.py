@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from agentpost.caller import Caller
 from agentpost.clock import new_id
-from agentpost.domain import answers, ids, limits
-from agentpost.domain.answers import AnswerFormat
+from agentpost.context import AppContext
+from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
-from agentpost.domain.message import MessageStatus
-from agentpost.domain.records import MessageRecord, Snapshot
-from agentpost.services import sending
-from agentpost.services.context import AppContext
-from agentpost.services.messages import Caller
-from agentpost.services.new_messages import NewMessage
+from agentpost.messages import sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.rules import MessageStatus
+from agentpost.questions import rules as question_rules
+from agentpost.questions.rules import AnswerFormat
+from agentpost.record.records import MessageRecord, Snapshot
 
 
 def answering(new: NewMessage, question: Snapshot) -> NewMessage:
@@ -23,12 +24,12 @@ def answering(new: NewMessage, question: Snapshot) -> NewMessage:
     an answer: a call through a door has said which question is meant. A question that was answered
     takes any message. Raises ``invalid_request`` for a text that is no JSON.
     """
-    stored_format = answers.format_of(question)
+    stored_format = question_rules.format_of(question)
     is_open = question.message.answered_by is None
     if question.message.status is not MessageStatus.NEEDS_INPUT or not (stored_format and is_open):
         return new
     try:
-        value = answers.value_in(AnswerFormat.stored(stored_format), new.text)
+        value = question_rules.value_in(AnswerFormat.stored(stored_format), new.text)
     except ValueError as error:
         raise InvalidRequest(Problem("answer", str(error))) from None
     return replace(

@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urljoin
 
-from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.limits import FETCH_URL_CHARACTERS_MAX, WEBHOOK_URL_CHARACTERS_MAX
 from agentpost.domain.urls import (
     WEBHOOK_PORTS,
@@ -43,6 +42,7 @@ from agentpost.egress.disposition import given_name
 from agentpost.egress.errors import DENIED, EgressError, EgressRefused, FetchFailed
 from agentpost.egress.names import CheckedNames, Lookup, SystemLookup
 from agentpost.egress.posting import PostAnswer, Poster
+from agentpost.files.filename_rules import safe_file_name
 
 if TYPE_CHECKING:
     import aiohttp

@@ -1,7 +1,7 @@
 """Dispatch to the own worker, and over all nodes of a PostgreSQL installation by notices.
 
 A job runs on the node that makes it run, if that has a worker. A node without one gives it to one
-of the workers whose heart beats (`cluster.heartbeat`), and that one claims the job. A job that no
+of the workers whose heart beats (`nodes.heartbeat`), and that one claims the job. A job that no
 worker was told of, or whose notice was lost, is taken by the sweep for jobs that nobody took: there
 is no other net (design: A node that stood still).
 """

@@ -24,9 +24,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from agentpost.clock import Clock, new_id
 from agentpost.domain import ids
-from agentpost.domain.recent_arrivals import RecentArrivals
 from agentpost.domain.times import MINUTE, seconds
-from agentpost.services.intake import Intake
+from agentpost.limits.intake import Intake
+from agentpost.limits.recent_arrivals import RecentArrivals
 
 if TYPE_CHECKING:
     from agentpost.http.connection import Connection

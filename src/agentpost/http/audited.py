@@ -12,12 +12,12 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentpost.audit import actions as operator_log
+from agentpost.audit.actions import Action, Actor
+from agentpost.caller import Caller
+from agentpost.context import AppContext
 from agentpost.http.client_address import client_address
 from agentpost.http.request_state import state_of
-from agentpost.services import operator_log
-from agentpost.services.context import AppContext
-from agentpost.services.messages import Caller
-from agentpost.services.operator_log import Action, Actor
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ def web_action(request: Request, name: str, account_id: str) -> Action:
 
 def state(request: Request, target: str = "", /, **detail: object) -> None:
     """State what is about to be done: to ``target``, unless the path names it, and details, never
-    a secret. Of a receiver's address that is the host (`services.redaction.shown_url`)."""
+    a secret. Of a receiver's address that is the host (`requests.redaction.shown_url`)."""
     action = state_of(request.scope).action
     if action is not None:
         action.target = target or action.target

@@ -23,8 +23,8 @@ from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavail
 from agentpost.domain.limits import REQUEST_BODY_READ_BYTES_MAX
 from agentpost.http import request_state
 from agentpost.http.request_state import state_of
-from agentpost.services.redaction import LargeBody
-from agentpost.services.requests import RequestLog, RequestLogEntry
+from agentpost.requests.actions import RequestLog, RequestLogEntry
+from agentpost.requests.redaction import LargeBody
 
 Handler = Callable[[Request], Awaitable[Response]]
 Middleware = Callable[[Handler, Request], Awaitable[Response]]

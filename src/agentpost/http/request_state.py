@@ -10,13 +10,13 @@ from typing import Protocol
 from starlette.responses import Response
 from starlette.types import Scope
 
+from agentpost.audit.actions import Action
+from agentpost.caller import Caller
 from agentpost.clock import Clock, new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode
 from agentpost.ratelimit.base import RateDecision
-from agentpost.services.messages import Caller
-from agentpost.services.operator_log import Action
-from agentpost.services.redaction import LargeBody
+from agentpost.requests.redaction import LargeBody
 
 _KEY = "agentpost"
 PEER = "agentpost.peer"

@@ -20,8 +20,8 @@ from typing import Any, Final, TextIO, cast
 
 import structlog
 
-from agentpost.domain.agent_lines import AgentLine
 from agentpost.domain.limits import AGENT_LINES_MAX
+from agentpost.explain.agent_line_rules import AgentLine
 from agentpost.processes.log_records import (
     EXCEPTION_BYTES_MAX,
     LINE_BYTES_MAX,

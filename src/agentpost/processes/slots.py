@@ -1,4 +1,4 @@
-"""Waiting for a place that accounts share (who gets one: `agentpost.domain.fair_queue`)."""
+"""Waiting for a place that accounts share (who gets one: `agentpost.limits.fair_queue`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from agentpost.domain.fair_queue import FairQueue
+from agentpost.limits.fair_queue import FairQueue
 
 
 class FairSemaphore:

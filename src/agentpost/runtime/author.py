@@ -29,9 +29,9 @@ from agentpost.agents import (
 )
 from agentpost.agents.files import FileSource
 from agentpost.agents.retries import DEFAULT_BACKOFF, Backoff, RetryOn
-from agentpost.domain.credits import to_millionths
-from agentpost.domain.filenames import check_path
+from agentpost.credits.rules import to_millionths
 from agentpost.domain.text import agent_text
+from agentpost.files.filename_rules import check_path
 from agentpost.runtime import typed
 from agentpost.runtime.bodies import Body, check_body, content_mark, name_of, step_name
 from agentpost.runtime.retrying import Retry

@@ -11,7 +11,8 @@ import structlog
 import agentpost
 from agentpost.agents import CannotSucceed, JobFailed, registry, values
 from agentpost.clock import new_id
-from agentpost.domain import ids, job
+from agentpost.domain import ids
+from agentpost.jobs import rules as job_rules
 
 log = structlog.get_logger(__name__)
 
@@ -26,7 +27,7 @@ def unexpected(error: BaseException, now: int) -> JobFailed:
     finds it. Logs it; ``now`` in microseconds."""
     log_id = new_id(ids.REQUEST, now)
     log.error("job_failed", log_id=log_id, exc_info=error)
-    return JobFailed(f"{job.GENERIC_FAILURE} (log id {log_id})")
+    return JobFailed(f"{job_rules.GENERIC_FAILURE} (log id {log_id})")
 
 
 def is_lasting(error: JobFailed) -> bool:

@@ -11,13 +11,14 @@ from functools import partial
 
 import structlog
 
+from agentpost.context import AppContext
 from agentpost.domain.errors import Fenced
 from agentpost.domain.times import seconds
+from agentpost.jobs import actions as jobs
+from agentpost.jobs.actions import JobClaim
+from agentpost.operations import health_state
 from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.runs import Run
-from agentpost.services import health_state, jobs
-from agentpost.services.context import AppContext
-from agentpost.services.jobs import JobClaim
 
 log = structlog.get_logger(__name__)
 _PAUSE_SECONDS = 15.0
@@ -55,7 +56,7 @@ async def wait_for_code(ctx: AppContext, claim: JobClaim, change: ChangedCode, r
     except Fenced:
         log.info("job_fenced", epoch=claim.epoch)
         return
-    except Exception as error:  # the database; `cluster.reconciler` finds that nothing runs it
+    except Exception as error:  # the database; `nodes.reconciler` finds that nothing runs it
         log.warning("run_interrupted", owner=claim.job_id, error=repr(error))
         return
     pause = min(

@@ -9,9 +9,12 @@ from functools import partial
 from typing import Any
 
 from agentpost.agents import File, OutputInvalid, Said, StorageFull, values
-from agentpost.domain.credits import Charge
-from agentpost.domain.journal import Call, CallState
-from agentpost.domain.records import FileRecord
+from agentpost.blobs import actions as blobs
+from agentpost.context import AppContext
+from agentpost.credits.rules import Charge
+from agentpost.record.history import agent_file
+from agentpost.record.journal_rules import Call, CallState
+from agentpost.record.records import FileRecord
 from agentpost.runtime import outputs
 from agentpost.runtime.author import Request
 from agentpost.runtime.deltas import Deltas
@@ -19,9 +22,6 @@ from agentpost.runtime.journal import Journal, Slot, StopCause
 from agentpost.runtime.outputs import Place
 from agentpost.runtime.scope import StepBody
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps
-from agentpost.services import blobs
-from agentpost.services.context import AppContext
-from agentpost.services.history import agent_file
 
 Effect = Callable[[Request, Slot], Awaitable[Any]]
 

@@ -10,12 +10,13 @@ from functools import partial
 import structlog
 
 from agentpost.agents import values
+from agentpost.context import AppContext
+from agentpost.jobs import actions as jobs
+from agentpost.nodes import actions as nodes
+from agentpost.record.tickets import JobTicket
 from agentpost.runtime.run_job import FindJob, run_job
 from agentpost.runtime.runs import Run, Runs
 from agentpost.runtime.steps import Steps
-from agentpost.services import jobs, nodes
-from agentpost.services.context import AppContext
-from agentpost.services.tickets import JobTicket
 from agentpost.threads.loop import AgentLoop
 
 log = structlog.get_logger(__name__)

@@ -16,12 +16,12 @@ from agentpost.agents import File, values
 from agentpost.agents.deaths import WorkerKilled
 from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
-from agentpost.domain.journal import Call, CallState, Diverged, Divergence, left_out, recorded
+from agentpost.jobs.actions import OutOfCredits
+from agentpost.record.journal_rules import Call, CallState, Diverged, Divergence, left_out, recorded
 from agentpost.runtime import traced
 from agentpost.runtime.runs import Run
 from agentpost.runtime.scope import Scope, StepBody
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Blobs, unless_killed
-from agentpost.services.jobs import OutOfCredits
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class StopCause(Enum):
     """The process that ran its own code ended; it runs again from its journal."""
     FAULT = "fault"
     """Ours: the database, the storage or the worker pool did not serve it. Nothing is written as an
-    end; `cluster.reconciler` finds that nobody runs it and runs it again from its journal."""
+    end; `nodes.reconciler` finds that nobody runs it and runs it again from its journal."""
 
 
 class RunStopped(BaseException):

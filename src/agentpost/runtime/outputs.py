@@ -9,15 +9,17 @@ from pathlib import Path
 
 import structlog
 
+from agentpost.blobs import actions as blobs
+from agentpost.blobs import space
 from agentpost.clock import new_id
+from agentpost.context import AppContext
 from agentpost.domain import backoff
 from agentpost.domain.errors import reason_of
-from agentpost.domain.executables import HEAD_BYTES
-from agentpost.domain.records import FileRecord
+from agentpost.files.executable_rules import HEAD_BYTES
+from agentpost.operations import health_state
+from agentpost.record.records import FileRecord
 from agentpost.runtime.bodies import Spilled
 from agentpost.runtime.journal import Journal
-from agentpost.services import blobs, health_state, storage_space
-from agentpost.services.context import AppContext
 from agentpost.storage import sniff
 from agentpost.storage.base import BlobInfo
 
@@ -98,7 +100,7 @@ async def _store(ctx: AppContext, journal: Journal, blob: str, data: bytes | Pat
                 ctx.health.waits(blob, journal.owner, reason_of(fault), health_state.STORAGE)
                 log.warning("file_waits", owner=journal.owner, reason=reason_of(fault))
             if tries and not is_reported:
-                is_reported = await journal.tell_waiting(storage_space.waiting_text(fault))
+                is_reported = await journal.tell_waiting(space.waiting_text(fault))
             with journal.idle():
                 await asyncio.sleep(backoff.pause(tries, _AGAIN_SECONDS, _AGAIN_SECONDS_MAX))
             await journal.ready()

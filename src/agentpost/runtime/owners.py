@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentpost.domain import poison
-from agentpost.domain.job import PROCESS_DIED_FAILURE
-from agentpost.services import jobs
-from agentpost.services.context import AppContext
-from agentpost.services.jobs import JobClaim
-from agentpost.services.ownership import confirm_job, confirm_turn
-from agentpost.services.tickets import TurnTicket
+from agentpost.context import AppContext
+from agentpost.jobs import actions as jobs
+from agentpost.jobs.actions import JobClaim
+from agentpost.jobs.rules import PROCESS_DIED_FAILURE
+from agentpost.nodes import poison_rules
+from agentpost.nodes.ownership import confirm_job, confirm_turn
+from agentpost.record.tickets import TurnTicket
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class TurnOwner:
 
     async def interrupted(self, reason: str, times: int) -> bool:
         """See `Owner.interrupted`."""
-        return not poison.is_poison(times)
+        return not poison_rules.is_poison(times)
 
     async def process_died(self, reason: str, times: int) -> bool:
         """See `Owner.process_died`."""
-        return not poison.is_poison(times)
+        return not poison_rules.is_poison(times)
 
     async def tell_waiting(self, text: str) -> None:
         """See `Owner.tell_waiting`. The log has no entry for a turn that runs, which is short."""

@@ -11,13 +11,18 @@ from typing import Any
 import structlog
 
 from agentpost.agents import File, JobFailed, OutputInvalid, Said, schemas, values
-from agentpost.domain import job, limits
-from agentpost.domain.credits import Charge
+from agentpost.context import AppContext
+from agentpost.credits.rules import Charge
+from agentpost.domain import limits
 from agentpost.domain.errors import Fenced
-from agentpost.domain.journal import Call, CallState
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
-from agentpost.domain.records import FileRecord
 from agentpost.domain.text import agent_text
+from agentpost.jobs import actions as jobs
+from agentpost.jobs import rules as job_rules
+from agentpost.jobs.actions import JobClaim
+from agentpost.record.journal_rules import Call, CallState
+from agentpost.record.records import FileRecord
+from agentpost.record.tickets import JobTicket
 from agentpost.runtime import traced, typed
 from agentpost.runtime.author import AuthorJob, JobInputs, Request
 from agentpost.runtime.causes import cause_of, is_lasting, unexpected
@@ -32,10 +37,6 @@ from agentpost.runtime.owners import JobOwner
 from agentpost.runtime.runs import Run
 from agentpost.runtime.scope import StepBody
 from agentpost.runtime.steps import Steps
-from agentpost.services import jobs
-from agentpost.services.context import AppContext
-from agentpost.services.jobs import JobClaim
-from agentpost.services.tickets import JobTicket
 
 log = structlog.get_logger(__name__)
 
@@ -85,7 +86,7 @@ async def _run(
         return outcome
     with run.recording():
         if isinstance(outcome, JobFailed):
-            text = agent_text(str(outcome)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
+            text = agent_text(str(outcome)[:SAID_CHARACTERS_MAX]) or job_rules.GENERIC_FAILURE
             cause = effects.journal.cause
             failing = partial(jobs.fail, ctx, claim, text, cause, is_lasting(outcome))
             await retry_until_recorded(failing, claim.job_id)
@@ -118,9 +119,11 @@ async def _outcome(
     # The run was stopped, even if the author's code swallowed, grouped or replaced the exception.
     if journal.divergence is not None:
         divergence = journal.divergence
-        return ChangedCode(divergence.waiting_text, divergence.cause, job.CODE_CHANGED_FAILURE)
+        return ChangedCode(
+            divergence.waiting_text, divergence.cause, job_rules.CODE_CHANGED_FAILURE
+        )
     if journal.stopped is StopCause.OUTPUT_INVALID:
-        return JobFailed(job.OUTPUT_INVALID_FAILURE)
+        return JobFailed(job_rules.OUTPUT_INVALID_FAILURE)
     if journal.over:
         return None
     if isinstance(failed, JobCodeMissing):
@@ -134,7 +137,7 @@ async def _outcome(
 def _missing(ticket: JobTicket, error: Exception) -> ChangedCode:
     log.error("job_code_missing", fn=ticket.job.fn, error=str(error))
     text = f"Waits for its code: its function {ticket.job.fn} is not there."
-    return ChangedCode(text, str(error), job.MISSING_CODE_FAILURE)
+    return ChangedCode(text, str(error), job_rules.MISSING_CODE_FAILURE)
 
 
 FindJob = Callable[[str], Callable[..., Any]]
@@ -161,7 +164,7 @@ def _ending(author: AuthorJob, effects: JobEffects, text: object) -> Ending | Jo
     """How the job ends when its function returned; checks it."""
     result = agent_text(text) if text is not None else ""
     if effects.output.is_missing and author.question is None:
-        return JobFailed(job.OUTPUT_MISSING_FAILURE)
+        return JobFailed(job_rules.OUTPUT_MISSING_FAILURE)
     return result, author.question, values.dump(author.state), author.answer_format
 
 

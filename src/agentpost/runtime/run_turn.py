@@ -10,12 +10,17 @@ from typing import Any
 import structlog
 
 from agentpost.agents import AgentFn, File, Said, values
-from agentpost.domain.credits import Charge
+from agentpost.context import AppContext
+from agentpost.credits.rules import Charge
 from agentpost.domain.errors import Fenced
-from agentpost.domain.journal import Call, CallState
-from agentpost.domain.message import TurnFailure
-from agentpost.domain.records import FileRecord
 from agentpost.domain.times import SECOND, iso
+from agentpost.jobs import starting
+from agentpost.jobs.starting import Start
+from agentpost.messages.rules import TurnFailure
+from agentpost.record import history
+from agentpost.record.journal_rules import Call, CallState
+from agentpost.record.records import FileRecord
+from agentpost.record.tickets import TurnTicket
 from agentpost.runtime import traced
 from agentpost.runtime.author import AuthorTurn, Request, TurnInputs
 from agentpost.runtime.causes import cause_of
@@ -28,11 +33,9 @@ from agentpost.runtime.outputs import Place
 from agentpost.runtime.owners import TurnOwner
 from agentpost.runtime.runs import Run
 from agentpost.runtime.steps import Steps
-from agentpost.services import attachments, history, starting, turns
-from agentpost.services.context import AppContext
-from agentpost.services.starting import Start
-from agentpost.services.tickets import TurnTicket
-from agentpost.services.turns import TurnResult
+from agentpost.turns import actions as turns
+from agentpost.turns.actions import TurnResult
+from agentpost.uploads import attachments
 
 log = structlog.get_logger(__name__)
 

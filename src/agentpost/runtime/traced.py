@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Final, TypeVar
 
 from agentpost.clock import SystemClock
-from agentpost.domain.records import JobRecord, MessageRecord
+from agentpost.context import AppContext
 from agentpost.observability import traces
 from agentpost.observability.traces import Trace
-from agentpost.services import messages
-from agentpost.services.context import AppContext
+from agentpost.record import reading
+from agentpost.record.records import JobRecord, MessageRecord
 
 T = TypeVar("T")
 _NAMED: Final = ("step", "start")
@@ -29,7 +29,7 @@ async def job(ctx: AppContext, record: JobRecord) -> AbstractContextManager[None
     """This job runs inside."""
     if not traces.is_on():
         return nullcontext()
-    traceparent = await messages.traceparent(ctx, record.message_id)
+    traceparent = await reading.traceparent(ctx, record.message_id)
     return _inside(record.message_id, traceparent, traces.JOB, record.id)
 
 

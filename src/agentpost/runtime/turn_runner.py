@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from agentpost.agents import AgentFn
+from agentpost.context import AppContext
+from agentpost.record.tickets import TurnTicket
 from agentpost.runtime.run_turn import run_turn
 from agentpost.runtime.runs import Run, Runs
 from agentpost.runtime.steps import Steps
-from agentpost.services import turns
-from agentpost.services.context import AppContext
-from agentpost.services.tickets import TurnTicket
 from agentpost.threads.loop import AgentLoop
+from agentpost.turns import actions as turns
 
 
 class TurnRunner:
-    """Runs the turns of this process on the agent loop (see `services.context.TurnRunner`)."""
+    """Runs the turns of this process on the agent loop (see `context.TurnRunner`)."""
 
     def __init__(self, loop: AgentLoop, agent: AgentFn, steps: Steps) -> None:
         self.agent = agent
@@ -22,7 +22,7 @@ class TurnRunner:
         self.runs = Runs(loop)
 
     def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
-        """See `services.context.TurnRunner.run`."""
+        """See `context.TurnRunner.run`."""
         if ticket.epoch > 1:
             self.runs.cancel(ticket.message.id, before=ticket.epoch)  # fenced by our claim
         self.runs.submit(
@@ -37,7 +37,7 @@ class TurnRunner:
             await turns.reclaim(ctx, run.owner, ctx.node)
 
     def abort(self, message_id: str) -> None:
-        """See `services.context.TurnRunner.abort`."""
+        """See `context.TurnRunner.abort`."""
         self.runs.cancel(message_id)
 
     async def stop(self, seconds: float) -> None:

@@ -9,30 +9,25 @@ from functools import partial
 
 import structlog
 
-from agentpost.cluster.membership import WATCH_SECONDS, Nodes
-from agentpost.cluster.reconciler import RECONCILE_SECONDS, RunReconciler
+from agentpost.account_data import deletion
+from agentpost.accounts import actions as accounts
+from agentpost.blobs import actions as blobs
+from agentpost.context import NODES, AppContext
+from agentpost.files import scanning
+from agentpost.following import long_polls
+from agentpost.mail import actions as mail
+from agentpost.mail.actions import SmtpServer
+from agentpost.nodes import upkeep
+from agentpost.nodes.membership import WATCH_SECONDS, Nodes
+from agentpost.nodes.reconciler import RECONCILE_SECONDS, RunReconciler
+from agentpost.operations import health, health_state, maintenance
+from agentpost.requests import actions as requests
 from agentpost.runtime.job_runner import JobRunner
-from agentpost.services import (
-    account_deletion,
-    accounts,
-    blobs,
-    deliveries,
-    endpoint_secrets,
-    health,
-    health_state,
-    long_poll,
-    mail,
-    maintenance,
-    requests,
-    scanning,
-    schedules,
-    upkeep,
-    uploads,
-    user_mail,
-)
-from agentpost.services.context import NODES, AppContext
-from agentpost.services.mail import SmtpServer
+from agentpost.schedules import actions as schedules
+from agentpost.sessions import mail as user_mail
 from agentpost.tasks.purge import Purge
+from agentpost.uploads import actions as uploads
+from agentpost.webhooks import deliveries, secrets
 
 log = structlog.get_logger(__name__)
 _BEAT_SECONDS = 0.25
@@ -68,7 +63,7 @@ class Background:
 
     Args:
         smtp: the mail server; without one mails are kept.
-        checks: of more parts than every server has, by the names of `services.health_state`.
+        checks: of more parts than every server has, by the names of `operations.health_state`.
     """
 
     def __init__(
@@ -89,7 +84,7 @@ class Background:
         self._pausing: dict[str, asyncio.Future[None]] = {}  # the tasks that such a commit runs
         self._failing: dict[str, str] = {}  # task -> the fault it has had since it last went well
         self._tasks = [
-            Task("recheck_waits", long_poll.Recheck(ctx).run, 1.0, external=True),
+            Task("recheck_waits", long_polls.Recheck(ctx).run, 1.0, external=True),
             Task("end_held_calls", lambda: accounts.end_held_calls(ctx), 0.5, external=True),
             Task("expire_waiting_turns", lambda: upkeep.expire_waiting_turns(ctx), sweep),
             Task("abandon_turns", lambda: upkeep.abandon_turns(ctx), sweep),
@@ -100,13 +95,13 @@ class Background:
             Task("tidy_storage", lambda: blobs.tidy(ctx), 600.0),
             Task("sweep_uploads", lambda: uploads.sweep(ctx), 60.0),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(ctx), sweep),
-            Task("encrypt_secrets", endpoint_secrets.PlainSecrets(ctx).encrypt, 60.0),
+            Task("encrypt_secrets", secrets.PlainSecrets(ctx).encrypt, 60.0),
             Task("watch_nodes", nodes.watch, WATCH_SECONDS, takes_work=True, hint=NODES),
             Task("compare_runs", reconciler.reconcile, RECONCILE_SECONDS),
             Task("look_at_maintenance", maintenance.Look(ctx).run, 0.5, external=True),
             Task("write_request_log", ctx.requests.flush, requests.FLUSH_SECONDS),
             Task("purge", Purge(ctx).run, sweep),
-            Task("delete_accounts", lambda: account_deletion.sweep(ctx), sweep),
+            Task("delete_accounts", lambda: deletion.sweep(ctx), sweep),
         ]
         if job_runner is not None:
             pick_up = partial(self._pick_up, job_runner)

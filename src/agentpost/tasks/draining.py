@@ -8,12 +8,12 @@ from typing import Final
 
 import structlog
 
-from agentpost.delivery.dispatcher import Deliveries
+from agentpost.context import AppContext
+from agentpost.nodes import actions as nodes
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.turn_runner import TurnRunner
-from agentpost.services import nodes
-from agentpost.services.context import AppContext
 from agentpost.tasks.background import Background
+from agentpost.webhooks.dispatcher import Deliveries
 
 log = structlog.get_logger(__name__)
 _PART_SECONDS: Final = 3.0

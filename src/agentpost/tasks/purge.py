@@ -6,10 +6,10 @@ to delete rows that could not be deleted before.
 
 from __future__ import annotations
 
+from agentpost.context import AppContext
 from agentpost.domain.times import SECOND
-from agentpost.services import retention
-from agentpost.services.context import AppContext
-from agentpost.services.retention import DueCursor, LogCursor
+from agentpost.retention import actions as retention
+from agentpost.retention.actions import DueCursor, LogCursor
 
 REST_SECONDS = 60
 """Between two rounds: what is due is unseen already, so its rows may wait."""

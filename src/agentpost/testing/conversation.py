@@ -15,27 +15,30 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
+from agentpost.accounts import actions as accounts
 from agentpost.agents import AgentFn, registry
 from agentpost.agents.adapters import frameworks
 from agentpost.bootstrap import Adapters, close, open_adapters, upgrade_database, wire_context
+from agentpost.caller import Caller
 from agentpost.clock import ManualClock
-from agentpost.contract.message import MessageShape
+from agentpost.context import AppContext
+from agentpost.credits import actions as credits
 from agentpost.domain import ids
-from agentpost.domain.records import FileRecord
+from agentpost.messages import sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.shapes import MessageShape
+from agentpost.record.records import FileRecord
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.steps import Blobs, Run, Steps
 from agentpost.runtime.turn_runner import TurnRunner
-from agentpost.services import accounts, credits, sending, turns
-from agentpost.services.attachments import InlineFile
-from agentpost.services.context import AppContext
-from agentpost.services.messages import Caller
-from agentpost.services.new_messages import NewMessage
 from agentpost.settings import Settings, load_settings
 from agentpost.testing import failures
 from agentpost.testing.faults import CrashPoint, FaultyDatabase, NotRepeatable
 from agentpost.testing.outcome import Outcome, Read, outcome
 from agentpost.testing.workers import Threads
 from agentpost.threads.loop import AgentLoop
+from agentpost.turns import actions as turns
+from agentpost.uploads.attachments import InlineFile
 
 T = TypeVar("T")
 Files: TypeAlias = "Mapping[str, bytes | str] | Sequence[str | Path]"

@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from agentpost.db import jobs, journal, messages, timeline
 from agentpost.db.session import Database, Tx
 from agentpost.domain.errors import Fenced
-from agentpost.domain.job import JobState
-from agentpost.domain.journal import CallState, name_of
-from agentpost.domain.message import TurnState
+from agentpost.explain import timeline_rows
+from agentpost.jobs import rows as job_rows
+from agentpost.jobs.rules import JobState
+from agentpost.messages import rows as message_rows
+from agentpost.messages.rules import TurnState
+from agentpost.record import journal_rows
+from agentpost.record.journal_rules import CallState, name_of
 from agentpost.runtime.runs import Run, Runs
 
 T = TypeVar("T")
@@ -179,7 +182,7 @@ class FaultyDatabase:
         if not self.points:
             return {}
         counts: dict[str, int] = {}
-        for call in journal.all_(tx, run.owner).values():
+        for call in journal_rows.all_(tx, run.owner).values():
             if call.state in (CallState.DONE, CallState.ERROR):
                 method = name_of(call.summary).partition(" ")[0]
                 counts[method] = counts.get(method, 0) + 1
@@ -203,18 +206,18 @@ class FaultyDatabase:
 
 def _error(tx: Tx, owner: str) -> str | None:
     """The cause in the signal with which the turn or job failed."""
-    causes = [json.loads(body).get("cause") for _, _, body in timeline.signals(tx, owner)]
+    causes = [json.loads(body).get("cause") for _, _, body in timeline_rows.signals(tx, owner)]
     return next((str(cause) for cause in reversed(causes) if cause is not None), None)
 
 
 def _ending(tx: Tx, run: Run) -> _Ending:
-    job = jobs.get(tx, run.owner)
+    job = job_rows.get(tx, run.owner)
     if job is not None:
         # The text of a failure has the id of a log line.
         is_completed = job.state is JobState.COMPLETED
         output = (job.result, job.question, job.output_json) if is_completed else ()
         return _Ending(run.calls, str(job.state), output)
-    message = messages.get(tx, run.owner)
+    message = message_rows.get(tx, run.owner)
     assert message is not None, "a run belongs to a job or a message"
     output = (message.reply, message.asked, message.output_json)
     return _Ending(run.calls, str(message.turn_state), output)

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentpost.db import journal, messages
 from agentpost.db.session import Tx
-from agentpost.domain.events import EntryType
-from agentpost.domain.journal import name_of
-from agentpost.domain.message import OPEN_TURNS
-from agentpost.domain.records import EntryRecord, Snapshot
+from agentpost.messages import rows as message_rows
+from agentpost.messages.rules import OPEN_TURNS
+from agentpost.record import journal_rows
+from agentpost.record.events import EntryType
+from agentpost.record.journal_rules import name_of
+from agentpost.record.records import EntryRecord, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +78,17 @@ class Read:
     @classmethod
     def of(cls, tx: Tx, message_id: str) -> Read:
         """The message, with the names of all recorded calls."""
-        message = messages.get(tx, message_id)
+        message = message_rows.get(tx, message_id)
         assert message is not None, "it was sent by the test"
-        snapshot = messages.snapshot(tx, message)
+        snapshot = message_rows.snapshot(tx, message)
         owners = [message_id, *(link.job.id for link in snapshot.links)]
         calls = {
-            owner: tuple(name_of(c.summary) for n, c in journal.all_(tx, owner).items() if n > 0)
+            owner: tuple(
+                name_of(c.summary) for n, c in journal_rows.all_(tx, owner).items() if n > 0
+            )
             for owner in owners
         }
-        return cls(snapshot, messages.entries_after(tx, message_id, 0, 1_000), calls)
+        return cls(snapshot, message_rows.entries_after(tx, message_id, 0, 1_000), calls)
 
 
 def outcome(

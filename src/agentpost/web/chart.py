@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from agentpost.credits.usage import Used
 from agentpost.domain.times import SECOND
-from agentpost.services.usage import Used
 
 _HEIGHT: Final = 100
 """Of the tallest bar, in units of the drawing; a day takes ten units across."""

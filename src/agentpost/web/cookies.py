@@ -51,7 +51,7 @@ class Cookie:
 
 
 class DeviceCookie:
-    """The cookie of a browser in which somebody has signed in before (`services.devices`)."""
+    """The cookie of a browser in which somebody has signed in before (`sessions.devices`)."""
 
     def __init__(self, settings: Settings) -> None:
         self._secure = urlsplit(settings.public_app_url).scheme == "https"

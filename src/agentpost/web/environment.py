@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agentpost.domain import limits
 from agentpost.domain.text import displayable, human_size
 from agentpost.domain.times import SECOND
-from agentpost.services.previews import look_of
+from agentpost.files.previews import look_of
 from agentpost.web import assets
 from agentpost.web.markdown import markdown, plain
 
@@ -60,7 +60,7 @@ def make(base: str) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
+        loader=FileSystemLoader([_FOLDER, _FOLDER.parent]),
         autoescape=True,
         undefined=StrictUndefined,
         auto_reload=False,

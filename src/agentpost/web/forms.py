@@ -8,10 +8,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 from starlette.requests import Request
 
+from agentpost.context import AppContext
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.text import UNSTORABLE
 from agentpost.http.bodies import TooSlow, chunks
-from agentpost.services.context import AppContext
 from agentpost.settings import Settings
 
 _BYTES_MAX = 256 * 1024

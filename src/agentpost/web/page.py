@@ -14,10 +14,10 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.domain.roles import Right, may
-from agentpost.domain.user_records import UserRecord
-from agentpost.services.context import AppContext
-from agentpost.services.redaction import shown_url
+from agentpost.context import AppContext
+from agentpost.requests.redaction import shown_url
+from agentpost.users.records import UserRecord
+from agentpost.users.role_rules import Right, may
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Viewer:
         return self.may("operate")
 
     def may(self, right: str) -> bool:
-        """Whether they have a right (`domain.roles.Right`); for templates, to leave out what would
-        be refused."""
+        """Whether they have a right (`users.role_rules.Right`); for templates, to leave out what
+        would be refused."""
         return may(self.user.role, Right(right))
 
     def endpoint_url(self, url: str) -> str:
@@ -60,7 +60,7 @@ class PageView:
     """A page to be shown.
 
     Args:
-        template: its path below `web/`, such as ``pages/sessions.html``.
+        template: its path below `web/`, such as ``sessions/sessions.html``.
         title: in the title bar; text, not markup.
         model: what the template reads. A name that is missing there is an error.
         status: of the response; 422 for a form that has errors.

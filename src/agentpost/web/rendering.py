@@ -13,10 +13,10 @@ from starlette.responses import RedirectResponse, Response
 
 from agentpost.contract.errors import CATALOGUE
 from agentpost.domain.errors import ErrorCode, Overloaded, RateLimited, Refusal
-from agentpost.domain.roles import Role, may
 from agentpost.http.application import MethodNotAllowed
 from agentpost.http.request_state import state_of
 from agentpost.settings import Settings
+from agentpost.users.role_rules import Role, may
 from agentpost.web import cookies, environment, sign_in
 from agentpost.web.assets import accepts_gzip
 from agentpost.web.page import SECTIONS, Nav, Page, PageView, Viewer

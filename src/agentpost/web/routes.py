@@ -11,72 +11,67 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
+from agentpost.accounts import key_pages
+from agentpost.accounts import pages as account_pages
+from agentpost.audit.actions import Actor
+from agentpost.chats import chat_pages
+from agentpost.chats import pages as chats
+from agentpost.context import AppContext
+from agentpost.credits import pages as credit_pages
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
-from agentpost.domain.roles import Right, may
 from agentpost.domain.text import storable
+from agentpost.files import download_pages, preview_pages
 from agentpost.http import pipeline
 from agentpost.http.application import Route
 from agentpost.http.audited import audit, web_action
 from agentpost.http.client_address import client_address, untrusted_proxy
 from agentpost.http.pipeline import Handler, surround
-from agentpost.services import devices, forwarding, sessions
-from agentpost.services.context import AppContext
-from agentpost.services.operator_log import Actor
-from agentpost.web import assets, forms, page, policy
+from agentpost.limits import forwarding
+from agentpost.mail import pages as mail_pages
+from agentpost.messages import pages as message_pages
+from agentpost.operations import pages as operation_pages
+from agentpost.requests import pages as request_pages
+from agentpost.schedules import pages as schedule_pages
+from agentpost.sessions import actions as sessions
+from agentpost.sessions import devices, login_pages, oidc_pages, password_pages
+from agentpost.sessions import pages as session_pages
+from agentpost.uploads import attachment_pages
+from agentpost.uploads import pages as upload_pages
+from agentpost.users import pages as user_pages
+from agentpost.users import profile_pages
+from agentpost.users.role_rules import Right, may
+from agentpost.web import assets, forms, home_pages, page, policy
 from agentpost.web.cookies import Cookie, DeviceCookie
 from agentpost.web.page import OpenPage, Page, PageView, Redirect, View, Viewer
-from agentpost.web.pages import (
-    attachment,
-    chat,
-    chats,
-    credits,
-    dashboard,
-    deliveries,
-    downloads,
-    home,
-    keys,
-    login,
-    mail,
-    messages,
-    oidc,
-    operator,
-    password,
-    previews,
-    profile,
-    requests,
-    schedules,
-    uploads,
-    users,
-    webhooks,
-)
-from agentpost.web.pages import sessions as session_pages
 from agentpost.web.rendering import LIVE, Renderer
 from agentpost.web.streams import Streams
+from agentpost.webhooks import delivery_pages
+from agentpost.webhooks import pages as webhook_pages
 
 PAGES: Sequence[Page | OpenPage] = (
-    *home.PAGES,
-    *login.PAGES,
-    *password.PAGES,
-    *oidc.PAGES,
+    *home_pages.PAGES,
+    *login_pages.PAGES,
+    *password_pages.PAGES,
+    *oidc_pages.PAGES,
     *chats.PAGES,
-    *uploads.PAGES,
-    *previews.PAGES,
-    *downloads.PAGES,
-    *chat.PAGES,
-    *dashboard.PAGES,
-    *messages.PAGES,
-    *attachment.PAGES,
-    *keys.PAGES,
-    *webhooks.PAGES,
-    *schedules.PAGES,
-    *deliveries.PAGES,
-    *requests.PAGES,
-    *credits.PAGES,
-    *mail.PAGES,
-    *users.PAGES,
-    *profile.PAGES,
+    *upload_pages.PAGES,
+    *preview_pages.PAGES,
+    *download_pages.PAGES,
+    *chat_pages.PAGES,
+    *account_pages.PAGES,
+    *message_pages.PAGES,
+    *attachment_pages.PAGES,
+    *key_pages.PAGES,
+    *webhook_pages.PAGES,
+    *schedule_pages.PAGES,
+    *delivery_pages.PAGES,
+    *request_pages.PAGES,
+    *credit_pages.PAGES,
+    *mail_pages.PAGES,
+    *user_pages.PAGES,
+    *profile_pages.PAGES,
     *session_pages.PAGES,
-    *operator.PAGES,
+    *operation_pages.PAGES,
 )
 """Every page; those with an entry in the navigation stand there in this order."""
 

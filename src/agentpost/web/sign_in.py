@@ -6,11 +6,11 @@ from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 
+from agentpost.context import AppContext
 from agentpost.http.client_address import client_address, untrusted_proxy
-from agentpost.services import devices
-from agentpost.services.context import AppContext
-from agentpost.services.sessions import LOGIN_LINK_SECONDS
-from agentpost.services.signing_in import Visitor
+from agentpost.sessions import devices
+from agentpost.sessions.actions import LOGIN_LINK_SECONDS
+from agentpost.sessions.sign_in import Visitor
 from agentpost.settings import Settings
 from agentpost.web.cookies import Cookie, DeviceCookie
 from agentpost.web.forms import Form
@@ -36,7 +36,7 @@ def page(
         "minutes": LOGIN_LINK_SECONDS // 60,
         "untrusted_proxy": untrusted_proxy(request, settings),
     }
-    return PageView("pages/sign_in.html", "Sign in", model, status)
+    return PageView("layout/sign_in.html", "Sign in", model, status)
 
 
 def own_path(address: str) -> str:

@@ -17,10 +17,10 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from agentpost.context import AppContext
 from agentpost.domain.errors import Overloaded
 from agentpost.domain.times import SECOND
-from agentpost.services import sessions
-from agentpost.services.context import AppContext
+from agentpost.sessions import actions as sessions
 from agentpost.web.page import Viewer
 from agentpost.web.rendering import LIVE
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from standardwebhooks import Webhook
 
-from agentpost.contract.signing import new_secret
+from agentpost.webhooks.signing import new_secret
 from tests.e2e.server import AgentServer
 
 SECRET = new_secret()

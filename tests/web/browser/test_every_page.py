@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
 from agentpost.api.app import PREFIX
 from agentpost.domain.errors import StoreUnavailable
-from agentpost.domain.roles import Role
+from agentpost.users.role_rules import Role
 from tests.web import busy
 from tests.web.browser.chromium import DESKTOP, PHONE, axe, sign_in, visiting
 from tests.web.busy import Busy

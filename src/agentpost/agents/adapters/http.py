@@ -18,8 +18,8 @@ from agentpost.agents.adapters.operations import Operation, contents, read
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import Job, JobFailed, Json, Turn, step_key
 from agentpost.clock import SystemClock
-from agentpost.contract.signing import signed_headers
 from agentpost.domain.times import SECOND
+from agentpost.webhooks.signing import signed_headers
 
 KIND: Final = "http"
 ANSWER_BYTES_MAX: Final = 900_000

@@ -11,7 +11,7 @@ from agentpost.contract.shape import Links
 from agentpost.doors.a2a import tasks
 from agentpost.doors.outputs import Output
 from agentpost.doors.writing import Text, Texts, read
-from agentpost.services.chains import Chain
+from agentpost.messages.chains import Chain
 
 
 @dataclass(frozen=True, slots=True)

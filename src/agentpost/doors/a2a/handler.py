@@ -15,9 +15,13 @@ from a2a.types import a2a_pb2 as a2a
 from a2a.utils import errors
 from a2a.utils.proto_utils import validate_proto_required_fields
 
+from agentpost.accounts import admission, list_places, scope_rules
+from agentpost.accounts.scope_rules import Scope
 from agentpost.api.operation import Api
+from agentpost.caller import Caller
 from agentpost.clock import new_id
-from agentpost.domain import ids, scopes
+from agentpost.context import AppContext
+from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.domain.limits import (
     A2A_PAGE_DEFAULT,
@@ -25,7 +29,6 @@ from agentpost.domain.limits import (
     A2A_TASKS_LOOKED_AT_MAX,
     RPC_PAGE_BYTES_MAX,
 )
-from agentpost.domain.scopes import Scope
 from agentpost.domain.times import seconds
 from agentpost.doors import sending
 from agentpost.doors.a2a import parts, tasks
@@ -33,15 +36,14 @@ from agentpost.doors.a2a.artifacts import ArtifactStream
 from agentpost.doors.a2a.states import PAUSED, TERMINAL, error_of, state_of
 from agentpost.doors.bodies import FileTexts
 from agentpost.doors.rpc import Call
+from agentpost.following import followers
+from agentpost.following.followers import Moment
+from agentpost.following.long_polls import HungUp
 from agentpost.http.pipeline import report_fault
 from agentpost.http.request_state import RequestState
-from agentpost.services import admission, chains, following, message_lists, places
-from agentpost.services.chains import Chain
-from agentpost.services.context import AppContext
-from agentpost.services.following import Moment
-from agentpost.services.long_poll import HungUp
-from agentpost.services.messages import Caller
-from agentpost.services.new_messages import NewMessage
+from agentpost.messages import chains, lists
+from agentpost.messages.chains import Chain
+from agentpost.messages.new_messages import NewMessage
 from agentpost.wakeups.base import Wait
 
 EXCHANGE: Final = "agentpost.exchange"
@@ -183,7 +185,7 @@ class TaskHandler(RequestHandler):
         self,
         caller: Caller,
         chain: Chain,
-        hung_up: HungUp = following.nobody_hangs_up,
+        hung_up: HungUp = followers.nobody_hangs_up,
         *,
         texts: bool = False,
         place: Wait | None = None,
@@ -193,7 +195,7 @@ class TaskHandler(RequestHandler):
         until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
         before = chain.snapshots[:-1]
         last_id = chain.last.message.id
-        source = following.follow(
+        source = followers.follow(
             ctx, caller, last_id, 0, hung_up, texts=texts, place=place, until=until
         )
         async with aclosing(source) as moments:
@@ -227,7 +229,7 @@ class TaskHandler(RequestHandler):
         history = _history_length(params)
         caller = _caller(context)
         with _refusals_translated(context, Scope.READ):
-            await places.check(self._api.ctx, caller, "pageToken", params.page_token)
+            await list_places.check(self._api.ctx, caller, "pageToken", params.page_token)
             newest = await chains.newest(
                 self._api.ctx, caller, params.context_id or None, A2A_TASKS_LOOKED_AT_MAX
             )
@@ -264,7 +266,7 @@ class TaskHandler(RequestHandler):
                     "Nothing runs: the agent has asked a question, which needs no answer."
                 )
             for snapshot in chain.snapshots:
-                await message_lists.cancel(ctx, caller, snapshot.message.id)
+                await lists.cancel(ctx, caller, snapshot.message.id)
                 _exchange(context).state.reads = False
             chain = await chains.look(ctx, caller, params.id)
         return tasks.task(chain, ctx.links)
@@ -373,7 +375,7 @@ def _refusals_translated(context: ServerCallContext, scope: Scope) -> Iterator[N
     """Ask for a scope of the key, and say a refusal as the protocol says it. The SDK would give the
     text of a fault to the client."""
     try:
-        scopes.check(_caller(context).scopes, scope)
+        scope_rules.check(_caller(context).scopes, scope)
         yield
     except errors.A2AError:
         raise

@@ -20,6 +20,7 @@ from starlette.types import Scope
 
 from agentpost import __version__
 from agentpost.api.operation import Api, Handler, watch_hang_up
+from agentpost.caller import Caller
 from agentpost.doors import rpc
 from agentpost.doors.a2a import parts
 from agentpost.doors.a2a.handler import EXCHANGE, Exchange, TaskHandler
@@ -27,7 +28,6 @@ from agentpost.http.headers import header
 from agentpost.http.pipeline import Handler as OpenHandler
 from agentpost.http.published import PublishedDocument
 from agentpost.http.request_state import state_of
-from agentpost.services.messages import Caller
 
 PATH: Final = "/a2a"
 CARD_PATH: Final = "/.well-known/agent-card.json"

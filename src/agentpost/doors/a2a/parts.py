@@ -17,7 +17,7 @@ from agentpost.api.long_texts import LongText
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.limits import LIST_ITEMS_MAX
 from agentpost.doors.bodies import FileTexts
-from agentpost.services.attachments import InlineFile
+from agentpost.uploads.attachments import InlineFile
 
 _FIELD_CHARACTERS_MAX: Final = 80
 FILES_AT: Final = re.compile(r"params\.message\.parts\.[0-9]+\.(raw|file\.bytes)")

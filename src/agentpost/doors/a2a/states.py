@@ -9,10 +9,10 @@ from a2a.utils import errors
 
 from agentpost.contract.errors import in_words
 from agentpost.domain.errors import ErrorCode, RateLimited, Refusal
-from agentpost.domain.job import Reason
-from agentpost.domain.message import MessageStatus, TurnState
-from agentpost.domain.records import MessageRecord
 from agentpost.doors.rpc import OURS
+from agentpost.jobs.rules import Reason
+from agentpost.messages.rules import MessageStatus, TurnState
+from agentpost.record.records import MessageRecord
 
 State = a2a_pb2.TaskState
 _FINAL: Final = {

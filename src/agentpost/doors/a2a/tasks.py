@@ -10,15 +10,15 @@ from a2a.types import a2a_pb2
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from agentpost.contract.message import FileShape, MessageShape, labels
 from agentpost.contract.shape import Links
-from agentpost.domain.job import JobState, Reason
 from agentpost.domain.limits import RPC_PAGE_BYTES_MAX
-from agentpost.domain.records import EntryRecord, MessageRecord, Snapshot
 from agentpost.doors.a2a.states import state_of
 from agentpost.doors.outputs import Output, outputs
-from agentpost.services.chains import Chain
-from agentpost.services.explaining import EXPLANATIONS
+from agentpost.explain.reasons import EXPLANATIONS
+from agentpost.jobs.rules import JobState, Reason
+from agentpost.messages.chains import Chain
+from agentpost.messages.shapes import FileShape, MessageShape, labels
+from agentpost.record.records import EntryRecord, MessageRecord, Snapshot
 
 
 def task(chain: Chain, links: Links, history: int | None = None) -> a2a_pb2.Task:

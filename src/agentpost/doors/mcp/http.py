@@ -13,13 +13,13 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from agentpost.api.operation import Api, Handler
+from agentpost.caller import Caller
 from agentpost.domain.limits import RPC_CALL_BYTES_MAX
 from agentpost.doors import rpc
 from agentpost.doors.mcp.local import LocalBackend
 from agentpost.doors.mcp.server import build
 from agentpost.http.bodies import LARGE_BYTES
 from agentpost.http.request_state import state_of
-from agentpost.services.messages import Caller
 
 _SDK_BYTES_MAX: Final = 2 * LARGE_BYTES + RPC_CALL_BYTES_MAX
 """What the SDK takes: more than comes to it, since its refusals have another form."""

@@ -9,37 +9,35 @@ from typing import Any
 
 import msgspec
 
+from agentpost.accounts import admission, list_places, scope_rules
+from agentpost.accounts.scope_rules import Scope
+from agentpost.caller import Caller
+from agentpost.context import AppContext
 from agentpost.contract.errors import in_words
-from agentpost.contract.events import EntryShape
-from agentpost.contract.message import (
-    FileObject,
-    MessageItemShape,
-    MessageListShape,
-    MessageShape,
-)
-from agentpost.contract.recovery import RecoveredWorkShape, RecoveryShape
 from agentpost.contract.shape import Shape
-from agentpost.contract.work import WorkItemShape, WorkListShape, WorkShape
-from agentpost.domain import idempotency, scopes
 from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.limits import RPC_PAGE_BYTES_MAX
-from agentpost.domain.message_filter import ListFilter
-from agentpost.domain.records import EntryRecord
-from agentpost.domain.scopes import Scope
 from agentpost.doors import sending
 from agentpost.doors.bodies import FileTexts
 from agentpost.doors.mcp.backend import BackendError, Change, Json
 from agentpost.doors.writing import read
+from agentpost.following import followers
+from agentpost.following.followers import Moment
+from agentpost.following.shapes import EntryShape
 from agentpost.http.pipeline import report_fault
 from agentpost.http.request_state import RequestState
-from agentpost.services import admission, following, message_lists, places, recover, works
-from agentpost.services.attachments import InlineFile
-from agentpost.services.context import AppContext
-from agentpost.services.following import Moment
-from agentpost.services.messages import Caller
-from agentpost.services.new_messages import from_fields
-from agentpost.services.works import WorkView
+from agentpost.jobs import recovery as recover
+from agentpost.jobs import works
+from agentpost.jobs.recovery_shapes import RecoveredWorkShape, RecoveryShape
+from agentpost.jobs.work_shapes import WorkItemShape, WorkListShape, WorkShape
+from agentpost.jobs.works import WorkView
+from agentpost.messages import idempotency_rules, lists
+from agentpost.messages.filter_rules import ListFilter
+from agentpost.messages.new_messages import from_fields
+from agentpost.messages.shapes import FileObject, MessageItemShape, MessageListShape, MessageShape
+from agentpost.record.records import EntryRecord
 from agentpost.storage.base import BlobMissing
+from agentpost.uploads.attachments import InlineFile
 
 _ENDINGS = frozenset({"result", "turn_failed", "turn_busy"})
 _PAGES_MAX = 50
@@ -60,10 +58,10 @@ class LocalBackend:
 
     async def send(self, fields: Json, idempotency_key: str | None) -> Json:
         with self._refusals_translated(Scope.SEND):
-            key = idempotency.key_of(idempotency_key)
+            key = idempotency_rules.key_of(idempotency_key)
             new = from_fields(fields, self._files(fields), idempotency_key=key, held=False)
             record = await sending.send(self._ctx, self._caller, new)
-            return self._message(await following.look(self._ctx, self._caller, record.id))
+            return self._message(await followers.look(self._ctx, self._caller, record.id))
 
     def _files(self, fields: Json) -> list[InlineFile]:
         files = [InlineFile.of(each) for each in fields.get("files") or ()]
@@ -93,7 +91,7 @@ class LocalBackend:
         with self._refusals_translated(Scope.READ), ctx.streams.count(account_id):
             ctx.streams.check(account_id, ctx.settings.streams_max + 1)
             await admission.wait(self._ctx, self._caller)
-            source = following.follow(self._ctx, self._caller, message_id, texts=True)
+            source = followers.follow(self._ctx, self._caller, message_id, texts=True)
             async with aclosing(source) as moments:
                 async for moment in moments:
                     entries = [_json(EntryShape.of(e, self._ctx.links)) for e in moment.entries]
@@ -103,7 +101,7 @@ class LocalBackend:
 
     async def stop(self, message_id: str) -> None:
         with self._refusals_translated(Scope.SEND):
-            await message_lists.cancel(self._ctx, self._caller, message_id)
+            await lists.cancel(self._ctx, self._caller, message_id)
 
     async def recover(self, message_id: str) -> Json:
         with self._refusals_translated(Scope.SEND):
@@ -114,8 +112,8 @@ class LocalBackend:
     async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
         list_filter = ListFilter(conversation=conversation)
         with self._refusals_translated(Scope.READ):
-            await places.check(self._ctx, self._caller, "before", before or "")
-            page = await message_lists.list_page(
+            await list_places.check(self._ctx, self._caller, "before", before or "")
+            page = await lists.list_page(
                 self._ctx, self._caller, list_filter, before=before, limit=limit
             )
         data: list[MessageItemShape] = []
@@ -166,7 +164,7 @@ class LocalBackend:
         """Ask for a scope of the key, and say a refusal as the backend says it. The request log
         learns of it; and of a change, which is what is asked for with the scope `Scope.SEND`."""
         try:
-            scopes.check(self._caller.scopes, scope)
+            scope_rules.check(self._caller.scopes, scope)
             yield
         except BackendError:
             raise
@@ -181,7 +179,7 @@ class LocalBackend:
 
     async def _look(self, message_id: str, after: int = 0) -> Moment:
         with self._refusals_translated(Scope.READ):
-            return await following.look(self._ctx, self._caller, message_id, after)
+            return await followers.look(self._ctx, self._caller, message_id, after)
 
     def _message(self, moment: Moment) -> Json:
         shape = MessageShape.of(moment.snapshot, self._ctx.links)

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from agentpost.clock import SystemClock, new_id
 from agentpost.contract.counts import too_many
-from agentpost.domain import answers, limits
-from agentpost.domain.answers import AnswerFormat
+from agentpost.domain import limits
 from agentpost.doors.mcp import files, results
 from agentpost.doors.mcp.arguments import (
     AnswerArguments,
@@ -29,6 +28,8 @@ from agentpost.doors.mcp.arguments import (
 )
 from agentpost.doors.mcp.backend import Backend, BackendError, Change, Json
 from agentpost.doors.writing import Texts, piece_end
+from agentpost.questions import rules as question_rules
+from agentpost.questions.rules import AnswerFormat
 
 _LAST_WORDS: Final = 200  # characters
 _QUESTIONS: Final = 20
@@ -111,7 +112,7 @@ def _answer(question: Json | None, text: str) -> Json:
     answer_format = question["answer_format"]
     try:
         format_ = AnswerFormat(answer_format.get("choices"), answer_format.get("schema"))
-        value = answers.value_in(format_, text)
+        value = question_rules.value_in(format_, text)
     except ValueError:
         return {"answer_to": question["id"]}
     return {"answer_to": question["id"], "answer": value}

@@ -13,7 +13,7 @@ from agentpost.api.long_texts import LongText
 from agentpost.domain import ids
 from agentpost.doors.bodies import FileText
 from agentpost.doors.openai.errors import NotInThisApi, wrong
-from agentpost.services.attachments import InlineFile
+from agentpost.uploads.attachments import InlineFile
 
 FILES_AT: Final = re.compile(
     r"(input|messages)\.[0-9]+\.content\.[0-9]+"

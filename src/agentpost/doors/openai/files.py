@@ -13,21 +13,23 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from agentpost.accounts import list_places
 from agentpost.api.operation import Api, Handler
 from agentpost.api.post_form import PostedForm
+from agentpost.caller import Caller
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
-from agentpost.domain.filenames import content_disposition
 from agentpost.domain.limits import OPENAI_FILES_LIST_MAX
-from agentpost.domain.records import FileRecord, UploadRecord
 from agentpost.domain.times import SECOND
 from agentpost.doors import bodies
+from agentpost.files.filename_rules import content_disposition
 from agentpost.http.headers import header
-from agentpost.services import places, uploads, works
-from agentpost.services.messages import Caller
-from agentpost.services.uploads import NewUpload
+from agentpost.jobs import works
+from agentpost.record.records import FileRecord, UploadRecord
 from agentpost.storage.base import BlobMissing
 from agentpost.storage.post_policy import PostRefused
+from agentpost.uploads import actions as uploads
+from agentpost.uploads.actions import NewUpload
 
 _FILES: Final = "/openai/v1/files"
 _FILE: Final = f"{_FILES}/{{file_id:path}}"
@@ -78,12 +80,12 @@ async def _list(api: Api, request: Request, caller: Caller) -> Response:
         raise InvalidRequest(Problem("limit", "must be a whole number from 1 on"))
     after = query.get("after", "")
     if after and not ids.is_id(ids.UPLOAD, after):
-        raise InvalidRequest(Problem("after", places.NOT_LISTED))
+        raise InvalidRequest(Problem("after", list_places.NOT_LISTED))
     if query.get("order", "desc") not in ("asc", "desc"):
         raise InvalidRequest(Problem("order", "must be asc or desc"))
     if query.get("purpose", _UPLOADED) != _UPLOADED:
         raise InvalidRequest(Problem("purpose", f"must be {_UPLOADED}, which all uploads have"))
-    await places.check(api.ctx, caller, "after", after)
+    await list_places.check(api.ctx, caller, "after", after)
     records, more = await uploads.page(
         api.ctx,
         caller,

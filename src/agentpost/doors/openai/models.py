@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from agentpost.api.operation import Api, Handler
+from agentpost.caller import Caller
 from agentpost.domain.errors import not_found
 from agentpost.doors.openai.parameters import OWN_MODEL
-from agentpost.services.messages import Caller
 
 
 def handlers() -> Mapping[tuple[str, str], Handler]:

@@ -13,14 +13,12 @@ from starlette.requests import Request
 
 from agentpost.api.body import in_turn
 from agentpost.api.long_texts import TakenApart
-from agentpost.api.messages import idempotency_key_of
 from agentpost.api.operation import Api
+from agentpost.caller import Caller
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import InvalidRequest, Refusal
-from agentpost.domain.idempotency import Attempt
 from agentpost.domain.limits import BODY_REST_BYTES_MAX, INLINE_FILES_MAX
-from agentpost.domain.records import MessageRecord, Snapshot
 from agentpost.doors import bodies, sending
 from agentpost.doors.bodies import FileTexts
 from agentpost.doors.openai.content import FILES_AT, Utterance
@@ -34,12 +32,16 @@ from agentpost.doors.openai.transcripts import (
     topic,
 )
 from agentpost.doors.outputs import outputs_of
+from agentpost.following import followers
 from agentpost.http.headers import header
 from agentpost.http.request_state import state_of
-from agentpost.services import following, repeats, uploads
-from agentpost.services.messages import Caller
-from agentpost.services.new_messages import NewMessage
-from agentpost.services.repeats import Overtaken
+from agentpost.messages import repeats
+from agentpost.messages.idempotency_rules import Attempt
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.repeats import Overtaken
+from agentpost.messages.routes import idempotency_key_of
+from agentpost.record.records import MessageRecord, Snapshot
+from agentpost.uploads import actions as uploads
 
 Content = TypeVar("Content")
 TextsOf = Callable[[Snapshot], list[str]]
@@ -169,7 +171,7 @@ async def prepare(
 
     draft, anew = await api.ctx.account_threads.run(caller.account_id, compose)
     if call_input.message_id is not None:
-        previous = (await following.look(api.ctx, caller, call_input.message_id)).snapshot
+        previous = (await followers.look(api.ctx, caller, call_input.message_id)).snapshot
         anew = replace(anew, conversation_id=previous.message.conversation_id)
         answer = sending.answering(replace(anew, text=message.text.strip()), previous)
         return Prepared((), anew if answer.answer_to is None else answer)

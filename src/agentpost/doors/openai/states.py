@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from agentpost.domain.job import JobState, Reason
-from agentpost.domain.message import MessageStatus, TurnState
-from agentpost.domain.records import Snapshot
 from agentpost.domain.text import CUT_SHORT
-from agentpost.services.explaining import EXPLANATIONS
-from agentpost.services.following import Moment
+from agentpost.explain.reasons import EXPLANATIONS
+from agentpost.following.followers import Moment
+from agentpost.jobs.rules import JobState, Reason
+from agentpost.messages.rules import MessageStatus, TurnState
+from agentpost.record.records import Snapshot
 
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
 

@@ -10,14 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from agentpost.api.operation import Api, watch_hang_up
+from agentpost.caller import Caller
 from agentpost.domain.errors import Refusal
 from agentpost.domain.times import seconds
 from agentpost.doors import sending
 from agentpost.doors.openai.sending import Prepared
 from agentpost.doors.openai.states import is_over
-from agentpost.services import following
-from agentpost.services.following import Moment
-from agentpost.services.messages import Caller
+from agentpost.following import followers
+from agentpost.following.followers import Moment
 from agentpost.wakeups.base import Wait
 
 _SSE: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -45,7 +45,7 @@ async def ended(api: Api, request: Request, caller: Caller, message_id: str) -> 
     until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
     hung_up = watch_hang_up(request)
     with ctx.streams.count(caller.account_id):
-        source = following.follow(ctx, caller, message_id, hung_up=hung_up, until=until)
+        source = followers.follow(ctx, caller, message_id, hung_up=hung_up, until=until)
         async with aclosing(source) as moments:
             async for moment in moments:
                 if moment.waits_for_credits:
@@ -74,7 +74,7 @@ async def follow(
     ctx = api.ctx
     until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
     with ctx.streams.count(caller.account_id):
-        source = following.follow(ctx, caller, message_id, texts=True, place=place, until=until)
+        source = followers.follow(ctx, caller, message_id, texts=True, place=place, until=until)
         async with aclosing(source) as moments:
             async for moment in moments:
                 for frame in frames.frames(moment):

@@ -25,7 +25,7 @@ from agentpost.agents.caller_context import (
 from agentpost.domain.limits import MESSAGE_CHARACTERS_MAX
 from agentpost.doors.openai.content import Utterance
 from agentpost.doors.openai.errors import NotInThisApi
-from agentpost.services.attachments import InlineFile, InPieces, pieces_of
+from agentpost.uploads.attachments import InlineFile, InPieces, pieces_of
 
 _SIGNATURE: Final = re.compile(r"\?exp=\d+&rev=[\w%.~-]+&sig=[\w%.~-]+")
 _NAMES: Final = {"user": "User", "assistant": "Assistant"}

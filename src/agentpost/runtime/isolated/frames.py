@@ -50,7 +50,7 @@ from typing import Any, Final, TypeAlias
 
 from agentpost.agents import Backoff, JobFailed, Said, values
 from agentpost.agents.files import FileSource
-from agentpost.domain.filenames import check_path
+from agentpost.files.filename_rules import check_path
 from agentpost.runtime.author import Contents, JobInputs, Request, TurnInputs
 from agentpost.runtime.bodies import Spilled, name_of
 from agentpost.runtime.causes import cause_of, remember_cause

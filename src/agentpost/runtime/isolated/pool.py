@@ -18,7 +18,7 @@ import structlog
 
 from agentpost.agents import JobFn, Turn, values
 from agentpost.agents.deaths import WorkerDied
-from agentpost.domain import poison
+from agentpost.nodes import poison_rules
 from agentpost.processes import bytecode, capacity
 from agentpost.processes.main import frame
 from agentpost.processes.prefix import CommandPrefix
@@ -153,7 +153,7 @@ class AgentProcesses:
         acquit: asyncio.TimerHandle | None = None
         if process.is_alone:
             loop = asyncio.get_running_loop()
-            acquit = loop.call_later(poison.ALONE_SECONDS, self._suspects.acquit, owner)
+            acquit = loop.call_later(poison_rules.ALONE_SECONDS, self._suspects.acquit, owner)
         try:
             yield process
         except ProcessDied as died:
@@ -183,7 +183,7 @@ class AgentProcesses:
         """Wait for a process that may take the run, and mark it as taken."""
         if self._suspects.is_suspect(owner):
             try:
-                async with asyncio.timeout(poison.ALONE_SECONDS):
+                async with asyncio.timeout(poison_rules.ALONE_SECONDS):
                     return await self._first(self._free_alone, alone=True)
             except TimeoutError:  # others hold those places for long
                 self._suspects.acquit(owner)

@@ -9,8 +9,9 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from agentpost.accounts import admission
 from agentpost.api.operation import Api, Handler
-from agentpost.domain.message_filter import ListFilter
+from agentpost.caller import Caller
 from agentpost.doors.openai import sending, streams
 from agentpost.doors.openai.chat import params, shapes
 from agentpost.doors.openai.chat.shapes import Echo
@@ -18,8 +19,8 @@ from agentpost.doors.openai.chat.stream import CompletionStream
 from agentpost.doors.openai.sending import CallInput
 from agentpost.doors.openai.states import error_of
 from agentpost.http.headers import header
-from agentpost.services import admission, message_lists
-from agentpost.services.messages import Caller
+from agentpost.messages import lists
+from agentpost.messages.filter_rules import ListFilter
 
 CONVERSATION: Final = "X-Agentpost-Conversation"
 """The header that names the conversation, of the request and of the response."""
@@ -72,5 +73,5 @@ async def _is_there(api: Api, caller: Caller, call_input: CallInput) -> bool:
     if call_input.conversation is None:
         return False
     of_it = ListFilter(conversation=call_input.conversation)
-    page = await message_lists.list_page(api.ctx, caller, of_it, before=None, limit=1)
+    page = await lists.list_page(api.ctx, caller, of_it, before=None, limit=1)
     return bool(page.messages)

@@ -8,17 +8,17 @@ from typing import Any, Final
 
 import msgspec
 
-from agentpost.contract.message import FileShape, MessageShape
 from agentpost.contract.shape import Links
 from agentpost.domain import ids
-from agentpost.domain.message import MessageStatus
-from agentpost.domain.records import Snapshot
 from agentpost.domain.times import SECOND
 from agentpost.doors.openai.parameters import OWN_MODEL
 from agentpost.doors.openai.responses.shapes import BETWEEN, led
 from agentpost.doors.openai.states import explanation_of, incomplete_of, is_over
 from agentpost.doors.outputs import Output, outputs_of
-from agentpost.services.following import Moment
+from agentpost.following.followers import Moment
+from agentpost.messages.rules import MessageStatus
+from agentpost.messages.shapes import FileShape, MessageShape
+from agentpost.record.records import Snapshot
 
 Json = dict[str, Any]
 GOES_ON: Final = "*The work goes on. Write again in this chat to hear how it ends.*"

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from agentpost.contract.shape import Links
 from agentpost.domain.errors import Refusal
-from agentpost.domain.events import EntryType
 from agentpost.doors.openai.chat import shapes
 from agentpost.doors.openai.chat.shapes import Echo, Json
 from agentpost.doors.openai.errors import code_of
@@ -19,7 +18,8 @@ from agentpost.doors.openai.responses import shapes as response_shapes
 from agentpost.doors.openai.responses.stream import ResponseStream
 from agentpost.doors.openai.states import error_of, is_over
 from agentpost.doors.outputs import Output, outputs_of
-from agentpost.services.following import Moment
+from agentpost.following.followers import Moment
+from agentpost.record.events import EntryType
 
 
 class CompletionStream:

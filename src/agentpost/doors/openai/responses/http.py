@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from agentpost.accounts import admission
 from agentpost.api.operation import Api, Handler
+from agentpost.caller import Caller
 from agentpost.domain.errors import InvalidRequest, Problem, not_found
 from agentpost.doors.openai import sending, streams
 from agentpost.doors.openai.items import (
@@ -21,8 +23,8 @@ from agentpost.doors.openai.responses.params import Creation
 from agentpost.doors.openai.responses.shapes import Echo, Json
 from agentpost.doors.openai.responses.stream import ResponseStream
 from agentpost.doors.outputs import Output, outputs_of
-from agentpost.services import admission, following, message_lists
-from agentpost.services.messages import Caller
+from agentpost.following import followers
+from agentpost.messages import lists
 
 
 def handlers() -> Mapping[tuple[str, str], Handler]:
@@ -53,7 +55,7 @@ async def _create(api: Api, request: Request, caller: Caller) -> Response:
         return streams.response(stream, events, await anext(events))
     message = await outgoing.send(api, caller)
     if created.background:
-        moment = await following.look(api.ctx, caller, message.id)
+        moment = await followers.look(api.ctx, caller, message.id)
     else:
         moment = await streams.ended(api, request, caller, message.id)
     return _respond(shapes.response(moment, api.ctx.links, echo))
@@ -71,7 +73,7 @@ async def _output(api: Api, caller: Caller, item_id: str) -> Output:
     sources = sources_of(item_id)
     if sources is None:
         raise not_found("item")
-    moment = await following.look_at_maker(api.ctx, caller, sources)
+    moment = await followers.look_at_maker(api.ctx, caller, sources)
     for output in outputs_of(moment.snapshot, api.ctx.links):
         if item_id_of(output.id) == item_id:
             return output
@@ -81,7 +83,7 @@ async def _output(api: Api, caller: Caller, item_id: str) -> Output:
 async def _retrieve(api: Api, request: Request, caller: Caller) -> Response:
     """GET /responses/{id}; with ``stream=true`` from behind ``starting_after``."""
     message_id = _message_id(request)
-    moment = await following.look(api.ctx, caller, message_id)
+    moment = await followers.look(api.ctx, caller, message_id)
     if request.query_params.get("stream") != "true":
         return _respond(shapes.response(moment, api.ctx.links))
     after = request.query_params.get("starting_after", "-1")
@@ -94,15 +96,15 @@ async def _retrieve(api: Api, request: Request, caller: Caller) -> Response:
 
 async def _cancel(api: Api, request: Request, caller: Caller) -> Response:
     message_id = _message_id(request)
-    await message_lists.cancel(api.ctx, caller, message_id)
-    moment = await following.look(api.ctx, caller, message_id)
+    await lists.cancel(api.ctx, caller, message_id)
+    moment = await followers.look(api.ctx, caller, message_id)
     return _respond(shapes.response(moment, api.ctx.links))
 
 
 async def _delete(api: Api, request: Request, caller: Caller) -> Response:
     """The message goes; the works that it made, and their files, stay."""
     message_id = _message_id(request)
-    await message_lists.delete(api.ctx, caller, message_id)
+    await lists.delete(api.ctx, caller, message_id)
     answer = {"id": response_id_of(message_id), "object": "response", "deleted": True}
     return _respond(answer)
 
@@ -110,7 +112,7 @@ async def _delete(api: Api, request: Request, caller: Caller) -> Response:
 async def _input_items(api: Api, request: Request, caller: Caller) -> Response:
     """The text that was sent; files are not given back."""
     message_id = _message_id(request)
-    message = (await following.look(api.ctx, caller, message_id)).snapshot.message
+    message = (await followers.look(api.ctx, caller, message_id)).snapshot.message
     item = {
         "id": f"{message_id}_input",
         "type": "message",

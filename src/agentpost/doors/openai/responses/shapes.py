@@ -8,18 +8,18 @@ from typing import Any, Final
 
 import msgspec
 
-from agentpost.contract.message import MessageShape
 from agentpost.contract.shape import Links
-from agentpost.domain.credits import to_credits
-from agentpost.domain.job import JobRole
-from agentpost.domain.records import MessageRecord, Snapshot
+from agentpost.credits.rules import to_credits
 from agentpost.domain.times import SECOND
 from agentpost.doors.openai.items import item_id_of, response_id_of
 from agentpost.doors.openai.parameters import OWN_MODEL
 from agentpost.doors.openai.states import error_of, incomplete_of, status_of
 from agentpost.doors.outputs import Output, outputs_of
 from agentpost.doors.writing import pieces
-from agentpost.services.following import Moment
+from agentpost.following.followers import Moment
+from agentpost.jobs.rules import JobRole
+from agentpost.messages.shapes import MessageShape
+from agentpost.record.records import MessageRecord, Snapshot
 
 Json = dict[str, Any]
 

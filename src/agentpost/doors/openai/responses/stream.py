@@ -24,7 +24,7 @@ from agentpost.doors.openai.responses.shapes import Echo, Json
 from agentpost.doors.openai.states import TERMINAL
 from agentpost.doors.outputs import Output, next_source, outputs_of
 from agentpost.doors.writing import Text, Texts, piece_end, read
-from agentpost.services.following import Moment
+from agentpost.following.followers import Moment
 
 
 @dataclass(slots=True)

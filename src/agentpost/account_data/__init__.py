@@ -1,0 +1,1 @@
+"""All data of an account: exporting and deleting it."""

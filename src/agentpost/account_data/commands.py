@@ -1,0 +1,102 @@
+"""`agentpost accounts export` and `delete`: what takes all data of an account at once."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from agentpost.cli.context import AsJson, show, with_context
+from agentpost.cli.errors import EXIT_USAGE, fail, say
+
+if TYPE_CHECKING:
+    from agentpost.account_data.deletion import DeletionPreview
+    from agentpost.account_data.export import ExportSummary
+    from agentpost.context import AppContext
+
+
+STDOUT: Final = "-"
+
+
+def accounts_export(
+    account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
+    place: Annotated[
+        Path, typer.Argument(help="Archive to write, such as team.tar; - is standard output.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Export all data of an account, without secrets, as a tar archive."""
+    from agentpost.account_data import export
+
+    is_streamed = str(place) == STDOUT
+    if is_streamed and sys.stdout.isatty():
+        fail("the archive is binary: redirect it to a file or a program", EXIT_USAGE)
+
+    async def write(ctx: AppContext) -> ExportSummary:
+        if is_streamed:
+            try:
+                return await export.stream(ctx, account, sys.stdout.buffer)
+            except BrokenPipeError:
+                raise OSError("what read the archive ended before it was complete") from None
+        return await export.export(ctx, account, place)
+
+    archive = with_context(write, "accounts export", account, detail={"place": str(place)})
+    shape = {
+        "id": archive.account_id,
+        "place": str(place),
+        "rows": archive.counts,
+        "files": archive.blobs,
+        "bytes": archive.blob_bytes,
+        "missing": archive.missing,
+    }
+    rows = sum(archive.counts.values())
+    where = "standard output" if is_streamed else place
+    line = f"{where}: {rows:,} rows and {archive.blobs:,} files of {archive.blob_bytes:,} bytes"
+    with redirect_stdout(sys.stderr if is_streamed else sys.stdout):
+        show(shape, as_json, line)
+    if archive.missing:
+        say(f"{archive.missing} files are missing in the storage: members.jsonl names them")
+        raise typer.Exit(1)
+
+
+def accounts_delete(
+    account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete an account and all its data. This cannot be undone."""
+    from agentpost.account_data import deletion as account_deletion
+
+    preview = with_context(lambda ctx: account_deletion.look(ctx, account))
+    what = f"{preview.account.email} ({preview.account.id}) with {_named(preview)}"
+    if not yes:
+        if not sys.stdin.isatty():
+            fail(f"this deletes {what}; confirm with --yes", EXIT_USAGE)
+        say(f"this deletes {what} and cannot be undone")
+        if not typer.confirm("Delete the account?", err=True):
+            fail("nothing was deleted", 1)
+
+    async def delete(ctx: AppContext) -> int:
+        deletion = await account_deletion.begin(ctx, preview.account.id)
+        return await account_deletion.finish(ctx, deletion.id)
+
+    left = with_context(
+        delete,
+        "accounts delete",
+        account,
+        detail={"account_id": preview.account.id, "email": preview.account.email, **preview.counts},
+    )
+    shape = {"id": preview.account.id, "deleted": True, **preview.counts, "files_left": left}
+    show(shape, as_json, f"{what} is deleted")
+    if left:
+        say(f"{left} files wait to be deleted: a server does it, after a backup that runs now")
+
+
+def _named(preview: DeletionPreview) -> str:
+    counts = dict(preview.counts)
+    stored_bytes = counts.pop("stored_bytes")
+    parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items()]
+    return f"{', '.join(parts)} and files of {stored_bytes:,} bytes"

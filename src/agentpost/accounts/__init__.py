@@ -1,0 +1,1 @@
+"""Accounts and API keys: what a key may do and how often."""

@@ -1,0 +1,289 @@
+"""Accounts and API keys (spec: Authentication, Account)."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentpost.accounts import rows as account_rows
+from agentpost.accounts import scope_rules
+from agentpost.accounts.scope_rules import DEFAULT_SCOPES, Scope
+from agentpost.caller import Caller
+from agentpost.clock import new_id
+from agentpost.context import AppContext
+from agentpost.credits.actions import Purpose, add_line
+from agentpost.credits.rules import LedgerKind, to_millionths
+from agentpost.db.session import Tx
+from agentpost.domain import ids, networks
+from agentpost.domain.errors import not_found
+from agentpost.domain.networks import Network
+from agentpost.domain.times import seconds
+from agentpost.limits.allowances import rules_of
+from agentpost.record.records import AccountRecord, KeyRecord, LedgerRecord
+from agentpost.users import actions as users
+from agentpost.users.address_rules import check_mail_address
+from agentpost.users.role_rules import Role
+
+PLAN = "self_hosted"
+KEY_NAME_CHARACTERS_MAX = 100
+LIVE_KEYS_MAX = 200
+_KEY_BYTES = 24
+DEFAULT_EMAIL = "owner@localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key just made; ``secret`` is shown once and stored nowhere."""
+
+    record: KeyRecord
+    secret: str
+
+
+def digest(secret: str) -> str:
+    """How a key is stored and looked up: SHA-256. Keys are long and random, so a fast hash is
+    enough, and looking up by it leaks nothing through timing."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def generate_secret(prefix: str) -> str:
+    """A fresh key."""
+    return prefix + secrets.token_urlsafe(_KEY_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    """What a door needs of a key to let its caller in.
+
+    Attributes:
+        expires_at: when the secret that was sent ends, which a rotation may have moved.
+        revoked_at: also when its account was disabled.
+        networks: from where it may be used; none: from everywhere.
+    """
+
+    caller: Caller
+    expires_at: int | None
+    revoked_at: int | None
+    networks: tuple[Network, ...] = ()
+
+
+def is_live(key: KnownKey | KeyRecord, now: int) -> bool:
+    """Neither revoked nor expired; ``now`` in microseconds."""
+    return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
+
+
+async def find_key(ctx: AppContext, secret: str) -> KnownKey | None:
+    """The key, live or not; None when there is no such key."""
+    secret_digest = digest(secret)
+
+    def fn(tx: Tx) -> tuple[KeyRecord, AccountRecord] | None:
+        key = account_rows.key_by_digest(tx, secret_digest)
+        return (key, account_rows.get(tx, key.account_id)) if key else None
+
+    key_and_account = await ctx.db.read(fn)
+    if key_and_account is None:
+        return None
+    key, account = key_and_account
+    rules = rules_of(ctx.settings, account.limits_json)
+    caller = Caller(
+        key.id,
+        key.name,
+        key.account_id,
+        rules,
+        scope_rules.of_stored(key.scopes),
+        key.max_credits_per_day,
+        secret_digest,
+    )
+    ended_at = account.disabled_at if key.revoked_at is None else key.revoked_at
+    ends = [key.expires_at, None if key.digest == secret_digest else key.old_until]
+    expires_at = min((end for end in ends if end is not None), default=None)
+    return KnownKey(caller, expires_at, ended_at, networks.of_stored(key.networks))
+
+
+async def create(ctx: AppContext, email: str, name: str, amount: float = 0) -> AccountRecord:
+    """A new account with a user who owns it; raises `ValueError` when no mail can reach the
+    address, it is taken, or the credits are no number."""
+    check_mail_address(email)
+    millionths = to_millionths(amount)
+
+    def fn(tx: Tx) -> AccountRecord:
+        account = _insert(tx, ctx, email, name, millionths)
+        if account is None:
+            raise ValueError(f"there is an account with the address {email} already")
+        if users.insert_own(tx, account) is None:
+            raise ValueError(f"there is a user with the address {email} already")
+        return account
+
+    return await ctx.db.write(fn)
+
+
+async def bootstrap(ctx: AppContext, secret: str, amount: float) -> NewKey | None:
+    """The default account with its first key, on the very first start; None when accounts exist."""
+    millionths = to_millionths(amount)
+
+    def fn(tx: Tx) -> NewKey | None:
+        if account_rows.all_(tx):
+            return None
+        account = _insert(tx, ctx, DEFAULT_EMAIL, "Owner", millionths)
+        if account is None:
+            return None  # another node was faster
+        users.insert_own(tx, account, Role.OPERATOR)
+        record = _new_key(ctx, account.id, "default", secret, None)
+        account_rows.KEYS.insert(tx, record)
+        return NewKey(record, secret)
+
+    return await ctx.db.write(fn)
+
+
+async def create_key(
+    ctx: AppContext,
+    id_or_email: str,
+    name: str,
+    lifetime_seconds: float | None = None,
+    key_scopes: frozenset[Scope] = DEFAULT_SCOPES,
+    max_credits_per_day: float | None = None,
+    allowed: Sequence[Network] = (),
+) -> NewKey:
+    """A new key for an account, with the scopes ``key_scopes``, which may be used from the networks
+    ``allowed``, or from everywhere when there are none.
+
+    Raises ``not_found``; `ValueError` for a name that is empty or longer than
+    `KEY_NAME_CHARACTERS_MAX`, for credits that are no number above zero, and when the account has
+    `LIVE_KEYS_MAX` keys.
+    """
+    name = name.strip()
+    if not name:
+        raise ValueError("give the key a name, such as the program that will use it")
+    if len(name) > KEY_NAME_CHARACTERS_MAX:
+        raise ValueError(f"a key's name has at most {KEY_NAME_CHARACTERS_MAX} characters")
+    secret = generate_secret(ctx.settings.key_prefix)
+    ceiling = None if max_credits_per_day is None else to_millionths(max_credits_per_day)
+    if ceiling == 0:
+        raise ValueError("the credits a key may use in a day must be more than zero")
+
+    def fn(tx: Tx) -> NewKey:
+        account = account_rows.find(tx, id_or_email)
+        if account is None:
+            raise not_found("account")
+        live = [key for key in account_rows.keys(tx, account.id) if is_live(key, ctx.clock.now())]
+        if len(live) >= LIVE_KEYS_MAX:
+            raise ValueError(f"there are {LIVE_KEYS_MAX} keys already: revoke those not used")
+        record = _new_key(ctx, account.id, name, secret, lifetime_seconds)
+        record.scopes = scope_rules.stored(key_scopes)
+        record.max_credits_per_day = ceiling
+        record.networks = networks.stored(allowed)
+        account_rows.KEYS.insert(tx, record)
+        return NewKey(record, secret)
+
+    return await ctx.db.write(fn)
+
+
+async def revoke_key(ctx: AppContext, key_id: str, account_id: str | None = None) -> None:
+    """The key stops working within a second, for held calls too; raises ``not_found``, also for
+    the key of another account than the one given."""
+    now = ctx.clock.now()
+    if not await ctx.db.write(lambda tx: account_rows.revoke_key(tx, key_id, now, account_id)):
+        raise not_found("live key")
+
+
+async def end_held_calls(ctx: AppContext) -> None:
+    """End the held calls of keys that any process has revoked or rotated, or that have expired."""
+    holders = ctx.held_calls.holders()
+    if holders:
+        now = ctx.clock.now()
+        for holder in await ctx.db.read(lambda tx: account_rows.ended_holders(tx, holders, now)):
+            ctx.held_calls.end(holder)
+
+
+async def all_accounts(ctx: AppContext) -> list[AccountRecord]:
+    """Every account, oldest first."""
+    return await ctx.db.read(account_rows.all_)
+
+
+async def all_keys(ctx: AppContext) -> list[KeyRecord]:
+    """Every key, oldest first."""
+    return await ctx.db.read(account_rows.keys)
+
+
+async def keys_of(ctx: AppContext, account_id: str) -> list[KeyRecord]:
+    """The keys of an account, newest first."""
+    return (await ctx.db.read(lambda tx: account_rows.keys(tx, account_id)))[::-1]
+
+
+async def get(ctx: AppContext, account_id: str) -> AccountRecord:
+    """An account by the id our own rows carry."""
+    return await ctx.db.read(lambda tx: account_rows.get(tx, account_id))
+
+
+async def find(ctx: AppContext, id_or_email: str) -> AccountRecord:
+    """An account by id or e-mail address; raises ``not_found``."""
+    account = await ctx.db.read(lambda tx: account_rows.find(tx, id_or_email))
+    if account is None:
+        raise not_found("account")
+    return account
+
+
+async def ledger(ctx: AppContext, account_id: str, limit: int = 20) -> list[LedgerRecord]:
+    """The newest moves of credits."""
+    return await ctx.db.read(lambda tx: account_rows.ledger(tx, account_id, limit))
+
+
+async def set_hosting_fees(ctx: AppContext, id_or_email: str, due: bool) -> None:
+    """While fees are due no new work starts (spec: Reasons); raises ``not_found``."""
+    account = await find(ctx, id_or_email)
+    await ctx.db.write(lambda tx: account_rows.set_hosting_fees(tx, account.id, due))
+
+
+async def set_disabled(ctx: AppContext, id_or_email: str, *, disabled: bool) -> AccountRecord:
+    """Refuse the account's keys, sessions and schedules, or take them again (docs/cli.md).
+
+    Work that runs goes on to its end, and its webhooks are sent. Raises ``not_found``.
+    """
+
+    def fn(tx: Tx) -> AccountRecord:
+        account = account_rows.find(tx, id_or_email)
+        if account is None:
+            raise not_found("account")
+        if account.deleted_at is not None:
+            raise ValueError("the account is being deleted: that cannot be taken back")
+        at = (account.disabled_at or ctx.clock.now()) if disabled else None
+        account_rows.set_disabled(tx, account.id, at)
+        return account_rows.get(tx, account.id)
+
+    return await ctx.db.write(fn)
+
+
+def _insert(
+    tx: Tx, ctx: AppContext, email: str, name: str, millionths: int
+) -> AccountRecord | None:
+    now = ctx.clock.now()
+    account = AccountRecord(
+        id=new_id(ids.ACCOUNT, now),
+        email=email,
+        name=name,
+        plan=PLAN,
+        created_at=now,
+        balance=millionths,
+    )
+    if not account_rows.insert(tx, account):
+        return None
+    if millionths:
+        purpose = Purpose(note="opening balance")
+        add_line(tx, account.id, LedgerKind.GRANT, millionths, purpose, now)
+    return account
+
+
+def _new_key(
+    ctx: AppContext, account_id: str, name: str, secret: str, lifetime: float | None
+) -> KeyRecord:
+    now = ctx.clock.now()
+    return KeyRecord(
+        id=new_id(ids.KEY, now),
+        account_id=account_id,
+        name=name,
+        digest=digest(secret),
+        hint=secret[-4:],
+        created_at=now,
+        expires_at=now + seconds(lifetime) if lifetime is not None else None,
+    )

@@ -1,0 +1,210 @@
+"""`agentpost keys`: create, list, rotate, restrict and revoke API keys."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from agentpost.cli.commands import group
+from agentpost.cli.context import AsJson, option_value, show, show_rows, with_context
+from agentpost.cli.errors import EXIT_USAGE, fail, say
+
+if TYPE_CHECKING:
+    from agentpost.domain.networks import Network
+    from agentpost.record.records import KeyRecord
+
+KEY_COLUMNS = (
+    *("id", "name", "hint", "scopes", "expires_at", "revoked_at", "last_used_at"),
+    *("allow_ips", "account_id"),
+)
+EXAMPLES: Final = {
+    "keys create": """
+        agentpost keys create --account team@example.com --name ci --expires 30d
+        agentpost keys create --account team@example.com --name ro --scopes read
+        agentpost keys create --account a@acme.org --name hq --allow-ip 10.0.0.0/8
+    """,
+    "keys list": """
+        agentpost keys list --json
+    """,
+    "keys rotate": """
+        agentpost keys rotate key_0660c5 --overlap 2h
+        agentpost keys rotate key_0660c5 --overlap 0
+    """,
+    "keys allow": """
+        agentpost keys allow key_0660c5 --ip 203.0.113.0/24 --ip 2001:db8::/32
+        agentpost keys allow key_0660c5 --from-everywhere
+    """,
+    "keys revoke": """
+        agentpost keys revoke key_0660c5
+    """,
+}
+_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+KeyId = Annotated[str, typer.Argument(help="Id of the key, key_….")]
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the commands."""
+    part = group("API keys.")
+    part.command("create")(keys_create)
+    part.command("list")(keys_list)
+    part.command("rotate")(keys_rotate)
+    part.command("allow")(keys_allow)
+    part.command("revoke")(keys_revoke)
+    app.add_typer(part, name="keys")
+
+
+def keys_create(
+    account: Annotated[str, typer.Option(help="Account id or e-mail address.")],
+    name: Annotated[str, typer.Option(help="Name of the key.")],
+    expires: Annotated[str | None, typer.Option(help="Lifetime, such as 12h or 30d.")] = None,
+    scopes: Annotated[
+        str, typer.Option(help="Some of send, read, admin, read_all.")
+    ] = "send,read,admin",
+    max_credits_per_day: Annotated[
+        float | None, typer.Option(help="Credits that its messages may use in a UTC day.")
+    ] = None,
+    allow_ip: Annotated[
+        list[str] | None,
+        typer.Option(help="Address or network it may be used from; repeatable."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create an API key. The key is shown only now.
+
+    The key goes to standard output; its id, name, scopes and expiry go to standard error.
+    """
+    from agentpost.accounts import actions as accounts
+    from agentpost.accounts.scope_rules import parse
+
+    lifetime = None if expires is None else _span("--expires", expires)
+    if lifetime == 0:
+        fail("--expires takes a time above zero, such as 30d", EXIT_USAGE)
+    key_scopes = option_value(lambda: parse(scopes.split(",")))
+    limit, allowed = max_credits_per_day, _networks(allow_ip)
+    new = with_context(
+        lambda ctx: accounts.create_key(ctx, account, name, lifetime, key_scopes, limit, allowed),
+        "keys create",
+        account,
+        detail={"name": name, "scopes": scopes, "expires": expires, "allow_ips": allow_ip},
+    )
+    shape = _key(new.record)
+    if not as_json:
+        expiry = f"expires {shape['expires_at']}" if shape["expires_at"] else "does not expire"
+        say(f"{new.record.id} {name!r} · {', '.join(shape['scopes'])} · {expiry}")
+    show({**shape, "key": new.secret}, as_json, new.secret)
+
+
+def keys_list(as_json: AsJson = False) -> None:
+    """List API keys, without the keys themselves."""
+    from agentpost.accounts import actions as accounts
+
+    keys = [_key(key) for key in with_context(accounts.all_keys)]
+    if not as_json:
+        for key in keys:
+            key.update(scopes=",".join(key["scopes"]), allow_ips=",".join(key["allow_ips"]) or None)
+    show_rows(keys, as_json, KEY_COLUMNS)
+
+
+def keys_rotate(
+    key_id: KeyId,
+    overlap: Annotated[
+        str, typer.Option(help="How long the old key keeps working: 30m, 24h, 7d, or 0.")
+    ] = "24h",
+    as_json: AsJson = False,
+) -> None:
+    """Replace a key by a new one, which is shown only now. Name, scopes and limits stay."""
+    from agentpost.accounts import keys as key_changes
+    from agentpost.domain.times import iso
+
+    span = _span("--overlap", overlap)
+    new = with_context(
+        lambda ctx: key_changes.rotate(ctx, key_id, span),
+        "keys rotate",
+        key_id,
+        detail={"overlap": overlap},
+    )
+    if not as_json:
+        until = new.record.old_until
+        if until is None:
+            say("the old key no longer works")
+        else:
+            say(f"the old key, …{new.record.old_hint}, works until {iso(until)}")
+    show({**_key(new.record), "key": new.secret}, as_json, new.secret)
+
+
+def keys_allow(
+    key_id: KeyId,
+    ip: Annotated[
+        list[str] | None,
+        typer.Option(help="Address or network the key may be used from; repeatable."),
+    ] = None,
+    from_everywhere: Annotated[
+        bool, typer.Option("--from-everywhere", help="Allow every address.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Set the addresses a key may be used from; the change takes effect within a second."""
+    from agentpost.accounts import keys as key_changes
+
+    if bool(ip) == from_everywhere:
+        fail("use --ip, once for each network, or --from-everywhere", EXIT_USAGE)
+    allowed = _networks(ip)
+    key = with_context(
+        lambda ctx: key_changes.allow(ctx, key_id, allowed),
+        "keys allow",
+        key_id,
+        detail={"allow_ips": [str(each) for each in allowed]},
+    )
+    where = ", ".join(map(str, allowed)) or "everywhere"
+    show(_key(key), as_json, f"{key_id} may be used from {where}")
+
+
+def keys_revoke(key_id: KeyId, as_json: AsJson = False) -> None:
+    """Revoke a key; it stops working within a second."""
+    from agentpost.accounts import actions as accounts
+
+    with_context(lambda ctx: accounts.revoke_key(ctx, key_id), "keys revoke", key_id)
+    show({"id": key_id, "revoked": True}, as_json, f"{key_id} is revoked")
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _span(option: str, text: str) -> float:
+    """Seconds."""
+    match = _SPAN.fullmatch(text)
+    if match is None and text != "0":
+        fail(f"{option} takes a number with s, m, h or d, such as 30d", EXIT_USAGE)
+    return int(match[1]) * _UNITS[match[2]] if match else 0
+
+
+def _networks(texts: list[str] | None) -> tuple[Network, ...]:
+    from agentpost.domain.networks import parse
+
+    return option_value(lambda: parse(texts or ()))
+
+
+def _key(key: KeyRecord) -> dict[str, Any]:
+    from agentpost.accounts.scope_rules import in_order, of_stored
+    from agentpost.credits.rules import to_credits
+    from agentpost.domain.networks import of_stored as networks_of
+    from agentpost.domain.times import iso
+
+    return {
+        "id": key.id,
+        "account_id": key.account_id,
+        "name": key.name,
+        "hint": f"…{key.hint}",
+        "scopes": in_order(of_stored(key.scopes)),
+        "allow_ips": [str(each) for each in networks_of(key.networks)],
+        "max_credits_per_day": None
+        if key.max_credits_per_day is None
+        else to_credits(key.max_credits_per_day),
+        "created_at": iso(key.created_at),
+        "last_used_at": iso(key.last_used_at) if key.last_used_at else None,
+        "expires_at": iso(key.expires_at) if key.expires_at else None,
+        "revoked_at": iso(key.revoked_at) if key.revoked_at else None,
+        "old_hint": f"…{key.old_hint}" if key.old_hint else None,
+        "old_until": iso(key.old_until) if key.old_until else None,
+    }

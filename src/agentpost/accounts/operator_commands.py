@@ -1,0 +1,309 @@
+"""Commands for the operator. They write through the same services as the server, beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from agentpost.account_data.commands import accounts_delete, accounts_export
+from agentpost.cli.commands import group
+from agentpost.cli.context import AsJson, guarded, show, show_rows, with_context
+from agentpost.cli.errors import say
+from agentpost.cli.printing import print_json, print_text
+from agentpost.secrets.commands import db_reencrypt
+
+if TYPE_CHECKING:
+    from agentpost.context import AppContext
+    from agentpost.record.records import AccountRecord
+
+Account = Annotated[str, typer.Argument(help="Account id or e-mail address.")]
+EXAMPLES: Final = {
+    "accounts create": """
+        agentpost accounts create --email team@example.com --credits 50
+    """,
+    "accounts list": """
+        agentpost accounts list
+    """,
+    "accounts disable": """
+        agentpost accounts disable team@example.com
+    """,
+    "accounts enable": """
+        agentpost accounts enable team@example.com
+    """,
+    "accounts export": """
+        agentpost accounts export team@example.com team.tar
+    """,
+    "accounts delete": """
+        agentpost accounts delete team@example.com
+        agentpost accounts delete team@example.com --yes
+    """,
+    "credits add": """
+        agentpost credits add team@example.com 25 --note "invoice 7"
+        agentpost credits add team@example.com -5
+    """,
+    "credits show": """
+        agentpost credits show team@example.com
+    """,
+    "hosting-fees due": """
+        agentpost hosting-fees due team@example.com
+    """,
+    "hosting-fees clear": """
+        agentpost hosting-fees clear team@example.com
+    """,
+    "config show": """
+        agentpost config show
+    """,
+    "db upgrade": """
+        agentpost db upgrade
+    """,
+    "db adopt-storage": """
+        agentpost db adopt-storage
+    """,
+    "db secret-key": """
+        agentpost db secret-key > secret.key
+    """,
+    "db reencrypt": """
+        agentpost db reencrypt --json
+    """,
+}
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the operator's commands."""
+    groups: dict[str, tuple[str, list[tuple[str, Callable[..., None]]]]] = {
+        "accounts": (
+            "Accounts.",
+            [
+                ("create", accounts_create),
+                ("list", accounts_list),
+                ("disable", accounts_disable),
+                ("enable", accounts_enable),
+                ("export", accounts_export),
+                ("delete", accounts_delete),
+            ],
+        ),
+        "credits": ("Credits.", [("add", credits_add), ("show", credits_show)]),
+        "hosting-fees": ("Hosting fees.", [("due", fees_due), ("clear", fees_clear)]),
+        "config": ("Settings.", [("show", config_show)]),
+        "db": (
+            "The database.",
+            [
+                ("upgrade", db_upgrade),
+                ("adopt-storage", db_adopt_storage),
+                ("reencrypt", db_reencrypt),
+                ("secret-key", db_secret_key),
+            ],
+        ),
+    }
+    for name, (text, commands) in groups.items():
+        part = group(text)
+        for command, function in commands:
+            part.command(command, context_settings=_CONTEXTS.get(function))(function)
+        app.add_typer(part, name=name)
+
+
+def accounts_create(
+    email: Annotated[str, typer.Option(help="E-mail address of the owner.")],
+    name: Annotated[str, typer.Option(help="Name shown to clients.")] = "",
+    amount: Annotated[float, typer.Option("--credits", help="Opening balance.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Create an account."""
+    from agentpost.accounts import actions as accounts
+
+    account = with_context(
+        lambda ctx: accounts.create(ctx, email, name or email, amount),
+        "accounts create",
+        email,
+        detail={"credits": amount},
+    )
+    show(_account(account), as_json, f"{account.id}  {account.email}")
+
+
+def accounts_list(as_json: AsJson = False) -> None:
+    """List accounts."""
+    from agentpost.accounts import actions as accounts
+
+    rows = [_account(a) for a in with_context(accounts.all_accounts)]
+    show_rows(rows, as_json, ("id", "email", "name", "credits"))
+
+
+def accounts_disable(account: Account, as_json: AsJson = False) -> None:
+    """Disable an account: its keys and sessions are refused, running work continues."""
+    _set_disabled(account, True, as_json)
+
+
+def accounts_enable(account: Account, as_json: AsJson = False) -> None:
+    """Enable a disabled account."""
+    _set_disabled(account, False, as_json)
+
+
+def credits_add(
+    account: Account,
+    amount: Annotated[float, typer.Argument(help="Credits to add; a negative number removes.")],
+    note: Annotated[str, typer.Option(help="Note in the ledger.")] = "added by command",
+    as_json: AsJson = False,
+) -> None:
+    """Add or remove credits; work that waits for credits continues."""
+    from agentpost.credits import actions as credits
+
+    after = with_context(
+        lambda ctx: credits.add(ctx, account, amount, note),
+        "credits add",
+        account,
+        detail={"amount": amount, "note": note},
+    )
+    show(_account(after), as_json, f"{after.email}: {_available(after)}")
+
+
+def credits_show(account: Account, as_json: AsJson = False) -> None:
+    """Show an account's credits and the latest ledger entries."""
+    from agentpost.accounts import actions as accounts
+    from agentpost.credits.rules import to_credits
+    from agentpost.domain.times import iso
+
+    async def read(ctx: AppContext) -> tuple[AccountRecord, list[dict[str, Any]]]:
+        account_record = await accounts.find(ctx, account)
+        moves = [
+            {
+                "at": iso(line.at),
+                "kind": line.kind,
+                "amount": to_credits(line.amount),
+                "job_id": line.job_id,
+                "note": line.note,
+            }
+            for line in await accounts.ledger(ctx, account_record.id)
+        ]
+        return account_record, moves
+
+    account_record, moves = with_context(read)
+    if as_json:
+        show({**_account(account_record), "ledger": moves}, as_json, "")
+        return
+    print_text(f"{account_record.email}: {_available(account_record)}")
+    show_rows(moves, False, ("at", "kind", "amount", "job_id", "note"))
+
+
+def fees_due(account: Account, as_json: AsJson = False) -> None:
+    """Mark hosting fees as due: new work is refused."""
+    from agentpost.accounts import actions as accounts
+
+    with_context(
+        lambda ctx: accounts.set_hosting_fees(ctx, account, True), "hosting-fees due", account
+    )
+    show({"account": account, "hosting_fees": "due"}, as_json, f"{account}: hosting fees are due")
+
+
+def fees_clear(account: Account, as_json: AsJson = False) -> None:
+    """Mark hosting fees as paid: new work is accepted."""
+    from agentpost.accounts import actions as accounts
+
+    with_context(
+        lambda ctx: accounts.set_hosting_fees(ctx, account, False), "hosting-fees clear", account
+    )
+    show({"account": account, "hosting_fees": "clear"}, as_json, f"{account}: nothing is due")
+
+
+def config_show(as_json: AsJson = False) -> None:
+    """Show the settings, secrets masked; exit code 1 when they are invalid."""
+    from pydantic import SecretStr
+
+    from agentpost.serving.checks import problems, warnings
+    from agentpost.settings import load_settings
+
+    settings = guarded(load_settings)
+    values = {
+        name: ("********" if value.get_secret_value() else "")
+        if isinstance(value, SecretStr)
+        else value
+        for name, value in settings
+    }
+    values["data_dir"] = guarded(lambda: str(settings.data_path))
+    if as_json:
+        print_json(values, indented=True)
+    else:
+        for name, value in values.items():
+            print_text(f"{name} = {json.dumps(value)}")
+    for warning in warnings(settings):
+        say(warning)
+    faults = list(problems(settings))
+    for problem in faults:
+        say(problem)
+    if faults:
+        raise typer.Exit(1)
+
+
+def db_upgrade(as_json: AsJson = False) -> None:
+    """Upgrade the database schema, as `serve` does when it starts."""
+    from agentpost import bootstrap
+    from agentpost.settings import load_settings
+
+    settings = guarded(load_settings)
+    guarded(lambda: bootstrap.upgrade_database(settings))
+    show({"upgraded": True}, as_json, "The database schema is up to date.")
+
+
+def db_adopt_storage(as_json: AsJson = False) -> None:
+    """Accept the configured file storage as the one of this database."""
+    from agentpost.blobs import identity
+
+    name = with_context(identity.adopt, "db adopt-storage")
+    text = f"The file storage {name} belongs to this database from now on."
+    show({"storage_id": name}, as_json, text)
+
+
+def db_secret_key(as_json: AsJson = False) -> None:
+    """Print the secret key, which backups do not contain.
+
+    Earlier keys are printed as well while they still encrypt endpoint secrets.
+    """
+    from agentpost.secrets import actions as secrets
+
+    keys = with_context(secrets.to_keep, "db secret-key", upgrade=False)
+    show({"secret_keys": keys}, as_json, "\n".join(keys))
+
+
+_CONTEXTS: dict[Callable[..., None], dict[str, Any]] = {
+    # -25 is an amount, not an option that is unknown.
+    credits_add: {"ignore_unknown_options": True},
+}
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _available(account: AccountRecord) -> str:
+    from agentpost.credits.rules import to_credits
+    from agentpost.domain.text import human_credits
+
+    return human_credits(to_credits(account.wallet.available))
+
+
+def _set_disabled(account: str, disabled: bool, as_json: bool) -> None:
+    from agentpost.accounts import actions as accounts
+
+    after = with_context(
+        lambda ctx: accounts.set_disabled(ctx, account, disabled=disabled),
+        f"accounts {'disable' if disabled else 'enable'}",
+        account,
+    )
+    line = f"{after.email} is {'disabled: its keys answer 401' if disabled else 'enabled'}"
+    show(_account(after), as_json, line)
+
+
+def _account(account: AccountRecord) -> dict[str, Any]:
+    from agentpost.credits.rules import to_credits
+    from agentpost.domain.times import iso
+
+    return {
+        "id": account.id,
+        "email": account.email,
+        "name": account.name,
+        "credits": to_credits(account.wallet.available),
+        "held": to_credits(account.held),
+        "hosting_fees_due": bool(account.hosting_fees_due),
+        "created_at": iso(account.created_at),
+        "disabled_at": iso(account.disabled_at) if account.disabled_at else None,
+        "deleted_at": iso(account.deleted_at) if account.deleted_at else None,
+    }

@@ -1,0 +1,55 @@
+"""The account (spec: getAccount)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.accounts import actions as accounts
+from agentpost.accounts.admission import rules_for
+from agentpost.accounts.scope_rules import Scope
+from agentpost.accounts.shapes import AccountShape, AgentShape, KeyShape, LimitsShape
+from agentpost.api.operation import Api, Operation, respond
+from agentpost.caller import Caller
+from agentpost.credits.rules import to_credits
+
+
+async def get(api: Api, request: Request, caller: Caller) -> Response:
+    """The account of this key, with its credits and limits."""
+    account = await accounts.get(api.ctx, caller.account_id)
+    allowances = rules_for(api.ctx, caller).allowances
+    shape = AccountShape(
+        user_id=account.id,
+        email=account.email,
+        name=account.name,
+        plan=account.plan,
+        credits=to_credits(account.wallet.available),
+        agent=AgentShape(name=api.ctx.agent_name),
+        key=KeyShape(
+            id=caller.key_id,
+            name=caller.key_name,
+            scopes=[scope for scope in Scope if scope in caller.scopes],
+            max_credits_per_day=None
+            if caller.max_credits_per_day is None
+            else to_credits(caller.max_credits_per_day),
+        ),
+        limits=LimitsShape(
+            running_jobs=allowances.running_jobs,
+            requests_per_minute=allowances.requests_per_minute,
+        ),
+    )
+    return respond(shape)
+
+
+OPERATIONS = (
+    Operation(
+        id="getAccount",
+        method="GET",
+        path="/v1/me",
+        scope=None,
+        summary="Read the account of this key",
+        description="The account of the key, the credits it can still spend and its limits.",
+        handler=get,
+        answer=AccountShape,
+    ),
+)

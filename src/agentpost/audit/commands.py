@@ -1,0 +1,73 @@
+"""`agentpost audit`: what operators did, by command and in the web app."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from agentpost.cli.context import AsJson, show_rows, with_context
+from agentpost.cli.options import Before
+
+if TYPE_CHECKING:
+    from agentpost.record.records import OperatorActionRecord
+
+EXAMPLES: Final = {
+    "audit": """
+        agentpost audit
+        agentpost audit --action keys --target team@example.com --json
+    """,
+}
+_COLUMNS = ("at", "who", "via", "origin", "action", "target", "detail", "outcome")
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("audit")(audit)
+
+
+def audit(
+    who: Annotated[str, typer.Option(help="Only this user.")] = "",
+    action: Annotated[str, typer.Option(help="Start of the action: keys, users …")] = "",
+    target: Annotated[str, typer.Option(help="Object of the action, as it was typed.")] = "",
+    before: Before = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1_000, help="Most items to list.")
+    ] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List the audit log, newest first.
+
+    An action with the outcome "begun" is running or was interrupted.
+    """
+    from agentpost.audit import actions as operator_log
+    from agentpost.domain import ids
+
+    if before is not None and not ids.is_id(ids.ACTION, before):
+        raise typer.BadParameter("--before is the id of an action: act_…")
+    page = with_context(
+        lambda ctx: operator_log.page(
+            ctx, before, who=who, action=action, target=target, limit=limit
+        )
+    )
+    rows = [_shape(each) for each in page.actions]
+    if not as_json:
+        rows = [{**row, "detail": json.dumps(row["detail"])} for row in rows]
+    show_rows(rows, as_json, _COLUMNS, page.more)
+
+
+def _shape(each: OperatorActionRecord) -> dict[str, Any]:
+    from agentpost.domain.times import iso
+
+    return {
+        "id": each.id,
+        "at": iso(each.at),
+        "who": each.who,
+        "via": each.via,
+        "origin": each.origin,
+        "action": each.action,
+        "target": each.target,
+        "detail": json.loads(each.detail_json),
+        "outcome": each.outcome,
+    }

@@ -1,0 +1,1 @@
+"""Backing up an installation and restoring it."""

@@ -1,0 +1,117 @@
+"""Commands that back up an installation and restore it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from agentpost.cli.context import AsJson, actor, guarded, show, with_context
+from agentpost.cli.errors import say
+
+EXAMPLES: Final = {
+    "backup": """
+        agentpost backup /var/backups/agentpost
+        agentpost backup /var/backups/agentpost --verify
+    """,
+    "restore": """
+        agentpost restore /var/backups/agentpost --secret-key-file secret.key
+    """,
+}
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("backup")(backup)
+    app.command("restore")(restore)
+
+
+def backup(
+    folder: Annotated[str, typer.Argument(help="Folder of the backup.")],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check the existing backup instead.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Back up the database and all files while the server runs.
+
+    The previous backup stays until the new one is complete. Files it has are not copied again.
+    """
+    from agentpost.backups import actions as backups
+
+    if "://" in folder or folder.endswith(".db"):
+        raise typer.BadParameter(
+            "name a folder; restic or rclone bring it to a bucket (docs/recipes/backups.md)"
+        )
+    path = Path(folder).expanduser()
+    if verify:
+        manifest = guarded(lambda: backups.read(path))
+        damage = guarded(lambda: backups.verify(path))
+        problems = [(member.key or member.path, text) for member, text in damage]
+        state = f"has {len(problems)} problems" if problems else "is whole"
+        shape, line = asdict(manifest), f"the backup of {manifest.made_at} {state}"
+    else:
+        manifest, copying = with_context(lambda ctx: backups.make(ctx, path), upgrade=False)
+        problems = copying.problems
+        shape = {**asdict(manifest), "blobs_copied": copying.copied}
+        line = (
+            f"{manifest.blobs:,} files and the database, {manifest.bytes:,} bytes"
+            f" ({copying.copied:,} files copied)\n"
+            f"Not in it: the secret key {', '.join(manifest.secret_keys)}. Store it elsewhere,"
+            " restoring needs it: agentpost db secret-key"
+        )
+    del shape["meta"]
+    shape["problems"] = [{"name": name, "problem": text} for name, text in problems]
+    show(shape, as_json, line)
+    for name, text in problems:
+        say(f"{name}: {text}")
+    if problems:
+        raise typer.Exit(1)
+
+
+def restore(
+    folder: Annotated[Path, typer.Argument(help="Folder of the backup.")],
+    allow_missing: Annotated[
+        bool,
+        typer.Option("--allow-missing", help="Skip files that the backup has lost."),
+    ] = False,
+    secret_key_file: Annotated[
+        Path | None,
+        typer.Option(help="File with the output of `agentpost db secret-key`."),
+    ] = None,
+    without_secret_key: Annotated[
+        bool,
+        typer.Option("--without-secret-key", help="Restore without the secret key."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Restore a backup into the configured database and file storage.
+
+    The backup is checked before anything is changed.
+    """
+    import asyncio
+
+    from agentpost import bootstrap
+    from agentpost.backups import actions as backups
+    from agentpost.backups import restore as restoring
+    from agentpost.settings import load_settings
+
+    settings = guarded(load_settings)
+    manifest = guarded(lambda: backups.read(folder))
+    keys = guarded(lambda: secret_key_file.read_text("utf-8").split() if secret_key_file else [])
+    absent = restoring.missing_keys(settings, manifest.secret_keys, keys)
+    if absent and not without_secret_key and sys.stdin.isatty():
+        text = f"Secret key {absent[0]} (agentpost db secret-key prints it)"
+        keys.append(typer.prompt(text, hide_input=True, err=True).strip())
+    options = {"allow_missing": allow_missing, "without_secret_key": without_secret_key}
+    target = bootstrap.restore_target(settings)
+    work = restoring.restore(target, folder, actor(), secret_keys=keys, **options)
+    lost_keys = guarded(lambda: asyncio.run(work))
+    shape = {"made_at": manifest.made_at, "blobs": manifest.blobs, "lost": lost_keys}
+    files = f"{manifest.blobs - len(lost_keys):,} files"
+    show(shape, as_json, f"restored the backup of {manifest.made_at}: the database and {files}")
+    for key in lost_keys:
+        say(f"{key} is lost: the backup does not have it")

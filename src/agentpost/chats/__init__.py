@@ -1,0 +1,1 @@
+"""Chats: the conversations of an account as people see and write them."""

@@ -1,0 +1,187 @@
+"""login, logout and profiles: which servers this person calls, and with which keys.
+
+A key is read from the terminal without being shown, or from standard input; it is never an
+argument, since those stay in the shell's history and in the list of processes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from agentpost.cli import exits, profiles, reach
+from agentpost.cli.commands import group
+from agentpost.cli.errors import fail, say
+from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.pages import page
+from agentpost.cli.printing import print_json, screen
+
+if TYPE_CHECKING:
+    from agentpost.cli.connection import Server
+    from agentpost_client import Account
+
+EXAMPLES: Final = {
+    "login": """
+        agentpost login
+        agentpost login https://agents.example.com --profile work
+        agentpost login http://127.0.0.1:8080 --key-stdin < key.txt
+    """,
+    "logout": """
+        agentpost logout
+        agentpost logout --profile work
+    """,
+    "profiles list": """
+        agentpost profiles list
+    """,
+    "profiles use": """
+        agentpost profiles use work
+    """,
+}
+_LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the commands on the program."""
+    app.command()(login)
+    app.command()(logout)
+    part = group("List and switch stored servers.")
+    part.command("list")(profiles_list)
+    part.command("use")(profiles_use)
+    app.add_typer(part, name="profiles")
+
+
+def login(
+    address: Annotated[
+        str | None, typer.Argument(help="Address of the server; asked for when not given.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="Same as ADDRESS.")] = None,
+    key_stdin: Annotated[
+        bool, typer.Option("--key-stdin", help="Read the key from standard input.")
+    ] = False,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Store the address and key of a server and use it.
+
+    Both are checked and then stored in ~/.config/agentpost/config.toml, readable only by you.
+    """
+    name = _checked(profile or os.environ.get(profiles.VARIABLE) or profiles.DEFAULT)
+    all_profiles = _load()
+    entry = all_profiles.by_name.get(name)
+    is_terminal = sys.stdin.isatty()
+    if address and url and address != url:
+        fail(f"two addresses: {address} and {url}", exits.USAGE)
+    address = address or url
+    if not (is_terminal or (address and key_stdin)):
+        fail("no terminal to ask on: pass the address and --key-stdin", exits.USAGE)
+    if address is None:
+        if key_stdin:
+            fail("--key-stdin needs the address as well", exits.USAGE)
+        default = entry.url if entry else reach.EXAMPLE
+        address = typer.prompt("Server address", default=default, err=True)
+    base_url = reach.reach(address.strip())
+    key = sys.stdin.read() if key_stdin else typer.prompt("API key", hide_input=True, err=True)
+    server, account = _tried(base_url, key.strip(), name)
+    _save(all_profiles.with_profile(name, profiles.Profile(server.url, server.key)))
+    if as_json:
+        print_json({"profile": name, "url": server.url, "account": account.raw})
+    else:
+        who = f"{account.name} <{account.email}>" if account.email else account.name
+        screen().line(f"✓ {server.url} as {who}, credits: {account.credits:g} (profile {name})")
+    if server.url.startswith("http://") and not _is_local(server.url):
+        say("this address is not encrypted: the network can read the key")
+    if os.environ.get("AGENTPOST_URL"):
+        say("AGENTPOST_URL is set and overrides the profile: unset it to use the profile")
+
+
+def logout(profile: ProfileName = None, as_json: AsJson = False) -> None:
+    """Delete the stored address and key of a server. The key stays valid."""
+    all_profiles = _load()
+    name = profile or os.environ.get(profiles.VARIABLE) or all_profiles.active
+    if name not in all_profiles.by_name:
+        text = f"there is no profile {name!r}" if name else "there is no profile in use"
+        fail(text, exits.USAGE if profile else exits.FAILED)
+    _save(all_profiles.without(name))
+    if as_json:
+        print_json({"profile": name, "removed": True})
+    else:
+        screen().line(f"✓ profile {name} is removed")
+    others = [other for other in all_profiles.by_name if other != name]
+    if others and all_profiles.active == name:
+        say(f"no profile is selected: agentpost profiles use {others[0]}")
+
+
+def profiles_list(as_json: AsJson = False) -> None:
+    """List the profiles; their keys are not shown."""
+    from agentpost.cli.tables import show_table
+
+    all_profiles = _load()
+    rows = [
+        {"name": name, "url": profile.url, "active": name == all_profiles.active}
+        for name, profile in sorted(all_profiles.by_name.items())
+    ]
+    if as_json:
+        print_json(page(rows))
+        return
+    lines = [(row["name"], row["url"], "active" if row["active"] else "") for row in rows]
+    show_table(("name", "url", "status"), lines, empty="no profile yet: agentpost login adds one")
+
+
+def profiles_use(
+    name: Annotated[str, typer.Argument(help="Name of the profile.")],
+    as_json: AsJson = False,
+) -> None:
+    """Switch to another profile."""
+    all_profiles = _load()
+    if name not in all_profiles.by_name:
+        text = f"there is no profile {name!r} → `agentpost login --profile {name}` adds it"
+        fail(text, exits.USAGE)
+    _save(profiles.Profiles(name, all_profiles.by_name))
+    if as_json:
+        print_json({"name": name, "url": all_profiles.by_name[name].url, "active": True})
+    else:
+        screen().line(f"✓ using {name}: {all_profiles.by_name[name].url}")
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _tried(url: str, key: str, name: str) -> tuple[Server, Account]:
+    """The server with its address as it is kept, and the key's account; ends the command if the
+    server does not know the key."""
+    from agentpost.cli.connection import Server, errors_told, say_retry
+    from agentpost_client import Client
+    from agentpost_client.config import resolve_config
+
+    with errors_told(None, exits.USAGE):
+        config = resolve_config(url, key, {})
+    server = Server(config.url, config.key, name)
+    with errors_told(server), Client(config.url, config.key, on_retry=say_retry) as client:
+        return server, client.me()
+
+
+def _is_local(url: str) -> bool:
+    host = url.removeprefix("http://").partition("/")[0]
+    return any(host == local or host.startswith(f"{local}:") for local in _LOCAL_HOSTS)
+
+
+def _checked(name: str) -> str:
+    try:
+        return profiles.checked_name(name)
+    except profiles.UnusableProfiles as problem:
+        fail(str(problem), exits.USAGE)
+
+
+def _load() -> profiles.Profiles:
+    try:
+        return profiles.load()
+    except profiles.UnusableProfiles as problem:
+        fail(str(problem))
+
+
+def _save(all_profiles: profiles.Profiles) -> None:
+    try:
+        profiles.save(all_profiles)
+    except OSError as error:
+        fail(f"{profiles.path()} cannot be written: {error.strerror}")

@@ -1,1 +1,0 @@
-"""Nodes: which ones are alive, and whether each runs what it owns."""

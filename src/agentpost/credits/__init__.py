@@ -1,0 +1,1 @@
+"""Credits: the ledger, spend ceilings and usage."""

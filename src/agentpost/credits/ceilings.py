@@ -1,0 +1,41 @@
+"""What work may still use by the ceilings of its message and key (design: Spend ceilings)."""
+
+from __future__ import annotations
+
+from agentpost.credits import ceiling_rows
+from agentpost.credits.rules import Ceiling, Headroom, headroom
+from agentpost.db.session import Tx
+from agentpost.domain.times import DAY
+from agentpost.record import signals as s
+from agentpost.record.records import AccountRecord
+
+
+def for_job(tx: Tx, account: AccountRecord, job_id: str | None, now: int) -> Headroom:
+    """What a job may still use. The account is locked, so nothing moves meanwhile."""
+    limits = ceiling_rows.of_job(tx, job_id) if job_id is not None else None
+    return within(tx, account, limits, now)
+
+
+def short(amount: int, headroom: Headroom, now: int) -> s.ShortOfCredits:
+    """The signal that work needs more (millionths) than the headroom that was found."""
+    until = (now // DAY + 1) * DAY if headroom.ceiling is Ceiling.DAY else None
+    return s.ShortOfCredits(amount, headroom.ceiling, until)
+
+
+def within(
+    tx: Tx,
+    account: AccountRecord,
+    limits: tuple[str, str, int | None, int | None] | None,
+    now: int,
+) -> Headroom:
+    """What the work of a message may still use; see `for_job`. ``limits``: its id and its key's,
+    what it may use, and what its key may use in a day; None: nothing but the account limits it."""
+    left: dict[Ceiling, int] = {}
+    if limits is not None:
+        message_id, key_id, max_credits, per_day = limits
+        if max_credits is not None:
+            left[Ceiling.MESSAGE] = max_credits - ceiling_rows.used_by_message(tx, message_id)
+        if per_day is not None:
+            today = now // DAY * DAY
+            left[Ceiling.DAY] = per_day - ceiling_rows.used_by_key(tx, account.id, key_id, today)
+    return headroom(account.wallet, left)

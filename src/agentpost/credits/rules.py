@@ -1,0 +1,141 @@
+"""Credits: integer millionths inside, floats only at the edge (design: Credits).
+
+The balance is what was granted minus what was charged; held credits are still in the balance but
+promised to a running step. Available = balance - held, and none of the three is ever negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from agentpost.jobs.rules import Reason
+
+_MILLIONTHS = 1_000_000
+
+
+class LedgerKind(StrEnum):
+    """A line of the ledger: balance = grants - charges, held = holds - releases.
+
+    A held step that succeeds writes a release and a charge. A grant below zero takes credits back.
+    """
+
+    GRANT = "grant"
+    HOLD = "hold"
+    RELEASE = "release"
+    CHARGE = "charge"
+
+
+class Ceiling(StrEnum):
+    """A limit on credits besides the account's balance (design: Spend ceilings)."""
+
+    MESSAGE = "message"  # ``max_credits`` of the message that started the work
+    DAY = "day"  # ``max_credits_per_day`` of the key that sent it
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """What work may still use, in millionths, and which ceiling says so; None: the balance."""
+
+    left: int
+    ceiling: Ceiling | None = None
+
+
+def headroom(wallet: Wallet, ceilings: Mapping[Ceiling, int]) -> Headroom:
+    """The least of what is available and of what each ceiling leaves (below zero: nothing).
+
+    When both are alike, the balance is the reason: raising a ceiling would not help.
+    """
+    least = Headroom(wallet.available)
+    for ceiling, left in ceilings.items():
+        if left < least.left:
+            least = Headroom(max(left, 0), ceiling)
+    return least
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Credits, in millionths, for work already done, and what they are for."""
+
+    amount: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wallet:
+    """An account's credits in millionths."""
+
+    balance: int
+    held: int
+
+    @property
+    def available(self) -> int:
+        """The credits that new work may use."""
+        return self.balance - self.held
+
+
+def to_millionths(amount: float) -> int:
+    """Credits as integer millionths, rounded half up.
+
+    Raises `ValueError` for negative, NaN or infinite amounts and for things that are no number.
+    """
+    if isinstance(amount, bool) or not isinstance(amount, int | float):
+        raise ValueError(f"credits must be a number, not {type(amount).__name__}")
+    if not math.isfinite(amount) or amount < 0:
+        raise ValueError(f"credits must be zero or more, not {amount}")
+    if amount > 1e12:
+        raise ValueError("credits must be at most a trillion")
+    return math.floor(amount * _MILLIONTHS + 0.5)
+
+
+def to_credits(millionths: int) -> float:
+    """Millionths as the number a client reads."""
+    return millionths / _MILLIONTHS
+
+
+def admission(
+    *, hosting_fees_due: bool, executing: int, slots: int, available: int
+) -> Reason | None:
+    """Why new work may not start, or None. When several reasons apply the order is fixed.
+
+    ``out_of_credits`` queues the work, the other two refuse it for good (design: Credits).
+    """
+    if hosting_fees_due:
+        return Reason.HOSTING_FEES
+    if executing >= slots:
+        return Reason.TOO_MANY_RUNNING
+    if available <= 0:
+        return Reason.OUT_OF_CREDITS
+    return None
+
+
+def hold(wallet: Wallet, cost: int) -> Wallet | None:
+    """Promise credits to a step; None when there are too few."""
+    if cost > wallet.available:
+        return None
+    return Wallet(wallet.balance, wallet.held + cost)
+
+
+def release(wallet: Wallet, cost: int) -> Wallet:
+    """Give a hold back."""
+    return Wallet(wallet.balance, wallet.held - cost)
+
+
+def charge_held(wallet: Wallet, cost: int) -> Wallet:
+    """Turn a hold into a charge."""
+    return Wallet(wallet.balance - cost, wallet.held - cost)
+
+
+def charge_done(wallet: Wallet, amount: int, left: int | None = None) -> tuple[Wallet, int] | None:
+    """Charge for work already done: as much as is available, so the balance may reach zero; at most
+    what is ``left``, when a ceiling says so.
+
+    Returns the wallet and what was charged; None when nothing at all is left.
+    """
+    left = wallet.available if left is None else left
+    if amount > 0 and left <= 0:
+        return None
+    charged = min(amount, left)
+    return Wallet(wallet.balance - charged, wallet.held), charged

@@ -1,0 +1,172 @@
+"""What an account has used: its ledger for people, and credits and messages by day and key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from agentpost.accounts import rows as account_rows
+from agentpost.context import AppContext
+from agentpost.credits import ledger_rows
+from agentpost.credits.rules import LedgerKind, Wallet, to_credits
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.times import DAY
+from agentpost.record import conversation_titles
+from agentpost.record.records import LedgerRecord
+from agentpost.transactions import read_transaction
+from agentpost.turns import conversation_rows as conversations
+
+DAYS: Final = 30
+"""How many days are summed up, today included; they begin at midnight UTC."""
+CONVERSATIONS: Final = 20
+_LINES: Final = 50
+_CHAT: Final = "Web app"
+_GONE: Final = "Deleted messages"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the ledger; title, message and work of its job, as far as they are still there;
+    the key and the user who caused it."""
+
+    record: LedgerRecord
+    title: str | None
+    message_id: str | None
+    work_id: str | None
+    key_id: str | None = None
+    user_id: str | None = None
+
+    @property
+    def credits(self) -> float:
+        """What it adds to the balance, below zero for what it takes; 0 for holds and releases."""
+        sign = {LedgerKind.GRANT: 1, LedgerKind.CHARGE: -1}.get(LedgerKind(self.record.kind), 0)
+        return to_credits(sign * self.record.amount)
+
+    @property
+    def held(self) -> float:
+        """What it adds to what is held, below zero for what is given back."""
+        sign = {LedgerKind.HOLD: 1, LedgerKind.RELEASE: -1}.get(LedgerKind(self.record.kind), 0)
+        return to_credits(sign * self.record.amount)
+
+
+@dataclass(slots=True)
+class Used:
+    """What was used on a day, by a key or in a conversation.
+
+    Attributes:
+        name: the key's, or the conversation's id; "" for a day.
+        title: the first line of a conversation's first message, while it is kept; else "".
+        conversation: the name that the product gave a conversation; "" without one.
+        at: when the day began, in microseconds; 0 for a key.
+        key_id: None for a day, for the chat and for what is gone.
+    """
+
+    name: str = ""
+    title: str = ""
+    conversation: str = ""
+    at: int = 0
+    key_id: str | None = None
+    credits: float = 0
+    charges: int = 0
+    messages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The last days: each day, the oldest first; each key that used something, the one that
+    used most first; and the `CONVERSATIONS` conversations that used most."""
+
+    days: list[Used]
+    keys: list[Used]
+    conversations: list[Used]
+    total: Used = field(default_factory=Used)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """An account's credits with a page of its ledger; ``more`` is ``before`` of the next page."""
+
+    wallet: Wallet
+    lines: list[Line]
+    more: str | None
+    usage: Usage | None
+
+
+@read_transaction
+def statement(
+    tx: Tx,
+    ctx: AppContext,
+    account_id: str,
+    *,
+    before: str | None = None,
+    holds: bool = False,
+    with_sums: bool = True,
+    limit: int = _LINES,
+) -> Statement:
+    """An account's credits, its usage, and its ledger lines older than ``before``, newest first.
+
+    Args:
+        before: the id of a line; only the first page has the usage.
+        holds: with the lines that only set credits aside and give them back.
+        summed: with the usage, which reads every charge of its days.
+    """
+    bound = before or ids.last(ids.LEDGER)
+    page_rows = ledger_rows.lines(tx, account_id, before=bound, limit=limit + 1, holds=holds)
+    page_lines = [Line(*each) for each in page_rows[:limit]]
+    more = page_lines[-1].record.id if len(page_rows) > limit else None
+    usage = None if before or not with_sums else used(tx, account_id, ctx.clock.now())
+    return Statement(account_rows.get(tx, account_id).wallet, page_lines, more, usage)
+
+
+def used(tx: Tx, account_id: str, now: int, count: int = DAYS) -> Usage:
+    """What was used on the last ``count`` days, and by which keys."""
+    first = now // DAY - count + 1
+    since = first * DAY
+    days = {day: Used(at=day * DAY) for day in range(first, first + count)}
+    names = {key.id: key.name for key in account_rows.keys(tx, account_id)}
+    keys: dict[str | None, Used] = {}
+    total = Used()
+
+    def of(day: int, key_id: str | None) -> tuple[Used, ...]:
+        if key_id != account_id and key_id not in names:
+            key_id = None
+        if key_id not in keys:
+            name = names.get(key_id or "", _CHAT if key_id else _GONE)
+            keys[key_id] = Used(name, key_id=key_id if key_id in names else None)
+        return (total, keys[key_id], days[day]) if day in days else (total, keys[key_id])
+
+    for day, key_id, amount, charge_count in ledger_rows.charges(
+        tx, account_id, ids.at(ids.LEDGER, since)
+    ):
+        for each in of(day, key_id):
+            each.credits += to_credits(amount)
+            each.charges += charge_count
+    for day, key_id, message_count in ledger_rows.messages(
+        tx, account_id, ids.at(ids.MESSAGE, since)
+    ):
+        for each in of(day, key_id):
+            each.messages += message_count
+    key_lines = sorted(keys.values(), key=lambda each: (-each.credits, -each.messages, each.name))
+    return Usage(list(days.values()), key_lines, _by_conversation(tx, account_id, since), total)
+
+
+def _by_conversation(tx: Tx, account_id: str, since: int) -> list[Used]:
+    charges = ledger_rows.charges_by_conversation(
+        tx, account_id, ids.at(ids.LEDGER, since), CONVERSATIONS
+    )
+    names = conversations.names(tx, [conversation_id for conversation_id, *_ in charges])
+    lines = []
+    for conversation_id, amount, charge_count in charges:
+        first = conversation_titles.first(tx, conversation_id)
+        owner, name = names.get(conversation_id, (account_id, ""))
+        lines.append(
+            Used(
+                conversation_id,
+                conversation_titles.of(first) if first else "",
+                "" if owner == account_id else name,
+                credits=to_credits(amount),
+                charges=charge_count,
+            )
+        )
+    return lines

@@ -1,0 +1,68 @@
+"""What an account used between two times: messages, jobs and credits, summed in three ways."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentpost.credits.usage_rules import UsageGroup
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.times import DAY
+
+KEY_OF_CHARGE: Final = "COALESCE(g.key_id, m.key_id)"
+"""Of a ledger line ``g`` and the message ``m`` of its job: lines of earlier versions name no key,
+later ones name it when their message is deleted, too."""
+CONVERSATION_OF_CHARGE: Final = "j.conversation_id"
+_MESSAGES: Final = "FROM messages m WHERE m.account_id = ? AND m.id >= ? AND m.id < ? GROUP BY 1"
+_JOBS: Final = (
+    "FROM messages m JOIN message_jobs l ON l.message_id = m.id"
+    " JOIN jobs j ON j.id = l.job_id AND j.message_id = m.id"
+    " WHERE m.account_id = ? AND m.id >= ? AND m.id < ? AND j.kind = 'execution' GROUP BY 1"
+)
+_CHARGES: Final = (
+    "FROM ledger g LEFT JOIN jobs j ON j.id = g.job_id LEFT JOIN messages m ON m.id = j.message_id"
+    " WHERE g.account_id = ? AND g.id >= ? AND g.id < ? AND g.kind = 'charge' GROUP BY 1"
+)
+MESSAGES: Final = {
+    UsageGroup.DAY: f"SELECT m.created_at / {DAY}, COUNT(*) {_MESSAGES}",
+    UsageGroup.KEY: f"SELECT m.key_id, COUNT(*) {_MESSAGES}",
+    UsageGroup.CONVERSATION: f"SELECT m.conversation_id, COUNT(*) {_MESSAGES}",
+}
+JOBS: Final = {
+    UsageGroup.DAY: f"SELECT m.created_at / {DAY}, COUNT(*) {_JOBS}",
+    UsageGroup.KEY: f"SELECT m.key_id, COUNT(*) {_JOBS}",
+    UsageGroup.CONVERSATION: f"SELECT m.conversation_id, COUNT(*) {_JOBS}",
+}
+CHARGES: Final = {
+    UsageGroup.DAY: f"SELECT g.at / {DAY}, SUM(g.amount) {_CHARGES}",
+    UsageGroup.KEY: f"SELECT {KEY_OF_CHARGE}, SUM(g.amount) {_CHARGES}",
+    UsageGroup.CONVERSATION: f"SELECT {CONVERSATION_OF_CHARGE}, SUM(g.amount) {_CHARGES}",
+}
+
+
+def messages(
+    tx: Tx, account_id: str, group: UsageGroup, since: int, until: int
+) -> list[tuple[int | str | None, int]]:
+    """(day since 1970, key or conversation; messages), from ``since`` to before ``until``."""
+    return _counts(tx, MESSAGES[group], account_id, ids.MESSAGE, since, until)
+
+
+def jobs(
+    tx: Tx, account_id: str, group: UsageGroup, since: int, until: int
+) -> list[tuple[int | str | None, int]]:
+    """As `messages`, the jobs that these messages started; refused starts are none."""
+    return _counts(tx, JOBS[group], account_id, ids.MESSAGE, since, until)
+
+
+def charges(
+    tx: Tx, account_id: str, group: UsageGroup, since: int, until: int
+) -> list[tuple[int | str | None, int]]:
+    """As `messages`, the millionths charged then; None: their message is deleted."""
+    return _counts(tx, CHARGES[group], account_id, ids.LEDGER, since, until)
+
+
+def _counts(
+    tx: Tx, sql: str, account_id: str, prefix: str, since: int, until: int
+) -> list[tuple[int | str | None, int]]:
+    bounds = (account_id, ids.at(prefix, since), ids.at(prefix, until))
+    return [(row[0], int(row[1])) for row in tx.all(sql, bounds)]

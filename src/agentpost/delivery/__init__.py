@@ -1,1 +1,0 @@
-"""Sending webhooks: the order of the deliveries, and the attempts."""

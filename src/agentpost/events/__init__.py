@@ -1,0 +1,1 @@
+"""The events of an account, and receiving them on the machine of a developer."""

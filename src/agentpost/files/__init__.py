@@ -1,0 +1,1 @@
+"""Files: their names, links, previews, archives and scanning."""

@@ -1,0 +1,128 @@
+"""Files: those the agent has made, and those to send ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from agentpost.cli.commands import group
+from agentpost.cli.connection import connected
+from agentpost.cli.errors import say
+from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.pages import show_page
+from agentpost.cli.printing import print_json, screen
+from agentpost.cli.tables import show_table
+from agentpost.files.download_commands import fetch, free_path, local_name, save_all
+
+if TYPE_CHECKING:
+    from agentpost_client import Client, File
+
+EXAMPLES: Final = {
+    "upload": """
+        agentpost upload interviews.txt
+        agentpost send "Convert it to PDF" --upload-id up_0660c5
+    """,
+    "files list": """
+        agentpost files list msg_0660c5
+        agentpost files list wrk_0660c5 --json
+    """,
+    "files get": """
+        agentpost files get wrk_0660c5/report.pdf
+        agentpost files get wrk_0660c5/report.pdf -o report.pdf
+        agentpost files get msg_0660c5 -o results
+    """,
+}
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the commands on the program."""
+    app.command()(upload)
+    files = group("List and download files.")
+    files.command("list")(files_list)
+    files.command("get")(files_get)
+    app.add_typer(files, name="files")
+
+
+def upload(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...")],
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Upload files of up to 500 MB each; attach them with `send --upload-id`."""
+    output_screen = screen(as_json)
+    with connected(profile) as client:
+        for file in files:
+            with output_screen.transfer(file.name, "Uploading") as on_progress:
+                ready = client.upload(file, on_progress)
+            if as_json:
+                print_json(ready.raw)
+            else:
+                output_screen.uploaded(ready)
+
+
+def files_list(
+    owner: Annotated[str, typer.Argument(metavar="MESSAGE_ID|WORK_ID")],
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """List the files of a message or a work."""
+    with connected(profile) as client:
+        files = _files_of(client, owner)
+    rows = [(f.file_id, f.kind, f.size, f.label) for f in files]
+    columns = ("file_id", "kind", "bytes", "label")
+    show_page(files, None, as_json, partial(show_table, columns, rows, empty="no files"))
+
+
+def files_get(
+    file_id: Annotated[str, typer.Argument(metavar="FILE_ID|MESSAGE_ID")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder, or file to write; by default this folder."),
+    ] = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Download a file, or all files of a message.
+
+    In a folder nothing is overwritten: a file whose name exists gets a number.
+    """
+    output_screen = screen(as_json)
+    with connected(profile) as client:
+        if "/" not in file_id:
+            _get_all(client, file_id, output or Path(), as_json)
+            return
+        record = client.file(file_id)
+        target = Path(local_name(record.name))
+        if output is not None:
+            target = output / target if output.is_dir() else output
+        is_named = output is not None and target == output
+        path = fetch(client, record, target if is_named else free_path(target), output_screen)
+    if as_json:
+        print_json({**record.raw, "path": str(path)})
+    else:
+        output_screen.saved(path)
+        if path != target:
+            say(f"{target} already exists and was not changed")
+
+
+def _get_all(client: Client, owner: str, folder: Path, as_json: bool) -> None:
+    output_screen = screen(as_json)
+    files = _files_of(client, owner)
+    paths = save_all(client, files, folder, output_screen)
+    saved = []
+    for file, path in zip(files, paths, strict=True):
+        saved.append({**file.raw, "path": str(path)})
+        if not as_json:
+            output_screen.saved(path)
+    if as_json:
+        print_json(saved)
+    elif not files:
+        say("no files")
+
+
+def _files_of(client: Client, owner: str) -> Sequence[File]:
+    return client.work(owner).files if owner.startswith("wrk_") else client.get(owner).files

@@ -1,0 +1,47 @@
+"""Files of chats to be saved: one by a signed link, or all of a job as one archive."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, StreamingResponse
+
+from agentpost.context import AppContext
+from agentpost.domain import ids
+from agentpost.domain.errors import not_found
+from agentpost.files import archives, views
+from agentpost.files.filename_rules import content_disposition
+from agentpost.users.role_rules import Right
+from agentpost.web.page import Page, View, Viewer
+
+_UNSAFE: Final = re.compile(r'[^\w .()-]|["\\]')
+
+
+async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """One file, or without a path all of them; raises ``not_found``."""
+    return await (_one if request.path_params["path"] else _all)(ctx, request, viewer)
+
+
+async def _one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """To a fresh signed link, so that a page left open still gives its files; raises
+    ``not_found``."""
+    file_id = f"{request.path_params['chat_id']}/{request.path_params['path']}"
+    file = await views.find(ctx, viewer.account_id, file_id)
+    return RedirectResponse(ctx.links.file(file.file_id, file.revision), 303)
+
+
+async def _all(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """The files of a work as a zip archive, with ``?job=`` those of one job; raises
+    ``not_found``."""
+    work_id, job_id = request.path_params["chat_id"], request.query_params.get("job", "")
+    if not ids.is_id(ids.WORK, work_id) or not (job_id == "" or ids.is_id(ids.JOB, job_id)):
+        raise not_found("work")
+    title, files = await views.of_work(ctx, viewer.account_id, work_id, job_id)
+    name = f"{_UNSAFE.sub('_', title)[:80].strip() or 'files'}.zip"
+    headers = {"Content-Disposition": content_disposition(name)}
+    return StreamingResponse(archives.stream_archive(ctx, files), 200, headers, "application/zip")
+
+
+PAGES = (Page("/chat/{chat_id}/files/{path:path}", get=show, right=Right.READ),)

@@ -1,0 +1,170 @@
+"""Files as a page shows them: what was asked for first, and what people sent like what was made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final, cast
+
+from agentpost.accounts import rows as account_rows
+from agentpost.chats import rows as chat_rows
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.errors import not_found
+from agentpost.files.filename_rules import FileKind
+from agentpost.files.previews import Look, look_of
+from agentpost.jobs import work_rows, works
+from agentpost.messages import rows as message_rows
+from agentpost.record.records import AttachmentRecord, FileRecord
+from agentpost.transactions import read_transaction
+
+_OPEN_MAX: Final = 3
+_WORD: Final = re.compile(r"[a-z0-9]+")
+_NUMBER: Final = re.compile(r"[0-9]{1,4}")
+_TO_BE_LOOKED_AT: Final = frozenset(
+    {
+        *(Look.PAGES, Look.SLIDES, Look.DOCUMENT, Look.SITE, Look.ARCHIVE),
+        *(Look.VIDEO, Look.AUDIO, Look.SHEETS),
+    }
+)
+_RANKS: Final = {
+    **dict.fromkeys(_TO_BE_LOOKED_AT, 0),
+    Look.PICTURE: 1,
+    Look.MARKDOWN: 2,
+    Look.TABLE: 3,
+    Look.JSON: 4,
+    Look.TEXT: 4,
+    Look.NONE: 5,
+}
+_FIRST_STAYS: Final = 2
+"""Up to this rank, what was written first stays first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileArrangement:
+    """``opened`` are shown with their previews; ``folded`` with a line that opens one."""
+
+    opened: list[FileRecord]
+    folded: list[FileRecord]
+
+    @property
+    def count(self) -> int:
+        """All of them."""
+        return len(self.opened) + len(self.folded)
+
+
+def arrange(files: Sequence[FileRecord], request_text: str = "") -> FileArrangement:
+    """The files that the request names first, then those that are best looked at.
+
+    ``request_text`` is the text that led to them.
+
+    A type that the text names comes first, such as "pdf". Then what the agent wrote first, unless
+    that is mere text or data. Folded is what accompanies a file that is shown, such as the
+    subtitles or the Word file of the same name, and whatever comes after three previews. The table
+    of a chart is shown with it.
+    """
+    words = set(_WORD.findall(request_text.lower()))
+    ranks = {file.blob: _RANKS[look_of(file)] for file in files}
+
+    def place(at: int) -> tuple[bool, bool, int, int]:
+        file = files[at]
+        rank = ranks[file.blob]
+        is_first = at == 0 and rank <= _FIRST_STAYS
+        return _suffix(file) not in words, not is_first, rank, at
+
+    open_files: list[FileRecord] = []
+    folded_files: list[FileRecord] = []
+    for at in sorted(range(len(files)), key=place):
+        file = files[at]
+        goes_with = any(_goes_with(file, each) for each in open_files)
+        is_text = ranks[file.blob] >= _RANKS[Look.TEXT]
+        is_extra = bool(open_files) and (is_text or (goes_with and look_of(file) is not Look.TABLE))
+        (folded_files if is_extra or len(open_files) == _OPEN_MAX else open_files).append(file)
+    return FileArrangement(open_files, folded_files)
+
+
+def _suffix(file: FileRecord) -> str:
+    return PurePosixPath(file.name).suffix[1:].lower()
+
+
+def _goes_with(file: FileRecord, other: FileRecord) -> bool:
+    stem, main = PurePosixPath(file.name).stem, PurePosixPath(other.name).stem
+    return stem == main or stem.startswith((f"{main}-", f"{main}_", f"{main}."))
+
+
+# --- what people sent -----------------------------------------------------------------------------
+def attachment_as_file(attachment: AttachmentRecord, account_id: str) -> FileRecord | None:
+    """A file of a message in the shape of one that was made: its message stands for the work.
+
+    None before it was fetched.
+    """
+    if attachment.blob is None:
+        return None
+    return FileRecord(
+        work_id=attachment.message_id,
+        path=str(attachment.n),
+        account_id=account_id,
+        name=attachment.name,
+        content_type=attachment.content_type or "application/octet-stream",
+        kind=cast("FileKind", attachment.kind),
+        size=attachment.size,
+        revision=attachment.revision,
+        blob=attachment.blob,
+        message_id=attachment.message_id,
+    )
+
+
+async def find(ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
+    """A file that was made or sent in the account, by its id; raises ``not_found``."""
+    owner = file_id.partition("/")[0]
+    if ids.is_id(ids.WORK, owner):
+        return await works.get_file(ctx, account_id, file_id)
+    return _require(await _find_attachment(ctx, file_id, account_id))
+
+
+async def find_linked(ctx: AppContext, file_id: str) -> FileRecord:
+    """`find` for the holder of a signed link, who need not be of the account."""
+    if not file_id.startswith(ids.MESSAGE):
+        return await works.linked_file(ctx, file_id)
+    return _require(await _find_attachment(ctx, file_id, None))
+
+
+@read_transaction
+def _find_attachment(
+    tx: Tx, ctx: AppContext, file_id: str, account_id: str | None
+) -> FileRecord | None:
+    message_id, _, number = file_id.partition("/")
+    if not ids.is_id(ids.MESSAGE, message_id) or not _NUMBER.fullmatch(number):
+        return None
+    if account_id is None:
+        message = message_rows.get(tx, message_id)
+        if message is None or account_rows.get(tx, message.account_id).deleted_at is not None:
+            return None
+        account_id = message.account_id
+    attachment = chat_rows.attachment(tx, message_id, int(number), account_id, ctx.clock.now())
+    return attachment_as_file(attachment, account_id) if attachment is not None else None
+
+
+def _require(file: FileRecord | None) -> FileRecord:
+    if file is None:
+        raise not_found("file")
+    return file
+
+
+# --- all of them at once --------------------------------------------------------------------------
+@read_transaction
+def of_work(
+    tx: Tx, _: AppContext, account_id: str, work_id: str, job_id: str
+) -> tuple[str, list[FileRecord]]:
+    """The title of a work of the account and the files that one of its jobs wrote, for "" those of
+    all; raises ``not_found``, also when there are none."""
+    work = work_rows.get(tx, work_id, account_id)
+    if work is None:
+        raise not_found("work")
+    files = [file for file in work_rows.files(tx, work_id) if job_id in ("", file.job_id)]
+    if not files:
+        raise not_found("file")
+    return work.title, files

@@ -1,0 +1,1 @@
+"""Following a message: held reads, the event log and event streams."""

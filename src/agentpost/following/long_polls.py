@@ -1,0 +1,310 @@
+"""Following a message: the held read and the event log (spec: getMessage, listMessageEvents).
+
+Both wait the same way: listen, read, wait for a hint, read again. The re-check (`recheck`) makes up
+for lost hints: it asks the database about every id that somebody waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agentpost.caller import Caller
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.errors import ErrorCode, KeyEnded, PollInProgress, Refusal, not_found
+from agentpost.domain.limits import (
+    EVENTS_PAGE_ENTRIES,
+    EVENTS_WAIT_SECONDS_MIN,
+    STREAM_KEEP_ALIVE_SECONDS,
+)
+from agentpost.domain.times import SECOND, seconds
+from agentpost.messages import rows as message_rows
+from agentpost.record import reading as messages
+from agentpost.record.records import EntryRecord, Snapshot
+from agentpost.wakeups.base import Wait
+
+_UNSEEN = -1
+"""A version that no message has."""
+HungUp = Callable[[Wait], None]
+"""Registers a held wait, to be cancelled when the client hangs up."""
+
+
+async def until_changed(
+    ctx: AppContext,
+    caller: Caller,
+    message_id: str,
+    wait_seconds: int,
+    has_seen: Callable[[int], bool] | None,
+    hung_up: HungUp,
+) -> Snapshot:
+    """The message, held until its status, reply or a job's status changes, or it is final.
+
+    ``has_seen``: whether the client has a version already; when it does not have the present one,
+    whatever that changed, it is answered at once. From then on progress alone answers nobody.
+    Raises ``not_found`` and `KeyEnded`.
+    """
+    until = ctx.clock.passed() + seconds(wait_seconds)
+    with HeldCall(ctx, caller, message_id, hung_up) as wait:
+        ctx.handover.watch(message_id)
+        try:
+            state = await messages.get_once_settled(ctx, caller, message_id, has_seen)
+            if isinstance(state, Snapshot):
+                return state
+            version, state_version = state
+            while (left := (until - ctx.clock.passed()) / SECOND) > 0 and not wait.over:
+                if not await wait.wait(left):
+                    continue
+                snapshot = _from_handover(ctx, message_id, version)
+                snapshot = snapshot or await messages.get(ctx, caller, message_id)
+                if snapshot.message.final or snapshot.message.state_version != state_version:
+                    return snapshot
+                version = snapshot.message.version
+                del snapshot  # a quarter of what a held call takes; it is not looked at again
+            return await messages.get(ctx, caller, message_id)
+        finally:
+            ctx.handover.unwatch(message_id)
+
+
+def _from_handover(ctx: AppContext, message_id: str, version: int) -> Snapshot | None:
+    """What a commit of this process made of a message since that version. None: nothing known, or
+    another process may have made more of it: then the message has to be read."""
+    if ctx.db.external_commits is None:
+        return None
+    newer = ctx.handover.newer(message_id, version)
+    return newer if newer is not None and newer.message.expires_at > ctx.clock.now() else None
+
+
+class HeldCall:
+    """Listen for a message or account in a call that ends with its client and with its key.
+
+    A context. ``place`` is one that the caller has entered and will leave; ``stays``: see
+    `HeldCalls.enter`. Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
+    """
+
+    __slots__ = ("_calls", "_holder", "_hung_up", "_owns", "_stays", "_wait")
+
+    def __init__(
+        self,
+        ctx: AppContext,
+        caller: Caller,
+        subject: str,
+        hung_up: HungUp,
+        *,
+        texts: bool = False,
+        place: Wait | None = None,
+        stays: bool = False,
+    ) -> None:
+        self._calls = ctx.held_calls
+        self._holder = caller.holds
+        self._hung_up = hung_up
+        self._stays = stays
+        self._owns = place is None
+        self._wait = ctx.wakeups.listen(subject, texts=texts) if place is None else place
+
+    def __enter__(self) -> Wait:
+        if self._owns:
+            self._wait.__enter__()
+        self._calls.enter(self._holder, self._wait, stays=self._stays)
+        try:
+            self._hung_up(self._wait)
+        except BaseException:
+            self._leave()
+            raise
+        return self._wait
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._leave() and kind is None:
+            raise KeyEnded
+
+    def _leave(self) -> bool:
+        if self._owns:
+            self._wait.__exit__()
+        return self._calls.leave(self._holder, self._wait)
+
+
+# --- the event log --------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the log."""
+
+    entries: list[EntryRecord]
+    has_more: bool
+    done: bool
+    cursor: str
+    cursor_expired: bool
+    deltas: Sequence[str] = ()
+
+
+async def events(
+    ctx: AppContext,
+    caller: Caller,
+    message_id: str,
+    cursor: str | None,
+    wait_seconds: int,
+    hung_up: HungUp,
+) -> Page:
+    """The next page of a message's log; an empty one comes after at least a second.
+
+    Raises `Refusal`: ``not_found``, ``bad_cursor``, ``poll_in_progress``, `KeyEnded`.
+    """
+    await messages.get(ctx, caller, message_id)
+    oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
+    seq, expired = _position(ctx, caller, message_id, cursor, oldest)
+    if expired:  # what is still kept of the log is given now, with a fresh cursor
+        wait_seconds = 0
+    async with ctx.wakeups.reader_lock(message_id) as ours:
+        if not ours:
+            raise PollInProgress(cursor or cursor_at(ctx, caller, message_id, 0))
+        wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
+        began = ctx.clock.passed()
+        with HeldCall(ctx, caller, message_id, hung_up) as wait:
+            while True:
+                page = await _next_page(ctx, caller, message_id, seq)
+                # Once it is final nothing more can come: only the least wait is kept.
+                hold_seconds = EVENTS_WAIT_SECONDS_MIN if page.done else wait_seconds
+                left = hold_seconds - (ctx.clock.passed() - began) / SECOND
+                if page.entries or left <= 0 or wait.over:
+                    break
+                await wait.wait(left)
+    last = page.entries[-1].seq if page.entries else seq
+    place = cursor_at(ctx, caller, message_id, last)
+    return replace(page, cursor=place, cursor_expired=expired)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStart:
+    """After which entry a stream begins. ``expired``: the cursor is too old, entries may be
+    missing. ``missed``: it continues, and text told meanwhile is lost."""
+
+    seq: int
+    expired: bool
+    missed: bool
+
+
+async def begin_stream(
+    ctx: AppContext, caller: Caller, message_id: str, cursor: str | None
+) -> StreamStart:
+    """Where a stream of a message's log begins. Raises ``not_found``, ``bad_cursor``."""
+    snapshot = await messages.get(ctx, caller, message_id)
+    oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
+    seq, expired = _position(ctx, caller, message_id, cursor, oldest)
+    return StreamStart(seq, expired, cursor is not None and not snapshot.message.final)
+
+
+async def follow(
+    ctx: AppContext, caller: Caller, message_id: str, seq: int, hung_up: HungUp
+) -> AsyncGenerator[Page]:
+    """Pages of a message's log as its entries come, the last one ``done``; an empty one when none
+    came for a while. Pages without entries may have ``deltas``, which are JSON as `runtime.deltas`
+    writes it.
+
+    Several may follow one message. Ends before that when the client hangs up and when the server
+    stops. Raises `KeyEnded`, and ``not_found`` once the message is gone.
+    """
+    is_hinted = True
+    with HeldCall(ctx, caller, message_id, hung_up, texts=True) as wait:
+        while not wait.over:
+            if deltas := wait.texts():  # they were told before the entries that are read now
+                yield Page([], False, False, "", False, deltas)
+            if is_hinted:
+                async with ctx.streams.reading(caller.account_id):
+                    page = await _next_page(ctx, caller, message_id, seq)
+                seq = page.entries[-1].seq if page.entries else seq
+                if page.entries or page.done:
+                    yield page
+                if page.done:
+                    return
+                if page.has_more:
+                    continue
+            is_hinted = await wait.wait(STREAM_KEEP_ALIVE_SECONDS)
+            if not is_hinted and not wait.over and not wait.has_texts:
+                yield Page([], False, False, "", False)
+
+
+async def _next_page(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> Page:
+    """What the log has after an entry; without a cursor."""
+    entries, snapshot = await ctx.db.read(lambda tx: _entries(tx, ctx, caller, message_id, seq))
+    page_entries = entries[:EVENTS_PAGE_ENTRIES]
+    has_more = len(entries) > len(page_entries)
+    return Page(page_entries, has_more, bool(snapshot.message.final) and not has_more, "", False)
+
+
+def cursor_at(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> str:
+    """The cursor of the place after an entry."""
+    return ctx.cursors.make(message_id, caller.key_id, seq, ctx.clock.now() // SECOND)
+
+
+class Recheck:
+    """Makes up for lost hints: asks which of the awaited messages have another version than the
+    last look has seen.
+
+    Where commits of other processes are visible, it runs only after one of those: commits of this
+    process send a hint.
+    """
+
+    def __init__(self, ctx: AppContext) -> None:
+        self._ctx = ctx
+        self._seen: dict[str, int] = {}
+        self._external_commits = ctx.db.external_commits
+
+    async def run(self) -> None:
+        """Wake the waiters of messages that changed, or may have changed, since the last check."""
+        ctx = self._ctx
+        commits = ctx.db.external_commits
+        if commits is not None and commits == self._external_commits:
+            return
+        changes, versions = _Changes([], [], {}), self._seen
+        if subjects := ctx.wakeups.waited_for():
+            changes = await ctx.db.read(lambda tx: _find_changes(tx, subjects, versions))
+        if commits is not None:  # else notices tell, and reconnecting does
+            for account_id in changes.accounts:
+                ctx.wakeups.hint(account_id)
+        for message_id in changes.messages:
+            # Looks that are far apart have not seen most of what is waited for now.
+            if commits is not None or message_id in versions:
+                ctx.handover.discard(message_id)
+                ctx.wakeups.hint(message_id)
+        self._seen, self._external_commits = changes.seen, commits  # not before: the look may fail
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """``messages``: those with another version than was seen; ``seen``: all versions now."""
+
+    accounts: list[str]
+    messages: list[str]
+    seen: dict[str, int]
+
+
+def _find_changes(tx: Tx, subjects: list[str], known_versions: Mapping[str, int]) -> _Changes:
+    """On the database's thread: there may be thousands of them."""
+    accounts = [i for i in subjects if i.startswith(ids.ACCOUNT)]
+    versions = {i: known_versions.get(i, _UNSEEN) for i in subjects if i.startswith(ids.MESSAGE)}
+    new_versions = message_rows.other_versions(tx, versions)
+    return _Changes(accounts, list(new_versions), versions | new_versions)
+
+
+def _position(
+    ctx: AppContext, caller: Caller, message_id: str, cursor: str | None, oldest: int
+) -> tuple[int, bool]:
+    """(last entry seen, whether the cursor is too old)."""
+    if cursor is None:
+        return 0, False
+    read = ctx.cursors.read(cursor)
+    if read is None or read[:2] != (message_id, caller.key_id):
+        raise Refusal(ErrorCode.BAD_CURSOR, "This cursor was not issued for this message and key.")
+    _, _, seq, given_at = read
+    return seq, given_at * SECOND < oldest
+
+
+def _entries(
+    tx: Tx, ctx: AppContext, caller: Caller, message_id: str, seq: int
+) -> tuple[list[EntryRecord], Snapshot]:
+    """Entries and message of one moment, one entry more than a page."""
+    message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
+    if message is None:
+        raise not_found("message")
+    entries = message_rows.entries_after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
+    return entries, Snapshot(message, [], [])

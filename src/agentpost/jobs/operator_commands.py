@@ -1,0 +1,48 @@
+"""`agentpost jobs …`: what an operator does about jobs that wait for their code."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+
+from agentpost.cli.commands import group
+from agentpost.cli.context import AsJson, show, with_context
+
+EXAMPLES: Final = {
+    "jobs retry": """
+        agentpost jobs retry exe_0660c5
+    """,
+    "jobs fail": """
+        agentpost jobs fail exe_0660c5
+    """,
+}
+JobId = Annotated[str, typer.Argument(help="Id of the job, exe_….")]
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the commands."""
+    jobs = group("Retry or fail jobs that wait for their code.")
+    jobs.command("retry")(retry)
+    jobs.command("fail")(fail)
+    app.add_typer(jobs, name="jobs")
+
+
+def retry(job_id: JobId, as_json: AsJson = False) -> None:
+    """Retry a job that waits for its code now.
+
+    A job waits when its code makes another call than the recorded one; `doctor` and `explain`
+    name it.
+    """
+    from agentpost.jobs import actions as jobs
+
+    with_context(lambda ctx: jobs.retry_waiting(ctx, job_id), "jobs retry", job_id)
+    show({"job_id": job_id}, as_json, f"{job_id} is run again.")
+
+
+def fail(job_id: JobId, as_json: AsJson = False) -> None:
+    """Fail a job that waits for its code."""
+    from agentpost.jobs import actions as jobs
+
+    with_context(lambda ctx: jobs.fail_waiting(ctx, job_id), "jobs fail", job_id)
+    show({"job_id": job_id}, as_json, f"{job_id} has failed.")

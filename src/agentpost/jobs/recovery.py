@@ -1,0 +1,110 @@
+"""Recovering a message whose work did not report back in time (spec: recoverMessage; design: Expiry
+and recover).
+
+Expiry ended the watch, not the work. A recover watches again what still runs, and gives out what
+has ended since. It never sends the message again and never starts work; with a higher ceiling of
+credits, work that was parked by the old one continues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agentpost.accounts import rows as account_rows
+from agentpost.caller import Caller
+from agentpost.context import AppContext
+from agentpost.credits import actions as credits
+from agentpost.credits import ceiling_rows
+from agentpost.credits.rules import Ceiling
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.errors import not_found
+from agentpost.jobs import rows as job_rows
+from agentpost.jobs.recovery_rules import RecoveryState, can_recover, state_of, worst
+from agentpost.jobs.rules import JobRole, JobState
+from agentpost.messages import rows as message_rows
+from agentpost.record import signals as s
+from agentpost.record import writer
+from agentpost.record.records import JobRecord, MessageRecord
+
+
+async def recover(
+    ctx: AppContext, caller: Caller, message_id: str, max_credits: int | None = None
+) -> dict[str, RecoveryState]:
+    """Each work of the message with its state, in the message's order; raises ``not_found``.
+
+    ``max_credits``: what its work may use from now on, in millionths; work that waits for that
+    ceiling continues when there is room. Safe to repeat: what is watched already stays as it is.
+    """
+    now = ctx.clock.now()
+    return await _recovered(
+        ctx,
+        message_id,
+        lambda tx: message_rows.get_of_key(tx, message_id, caller.key_id, now),
+        max_credits,
+    )
+
+
+async def recover_for(ctx: AppContext, account_id: str, message_id: str) -> RecoveryState:
+    """The same for a person of the account, whichever key sent the message: the worst state.
+
+    ``settled`` for a message without work.
+    """
+    now = ctx.clock.now()
+
+    def find(tx: Tx) -> MessageRecord | None:
+        message = message_rows.get(tx, message_id)
+        is_theirs = message is not None and message.account_id == account_id
+        return message if message and is_theirs and message.expires_at > now else None
+
+    states = await _recovered(ctx, message_id, find)
+    return worst(states.values()) if states else RecoveryState.SETTLED
+
+
+async def _recovered(
+    ctx: AppContext,
+    message_id: str,
+    find: Callable[[Tx], MessageRecord | None],
+    max_credits: int | None = None,
+) -> dict[str, RecoveryState]:
+    def fn(tx: Tx) -> dict[str, RecoveryState]:
+        now = ctx.clock.now()
+        message = find(tx)
+        if message is None:
+            raise not_found("message")
+        if max_credits is not None:
+            _set_ceiling(tx, ctx, message, max_credits, now)
+        by_work: dict[str, list[RecoveryState]] = {}
+        for link in sorted(message_rows.links(tx, message.id), key=lambda link: link.job.id):
+            state = _recover(tx, ctx, link.job, now)
+            by_work.setdefault(link.job.work_id, []).append(state)
+        return {work_id: worst(states) for work_id, states in by_work.items()}
+
+    if not ids.is_id(ids.MESSAGE, message_id):
+        raise not_found("message")
+    return await ctx.db.write(fn)
+
+
+def _set_ceiling(
+    tx: Tx, ctx: AppContext, seen_record: MessageRecord, max_credits: int, now: int
+) -> None:
+    account = account_rows.lock(tx, seen_record.account_id)
+    links = message_rows.links(tx, seen_record.id)
+    started = sorted(link.job.id for link in links if link.role is JobRole.EXECUTION)
+    jobs = [job for job in (job_rows.lock(tx, job_id) for job_id in started) if job is not None]
+    message = message_rows.lock(tx, seen_record.id)
+    assert message is not None
+    writer.set_max_credits(tx, ctx, message, max_credits, now)
+    if ceiling_rows.used_by_message(tx, message.id) < max_credits:
+        for job in jobs:
+            if job.state is JobState.QUEUED and job.ceiling is Ceiling.MESSAGE:
+                writer.apply_job(tx, ctx, job.id, s.CeilingRaised(), now)
+    credits.resume_queued(tx, ctx, account, now)
+
+
+def _recover(tx: Tx, ctx: AppContext, seen_record: JobRecord, now: int) -> RecoveryState:
+    job = job_rows.lock(tx, seen_record.id) or seen_record
+    if not can_recover(job.state, job.recover_requests):
+        return state_of(job.state, recovered=False)
+    job = writer.apply_job(tx, ctx, job.id, s.Recovered(), now)
+    return state_of(job.state, recovered=True)

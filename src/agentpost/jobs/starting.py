@@ -1,0 +1,209 @@
+"""Starting a job from a turn: admission, the work it runs in, the row (spec: Transitions)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from agentpost.accounts import rows as account_rows
+from agentpost.agents import Started, values
+from agentpost.clock import new_id
+from agentpost.context import AppContext
+from agentpost.credits import ceilings
+from agentpost.credits.rules import admission
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.errors import Fenced
+from agentpost.domain.limits import TITLE_CHARACTERS_MAX
+from agentpost.jobs import rows as job_rows
+from agentpost.jobs import work_rows
+from agentpost.jobs.rules import JobKind, JobState, Reason
+from agentpost.limits.allowances import running_jobs_max
+from agentpost.messages import rows as message_rows
+from agentpost.messages.rules import TurnState
+from agentpost.record import derivation, history, journal_rows, writer
+from agentpost.record import signals as s
+from agentpost.record.journal_rules import Call
+from agentpost.record.records import ConversationRecord, JobRecord, MessageRecord, WorkRecord
+from agentpost.record.tickets import JobTicket, TurnTicket
+from agentpost.transactions import write_transaction
+from agentpost.turns import conversation_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A job to start: its function ``module:qualname`` and arguments as recorded JSON."""
+
+    fn: str
+    args_json: str
+    title: str
+    work_id: str | None
+
+
+@write_transaction
+def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: Start) -> Started:
+    """Start, queue or refuse a job; never raises for credits or the cap (agent rule 5).
+
+    Raises `Fenced`, and `LookupError` when ``start.work_id`` is no work of the account.
+    """
+    now, confirmed_at = ctx.clock.now(), ctx.lease.now()
+    conversation_rows.lock_only(tx, ticket.message.conversation_id)
+    account_rows.lock_only(tx, ticket.message.account_id)
+    start_row = message_rows.lock_starting(tx, ticket.known)
+    if start_row is None:
+        raise _fenced(ticket)
+    message, account = _owned(ticket, start_row.message), start_row.account
+    slots = running_jobs_max(ctx.settings, account.limits_json)
+    limits = (message.id, message.key_id, message.max_credits, start_row.per_day)
+    left = ceilings.within(tx, account, limits, now)
+    reason = admission(
+        hosting_fees_due=bool(account.hosting_fees_due),
+        executing=start_row.executing,
+        slots=slots,
+        available=left.left,
+    )
+    work_id, state_json = _work_for(tx, ticket, start, reason, now)
+    job = _new_job(ticket, start, work_id, reason, now)
+    if reason is Reason.TOO_MANY_RUNNING:
+        job.running_json = _running(job_rows.executing(tx, account.id, slots))
+    if reason is None:
+        message_said, schema = history.said_by(tx, message), message.response_schema_json
+        job_ticket = JobTicket(
+            job, 1, {}, message_said, state_json, confirmed_at, schema, ticket.has_returned
+        )
+        # Before it is dispatched.
+        tx.after(partial(ctx.handover.put_job, job_ticket, ctx.node))
+    signal: s.Admitted | s.ShortOfCredits | s.StartRefused
+    if reason is None:
+        signal = s.Admitted()
+    elif reason is Reason.OUT_OF_CREDITS:
+        signal = ceilings.short(1, left, now)
+    else:
+        signal = s.StartRefused(reason)
+    links = ticket.links_of(message)
+    writer.create_job(tx, ctx, job, signal, message)
+    links = None if links is None else derivation.with_started(links, job)
+    if ctx.settings.durability == "full":  # else PostgreSQL may forget it, and give out its version
+        tx.after(partial(setattr, ticket, "latest", (message, links)))
+    started = _started(job)
+    journal_rows.put(tx, message.id, with_result(call, recorded(started)), now)
+    return started
+
+
+def recorded(started: Started) -> dict[str, str | None]:
+    """The answer of `Turn.start` as it is recorded."""
+    return {
+        "job_id": started.job_id,
+        "work_id": started.work_id,
+        "state": started.state,
+        "reason": started.reason,
+    }
+
+
+def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
+    """The message, locked, if its turn is still ours; raises `Fenced`."""
+    return fence_last(tx, ticket)[0]
+
+
+def fence_last(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
+    """`fence`, and whether another turn waits in its conversation, which is locked."""
+    message, waits = message_rows.lock_known(tx, ticket.known)
+    return _owned(ticket, message), waits
+
+
+def _owned(ticket: TurnTicket, message: MessageRecord | None) -> MessageRecord:
+    """The locked message, if its turn is still ours; raises `Fenced`."""
+    if (
+        message is None
+        or message.turn_epoch != ticket.epoch
+        or message.turn_state is not TurnState.RUNNING
+    ):
+        raise _fenced(ticket)
+    return message
+
+
+def _fenced(ticket: TurnTicket) -> Fenced:
+    return Fenced(f"the turn of {ticket.message.id} is not ours any more")
+
+
+def with_result(call: Call, value: object) -> Call:
+    """The call with its answer, as it is recorded."""
+    return replace(call, value=values.dump(value))
+
+
+def _work_for(
+    tx: Tx, ticket: TurnTicket, start: Start, reason: Reason | None, now: int
+) -> tuple[str, str]:
+    """The work the job runs in, and its memory: a given one, a new one, or home for a refused
+    start, which runs nothing."""
+    message = ticket.message
+    if start.work_id is not None:
+        work = work_rows.lock(tx, start.work_id, message.account_id)
+        if work is None:
+            raise LookupError(f"there is no work {start.work_id}")
+        return work.id, work.state_json
+    if reason not in (None, Reason.OUT_OF_CREDITS):
+        return home_of(tx, conversation_rows.lock(tx, message.conversation_id), now), "{}"
+    if not ticket.has_works:
+        conversation_rows.count_work(tx, message.conversation_id)
+    account_id, conversation_id = message.account_id, message.conversation_id
+    return _open_work(tx, account_id, conversation_id, start.title, now), "{}"
+
+
+def home_of(tx: Tx, conversation: ConversationRecord, now: int) -> str:
+    """The conversation's home work, made when first needed (design: Conversations)."""
+    if conversation.home_work_id is None:
+        title = conversation.name or "Conversation"
+        account_id, its_id = conversation.account_id, conversation.id
+        conversation.home_work_id = _open_work(tx, account_id, its_id, title, now, home=1)
+        conversation_rows.set_home(tx, conversation.id, conversation.home_work_id)
+    return conversation.home_work_id
+
+
+def _open_work(
+    tx: Tx, account_id: str, conversation_id: str, title: str, now: int, *, home: int = 0
+) -> str:
+    work = WorkRecord(
+        id=new_id(ids.WORK, now),
+        account_id=account_id,
+        conversation_id=conversation_id,
+        title=title[:TITLE_CHARACTERS_MAX],
+        home=home,
+        created_at=now,
+        updated_at=now,
+    )
+    work_rows.insert(tx, work)
+    return work.id
+
+
+def _new_job(
+    ticket: TurnTicket, start: Start, work_id: str, reason: Reason | None, now: int
+) -> JobRecord:
+    runs = reason in (None, Reason.OUT_OF_CREDITS)
+    return JobRecord(
+        id=new_id(ids.JOB if runs else ids.REFUSAL, now),
+        account_id=ticket.message.account_id,
+        conversation_id=ticket.message.conversation_id,
+        message_id=ticket.message.id,
+        work_id=work_id,
+        kind=JobKind.EXECUTION if runs else JobKind.REFUSAL,
+        title=start.title[:TITLE_CHARACTERS_MAX],
+        fn=start.fn,
+        args_json=start.args_json,
+        created_at=now,
+    )
+
+
+def _started(job: JobRecord) -> Started:
+    if job.state is JobState.RUNNING:
+        return Started(job.id, job.work_id, "running")
+    if job.state is JobState.QUEUED:
+        return Started(job.id, job.work_id, "queued", Reason.OUT_OF_CREDITS.value)
+    assert job.reason is not None
+    return Started(job.id, job.work_id, "refused", job.reason.value)
+
+
+def _running(running: list[JobRecord]) -> str:
+    return values.dump(
+        [{"job_id": j.id, "message_id": j.message_id, "work_id": j.work_id} for j in running]
+    )

@@ -1,0 +1,122 @@
+"""Reading, stopping and deleting works, and finding files (spec: Work; File)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from agentpost.accounts import rows as account_rows
+from agentpost.accounts.scope_rules import Scope
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.domain.errors import not_found
+from agentpost.domain.limits import WORK_FILES_MAX
+from agentpost.jobs import actions as jobs
+from agentpost.jobs import rows as job_rows
+from agentpost.jobs import work_rows
+from agentpost.record.records import FileRecord, WorkRecord
+from agentpost.transactions import read_transaction, write_transaction
+from agentpost.turns import conversation_rows
+
+
+@dataclass(frozen=True, slots=True)
+class WorkView:
+    """A work as a client sees it."""
+
+    work: WorkRecord
+    running: bool
+    files: list[FileRecord]
+
+    def shown_to(self, scopes: Collection[Scope]) -> WorkView:
+        """What a key may see that has stopped the work: without ``read``, that it is there."""
+        if Scope.READ in scopes:
+            return self
+        return replace(self, work=replace(self.work, text=""), files=[])
+
+
+@dataclass(frozen=True, slots=True)
+class WorkSummary:
+    """A work in the list."""
+
+    work: WorkRecord
+    running: bool
+
+
+@read_transaction
+def list_works(
+    tx: Tx, ctx: AppContext, account_id: str, limit: int, before: str | None = None
+) -> tuple[list[WorkSummary], bool]:
+    """The account's works older than ``before``, newest first, and whether there are more."""
+    running = {job.work_id for job in job_rows.executing(tx, account_id)}
+    works = work_rows.list_(tx, account_id, limit + 1, before)
+    return [WorkSummary(work, work.id in running) for work in works[:limit]], len(works) > limit
+
+
+async def get(ctx: AppContext, account_id: str, work_id: str) -> WorkView:
+    """A work of the account; raises ``not_found``."""
+    return await ctx.db.read(lambda tx: _view(tx, account_id, work_id))
+
+
+@write_transaction
+def stop(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> WorkView:
+    """Stop everything that runs or waits in the work; repeating it changes nothing."""
+    now = ctx.clock.now()
+    account = account_rows.lock(tx, account_id)
+    _view(tx, account_id, work_id)
+    for job in job_rows.open_in_work(tx, work_id):
+        jobs.stop_one(tx, ctx, account, job.id, now)
+    return _view(tx, account_id, work_id)
+
+
+@write_transaction
+def delete(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> None:
+    """Stop what runs or waits in the work; from then on it and its files answer ``not_found``.
+
+    The bytes go later (see `retention.actions`). A home work's conversation gets a new one when
+    its next reply has files. Raises ``not_found``, also when it was deleted before.
+    """
+    now = ctx.clock.now()
+    unlocked_work = work_rows.get(tx, work_id, account_id)
+    if unlocked_work is None:
+        raise not_found("work")
+    conversation = conversation_rows.lock(tx, unlocked_work.conversation_id)
+    account = account_rows.lock(tx, account_id)
+    for job in job_rows.open_in_work(tx, work_id):
+        jobs.stop_one(tx, ctx, account, job.id, now)
+    if work_rows.lock(tx, work_id, account_id) is None:
+        raise not_found("work")
+    work_rows.delete(tx, work_id, now)
+    if conversation.home_work_id == work_id:
+        conversation_rows.set_home(tx, conversation.id, None)
+
+
+async def get_file(ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
+    """A file of the account by its public id; raises ``not_found``."""
+    work_id, _, path = file_id.partition("/")
+
+    def fn(tx: Tx) -> FileRecord | None:
+        if work_rows.get(tx, work_id, account_id) is None:
+            return None
+        return work_rows.file(tx, work_id, path)
+
+    file = await ctx.db.read(fn)
+    if file is None:
+        raise not_found("file")
+    return file
+
+
+async def linked_file(ctx: AppContext, file_id: str) -> FileRecord:
+    """A file by its public id, for the holder of a signed link; raises ``not_found``."""
+    work_id, _, path = file_id.partition("/")
+    file = await ctx.db.read(lambda tx: work_rows.live_file(tx, work_id, path))
+    if file is None:
+        raise not_found("file")
+    return file
+
+
+def _view(tx: Tx, account_id: str, work_id: str) -> WorkView:
+    work = work_rows.get(tx, work_id, account_id)
+    if work is None:
+        raise not_found("work")
+    files = work_rows.recent_files(tx, work_id, WORK_FILES_MAX)
+    return WorkView(work, work_rows.is_running(tx, work_id), files)

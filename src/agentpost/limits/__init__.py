@@ -1,0 +1,1 @@
+"""Limits of accounts, and how accounts share what is bounded."""

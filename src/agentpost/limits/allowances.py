@@ -1,0 +1,140 @@
+"""The limits of an account: the settings, unless an operator set other values for it (spec:
+Limits)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from agentpost.accounts import rows
+from agentpost.blobs import account_rows
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.domain.errors import not_found
+from agentpost.domain.times import DAY, HOUR, MINUTE
+from agentpost.limits.allowance_rules import MAY_BE_ZERO, NAMES, SWITCHES, Allowances
+from agentpost.ratelimit.base import Rule
+from agentpost.record.records import AccountRecord
+from agentpost.settings import Settings
+from agentpost.transactions import write_transaction
+
+NO_OVERRIDES = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """An account's allowances as windows."""
+
+    allowances: Allowances
+    requests: tuple[Rule, ...]
+    messages: tuple[Rule, ...]
+    waits: tuple[Rule, ...]
+    work_reads: tuple[Rule, ...]
+
+
+def rules_of(settings: Settings, limits_json: str) -> Rules:
+    """The windows of an account with these overrides; made once for each set of numbers."""
+    return _rules(allowances_of(settings, limits_json))
+
+
+def allowances_of(settings: Settings, limits_json: str) -> Allowances:
+    """The settings, overridden by what is kept with the account."""
+    allowances = Allowances(
+        requests_per_minute=settings.requests_per_minute,
+        messages_per_hour=settings.messages_per_hour,
+        messages_per_day=settings.messages_per_day,
+        waits_per_hour=settings.waits_per_hour,
+        work_reads_per_hour=settings.work_reads_per_hour,
+        running_jobs=settings.running_jobs_max,
+        stored_bytes=settings.stored_bytes_max,
+        conversation_required=int(settings.conversation_required),
+    )
+    return allowances.overridden(json.loads(limits_json))
+
+
+def running_jobs_max(settings: Settings, limits_json: str) -> int:
+    """How many jobs an account may run at once."""
+    if limits_json == NO_OVERRIDES:
+        return settings.running_jobs_max
+    return allowances_of(settings, limits_json).running_jobs
+
+
+def stored_bytes_max(settings: Settings, limits_json: str) -> int:
+    """How many bytes of files an account may have stored; 0: no limit."""
+    if limits_json == NO_OVERRIDES:
+        return settings.stored_bytes_max
+    return allowances_of(settings, limits_json).stored_bytes
+
+
+async def show(ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozenset[str]]:
+    """An account's allowances, and the names of those set for it alone; raises ``not_found``."""
+    limits_json = (await ctx.db.read(lambda tx: _find(tx, id_or_email))).limits_json
+    overridden = frozenset(json.loads(limits_json)) & frozenset(NAMES)
+    return allowances_of(ctx.settings, limits_json), overridden
+
+
+async def stored_bytes(ctx: AppContext, id_or_email: str) -> int:
+    """How many bytes of files an account has stored; raises ``not_found``."""
+    return await ctx.db.read(lambda tx: account_rows.used(tx, _find(tx, id_or_email).id))
+
+
+@write_transaction
+def recount(tx: Tx, ctx: AppContext, id_or_email: str) -> int:
+    """Count the bytes that an account has stored anew; raises ``not_found``."""
+    account_id = _find(tx, id_or_email).id
+    account_rows.recount(tx, account_id)
+    return account_rows.used(tx, account_id)
+
+
+def validate(changes: Mapping[str, int | None]) -> Mapping[str, int | None]:
+    """The changes. Raises `ValueError` for a number too small or a name that is no allowance."""
+    for name, value in changes.items():
+        if name not in NAMES:
+            raise ValueError(f"{name} is not a limit; limits: {', '.join(NAMES)}")
+        least = 0 if name in MAY_BE_ZERO else 1
+        if value is not None and value < least:
+            raise ValueError(f"{name} must be {least} or more")
+        if value is not None and name in SWITCHES and value > 1:
+            raise ValueError(f"{name} must be 0 or 1")
+    return changes
+
+
+async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:
+    """Set an account's own numbers; None takes one back to the settings. Effective in a second.
+
+    Raises ``not_found``, and what `validate` raises.
+    """
+    validate(changes)
+
+    def fn(tx: Tx) -> None:
+        account_id = _find(tx, id_or_email).id
+        overrides = json.loads(rows.lock(tx, account_id).limits_json)
+        merged = {**overrides, **changes}
+        left = {name: value for name, value in sorted(merged.items()) if value is not None}
+        rows.set_limits(tx, account_id, json.dumps(left))
+
+    await ctx.db.write(fn)
+
+
+def _find(tx: Tx, id_or_email: str) -> AccountRecord:
+    account = rows.find(tx, id_or_email)
+    if account is None:
+        raise not_found("account")
+    return account
+
+
+@lru_cache(maxsize=1024)
+def _rules(allowances: Allowances) -> Rules:
+    a = allowances
+    return Rules(
+        a,
+        requests=(Rule("requests", a.requests_per_minute, MINUTE),),
+        messages=(
+            Rule("messages_hour", a.messages_per_hour, HOUR),
+            Rule("messages_day", a.messages_per_day, DAY),
+        ),
+        waits=(Rule("waits", a.waits_per_hour, HOUR),),
+        work_reads=(Rule("work_reads", a.work_reads_per_hour, HOUR),),
+    )

@@ -1,0 +1,40 @@
+"""A proxy in front of this server that is not trusted: all its visitors count as one address."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import structlog
+
+from agentpost.context import AppContext
+from agentpost.db import meta
+from agentpost.db.session import Tx
+from agentpost.domain import networks
+from agentpost.domain.times import DAY, HOUR
+from agentpost.ratelimit.base import Rule
+
+log = structlog.get_logger(__name__)
+_SEEN: Final = "untrusted_proxy"
+_ONCE: Final = (Rule("noted", 1, HOUR),)
+
+
+async def note(ctx: AppContext, peer: str) -> None:
+    """``peer``, which is not trusted, forwards for others: log it, and keep it for the doctor. Once
+    an hour, so that strangers cannot make this server write."""
+    if (await ctx.limiter.acquire(_SEEN, _ONCE, ctx.clock.now())).allowed:
+        log.warning("proxy_not_trusted", peer=peer)
+        text = json.dumps([ctx.clock.now(), peer])
+        await ctx.db.write(lambda tx: meta.put(tx, _SEEN, text))
+
+
+def problem(tx: Tx, ctx: AppContext) -> str:
+    """What the doctor says of such a proxy, seen within a day and not trusted now; "" for none."""
+    at, peer = json.loads(meta.get(tx, _SEEN) or '[0, ""]')
+    proxies = networks.of_setting(tuple(ctx.settings.trusted_proxies))
+    if ctx.clock.now() - at > DAY or networks.within(networks.address(peer), proxies):
+        return ""
+    return (
+        f"{peer} sends X-Forwarded-For and is not in trusted_proxies. If it is your proxy, add it:"
+        " until then all its visitors count as one address."
+    )

@@ -1,0 +1,1 @@
+"""Mail to owners and users."""

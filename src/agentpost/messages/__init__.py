@@ -1,0 +1,1 @@
+"""Messages: sending, listing, finding, cancelling and deleting them."""

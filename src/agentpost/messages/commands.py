@@ -1,0 +1,170 @@
+"""The messages of a key: follow one, list, show, cancel, delete, recover."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from agentpost.cli import exits, given, resources
+from agentpost.cli.commands import group
+from agentpost.cli.connection import connected
+from agentpost.cli.errors import say
+from agentpost.cli.options import (
+    AsJson,
+    Before,
+    Conversation,
+    Limit,
+    MaxCredits,
+    Metadata,
+    ProfileName,
+    Since,
+    Until,
+    one_of,
+)
+from agentpost.cli.pages import first
+from agentpost.cli.printing import print_json, screen
+from agentpost.cli.tables import show_table
+from agentpost.following.watching import Watch, interruptible, within
+
+if TYPE_CHECKING:
+    from agentpost.following.watching import Part
+
+EXAMPLES: Final = {
+    "follow": """
+        agentpost follow msg_0660c5
+        agentpost follow msg_0660c5 --stream
+        agentpost follow msg_0660c5 --after 7 --json
+    """,
+    "messages list": """
+        agentpost messages list --status failed --since 1d
+        agentpost messages list -c customer-4711 --metadata order=1042 --json
+    """,
+    "messages show": """
+        agentpost messages show msg_0660c5
+    """,
+    "messages cancel": """
+        agentpost messages cancel msg_0660c5
+    """,
+    "messages delete": """
+        agentpost messages delete msg_0660c5
+    """,
+    "recover": """
+        agentpost recover msg_0660c5
+        agentpost recover msg_0660c5 --max-credits 20
+    """,
+}
+STATUSES: Final = tuple(exits.OF_STATUS)
+MessageId = Annotated[str, typer.Argument(metavar="MESSAGE_ID")]
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the commands on the program."""
+    app.command(epilog=exits.HELP)(follow)
+    app.command()(recover)
+    messages = group("Messages that were sent with the key.")
+    messages.command("list")(messages_list)
+    resources.attach(messages, "messages show", lambda message: screen().message(message))
+    resources.attach(messages, "messages cancel", lambda message: screen().closing(message))
+    resources.attach(messages, "messages delete")
+    app.add_typer(messages, name="messages")
+
+
+def follow(
+    message_id: MessageId,
+    after: Annotated[
+        str | None,
+        typer.Option(metavar="SEQ", help="Start after this entry or cursor."),
+    ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Show text while it is written.")
+    ] = False,
+    timeout: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Stop following after this time; jobs continue."),
+    ] = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Follow the log of a message until it is final.
+
+    The command reconnects by itself. With --json, each line is an entry; with --stream as well,
+    pieces of text have the type delta or reset.
+    """
+    output_screen = screen(as_json)
+    cursor, seq = given.place(after)
+    with connected(profile) as client, within(given.positive(timeout, "--timeout")):
+        show = _print_part if as_json else output_screen.part
+        watch = Watch(client, show, stream, seq, cursor, message_id)
+        with interruptible(watch), output_screen.waiting("Following…"):
+            message = watch.all_of_it(message_id)
+    if not as_json:
+        output_screen.closing(message)
+    raise typer.Exit(exits.of_status(message.status))
+
+
+def recover(
+    message_id: MessageId,
+    max_credits: MaxCredits = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Retrieve the result of an expired message, or allow a blocked one more credits.
+
+    Nothing is sent or started again.
+    """
+    with connected(profile) as client:
+        recovery = client.messages.recover(message_id, max_credits)
+    if as_json:
+        print_json(recovery.raw)
+        return
+    rows = [(work.work_id, work.state) for work in recovery.work]
+    show_table(("work_id", "state"), rows, empty="the message has no work")
+    if any(work.state in ("recovering", "watching") for work in recovery.work):
+        say(f"watch it with: agentpost follow {message_id}")
+
+
+def messages_list(
+    status: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(STATUSES)}.",
+            autocompletion=one_of(*STATUSES),
+        ),
+    ] = None,
+    conversation: Conversation = None,
+    metadata: Metadata = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 20,
+    before: Before = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """List the messages of the key, newest first."""
+    spec = resources.command("messages list")
+    with connected(profile) as client:
+        pages = client.messages.list(
+            status=status,
+            conversation=conversation,
+            metadata=given.pairs(metadata, "--metadata"),
+            created_after=given.moment(since, "--since"),
+            created_before=given.moment(until, "--until"),
+            limit=spec.page_size(limit),
+            before=before,
+        )
+        items, more = first(pages, limit, lambda item: item.id)
+    resources.show_list(spec, items, more, as_json=as_json)
+
+
+def _print_part(part: Part) -> None:
+    """An entry has its type in its record; pieces of text get one."""
+    from agentpost_client import TextDelta, TextReset
+
+    match part:
+        case TextDelta():
+            print_json({"type": "delta", **part.raw})
+        case TextReset():
+            print_json({"type": "reset", **part.raw})
+        case _:
+            print_json(part.raw)

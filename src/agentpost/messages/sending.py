@@ -1,0 +1,408 @@
+"""Sending a message, from what the caller gave to the stored row and the answer of the call.
+
+The steps, top-down: `admit` counts the message and stores its files, while the door holds its body;
+`send` takes it in with `accept`, one transaction, and waits until its turn has ended. A call that
+repeats another by its idempotency key gets that one's message instead.
+(spec: createMessage; design: One turn at a time; The POST window; Idempotency)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from agentpost.accounts import admission
+from agentpost.accounts import rows as account_rows
+from agentpost.agents import schemas
+from agentpost.caller import Caller
+from agentpost.clock import new_id
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.domain import ids, limits
+from agentpost.domain.errors import (
+    ErrorCode,
+    InvalidRequest,
+    Problem,
+    RateLimited,
+    Refusal,
+    not_found,
+)
+from agentpost.domain.times import seconds
+from agentpost.following.long_polls import HeldCall, HungUp
+from agentpost.following.post_window import until_turn_ends
+from agentpost.messages import idempotency_rules, repeats
+from agentpost.messages import rows as message_rows
+from agentpost.messages.idempotency_rules import Verdict
+from agentpost.messages.new_messages import (
+    NewMessage,
+    check,
+    check_conversation,
+    conversation_of,
+    message_of,
+    window_of,
+)
+from agentpost.messages.rules import OPEN_TURNS, TurnState, WhenBusy
+from agentpost.questions import answers
+from agentpost.questions.answers import Answering
+from agentpost.record import history_rows, lifecycle, reading, writer
+from agentpost.record import signals as s
+from agentpost.record.records import ConversationRecord, MessageRecord, Snapshot
+from agentpost.turns import actions as turns
+from agentpost.turns import conversation_rows
+from agentpost.uploads import actions as uploads
+from agentpost.uploads import attachments
+from agentpost.uploads.attachments import InlineFile
+from agentpost.webhooks import endpoint_rows
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """The message that stands for a call.
+
+    ``is_new`` is False for an idempotent replay; ``is_rearmed``: the replay gave a busy message
+    another chance. ``snapshot``: a new message as it was accepted, for a call that does not wait.
+    """
+
+    message: MessageRecord
+    is_new: bool
+    is_rearmed: bool = False
+    snapshot: Snapshot | None = None
+
+
+class Answer(NamedTuple):
+    """What a held call is answered with: ``is_new`` is False for an idempotent replay."""
+
+    snapshot: Snapshot
+    is_new: bool
+
+
+async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage | Acceptance:
+    """Count the message and store its files, which it holds no longer; or find the message that
+    this call repeats.
+
+    A repeated call counts for nothing, so it is answered though the account is at its limit, or has
+    to name conversations by now. For a message without files that is found out by the transaction
+    that takes it in.
+
+    Raises ``invalid_request`` for a message without a conversation where one is required,
+    `RateLimited`, and `Refusal` for files that cannot be stored and for a
+    ``response_schema`` that cannot be used; a message with such a schema counts, since the check
+    is dear.
+    """
+    if new.idempotency_key is not None or new.attempt is not None:
+        if new.files and new.idempotency_key is not None:
+            identities = await asyncio.to_thread(_identities, new.files)
+            new = replace(new, file_identities=identities)
+        is_repeat = new.attempt is not None and new.attempt.count > 0
+        replay = await find_replay(ctx, caller, new) if new.files or is_repeat else None
+        if replay is not None:
+            return replay
+    try:
+        check_conversation(ctx, caller, new)
+        decision = await admission.message(ctx, caller)
+    except (InvalidRequest, RateLimited):
+        replay = await find_replay(ctx, caller, new)
+        if replay is None:
+            raise
+        return replay
+    if new.response_schema is not None:  # it counts, also when it is refused
+        check = schemas.check_stored if new.scheduled else schemas.check
+        schema = await answers.check_schema(
+            ctx, caller.account_id, new.response_schema, check=check
+        )
+        new = replace(new, usable_schema=schema)
+    if not new.files:
+        return replace(new, counted=decision)
+    try:
+        attached = await attachments.store(ctx, new.files)
+    except BaseException:
+        await admission.unsent(ctx, caller, decision)
+        raise
+    return replace(new, files=(), attached=attached, counted=decision)
+
+
+def _identities(files: Sequence[InlineFile]) -> tuple[dict[str, str | None], ...]:
+    return tuple(file.identity() for file in files[: limits.INLINE_FILES_MAX])
+
+
+async def send(
+    ctx: AppContext, caller: Caller, admitted: NewMessage | Acceptance, hung_up: HungUp
+) -> Answer:
+    """Take the message in and hold the call until its turn has ended, or its window is over.
+
+    A replay answers at once with the message as it is, unless it re-armed a busy message: then it
+    is held like the first call.
+
+    Raises as `accept`, and `KeyEnded` once the message is accepted.
+    """
+    if isinstance(admitted, Acceptance):
+        return await _answer_replay(ctx, caller, admitted, hung_up)
+    message_id = new_id(ids.MESSAGE, ctx.clock.now())
+    ctx.handover.expect(message_id)
+    try:
+        with HeldCall(
+            ctx, caller, message_id, hung_up, stays=True
+        ) as wait:  # before anything is missed
+            acceptance = await _accept_counted(ctx, caller, admitted, message_id)
+            if acceptance.is_new:
+                message, snapshot = acceptance.message, acceptance.snapshot
+                return Answer(snapshot or await until_turn_ends(ctx, message, wait), is_new=True)
+    finally:
+        ctx.handover.forget(message_id)
+    return await _answer_replay(ctx, caller, acceptance, hung_up)
+
+
+async def post(
+    ctx: AppContext, caller: Caller, new: NewMessage, message_id: str | None = None
+) -> MessageRecord:
+    """Check the message and take it in without waiting for its turn.
+
+    ``message_id`` is a fresh one, for a caller that listens to it already. A message that the call
+    repeats has another.
+
+    Raises what `POST /v1/messages` refuses, `RateLimited`, `Overloaded` and `Overtaken`.
+    """
+    if not new.scheduled:
+        ctx.intake.check(caller.account_id)
+    if new.response_schema is None and new.answer is None:
+        check(new)
+    else:  # they may have thousands of values
+        await ctx.account_threads.run(caller.account_id, partial(check, new))
+    admitted = await admit(ctx, caller, new)
+    if isinstance(admitted, Acceptance):
+        return admitted.message
+    message_id = message_id or new_id(ids.MESSAGE, ctx.clock.now())
+    return (await _accept_counted(ctx, caller, admitted, message_id)).message
+
+
+async def _accept_counted(
+    ctx: AppContext, caller: Caller, new: NewMessage, message_id: str
+) -> Acceptance:
+    """`accept`. When no message was made, it does not count, and its stored files are removed. Not
+    after a fault: a commit whose answer was lost may have made it; files that were not recorded are
+    deleted within a day."""
+    try:
+        acceptance = await accept(ctx, caller, new, message_id)
+    except Refusal:
+        await _undo(ctx, caller, new)
+        raise
+    if not acceptance.is_new:
+        await _undo(ctx, caller, new)
+    return acceptance
+
+
+async def _undo(ctx: AppContext, caller: Caller, new: NewMessage) -> None:
+    if new.counted is not None:
+        await admission.unsent(ctx, caller, new.counted)
+    if new.attached is not None:
+        await attachments.discard(ctx, new.attached)
+
+
+async def _answer_replay(
+    ctx: AppContext, caller: Caller, replay: Acceptance, hung_up: HungUp
+) -> Answer:
+    """The answer to a call whose message was there already: see `send`."""
+    if not replay.is_rearmed:
+        return Answer(await reading.settled(ctx, replay.message.id), is_new=False)
+    with HeldCall(ctx, caller, replay.message.id, hung_up, stays=True) as wait:
+        snapshot = await reading.settled(ctx, replay.message.id)
+        if snapshot.message.turn_state in OPEN_TURNS:
+            snapshot = await until_turn_ends(ctx, snapshot.message, wait)
+    return Answer(snapshot, is_new=False)
+
+
+async def find_replay(ctx: AppContext, caller: Caller, new: NewMessage) -> Acceptance | None:
+    """The message that holds the key, before anything is decoded or stored; may refuse.
+
+    Decides as `accept` does: a busy message gets its other chance here, and ``is_rearmed`` says so
+    to this one call only. None leaves it to `accept`, in the transaction that takes the key.
+    """
+    if new.idempotency_key is None and new.attempt is None:
+        return None
+    return await ctx.db.write(lambda tx: _replay(tx, ctx, caller, new, ctx.clock.now()))
+
+
+async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: str) -> Acceptance:
+    """Take the message in; its turn begins with the commit when the conversation is free.
+
+    ``message_id`` is fresh, so the caller can listen for it before it exists.
+
+    Raises `Refusal`: ``idempotency_conflict``, ``not_found`` (webhook endpoint, ``answer_to``),
+    ``upload_not_ready``, ``too_large`` (uploads), ``invalid_request`` (``answer``),
+    and `Overloaded`, see `Intake.check`; `Overtaken`. A refused message attaches nothing.
+    """
+    request = lifecycle.request_id()  # here: the transaction may run on another thread
+    answer: Answering | None = None
+    if new.answer_to is not None:
+        answer = await answers.answer_to_named(
+            ctx, caller, new.answer_to, new.conversation_id, new.text, new.answer
+        )
+
+    def fn(tx: Tx) -> Acceptance | ConversationRecord:
+        now = ctx.clock.now()
+        if answer is not None and answer.refusal is not None:
+            replay = _replay(tx, ctx, caller, new, now)
+            if replay is None:
+                raise answer.refusal
+            return replay
+        started = None if answer else _try_begin_turn(tx, caller, new, message_id)
+        if started is not None:
+            conversation, balance = started
+        else:
+            account_rows.prefetch(tx, caller.account_id)  # for a turn that begins
+            conversation = _conversation(tx, caller, new, answer, now)
+            replay = _replay(tx, ctx, caller, new, now)
+            if replay is not None:
+                return replay
+        asking = conversation.asking_message_id
+        if asking is not None and not (answer and (answer.is_named or answer.message_id == asking)):
+            return conversation  # nothing was written: compare the text with the question first
+        if new.webhook_endpoint_id is not None:
+            check_endpoint(tx, caller, new.webhook_endpoint_id)
+        message = message_of(ctx, caller, new, conversation, message_id, now)
+        if answer is not None:
+            message.text = answer.text or message.text
+            message.answer_json = answers.take(tx, conversation, answer, message.id)
+        _attach(tx, ctx, new, message)
+        if started is not None:
+            turns.begin_named(tx, ctx, conversation, message, balance, now)
+        elif turns.is_free(tx, conversation):
+            turns.begin(tx, ctx, conversation, message, now)
+        else:
+            _not_held(message, now)
+        signal = s.TurnQueued() if message.turn_began_at is None else s.TurnBegun()
+        is_free = repeats.take_key(tx, message, new.attempt)
+        if not (is_free and writer.create_message(tx, ctx, message, signal)):
+            raise _KeyTaken
+        if message.turn_state is TurnState.WAITING and new.busy is WhenBusy.FAIL:
+            writer.apply_turn(tx, ctx, message, s.BusyRefused(), now)
+        lifecycle.message_accepted(tx, message, request)
+        # What comes after this commit is not in the answer, and the log says so.
+        at_once = message_rows.snapshot(tx, message) if window_of(ctx, new) == 0 else None
+        return Acceptance(message, is_new=True, snapshot=at_once)
+
+    while True:
+        try:
+            outcome = await _write(ctx, caller.account_id, fn, refusing=not new.scheduled)
+        except _KeyTaken:
+            continue  # another call with the key committed in between: the next try finds it
+        if isinstance(outcome, Acceptance):
+            return outcome
+        assert outcome.asking_message_id is not None
+        answer = await answers.answer_to_previous(
+            ctx, outcome.asking_message_id, outcome.id, new.text
+        )
+
+
+def check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
+    """Raise ``not_found`` for a webhook endpoint that is not one of the caller's account."""
+    if endpoint_id is not None and not endpoint_rows.exists(tx, endpoint_id, caller.account_id):
+        raise not_found("webhook endpoint")
+
+
+def _attach(tx: Tx, ctx: AppContext, new: NewMessage, message: MessageRecord) -> None:
+    """Give the message what comes with it: its uploads, and its files as they were stored."""
+    if new.upload_ids:
+        now = message.created_at
+        for upload in uploads.attach(tx, message.account_id, new.upload_ids, message.id, now):
+            history_rows.ATTACHMENTS.insert(tx, upload)
+    if new.attached is not None:
+        attachments.attach(tx, ctx, message, new.attached)
+
+
+async def _write(ctx: AppContext, account_id: str, fn: Callable[[Tx], T], *, refusing: bool) -> T:
+    """`Database.write` for a message, when it is the account's turn; see `Intake.enter`."""
+    await ctx.intake.enter(account_id, refusing=refusing)
+    try:
+        return await ctx.db.write(fn)
+    finally:
+        ctx.intake.leave(account_id)
+
+
+class _KeyTaken(Exception):
+    """Lost the race for an idempotency key; rolls the transaction back."""
+
+
+def _replay(
+    tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int
+) -> Acceptance | None:
+    """The message that holds the key (spec: createMessage 2; design: One turn at a time;
+    Idempotency).
+    """
+    if new.attempt is not None:
+        earlier = repeats.find(tx, caller.key_id, new.attempt, now)
+        return None if earlier is None else Acceptance(earlier, is_new=False)
+    if new.idempotency_key is None:
+        return None
+    holder = message_rows.by_idempotency_key(tx, caller.key_id, new.idempotency_key)
+    if holder is None:
+        return None
+    kept_until = holder.created_at + seconds(ctx.settings.idempotency_seconds)
+    if min(kept_until, holder.expires_at) <= now:
+        writer.free_idempotency_key(tx, holder.id)
+        return None
+    if idempotency_rules.compare(holder.fingerprint, new.fingerprint()) is Verdict.CONFLICT:
+        raise Refusal(
+            ErrorCode.IDEMPOTENCY_CONFLICT,
+            "This Idempotency-Key was used with another body within the last seven days.",
+        )
+    is_busy = holder.turn_state is TurnState.BUSY
+    if is_busy:
+        _rearm(tx, ctx, holder, new, now)
+    return Acceptance(holder, is_new=False, is_rearmed=is_busy)
+
+
+def _not_held(message: MessageRecord, now: int) -> None:
+    """Nobody holds a call for a message that is queued."""
+    if message.queue_patience is not None:
+        message.reply_deadline = now
+
+
+def _rearm(tx: Tx, ctx: AppContext, message: MessageRecord, new: NewMessage, now: int) -> None:
+    """A busy message sent again: the same message gets another chance (design: One turn at a
+    time).
+    """
+    conversation = conversation_rows.lock(tx, message.conversation_id)
+    message.turn_wait_deadline = now + seconds(ctx.settings.busy_wait_seconds)
+    message.reply_deadline = now + window_of(ctx, new)
+    is_free = turns.is_free(tx, conversation)
+    if not is_free:
+        _not_held(message, now)
+    writer.apply_turn(tx, ctx, message, s.Resent(), now)
+    if is_free:
+        turns.begin(tx, ctx, conversation, message, now)
+        writer.apply_turn(tx, ctx, message, s.TurnBegun(), now)
+    elif new.busy is WhenBusy.FAIL:
+        writer.apply_turn(tx, ctx, message, s.BusyRefused(), now)
+
+
+def _try_begin_turn(
+    tx: Tx, caller: Caller, new: NewMessage, message_id: str
+) -> tuple[ConversationRecord, int] | None:
+    """The message's conversation, its turn begun, and the account's credits: in one statement where
+    nothing has to be looked at before. None: `_conversation` finds it."""
+    if new.idempotency_key or new.attempt or new.conversation_id is not None:
+        return None
+    return conversation_rows.begin_turn(tx, caller.key_id, new.conversation, message_id)
+
+
+def _conversation(
+    tx: Tx, caller: Caller, new: NewMessage, answer: Answering | None, now: int
+) -> ConversationRecord:
+    """The message's conversation, locked; made when it is named for the first time."""
+    if answer is not None and answer.is_named and answer.conversation_id is not None:
+        conversation = conversation_rows.lock(tx, answer.conversation_id)
+        if new.conversation and new.conversation != conversation.name:
+            raise InvalidRequest(Problem("conversation", "the question is of another one"))
+        return conversation
+    if new.conversation_id is not None:
+        conversation = conversation_rows.lock(tx, new.conversation_id)
+        repeats.check_last(tx, conversation.id, new.follows)
+        return conversation
+    make = partial(conversation_of, caller, new, now)
+    return conversation_rows.open_(tx, caller.key_id, new.conversation, make)

@@ -1,0 +1,1 @@
+"""Nodes: which ones are alive, what each owns, and whether it runs that."""

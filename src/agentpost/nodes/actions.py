@@ -1,0 +1,160 @@
+"""The table of nodes: heartbeats, what each node is, and how one leaves (design: Ownership)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from agentpost.clock import Clock
+from agentpost.context import NODES, AppContext
+from agentpost.db.session import DedicatedConnection, Tx
+from agentpost.nodes import faults, missing_runs
+from agentpost.nodes import rows as node_rows
+from agentpost.nodes.records import NodeRecord
+from agentpost.nodes.rows import Beat as Beat  # noqa: PLC0414 - see `Beats.beat`
+from agentpost.operations import server_rows
+from agentpost.record import writer as record
+from agentpost.transactions import read_transaction, write_transaction
+
+log = structlog.get_logger(__name__)
+
+
+class Beats:
+    """Beats of one node on a line of its own; for one thread. ``node`` is whose; ``held_calls``:
+    how many calls it holds now.
+
+    Attributes:
+        clock_ahead: how many microseconds its clock was ahead of the database's when they were
+            compared last, at least; None where there is nothing to compare, or not yet.
+    """
+
+    def __init__(
+        self,
+        connection: DedicatedConnection,
+        node: str,
+        clock: Clock,
+        held_calls: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self.node = node
+        self._connection = connection
+        self._clock = clock
+        self._held_calls = held_calls
+        self.clock_ahead: int | None = None
+
+    def beat(self) -> dict[str, Beat]:
+        """Beat once; every node's beat as it is now. Blocks; raises what the database raises."""
+        held, ahead, now = self._held_calls(), self.clock_ahead, self._clock.now
+        return self._connection.write(lambda tx: node_rows.beat(tx, self.node, now(), held, ahead))
+
+    def compare_clocks(self) -> None:
+        """Compare this node's clock with the database's. Blocks; raises what the database does."""
+        before = self._clock.now()
+        there = self._connection.time()
+        if there is not None:
+            self.clock_ahead = faults.clock_ahead_of(there, before, self._clock.now())
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._connection.close()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLine:
+    """A node and what it runs. ``silent``: for how many microseconds this node has seen no beat of
+    it; None where nobody watches."""
+
+    record: NodeRecord
+    jobs: int
+    turns: int
+    is_here: bool
+    silent: int | None
+
+    @property
+    def clock_problem(self) -> str | None:
+        """See `node_faults.clock_problem`."""
+        return faults.clock_problem(self.record.clock_ahead)
+
+
+@read_transaction
+def list_all(tx: Tx, ctx: AppContext) -> list[NodeLine]:
+    """Every node that has come and was not found dead, the oldest first."""
+    return lines(tx, ctx)
+
+
+def lines(tx: Tx, ctx: AppContext) -> list[NodeLine]:
+    """`list_all` within a transaction."""
+    jobs, turns = server_rows.jobs_by_node(tx), server_rows.turns_by_node(tx)
+    silent = ctx.silent()
+    return [
+        NodeLine(
+            record=node,
+            jobs=jobs.get(node.id, 0),
+            turns=turns.get(node.id, 0),
+            is_here=node.id == ctx.node,
+            silent=silent.get(node.id),
+        )
+        for node in node_rows.list_all(tx)
+    ]
+
+
+def state_of(node: NodeRecord, now: int, served: bool | None) -> str:
+    """What a node does at ``now``: ``running``, ``draining``, ``silent``, ``ended``, or ``unknown``
+    for one of a version that does not say.
+
+    Args:
+        served: whether a server has the data folder; None where nodes beat.
+    """
+    if served is False:
+        return "ended"
+    if node.beat_at is None:
+        return "unknown"
+    if served is None and node.is_silent(now):
+        return "silent"
+    return "running" if node.draining_at is None else "draining"
+
+
+async def beat(ctx: AppContext) -> dict[str, Beat]:
+    """`Beats.beat` on the node's main database: where no other node watches, once is enough."""
+    return await ctx.db.write(lambda tx: node_rows.beat(tx, ctx.node, ctx.clock.now()))
+
+
+@write_transaction
+def describe(tx: Tx, ctx: AppContext, host: str, pid: int) -> None:
+    """Write down for operators what this node is; it has beaten before."""
+    node_rows.describe(tx, ctx.node, host, pid, ctx.settings.role)
+
+
+@write_transaction
+def begin_draining(tx: Tx, ctx: AppContext) -> None:
+    """This node takes no more work; operators see since when."""
+    node_rows.set_draining(tx, ctx.node, ctx.clock.now())
+
+
+async def hand_over_job(ctx: AppContext, job_id: str, epoch: int) -> None:
+    """Nothing of the job runs here any more: another node takes it, or the next start."""
+    if await ctx.db.write(lambda tx: record.release_job(tx, ctx, job_id, epoch)):
+        log.info("job_handed_over", job_id=job_id)
+
+
+@write_transaction
+def leave(tx: Tx, ctx: AppContext) -> None:
+    """This node stops in order: the same commit releases its jobs. Jobs of a node that ends without
+    this, for example by a kill, count as taken from a dead node."""
+    record.release_ownership(tx, ctx)
+    _forget(tx, ctx.node, None)
+    ctx.wakeups.publish(tx, NODES)
+
+
+async def forget(ctx: AppContext, node: str, beat: int | None = None) -> bool:
+    """That node is gone; with a beat, only if that is still its last: False when it is alive, or
+    another was faster."""
+    return await ctx.db.write(lambda tx: _forget(tx, node, beat))
+
+
+def _forget(tx: Tx, node: str, beat: int | None) -> bool:
+    has_left = node_rows.forget(tx, node, beat)
+    if has_left:
+        missing_runs.forget(tx, node)
+    return has_left

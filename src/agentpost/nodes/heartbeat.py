@@ -1,0 +1,151 @@
+"""This node's heartbeat, and which other nodes are dead (design: Ownership).
+
+It has its own thread and connection, so neither a busy pool nor a long takeover can make a living
+node seem dead. Each node beats once a second. This node considers another dead when that node's
+beat has not moved during `DEAD_SECONDS` of its own observation. A broken session resets the
+observation, because a database restart must not mark every node dead. A pause of this node (a
+sleeping or slow machine) counts as one observation, so a slow machine still detects dead nodes,
+later.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from agentpost.domain.times import seconds
+from agentpost.nodes.actions import Beat, Beats
+from agentpost.nodes.lease import Lease
+
+log = structlog.get_logger(__name__)
+BEAT_SECONDS = 1.0
+DEAD_SECONDS = 3.0
+_STOP_SECONDS = 2.0
+_FIRST_TRIES = 5
+_COMPARED_BEATS: Final = 10
+"""After so many beats the clock is compared with the database's again."""
+_WORKER = "worker"
+"""The role of nodes that answer no callers."""
+_WORKING = frozenset({_WORKER, "all"})
+"""The roles of nodes that run jobs."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    beat: int
+    silent: float
+    role: str | None
+    is_draining: bool
+
+
+class Heartbeat:
+    """Beats from `start` to `stop`, which renews ``lease``. Safe on any thread."""
+
+    def __init__(self, beats: Beats, lease: Lease) -> None:
+        self._beats = beats
+        self._lease = lease
+        self._seen: dict[str, _Seen] = {}
+        self._until_compared = 0  # beats
+        self._is_known = False  # whether the last look went well
+        self._looked = 0.0
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Beat once, so that we are known before we own anything, and go on. Blocks; raises what
+        the database raises when it does so several times."""
+        for _ in range(_FIRST_TRIES - 1):
+            try:
+                self._beat()
+                break
+            except Exception as error:  # a database that starts, too, or has much to do
+                log.warning("heartbeat_interrupted", error=str(error).strip())
+                self._stopped.wait(BEAT_SECONDS)
+        else:
+            self._beat()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Beat no more. Blocks."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(_STOP_SECONDS)  # it may be waiting for a server that hangs
+        self._beats.close()
+
+    def dead(self) -> dict[str, int]:
+        """The nodes that have been silent for too long, with their last beat."""
+        observation = self._seen
+        return {node: it.beat for node, it in observation.items() if it.silent >= DEAD_SECONDS}
+
+    def silent(self) -> dict[str, int]:
+        """For how many microseconds each other node has been silent."""
+        return {node: seconds(it.silent) for node, it in self._seen.items()}
+
+    def clock_ahead(self) -> int | None:
+        """See `Beats.clock_ahead`."""
+        return self._beats.clock_ahead
+
+    def living(self) -> int:
+        """How many other nodes live, as far as is known here."""
+        return sum(it.silent < DEAD_SECONDS for it in self._seen.values())
+
+    def readers_elsewhere(self) -> bool:
+        """Whether another node lives that answers callers, or may live: that is not known before
+        the first look, and after one that failed."""
+        if not self._is_known:
+            return True
+        observation = self._seen.values()
+        return any(it.silent < DEAD_SECONDS and it.role != _WORKER for it in observation)
+
+    def workers_elsewhere(self) -> list[str]:
+        """The other nodes that live, run jobs and do not drain. None are known before the first
+        look, and after one that failed."""
+        return sorted(
+            node
+            for node, it in self._seen.items()
+            if it.silent < DEAD_SECONDS and it.role in _WORKING and not it.is_draining
+        )
+
+    def _beat_on(self) -> None:
+        beating = True
+        while not self._stopped.wait(max(0.0, self._looked + BEAT_SECONDS - time.monotonic())):
+            try:
+                self._beat()
+            except Exception as error:
+                self._is_known = False
+                self._seen, self._looked = {}, time.monotonic()
+                if beating:
+                    log.warning("heartbeat_interrupted", error=str(error).strip())
+                beating = False
+            else:
+                if not beating:
+                    log.info("heartbeat_resumed")
+                beating = True
+
+    def _beat(self) -> None:
+        if self._until_compared == 0:
+            self._beats.compare_clocks()
+            self._until_compared = _COMPARED_BEATS
+        self._until_compared -= 1
+        sent_at = self._lease.now()
+        beats = self._beats.beat()
+        self._lease.renew(sent_at)
+        self._look(beats)
+
+    def _look(self, beats: dict[str, Beat]) -> None:
+        """Take in everybody's beat. The view is replaced as a whole: others read it meanwhile."""
+        now = time.monotonic()
+        interval = min(now - self._looked, BEAT_SECONDS)
+        self._looked = now
+        view: dict[str, _Seen] = {}
+        for node, beat in beats.items():
+            if node != self._beats.node:
+                observation = self._seen.get(node)
+                still = observation is not None and observation.beat == beat.number
+                silent = observation.silent + interval if observation and still else 0.0
+                view[node] = _Seen(beat.number, silent, beat.role, beat.is_draining)
+        self._seen, self._is_known = view, True

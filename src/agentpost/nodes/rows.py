@@ -1,0 +1,85 @@
+"""Nodes, their beats, and what each is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from agentpost import __version__
+from agentpost.db.mapper import Mapper
+from agentpost.db.session import Tx
+from agentpost.nodes.records import NodeRecord
+
+NODES: Final = Mapper(NodeRecord, "nodes")
+_BEAT = (
+    "INSERT INTO nodes (id, started_at, beat, beat_at, version, held_calls, clock_ahead)"
+    " VALUES (?, ?, 1, ?, ?, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1, beat_at = excluded.beat_at,"
+    " held_calls = excluded.held_calls, clock_ahead = excluded.clock_ahead"
+)
+_CONFIRM = (
+    "INSERT INTO nodes (id, started_at, beat, beat_at, version) VALUES (?, ?, 1, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1, beat_at = excluded.beat_at"
+)
+_DESCRIBE = "UPDATE nodes SET host = ?, pid = ?, role = ? WHERE id = ?"
+_DRAIN = "UPDATE nodes SET draining_at = ? WHERE id = ?"
+_FORGET = "DELETE FROM nodes WHERE id = ?"
+_FORGET_SILENT = "DELETE FROM nodes WHERE id = ? AND beat = ?"
+_ALL = f"{NODES.select} ORDER BY started_at, id"
+_BEATS = "SELECT id, beat, role, draining_at FROM nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """A node's last beat by its number. ``role``: None where the node has not said it yet.
+    ``is_draining``: it takes no more work."""
+
+    number: int
+    role: str | None
+    is_draining: bool
+
+
+def beat(
+    tx: Tx, node: str, now: int, held_calls: int = 0, clock_ahead: int | None = None
+) -> dict[str, Beat]:
+    """One more beat of a node, which runs this version and holds so many calls; every node's
+    beat. ``clock_ahead``: see `NodeRecord`."""
+    tx.execute_nowait(_BEAT, (node, now, now, __version__, held_calls, clock_ahead))
+    return {row[0]: Beat(row[1], row[2], row[3] is not None) for row in tx.all(_BEATS)}
+
+
+def confirm(tx: Tx, node: str, now: int) -> None:
+    """One more beat of a node, which asks whether something is still its own."""
+    tx.execute(_CONFIRM, (node, now, now, __version__))
+
+
+def describe(tx: Tx, node: str, host: str, pid: int, role: str) -> None:
+    """What the node is; it has beaten before."""
+    tx.execute(_DESCRIBE, (host, pid, role, node))
+
+
+def set_draining(tx: Tx, node: str, now: int) -> None:
+    """The node takes no more work."""
+    tx.execute(_DRAIN, (now, node))
+
+
+def all_(tx: Tx) -> set[str]:
+    """Every node that has come and not been forgotten."""
+    return {row[0] for row in tx.all("SELECT id FROM nodes")}
+
+
+def list_all(tx: Tx) -> list[NodeRecord]:
+    """The same as records, the oldest first."""
+    return NODES.all(tx, _ALL)
+
+
+def any_before_versions(tx: Tx) -> bool:
+    """Whether a node may run a release that wrote no version, as those up to 0.1."""
+    return tx.one("SELECT 1 FROM nodes WHERE version IS NULL LIMIT 1") is not None
+
+
+def forget(tx: Tx, node: str, beat: int | None) -> bool:
+    """The node is gone, if that beat was its last; without one, in any case."""
+    if beat is None:
+        return tx.execute(_FORGET, (node,)) == 1
+    return tx.execute(_FORGET_SILENT, (node, beat)) == 1

@@ -1,0 +1,1 @@
+"""Operating a server: health, the doctor, metrics, maintenance."""

@@ -1,0 +1,222 @@
+"""More commands for the operator: limits, maintenance, a message's timeline, sign-in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from agentpost.accounts.operator_commands import Account
+from agentpost.cli.commands import group
+from agentpost.cli.context import AsJson, option_value, show, with_context
+from agentpost.cli.printing import print_json, print_text
+
+if TYPE_CHECKING:
+    from agentpost.context import AppContext
+
+EXAMPLES: Final = {
+    "limits set": """
+        agentpost limits set team@example.com --running-jobs 10
+        agentpost limits set team@example.com --messages-per-day default
+    """,
+    "limits show": """
+        agentpost limits show team@example.com
+    """,
+    "limits recount": """
+        agentpost limits recount team@example.com
+    """,
+    "maintenance on": """
+        agentpost maintenance on
+    """,
+    "maintenance off": """
+        agentpost maintenance off
+    """,
+    "explain": """
+        agentpost explain msg_0660c5
+    """,
+    "login-link": """
+        agentpost login-link
+        agentpost login-link team@example.com
+    """,
+}
+Number = Annotated[str | None, typer.Option(metavar="N|default", help="Number, or 'default'.")]
+
+_DIGITS_MAX = 9
+_BYTES_DIGITS_MAX = 15
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the commands."""
+    limits = group("Limits of an account.")
+    limits.command("set")(limits_set)
+    limits.command("show")(limits_show)
+    limits.command("recount")(limits_recount)
+    app.add_typer(limits, name="limits")
+    switch = group("Switch the API off and on.")
+    switch.command("on")(maintenance_on)
+    switch.command("off")(maintenance_off)
+    app.add_typer(switch, name="maintenance")
+    app.command("explain")(explain)
+    app.command("login-link")(login_link)
+
+
+def limits_set(
+    account: Account,
+    requests_per_minute: Number = None,
+    messages_per_hour: Number = None,
+    messages_per_day: Number = None,
+    waits_per_hour: Number = None,
+    work_reads_per_hour: Number = None,
+    running_jobs: Number = None,
+    stored_bytes: Number = None,
+    conversation_required: Annotated[
+        str | None,
+        typer.Option(metavar="0|1|default", help="1: every message has to name a conversation."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Override limits for one account; 'default' restores the setting.
+
+    Running servers apply it within a second.
+    """
+    from agentpost.limits import allowances
+    from agentpost.limits.allowance_rules import NAMES
+
+    options = {
+        "requests_per_minute": requests_per_minute,
+        "messages_per_hour": messages_per_hour,
+        "messages_per_day": messages_per_day,
+        "waits_per_hour": waits_per_hour,
+        "work_reads_per_hour": work_reads_per_hour,
+        "running_jobs": running_jobs,
+        "stored_bytes": stored_bytes,
+        "conversation_required": conversation_required,
+    }
+    texts = {name: text for name, text in options.items() if text is not None}
+    changes = option_value(
+        lambda: allowances.validate({name: _number(name, text) for name, text in texts.items()})
+    )
+    if not changes:
+        raise typer.BadParameter(f"set at least one limit: {', '.join(map(_option, NAMES))}")
+
+    async def change(ctx: AppContext) -> dict[str, Any]:
+        await allowances.override(ctx, account, changes)
+        return await _limits(ctx, account)
+
+    _show_limits(with_context(change, "limits set", account, detail=changes), as_json)
+
+
+def limits_show(account: Account, as_json: AsJson = False) -> None:
+    """Show the limits of an account."""
+    _show_limits(with_context(lambda ctx: _limits(ctx, account)), as_json)
+
+
+def limits_recount(account: Account, as_json: AsJson = False) -> None:
+    """Recount the bytes an account has stored, when `doctor` reports a wrong number."""
+    from agentpost.limits import allowances
+
+    stored_bytes = with_context(
+        lambda ctx: allowances.recount(ctx, account), "limits recount", account
+    )
+    show(
+        {"stored_bytes_now": stored_bytes}, as_json, f"{account}: {stored_bytes:,} bytes are stored"
+    )
+
+
+def maintenance_on(as_json: AsJson = False) -> None:
+    """Switch the API off: requests get 503, running work continues."""
+    _switch(True, as_json)
+
+
+def maintenance_off(as_json: AsJson = False) -> None:
+    """Switch the API on."""
+    _switch(False, as_json)
+
+
+def explain(
+    message_id: Annotated[str, typer.Argument(help="Id of the message, msg_….")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what happened to a message: a timeline of its calls, events and deliveries."""
+    from agentpost.explain import timeline
+
+    story = with_context(lambda ctx: timeline.build(ctx, message_id))
+    if as_json:
+        lines = [line.as_dict() for line in story.lines]
+        print_json({"message": story.summary, "story": lines}, indented=True)
+        return
+    for name, value in story.summary.items():
+        if name != "jobs" and value is not None:
+            print_text(f"{name}: {value}")
+    for job_id, facts in story.summary["jobs"].items():
+        text = ", ".join(f"{n} {v}" for n, v in facts.items() if v is not None)
+        print_text(f"job {job_id}: {text}")
+    print_text()
+    for line in story.lines:
+        print_text(line.as_text())
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _number(name: str, text: str) -> int | None:
+    if text == "default":
+        return None
+    digits = _BYTES_DIGITS_MAX if name == "stored_bytes" else _DIGITS_MAX
+    if not (text.isascii() and text.isdigit() and len(text) <= digits):
+        raise ValueError(f"{_option(name)} takes a whole number or 'default'")
+    return int(text)
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+async def _limits(ctx: AppContext, account: str) -> dict[str, Any]:
+    from agentpost.limits import allowances
+
+    allowed, overridden = await allowances.show(ctx, account)
+    return {
+        "limits": allowed.as_dict(),
+        "overridden": sorted(overridden),
+        "stored_bytes_now": await allowances.stored_bytes(ctx, account),
+    }
+
+
+def _show_limits(limits: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(limits, indented=True)
+        return
+    for name, value in limits["limits"].items():
+        print_text(
+            f"{name} = {value}" + ("  (set for this account)" * (name in limits["overridden"]))
+        )
+    print_text(f"stored_bytes_now = {limits['stored_bytes_now']}")
+
+
+def _switch(on: bool, as_json: bool) -> None:
+    from agentpost.operations import maintenance
+
+    name = f"maintenance {'on' if on else 'off'}"
+    with_context(lambda ctx: maintenance.switch(ctx, on=on), name)
+    state = "off: it answers 503 unavailable" if on else "on"
+    show({"maintenance": on}, as_json, f"The API is switched {state}.")
+
+
+def login_link(
+    account: Annotated[
+        str | None,
+        typer.Argument(help="Account id or e-mail address; optional with one account."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a link that signs one browser in to the dashboard, once, within 15 minutes."""
+    from agentpost.domain.times import iso
+    from agentpost.sessions import actions as sessions
+
+    link = with_context(lambda ctx: sessions.make_link(ctx, account), "login-link", account or "")
+    shape = {
+        "account_id": link.account.id,
+        "email": link.account.email,
+        "url": link.url,
+        "expires_at": iso(link.expires_at),
+    }
+    show(shape, as_json, link.url)

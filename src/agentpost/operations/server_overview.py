@@ -1,0 +1,140 @@
+"""What an operator sees of the whole server (design: The operator)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentpost.accounts import rows as account_rows
+from agentpost.accounts.actions import is_live
+from agentpost.blobs import account_rows as account_storage
+from agentpost.context import AppContext
+from agentpost.credits.rules import to_credits
+from agentpost.db import meta
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.errors import not_found
+from agentpost.jobs import rows as job_rows
+from agentpost.limits.allowance_rules import NAMES, Allowances
+from agentpost.limits.allowances import allowances_of, running_jobs_max
+from agentpost.nodes import actions as nodes
+from agentpost.nodes import missing_runs
+from agentpost.nodes.actions import NodeLine
+from agentpost.operations import server_rows
+from agentpost.operations.maintenance import SWITCH
+from agentpost.record.records import AccountRecord
+from agentpost.transactions import read_transaction
+
+_ACCOUNTS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class AccountLine:
+    """An account in a list: its jobs that hold a slot, of so many."""
+
+    account: AccountRecord
+    running: int
+    running_max: int
+
+    @property
+    def credits(self) -> float:
+        """What it has available."""
+        return to_credits(self.account.wallet.available)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server as a whole.
+
+    Attributes:
+        jobs: how many hold a slot.
+        unowned: how many turns and jobs should run and have no node.
+        problems: why files are not stored by this node, and the like.
+        stuck: (id, problem) of turns and jobs that do not go on (`nodes.missing_runs`).
+        deliveries_due: when the first delivery is due; None: none is to be made.
+        deliveries_since: since when the oldest of them waits.
+    """
+
+    maintenance: bool
+    nodes: Sequence[NodeLine]
+    jobs: int
+    turns: int
+    unowned: int
+    problems: Sequence[str]
+    stuck: Sequence[tuple[str, str]]
+    turns_waiting: int
+    jobs_queued: int
+    mails: int
+    deliveries: int
+    deliveries_due: int | None
+    deliveries_since: int | None
+    accounts: Sequence[AccountLine]
+    more: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountView:
+    """One account for an operator. ``overrides``: the limits that are set for it alone."""
+
+    account: AccountRecord
+    running: int
+    queued: int
+    live_keys: int
+    stored_bytes: int
+    allowances: Allowances
+    overrides: Mapping[str, int]
+
+
+@read_transaction
+def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -> Server:
+    """The server, with the newest accounts that fit ``text`` and are older than ``before``."""
+    jobs, turns = server_rows.jobs_by_node(tx), server_rows.turns_by_node(tx)
+    by_account = server_rows.jobs_by_account(tx)
+    bound = before or ids.last(ids.ACCOUNT)
+    matching_accounts = server_rows.accounts(tx, text, before=bound, limit=_ACCOUNTS + 1)
+    page_accounts = matching_accounts[:_ACCOUNTS]
+    turns_waiting, jobs_queued, mails = server_rows.waiting(tx)
+    deliveries, due, oldest = server_rows.pending_deliveries(tx)
+    return Server(
+        maintenance=meta.get(tx, SWITCH) == "on",
+        nodes=nodes.lines(tx, ctx),
+        jobs=sum(jobs.values()),
+        turns=sum(turns.values()),
+        unowned=jobs.get("", 0) + turns.get("", 0),
+        problems=list(ctx.health.problems().values()),
+        stuck=missing_runs.reported_rows(tx),
+        turns_waiting=turns_waiting,
+        jobs_queued=jobs_queued,
+        mails=mails,
+        deliveries=deliveries,
+        deliveries_due=due,
+        deliveries_since=oldest,
+        accounts=[
+            AccountLine(
+                each, by_account.get(each.id, 0), running_jobs_max(ctx.settings, each.limits_json)
+            )
+            for each in page_accounts
+        ],
+        more=page_accounts[-1].id if len(matching_accounts) > _ACCOUNTS else None,
+    )
+
+
+@read_transaction
+def account(tx: Tx, ctx: AppContext, account_id: str) -> AccountView:
+    """One account; raises ``not_found``."""
+    account_record = account_rows.find(tx, account_id)
+    if account_record is None:
+        raise not_found("account")
+    limits = json.loads(account_record.limits_json)
+    keys = account_rows.keys(tx, account_record.id)
+    return AccountView(
+        account=account_record,
+        running=job_rows.count_executing(tx, account_record.id),
+        queued=len(job_rows.queued(tx, account_record.id)),
+        live_keys=sum(is_live(key, ctx.clock.now()) for key in keys),
+        stored_bytes=account_storage.used(tx, account_record.id),
+        allowances=allowances_of(ctx.settings, account_record.limits_json),
+        overrides={name: limits[name] for name in NAMES if name in limits},
+    )

@@ -1,0 +1,1 @@
+"""Typed questions of an agent, and the answers to them."""

@@ -1,0 +1,117 @@
+"""Reading messages (spec: getMessage)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agentpost.caller import Caller
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.errors import not_found
+from agentpost.messages import rows as message_rows
+from agentpost.messages.filter_rules import MessageFilter
+from agentpost.record import history_rows
+from agentpost.record.records import AttachmentRecord, MessageSummary, Snapshot
+from agentpost.transactions import read_transaction, write_transaction
+
+
+async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
+    """A message of the key, with all that a client sees; raises ``not_found``."""
+
+    def fn(tx: Tx) -> Snapshot:
+        message_rows.prefetch_snapshot(tx, message_id)
+        return _of_key(tx, caller, message_id, ctx.clock.now())
+
+    if not ids.is_id(ids.MESSAGE, message_id):
+        raise not_found("message")
+    return await ctx.db.read(fn)
+
+
+async def get_once_settled(
+    ctx: AppContext, caller: Caller, message_id: str, has_seen: Callable[[int], bool] | None
+) -> Snapshot | tuple[int, int]:
+    """`get` for who is ready to wait: (version, state_version) of a message that is not final, and
+    of which the caller has seen that version. Most of a message is not read then."""
+
+    def fn(tx: Tx) -> Snapshot | tuple[int, int]:
+        now = ctx.clock.now()
+        state = message_rows.state_of_key(tx, message_id, caller.key_id, now)
+        if state is not None and not state[2] and (has_seen is None or has_seen(state[0])):
+            return state[:2]
+        return _of_key(tx, caller, message_id, now)
+
+    if not ids.is_id(ids.MESSAGE, message_id):
+        raise not_found("message")
+    return await ctx.db.read(fn)
+
+
+def _of_key(tx: Tx, caller: Caller, message_id: str, now: int) -> Snapshot:
+    message = message_rows.get_of_key(tx, message_id, caller.key_id, now)
+    if message is None:
+        raise not_found("message")
+    return message_rows.snapshot(tx, message)
+
+
+@read_transaction
+def current(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
+    """The message as last committed, for our own machinery."""
+    message_rows.prefetch_snapshot(tx, message_id)
+    message = message_rows.get(tx, message_id)
+    assert message is not None, "a message that was just accepted is there"
+    return message_rows.snapshot(tx, message)
+
+
+@write_transaction
+def settled(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
+    """The message after every commit that came before this call (design: The POST window).
+
+    Read under the message's lock, so a turn that says it was delivered in time is seen.
+    """
+    message = message_rows.lock(tx, message_id)
+    assert message is not None, "a message that was just accepted is there"
+    return message_rows.snapshot(tx, message)
+
+
+@read_transaction
+def attachment(
+    tx: Tx, ctx: AppContext, account_id: str, message_id: str, n: int
+) -> AttachmentRecord:
+    """A stored file that came with a message of the account; raises ``not_found``."""
+    message = message_rows.get(tx, message_id)
+    if message is None or message.account_id != account_id or message.expires_at <= ctx.clock.now():
+        raise not_found("file")
+    for attachment in history_rows.attachments(tx, message_id):
+        if attachment.n == n and attachment.blob is not None:
+            return attachment
+    raise not_found("file")
+
+
+@read_transaction
+def page(
+    tx: Tx,
+    ctx: AppContext,
+    account_id: str,
+    filters: MessageFilter,
+    *,
+    before: str | None = None,
+    since: str = "",
+    limit: int = 50,
+) -> tuple[list[MessageSummary], str | None]:
+    """The account's messages that fit, of whichever key, newest first, their texts cut; and what to
+    give as ``before`` for the next page, None at the end. Only ids from ``since`` on."""
+    return message_rows.filter_page(
+        tx,
+        account_id,
+        filters,
+        ctx.clock.now(),
+        before=before or ids.last(ids.MESSAGE),
+        since=since,
+        limit=limit,
+    )
+
+
+@read_transaction
+def traceparent(tx: Tx, _: AppContext, message_id: str) -> str | None:
+    """The trace context that a message came with, whatever its age."""
+    return message_rows.traceparent(tx, message_id)

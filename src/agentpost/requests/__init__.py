@@ -1,0 +1,1 @@
+"""The request log: what was asked of the API and what it answered."""

@@ -1,0 +1,371 @@
+"""The request inspector: store every API request without slowing the request down.
+
+Each request adds an entry to a queue in memory; a background task writes the entries in batches.
+When the queue is full, a key has used its bytes for the day, or has been refused often within a
+minute, entries are dropped and counted: the log never delays the API, and what changes something is
+never dropped for another call's sake. Entries contain no secret: headers are left out, and
+`requests.redaction` cleans the bodies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass, replace
+from functools import partial
+
+import structlog
+
+from agentpost.accounts import rows as account_rows
+from agentpost.clock import Clock
+from agentpost.db.session import Database, Tx
+from agentpost.domain import ids
+from agentpost.domain.times import DAY, MINUTE
+from agentpost.record.records import RequestRecord
+from agentpost.requests import rows as request_rows
+from agentpost.requests.filter_rules import RequestFilter
+from agentpost.requests.redaction import LargeBody, Redaction
+from agentpost.requests.subjects import READS, with_subject
+
+log = structlog.get_logger(__name__)
+
+FLUSH_SECONDS = 0.5
+QUEUE_MAX = 20_000
+_BATCH = 64
+_MADE_AT_ONCE = 8
+"""So many rows take a quarter of a millisecond, 64 of them two, for which held calls would wait."""
+STRANGERS_PER_FLUSH = 50
+"""Requests without a known key that are kept between two writes: anybody can send those."""
+
+LONG_BODY_BYTES = 2_048
+"""A body that is longer is cleaned on a thread, and is kept only while there is room for it."""
+LONG_BODIES_BYTES_MAX = 16 * 2**20
+"""Of long bodies that wait to be written."""
+
+_METHOD_CHARACTERS_MAX = 20
+ALL = RequestFilter()
+NOBODY = ""
+"""Whose requests without a known key are; they share one budget."""
+REFUSED_KEPT_PER_MINUTE = 20
+"""Of the refused calls of a key."""
+_LINES_ONLY_SHARE = 5
+"""This part of a budget, a fifth, is for lines without bodies."""
+_LOG_SECONDS = 60.0
+"""Between two lines that say how many requests were left out."""
+
+
+@dataclass(slots=True)
+class RequestLogEntry:
+    """One request to the API with its bodies as they were sent."""
+
+    id: str
+    at: int
+    account_id: str | None
+    key_id: str | None
+    method: str
+    raw_path: bytes
+    query: bytes
+    status: int
+    error: str | None
+    ms: int
+    request_body: bytes | LargeBody
+    response_body: bytes | LargeBody
+    traceparent: str | None
+    reads: bool = False
+    """Whether it only reads, although its method is that of a change."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it was refused; by MCP and Agent2Agent the status of that may be 200."""
+        return 400 <= self.status < 500 or (self.status < 400 and self.error is not None)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may have changed something."""
+        has_failed = self.status >= 400 or self.error is not None
+        return not (self.reads or has_failed or self.method in READS)
+
+    @property
+    def owner(self) -> str:
+        """Whose budget it uses."""
+        return _owner_of(self.key_id, self.account_id)
+
+    @property
+    def long_bytes(self) -> int:
+        """How many bytes of long bodies it holds."""
+        return _long_bytes(self.request_body) + _long_bytes(self.response_body)
+
+    def without_bodies(self) -> RequestLogEntry:
+        """The same with no more than the sizes of its bodies."""
+        return replace(
+            self,
+            request_body=LargeBody(_size(self.request_body)),
+            response_body=LargeBody(_size(self.response_body)),
+        )
+
+
+@dataclass(slots=True)
+class _Use:
+    """What a key used of its budget on a UTC day, in bytes, and how many of its requests were left
+    out since that was last logged."""
+
+    used: int = 0
+    dropped: int = 0
+
+
+class RequestLog:
+    """The queue and its writing. `append` is for the event loop that also calls `flush`.
+
+    Args:
+        clock: says which messages are past their retention: their bodies are not kept.
+        key_prefix: how API keys begin: they are left out of what is kept.
+        bytes_per_day: what may be kept of one key and UTC day. Bodies are kept while there is
+            more than a fifth of it left, lines without them until it is used up, and then only
+            those of calls that changed something. Each process counts what it keeps itself.
+    """
+
+    def __init__(
+        self, db: Database, clock: Clock, key_prefix: str, bytes_per_day: int = sys.maxsize
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._redaction = Redaction(key_prefix)
+        self._queue: deque[RequestLogEntry] = deque()
+        self._writing: RequestLogEntry | None = None  # the oldest of the batch
+        self._strangers = 0
+        self._lost = 0
+        self._long = 0
+        self._bytes_per_day = bytes_per_day
+        self._day = 0
+        self._uses: dict[str, _Use] = {}  # on that day; there may be far more keys than ask
+        self._unlogged: set[str] = set()  # whose requests were left out
+        self._logged_at: float | None = None
+        self._minute = 0
+        self._refused: dict[str, int] = {}  # of keys, within that minute
+
+    def append(self, entry: RequestLogEntry) -> None:
+        """Remember a request, unless the queue is full or its key was refused often in this minute;
+        without its bodies when they are long and too many of those wait."""
+        if entry.is_refused and entry.account_id is not None and self._is_often(entry):
+            self._leave_out(entry.owner)
+            return
+        full = len(self._queue) >= QUEUE_MAX
+        request_body, response_body, long = entry.request_body, entry.response_body, 0
+        if (
+            type(request_body) is not bytes
+            or type(response_body) is not bytes
+            or len(request_body) > LONG_BODY_BYTES
+            or len(response_body) > LONG_BODY_BYTES
+        ):
+            long = entry.long_bytes
+        if long and (entry.account_id is None or self._long + long > LONG_BODIES_BYTES_MAX):
+            entry, long = entry.without_bodies(), 0
+        if entry.account_id is None:
+            self._strangers += 1
+            full = full or self._strangers > STRANGERS_PER_FLUSH
+        if full:
+            self._lost += 1
+        else:
+            self._long += long
+            self._queue.append(entry)
+
+    def _is_often(self, entry: RequestLogEntry) -> bool:
+        """Whether its key was refused in this minute as often as is kept."""
+        minute = entry.at // MINUTE
+        if minute != self._minute:
+            self._minute = minute
+            self._refused.clear()
+        before = self._refused.get(entry.owner, 0)
+        self._refused[entry.owner] = before + 1
+        return before >= REFUSED_KEPT_PER_MINUTE
+
+    @property
+    def unwritten_since(self) -> int | None:
+        """When the oldest request ended that is not written yet, in microseconds; None when all
+        are."""
+        oldest = self._writing or (self._queue[0] if self._queue else None)
+        return None if oldest is None else oldest.at + 1_000 * oldest.ms
+
+    async def flush(self) -> None:
+        """Write what has gathered, a batch at a time; losses are logged, never raised."""
+        used_at: dict[str, int] = {}
+        for _ in range(-(-len(self._queue) // _BATCH)):
+            batch = [self._queue.popleft() for _ in range(min(_BATCH, len(self._queue)))]
+            for entry in batch:
+                if entry.key_id is not None:
+                    used_at[entry.key_id] = max(entry.at, used_at.get(entry.key_id, 0))
+            self._writing = batch[0]
+            try:
+                long = sum(entry.long_bytes for entry in batch)
+                rows_ = await self._records(batch, on_thread=long > 0)
+                records = [
+                    record
+                    for entry, each in zip(batch, rows_, strict=True)
+                    if (record := self._within(each, changes=entry.changes))
+                ]
+                if records:
+                    await self._insert(records)
+                self._long -= long
+            except asyncio.CancelledError:  # at the end: the last flush writes them, once
+                self._queue.extendleft(reversed(batch))
+                raise
+            except Exception as error:
+                self._lost += len(batch)
+                self._long = sum(entry.long_bytes for entry in self._queue)
+                log.warning("request_log_failed", error=str(error))
+            finally:
+                self._writing = None
+        count, self._lost, self._strangers = self._lost, 0, 0
+        if count:
+            log.warning("request_log_lost", requests=count)
+        if used_at:
+            try:
+                await self._db.write(partial(_touch, used_at))
+            except Exception as error:
+                log.warning("key_uses_not_noted", keys=len(used_at), error=str(error))
+        self._log_dropped()
+
+    async def _insert(self, records: list[RequestRecord]) -> None:
+        """Write lines; those about a deleted message without bodies, also when it is deleted
+        meanwhile: another node's transaction may not see these lines, nor these what it deletes."""
+        lines = [with_subject(each) for each in records]
+        lines = await asyncio.to_thread(request_rows.pack, lines)
+        await self._db.write(lambda tx: _insert(tx, lines, self._clock.now()))
+        if any(line.message_id for line in lines):
+            deleted = await self._db.read(
+                lambda tx: request_rows.deleted_messages(tx, lines, self._clock.now())
+            )
+            for message_id in deleted:
+                await self._db.write(partial(_forget, message_id))
+
+    def _within(self, record: RequestRecord, *, changes: bool) -> RequestRecord | None:
+        """The row of a request; None when its key has used up its budget and it changed nothing."""
+        if record.at // DAY > self._day:
+            self._day = record.at // DAY
+            self._uses = {
+                owner: _Use(dropped=self._uses[owner].dropped) for owner in self._unlogged
+            }
+        owner = _owner_of(record.key_id, record.account_id)
+        use = self._uses.setdefault(owner, _Use())
+        left = self._bytes_per_day - use.used
+        size = record.size
+        if left - size < self._bytes_per_day // _LINES_ONLY_SHARE:
+            record.request_body = record.response_body = None
+            size = record.size
+        if size > left and not changes:
+            self._leave_out(owner)
+            return None
+        use.used += size
+        return record
+
+    def _leave_out(self, owner: str) -> None:
+        self._uses.setdefault(owner, _Use()).dropped += 1
+        self._unlogged.add(owner)
+
+    def _log_dropped(self) -> None:
+        now = time.monotonic()
+        if self._logged_at is not None and now - self._logged_at < _LOG_SECONDS:
+            return
+        for owner in sorted(self._unlogged):
+            use = self._uses[owner]
+            self._logged_at = now
+            log.warning(
+                "request_log_full",
+                key_id=owner or None,
+                requests=use.dropped,
+                setting="request_log_bytes_per_day",
+            )
+            use.dropped = 0
+        self._unlogged.clear()
+
+    async def _records(
+        self, batch: list[RequestLogEntry], *, on_thread: bool
+    ) -> list[RequestRecord]:
+        """Their rows, made in turns with other work of the loop; on a thread when bodies are long:
+        one takes up to some milliseconds, for which no request shall wait."""
+        if on_thread:
+            return await asyncio.to_thread(lambda: [self._record(entry) for entry in batch])
+        records: list[RequestRecord] = []
+        for start in range(0, len(batch), _MADE_AT_ONCE):
+            records += [self._record(entry) for entry in batch[start : start + _MADE_AT_ONCE]]
+            await asyncio.sleep(0)
+        return records
+
+    def _record(self, a: RequestLogEntry) -> RequestRecord:
+        is_known, body = a.account_id is not None, self._redaction.body
+        return RequestRecord(
+            id=a.id,
+            at=a.at,
+            account_id=a.account_id,
+            key_id=a.key_id,
+            method=a.method[:_METHOD_CHARACTERS_MAX],
+            path=self._redaction.path(a.raw_path, a.query),
+            status=a.status,
+            error=a.error,
+            ms=a.ms,
+            request_bytes=_size(a.request_body),
+            response_bytes=_size(a.response_body),
+            request_body=body(a.request_body, a.raw_path) if is_known else None,
+            response_body=body(a.response_body, a.raw_path) if is_known else None,
+            traceparent=a.traceparent,
+        )
+
+
+def _owner_of(key_id: str | None, account_id: str | None) -> str:
+    """Whose budget a request uses: the key's, the web app's of an account, or `NOBODY`."""
+    return key_id or account_id or NOBODY
+
+
+def _size(body: bytes | LargeBody) -> int:
+    return body.size if isinstance(body, LargeBody) else len(body)
+
+
+def _long_bytes(body: bytes | LargeBody) -> int:
+    size = len(body.rest) if isinstance(body, LargeBody) else len(body)
+    return size if size > LONG_BODY_BYTES else 0
+
+
+def _insert(tx: Tx, lines: list[RequestRecord], now: int) -> None:
+    deleted = request_rows.deleted_messages(tx, lines, now)
+    request_rows.REQUESTS.insert_all(
+        tx, [_bare(line) if line.message_id in deleted else line for line in lines]
+    )
+
+
+def _bare(line: RequestRecord) -> RequestRecord:
+    return replace(line, request_body=None, response_body=None, bodies=None)
+
+
+def _forget(message_id: str, tx: Tx) -> None:
+    request_rows.forget_bodies(tx, message_id, _BATCH)
+
+
+def _touch(used_at: dict[str, int], tx: Tx) -> None:
+    for key_id, at in sorted(used_at.items()):  # two nodes lock the rows in one order
+        account_rows.touch_key(tx, key_id, at)
+
+
+async def recent(
+    db: Database,
+    account_id: str,
+    filters: RequestFilter = ALL,
+    *,
+    before: str | None = None,
+    since: str | None = None,
+    limit: int = 50,
+) -> tuple[list[RequestRecord], str | None]:
+    """An account's requests, newest first, without their bodies; and what to give as ``before``
+    for the next page, None at the end. Only ids from ``since`` on, and those the filter wants."""
+    if since is not None:
+        filters = replace(filters, since=max(since, filters.since or ""))
+    bound = before or ids.last(ids.REQUEST)
+    return await db.read(
+        lambda tx: request_rows.of_account(tx, account_id, filters, before=bound, limit=limit)
+    )
+
+
+async def get(db: Database, account_id: str, request_id: str) -> RequestRecord | None:
+    """One request of an account, None when there is none (any more)."""
+    return await db.read(lambda tx: request_rows.get(tx, account_id, request_id))

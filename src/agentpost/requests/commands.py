@@ -1,0 +1,140 @@
+"""The request log: what was asked of the API and what it answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from agentpost.cli.commands import group
+from agentpost.cli.connection import errors_told, resolve
+from agentpost.cli.long_connections import staying_connected, until_answered
+from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.printing import print_json, print_text
+
+if TYPE_CHECKING:
+    from agentpost_client import Client
+    from agentpost_client.models import LoggedRequest, LoggedRequestDetails
+
+EXAMPLES: Final = {
+    "requests tail": """
+        agentpost requests tail
+        agentpost requests tail --status failed --path /v1/messages
+    """,
+    "requests show": """
+        agentpost requests show req_0660c5
+        agentpost requests show req_0660c5 --curl
+    """,
+}
+_WAIT_SECONDS: Final = 45
+_PAGE_MAX: Final = 100
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the commands on the program."""
+    requests = group("Show requests to the API.")
+    requests.command("tail")(tail)
+    requests.command("show")(show)
+    app.add_typer(requests, name="requests")
+
+
+def tail(
+    status: Annotated[str | None, typer.Option(help="404, 4xx, or failed (400 and above).")] = None,
+    method: Annotated[str | None, typer.Option(help="Method, such as POST.")] = None,
+    path: Annotated[str | None, typer.Option(help="Part of the path.")] = None,
+    error: Annotated[str | None, typer.Option(help="Error code.")] = None,
+    key: Annotated[str | None, typer.Option(metavar="KEY_ID", help="Only this key.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=0, max=100, help="Earlier requests to show first.")
+    ] = 10,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Follow the requests to the API.
+
+    A key sees its own requests; with the scope read_all, those of all keys of the account. The
+    command reconnects by itself and misses nothing. Reads of this log are left out.
+    """
+    method = method.upper() if method is not None else None
+    filters = {"status": status, "method": method, "path": path, "error": error, "key": key}
+    with staying_connected(profile) as (client, _):
+        from agentpost.requests.lines import RequestLines
+
+        lines = RequestLines(as_json)
+        for one in _followed(client, filters, limit):
+            lines.line(one)
+
+
+def _followed(client: Client, filters: dict[str, Any], limit: int) -> Iterator[LoggedRequest]:
+    page = until_answered(lambda: client.requests.list(limit=_PAGE_MAX, **filters))
+    earlier = [one for one in page.data if not _reads_the_log(one)]
+    yield from reversed(earlier[:limit])
+    ids = {one.id for one in page.data}  # the last ones may come once more
+    while True:
+        ask = partial(client.requests.list, page.cursor, wait=_WAIT_SECONDS, limit=_PAGE_MAX)
+        page = until_answered(partial(ask, patient=True, **filters))
+        yield from (one for one in page.data if one.id not in ids)
+        if page.data:
+            ids = set()
+
+
+def _reads_the_log(one: LoggedRequest) -> bool:
+    """The server leaves these out of what comes later."""
+    return one.method == "GET" and one.path.startswith("/v1/requests")
+
+
+def show(
+    request_id: Annotated[str, typer.Argument(metavar="REQUEST_ID")],
+    curl: Annotated[bool, typer.Option("--curl", help="Print it as a curl command.")] = False,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Show a request with its bodies.
+
+    The id is the header Request-Id of the answer; error messages of this program end with it.
+    """
+    from agentpost.cli.connection import say_retry
+    from agentpost_client import Client
+
+    server = resolve(profile)
+    with errors_told(server), Client(server.url, server.key, on_retry=say_retry) as client:
+        request = client.requests.get(request_id)
+    if as_json:
+        print_json(request.raw)
+    elif curl:
+        from agentpost.requests.shapes import as_curl
+
+        print_text(as_curl(request, server.url))
+    else:
+        _show(request)
+
+
+def _show(request: LoggedRequestDetails) -> None:
+    from agentpost.cli.printing import screen
+    from agentpost.requests.lines import RequestLines
+
+    RequestLines(as_json=False).line(request)
+    facts = screen()
+    if request.created_at is not None:
+        facts.line(f"at {request.created_at.isoformat()}", style="dim")
+    facts.line(f"key {request.key_name or '-'} ({request.key_id or 'unknown'})", style="dim")
+    if request.traceparent:
+        facts.line(f"traceparent {request.traceparent}", style="dim")
+    for name, body, size in (
+        ("request", request.request_body, request.request_bytes),
+        ("response", request.response_body, request.response_bytes),
+    ):
+        note = "" if body else ", not kept" if size else ""
+        facts.line(f"{name} body ({size} bytes{note})", style="bold")
+        if body:
+            print_text(_pretty(body))
+
+
+def _pretty(body: str) -> str:
+    try:
+        return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+    except ValueError:
+        return body

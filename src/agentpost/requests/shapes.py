@@ -1,0 +1,153 @@
+"""What was asked of the API and what it answered (design: The request log)."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated, Any, Final, Literal, Protocol, Self
+
+from agentpost.contract.shape import Shape, Time, about
+from agentpost.domain.limits import (
+    REQUEST_BODY_KEPT_CHARACTERS_MAX,
+    REQUEST_PATH_KEPT_CHARACTERS_MAX,
+)
+from agentpost.domain.text import displayable_json
+from agentpost.domain.times import iso
+from agentpost.record.records import RequestRecord
+
+LEFT_OUT: Final = "…"
+"""Stands where something secret was."""
+
+
+class LoggedRequestShape(Shape):
+    """A request to the API, without its bodies."""
+
+    object: Literal["request"] = "request"
+    id: Annotated[str, about("`req_<id>`; its answer had it as `Request-Id`.")]
+    created_at: Annotated[Time, about("When it came.")]
+    key_id: str | None
+    key_name: Annotated[str | None, about("null for a key that is not there.")]
+    method: str
+    path: Annotated[str, about("With its query; what may be secret is left out.")]
+    status: Annotated[int, about("499: the client hung up before the answer was ready.")]
+    error: Annotated[str | None, about("The code of the error, null for a success.")]
+    ms: Annotated[int, about("How long it took.")]
+    request_bytes: Annotated[int, about("The length of its body.")]
+    response_bytes: Annotated[int, about("The length of the answer's body; 0 when streamed.")]
+    traceparent: Annotated[str | None, about("The W3C trace context it came with.")]
+
+    @classmethod
+    def of(cls, record: RequestRecord, key_name: str | None, **more: Any) -> Self:
+        """From its record."""
+        return cls(
+            id=record.id,
+            created_at=iso(record.at),
+            key_id=record.key_id,
+            key_name=key_name,
+            method=record.method,
+            path=record.path,
+            status=record.status,
+            error=record.error,
+            ms=record.ms,
+            request_bytes=record.request_bytes,
+            response_bytes=record.response_bytes,
+            traceparent=record.traceparent,
+            **more,
+        )
+
+
+_KEPT = (
+    f"Without secrets, its first {REQUEST_BODY_KEPT_CHARACTERS_MAX:,} characters; null when there"
+    " was none or it is not kept."
+)
+
+
+class LoggedRequestDetailsShape(LoggedRequestShape):
+    """A request to the API with its bodies."""
+
+    request_body: Annotated[str | None, about(_KEPT)]
+    response_body: Annotated[str | None, about(_KEPT)]
+
+    @classmethod
+    def of(cls, record: RequestRecord, key_name: str | None, **more: Any) -> Self:
+        """From its record."""
+        bodies = {"request_body": record.request_body, "response_body": record.response_body}
+        return super().of(record, key_name, **bodies, **more)
+
+
+class LoggedRequestListShape(Shape):
+    """A page of requests: newest first, or with a `cursor` in the order in which they ended."""
+
+    object: Literal["list"] = "list"
+    data: list[LoggedRequestShape]
+    has_more: bool
+    cursor: Annotated[str, about("Give it to wait for the requests that end from now on.")]
+
+
+class SentRequest(Protocol):
+    """A request as it is kept."""
+
+    @property
+    def method(self) -> str:
+        """Such as POST."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """With its query."""
+        ...
+
+    @property
+    def request_bytes(self) -> int:
+        """The length of its body."""
+        ...
+
+    @property
+    def request_body(self) -> str | None:
+        """As far as it is kept."""
+        ...
+
+
+def as_curl(one: SentRequest, api: str) -> str:
+    """The request again as a command; the key comes from the reader's environment.
+
+    A body that was not kept as it was sent is read from a file, which the reader has to make.
+    """
+    parts = [
+        "curl -s",
+        "" if one.method == "GET" else f"-X {one.method}",
+        shlex.quote(api + one.path),
+    ]
+    lines = [" ".join(part for part in parts if part)]
+    lines.append('-H "Authorization: Bearer $AGENTPOST_KEY"')
+    missing = _missing_of_body(one)
+    if one.request_bytes:
+        lines.append('-H "Content-Type: application/json"')
+        # White space of JSON or not: no terminal takes a carriage return for that.
+        body = displayable_json((one.request_body or "").replace("\r", ""))
+        lines.append(f"-d {'@body.json' if missing or not body else shlex.quote(body)}")
+    notes = [missing] if missing else []
+    if LEFT_OUT in one.path or len(one.path) >= REQUEST_PATH_KEPT_CHARACTERS_MAX:
+        notes.append("# The address is not complete: put back what was left out of it.")
+    return "\n".join([*notes, " \\\n  ".join(lines)])
+
+
+def is_cut(body: str | None) -> bool:
+    """Whether only the beginning of a body was kept."""
+    return len(body or "") >= REQUEST_BODY_KEPT_CHARACTERS_MAX
+
+
+def _missing_of_body(one: SentRequest) -> str:
+    """What the reader has to do before the command has the body that was sent; "" for nothing."""
+    if not one.request_bytes:
+        return ""
+    size = f"{one.request_bytes:,} bytes"
+    if not one.request_body:
+        return f"# The body ({size}) was not kept: write it to body.json first."
+    if is_cut(one.request_body):
+        return f"# Only the beginning of the body ({size}) was kept: write all to body.json first."
+    if LEFT_OUT in one.request_body:
+        return (
+            "# Save the body above as body.json, and put back what was left out of it:"
+            f" it shows as {LEFT_OUT}."
+        )
+    return ""

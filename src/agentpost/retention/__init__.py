@@ -1,0 +1,1 @@
+"""Deleting what has been kept long enough."""

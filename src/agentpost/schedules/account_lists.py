@@ -1,0 +1,110 @@
+"""The schedules of an account, of whichever key: for the people who look after it.
+
+The API shows a key its own schedules (`schedules.actions`); in the web app somebody pauses or
+deletes those of every key, and makes one for any of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import itemgetter
+
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.messages import rows as message_rows
+from agentpost.messages.new_messages import check, from_fields
+from agentpost.record.records import MessageSummary
+from agentpost.schedules import actions as schedules
+from agentpost.schedules import recurrence
+from agentpost.schedules import rows as schedule_rows
+from agentpost.schedules.actions import NewSchedule
+from agentpost.schedules.rules import ScheduleRecord, run_key
+from agentpost.transactions import read_transaction, write_transaction
+
+_RUNS = 20
+_TEXT_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleView:
+    """A schedule with the messages of its newest runs, as long as their idempotency keys are kept.
+
+    Attributes:
+        runs: (planned time in microseconds, message).
+    """
+
+    schedule: ScheduleRecord
+    runs: list[tuple[int, MessageSummary]]
+
+
+@read_transaction
+def page(
+    tx: Tx, ctx: AppContext, account_id: str, before: str | None, limit: int
+) -> tuple[list[ScheduleRecord], str | None]:
+    """The account's schedules, newest first, and what to give as ``before`` for the next page, None
+    at the end."""
+    records = schedule_rows.of_account(tx, account_id, before or ids.last(ids.SCHEDULE), limit + 1)
+    return records[:limit], records[limit - 1].id if len(records) > limit else None
+
+
+@read_transaction
+def get(tx: Tx, ctx: AppContext, account_id: str, schedule_id: str) -> ScheduleView:
+    """A schedule with its newest runs; raises ``not_found``."""
+    schedule = _owned(tx, account_id, schedule_id)
+    return ScheduleView(schedule, _runs(tx, schedule, ctx.clock.now()))
+
+
+def _runs(tx: Tx, schedule: ScheduleRecord, now: int) -> list[tuple[int, MessageSummary]]:
+    last = schedule.last_planned_at
+    if last is None:
+        return []
+    times = [last]
+    if schedule.cron is not None:
+        times += recurrence.newest_times(schedule.cron, schedule.timezone, last, _RUNS)
+    by_key = {run_key(schedule.id, planned): planned for planned in times}
+    pairs = message_rows.of_idempotency_keys(
+        tx, schedule.key_id, list(by_key), now, _TEXT_CHARACTERS
+    )
+    return sorted(
+        ((by_key[key], message) for key, message in pairs), key=itemgetter(0), reverse=True
+    )
+
+
+async def create(ctx: AppContext, account_id: str, key_id: str, new: NewSchedule) -> ScheduleRecord:
+    """A new schedule of a key of the account.
+
+    Raises `Refusal`: ``bad_request`` for a key that may not send messages, or too many schedules,
+    and what `new_messages.check` and `schedules.create` raise.
+    """
+    check(from_fields(new.message))
+    caller = await ctx.db.read(lambda tx: schedules.sender(tx, ctx, account_id, key_id))
+    if caller is None:
+        raise Refusal(ErrorCode.BAD_REQUEST, "Choose a key that works and may send messages.")
+    return await schedules.create(ctx, caller, new)
+
+
+@write_transaction
+def pause(
+    tx: Tx, ctx: AppContext, account_id: str, schedule_id: str, paused: bool
+) -> ScheduleRecord:
+    """See `schedules.pause`; raises ``not_found``."""
+    _owned(tx, account_id, schedule_id)
+    schedule = schedule_rows.lock(tx, schedule_id)
+    if schedule is None:
+        raise not_found("schedule")
+    return schedules.set_paused(tx, ctx, schedule, paused)
+
+
+@write_transaction
+def delete(tx: Tx, ctx: AppContext, account_id: str, schedule_id: str) -> None:
+    """Delete it; the messages it sent stay. Raises ``not_found``."""
+    schedule_rows.delete(tx, _owned(tx, account_id, schedule_id).id)
+
+
+def _owned(tx: Tx, account_id: str, schedule_id: str) -> ScheduleRecord:
+    schedule = schedule_rows.get(tx, schedule_id) if ids.is_id(ids.SCHEDULE, schedule_id) else None
+    if schedule is None or schedule.account_id != account_id:
+        raise not_found("schedule")
+    return schedule

@@ -1,0 +1,301 @@
+"""Messages at given times: making schedules, and running what is due (design: Schedules).
+
+A run is an ordinary message of the key that made the schedule. Its idempotency key is made of the
+schedule and the planned time, so there is one message for it however many nodes send it, and
+however often a crash repeats it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from agentpost.accounts import rows as account_rows
+from agentpost.accounts.actions import is_live
+from agentpost.accounts.scope_rules import Scope, of_stored
+from agentpost.caller import Caller
+from agentpost.clock import new_id
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.domain import ids, limits
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
+from agentpost.domain.limits import SCHEDULE_YEARS_AHEAD_MAX
+from agentpost.domain.times import seconds
+from agentpost.limits.allowances import rules_of
+from agentpost.messages import rows as message_rows
+from agentpost.messages import sending
+from agentpost.messages.body_shapes import too_long
+from agentpost.messages.new_messages import check_conversation, from_fields
+from agentpost.messages.rules import WhenBusy
+from agentpost.schedules import recurrence
+from agentpost.schedules import rows as schedule_rows
+from agentpost.schedules.rules import (
+    AHEAD_MAX,
+    LATE_MAX,
+    Missed,
+    RunOutcome,
+    ScheduleRecord,
+    ScheduleStatus,
+    run_key,
+)
+from agentpost.tasks.sweeps import sweep
+from agentpost.transactions import read_transaction, write_transaction
+
+
+@dataclass(frozen=True, slots=True)
+class NewSchedule:
+    """A schedule as the door understood it: ``cron`` or ``at`` (microseconds), not both.
+
+    ``message``: the fields of the message by their public names, checked.
+    """
+
+    cron: str | None
+    at: int | None
+    timezone: str
+    missed: Missed
+    message: dict[str, Any]
+
+
+def planned(
+    cron: str | None,
+    at: int | None,
+    timezone: str,
+    missed: Missed,
+    message: dict[str, Any],
+    now: int,
+) -> NewSchedule:
+    """The schedule that somebody asks for; times are in microseconds, ``message`` has the public
+    fields. Raises `InvalidRequest` that names the field, and `Refusal` as a message does."""
+    if (cron is None) == (at is None):
+        raise InvalidRequest(Problem("cron", "give either cron or at"))
+    if not recurrence.is_timezone(timezone):
+        problem = "must be the name of an IANA time zone, such as Europe/Berlin"
+        raise InvalidRequest(Problem("timezone", problem))
+    if cron is not None:
+        try:
+            recurrence.check(cron, timezone, now)
+        except ValueError as error:
+            raise InvalidRequest(Problem("cron", str(error))) from None
+    if at is not None and at <= now:
+        raise InvalidRequest(Problem("at", "must be later than now"))
+    if at is not None and at - now > AHEAD_MAX:
+        problem = f"must be at most {SCHEDULE_YEARS_AHEAD_MAX} years from now"
+        raise InvalidRequest(Problem("at", problem))
+    text = message["message"].strip()
+    if not text:
+        raise Refusal(ErrorCode.EMPTY_MESSAGE, "Give the message of the schedule a text.")
+    if len(text) > limits.MESSAGE_CHARACTERS_MAX:
+        raise too_long()
+    return NewSchedule(cron, at, timezone, missed, {**message, "message": text})
+
+
+@write_transaction
+def create(tx: Tx, ctx: AppContext, caller: Caller, new: NewSchedule) -> ScheduleRecord:
+    """A new schedule of the key. Raises ``bad_request`` when the account has too many, and
+    ``not_found`` for a webhook endpoint of its message that is not the account's, and what
+    `check_conversation` raises.
+
+    Those that nobody needs go now: ended long ago, or of an ended key, which nobody could delete.
+    """
+    account_rows.lock(tx, caller.account_id)  # two calls must not both see the last free place
+    now, most = ctx.clock.now(), ctx.settings.schedules_max
+    schedule_rows.clear(
+        tx, caller.account_id, now, now - seconds(ctx.settings.message_retention_seconds)
+    )
+    if schedule_rows.count(tx, caller.account_id) >= most:
+        text = f"An account has at most {most} schedules; delete one that is not needed."
+        raise Refusal(ErrorCode.BAD_REQUEST, text)
+    check_conversation(ctx, caller, from_fields(new.message))
+    sending.check_endpoint(tx, caller, new.message.get("webhook_endpoint_id"))
+    schedule = ScheduleRecord(
+        id=new_id(ids.SCHEDULE, now),
+        account_id=caller.account_id,
+        key_id=caller.key_id,
+        cron=new.cron,
+        timezone=new.timezone,
+        missed=new.missed,
+        message_json=json.dumps(new.message),
+        created_at=now,
+        next_at=new.at,
+    )
+    if new.cron is not None:
+        schedule.next_at = recurrence.next_after(new.cron, new.timezone, now)
+    schedule_rows.SCHEDULES.insert(tx, schedule)
+    return schedule
+
+
+@read_transaction
+def page(
+    tx: Tx, ctx: AppContext, caller: Caller, before: str | None, limit: int
+) -> tuple[list[ScheduleRecord], bool]:
+    """The key's schedules, newest first, and whether there are more."""
+    records = schedule_rows.list_(tx, caller.key_id, before or ids.last(ids.SCHEDULE), limit + 1)
+    return records[:limit], len(records) > limit
+
+
+@read_transaction
+def get(tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str) -> ScheduleRecord:
+    """A schedule of the key; raises ``not_found``."""
+    return _owned(tx, caller, schedule_id, schedule_rows.get)
+
+
+@write_transaction
+def pause(
+    tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str, paused: bool
+) -> ScheduleRecord:
+    """Pause it, or let it go on with its next time; one that has ended stays as it is. Times of
+    ``cron`` that pass meanwhile are not missed runs; a single time stays. Raises ``not_found``."""
+    return set_paused(tx, ctx, _owned(tx, caller, schedule_id, schedule_rows.lock), paused)
+
+
+def set_paused(tx: Tx, ctx: AppContext, schedule: ScheduleRecord, paused: bool) -> ScheduleRecord:
+    """`pause` of one whose lock the caller holds."""
+    now = ctx.clock.now()
+    if paused and schedule.status is ScheduleStatus.ACTIVE:
+        schedule.status = ScheduleStatus.PAUSED
+        if schedule.cron is not None:
+            schedule.next_at = None
+    elif not paused and schedule.status is ScheduleStatus.PAUSED:
+        if schedule.cron is not None:
+            _plan(schedule, now)
+        else:
+            schedule.status = ScheduleStatus.ACTIVE
+    schedule_rows.update(tx, schedule)
+    return schedule
+
+
+@write_transaction
+def delete(tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str) -> None:
+    """Delete it; the messages it sent stay. Raises ``not_found``."""
+    schedule_rows.delete(tx, _owned(tx, caller, schedule_id, schedule_rows.lock).id)
+
+
+# --- running --------------------------------------------------------------------------------------
+async def run_due(ctx: AppContext) -> None:
+    """Send what is due."""
+    if ctx.turns is None or ctx.unavailable:
+        return  # a node that takes no messages; nobody sends while the API is switched off
+
+    async def run(schedule_id: str) -> None:
+        await _run(ctx, schedule_id)
+
+    await sweep(ctx, "run_schedules", schedule_rows.due, run)
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A run to be made: None of ``caller``: the key has ended; ``send``: not missed."""
+
+    schedule: ScheduleRecord
+    planned: int
+    first: int
+    missed: int
+    send: bool
+    caller: Caller | None
+
+
+async def _run(ctx: AppContext, schedule_id: str) -> None:
+    now = ctx.clock.now()
+    due = await ctx.db.read(lambda tx: _look(tx, ctx, schedule_id, now))
+    if due is None:
+        return
+    outcome, message_id, error = RunOutcome.MISSED, None, None
+    if due.caller is None:
+        outcome, error = RunOutcome.REFUSED, "The key of the schedule has ended."
+    elif due.send:
+        try:
+            message_id = await _send(ctx, due.caller, due.schedule, due.planned)
+            outcome = RunOutcome.SENT
+        except Refusal as refusal:
+            outcome, error = RunOutcome.REFUSED, f"{refusal.code}: {refusal.message}"
+
+    def advance(tx: Tx) -> None:
+        schedule = schedule_rows.lock(tx, schedule_id)
+        if schedule is None or schedule.next_at != due.first:
+            return  # another node was faster
+        schedule.missed_runs += due.missed
+        schedule.last_planned_at, schedule.last_at = due.planned, ctx.clock.now()
+        schedule.last_outcome, schedule.last_error = outcome, error
+        schedule.last_message_id = message_id or _sent(tx, schedule, due.planned)
+        if schedule.last_message_id is not None:  # maybe by another node, while this was refused
+            schedule.last_outcome, schedule.last_error = RunOutcome.SENT, None
+        if due.caller is None:
+            schedule.status, schedule.next_at = ScheduleStatus.ENDED, None
+        else:
+            _plan(schedule, max(now, due.planned))
+        schedule_rows.update(tx, schedule)
+
+    await ctx.db.write(advance)
+
+
+def _look(tx: Tx, ctx: AppContext, schedule_id: str, now: int) -> _Due | None:
+    schedule = schedule_rows.get(tx, schedule_id)
+    if schedule is None or schedule.next_at is None or schedule.next_at > now:
+        return None
+    if schedule.status is not ScheduleStatus.ACTIVE:
+        return None
+    first = planned = schedule.next_at
+    send, missed_runs = True, 0
+    if now - planned > LATE_MAX and _sent(tx, schedule, planned) is None:
+        count = 1
+        if schedule.cron is not None:
+            planned, count = recurrence.last_before(schedule.cron, schedule.timezone, planned, now)
+        late = now - planned > LATE_MAX
+        send = (
+            not late
+            or schedule.missed is Missed.RUN_ONCE
+            or _sent(tx, schedule, planned) is not None
+        )
+        missed_runs = count - 1 if send else count
+    caller = sender(tx, ctx, schedule.account_id, schedule.key_id)
+    return _Due(schedule, planned, first, missed_runs, send, caller)
+
+
+def _sent(tx: Tx, schedule: ScheduleRecord, planned: int) -> str | None:
+    """The message of this run, when any server has sent it and may not have said so yet."""
+    key = run_key(schedule.id, planned)
+    message = message_rows.of_idempotency_key(tx, schedule.key_id, key)
+    return None if message is None else message.id
+
+
+def sender(tx: Tx, ctx: AppContext, account_id: str, key_id: str) -> Caller | None:
+    """The key of the account as the caller of scheduled messages; None when it may send none."""
+    key = account_rows.key_by_id(tx, key_id)
+    if key is None or key.account_id != account_id or not is_live(key, ctx.clock.now()):
+        return None
+    if Scope.SEND not in of_stored(key.scopes):
+        return None
+    account = account_rows.get(tx, account_id)
+    if account.disabled_at is not None:
+        return None
+    rules = rules_of(ctx.settings, account.limits_json)
+    return Caller(key.id, key.name, key.account_id, rules)
+
+
+async def _send(ctx: AppContext, caller: Caller, schedule: ScheduleRecord, planned: int) -> str:
+    """Accept the message of a run, or find it; its id. Raises `Refusal`."""
+    fields = {"busy": WhenBusy.QUEUE, **json.loads(schedule.message_json)}
+    key = run_key(schedule.id, planned)
+    new = from_fields(fields, idempotency_key=key, held=False, scheduled=True)
+    return (await sending.post(ctx, caller, new)).id
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _plan(schedule: ScheduleRecord, after: int) -> None:
+    """Set the next time later than that; without one the schedule has ended."""
+    schedule.next_at = None
+    if schedule.cron is not None:
+        schedule.next_at = recurrence.next_after(schedule.cron, schedule.timezone, after)
+    ended = schedule.next_at is None
+    schedule.status = ScheduleStatus.ENDED if ended else ScheduleStatus.ACTIVE
+
+
+def _owned(
+    tx: Tx, caller: Caller, schedule_id: str, find: Callable[[Tx, str], ScheduleRecord | None]
+) -> ScheduleRecord:
+    schedule = find(tx, schedule_id) if ids.is_id(ids.SCHEDULE, schedule_id) else None
+    if schedule is None or schedule.key_id != caller.key_id:
+        raise not_found("schedule")
+    return schedule

@@ -1,0 +1,219 @@
+"""Messages that are sent at given times: the account's schedules, and the runs of one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from starlette.requests import Request
+
+from agentpost.accounts import actions as accounts
+from agentpost.accounts.scope_rules import Scope, of_stored
+from agentpost.context import AppContext
+from agentpost.domain import ids
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Refusal
+from agentpost.domain.times import SECOND
+from agentpost.http import audited
+from agentpost.schedules import account_lists, recurrence
+from agentpost.schedules import actions as schedules
+from agentpost.schedules.rules import Missed, RunOutcome, ScheduleRecord, ScheduleStatus
+from agentpost.users.role_rules import Right
+from agentpost.web import forms
+from agentpost.web.forms import Form
+from agentpost.web.listing import Listing
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
+
+PATH: Final = "/dashboard/schedules"
+_PAGE: Final = 50
+_MISSED: Final = (
+    (Missed.SKIP.value, "Skip them"),
+    (Missed.RUN_ONCE.value, "Send one message"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A schedule as people read it: its text, when it runs in words, and how it stands as a kind of
+    state with a word."""
+
+    schedule: ScheduleRecord
+    text: str
+    when: str
+    kind: str
+    state: str
+
+    @classmethod
+    def of(cls, schedule: ScheduleRecord) -> Line:
+        """From its record."""
+        text = str(json.loads(schedule.message_json).get("message", ""))
+        when = "once"
+        if schedule.cron is not None:
+            when = f"{recurrence.in_words(schedule.cron)} ({schedule.timezone})"
+        kind, state = {
+            ScheduleStatus.ACTIVE: ("good", "active"),
+            ScheduleStatus.PAUSED: ("stopped", "paused"),
+            ScheduleStatus.ENDED: ("stopped", "ended"),
+        }[schedule.status]
+        if schedule.status is ScheduleStatus.ACTIVE and schedule.last_outcome is RunOutcome.REFUSED:
+            kind, state = "wrong", "last run refused"
+        return cls(schedule, text, when, kind, state)
+
+
+async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """The account's schedules, with the form for another one."""
+    return await _page(ctx, request, viewer, Form())
+
+
+async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """A new schedule; what is wrong stands beside its field."""
+    form = await forms.read(ctx, request)
+    zone = form.text("timezone") or "UTC"
+    if not form.text("cron") and not form.text("at"):
+        form.wrong("cron", "Enter when it repeats, or a single time below.")
+    at = _at(form, zone)
+    message = {name: form.text(name) for name in ("message", "conversation")}
+    if not message["conversation"]:
+        del message["conversation"]
+    if not form.errors:
+        try:
+            new = schedules.planned(
+                form.text("cron") or None,
+                at,
+                zone,
+                Missed.RUN_ONCE if form.text("missed") == Missed.RUN_ONCE else Missed.SKIP,
+                message,
+                ctx.clock.now(),
+            )
+            audited.state(
+                request,
+                key=form.text("key"),
+                cron=new.cron,
+                at=form.text("at") or None,
+                timezone=zone,
+            )
+            schedule = await account_lists.create(ctx, viewer.account_id, form.text("key"), new)
+        except InvalidRequest as refused:
+            for problem in refused.problems:
+                text = problem.problem
+                form.wrong(problem.field or "cron", f"{text[0].upper()}{text[1:]}.")
+        except Refusal as refused:
+            of_text = refused.code in (ErrorCode.EMPTY_MESSAGE, ErrorCode.TOO_LONG)
+            form.wrong("message" if of_text else "key", refused.message)
+        else:
+            return Redirect(f"{PATH}/{schedule.id}", note="made")
+    return await _page(ctx, request, viewer, form)
+
+
+def _at(form: Form, zone: str) -> int | None:
+    """The single time that a form names, in microseconds."""
+    text = form.text("at")
+    if not text or not recurrence.is_timezone(zone):
+        return None
+    try:
+        time = datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone))
+        return round(time.timestamp()) * SECOND
+    except (ValueError, OverflowError):
+        form.wrong("at", "Enter a time such as 2030-01-31T09:00.")
+        return None
+
+
+async def _page(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> View:
+    listing = Listing.of(request, PATH, ids.SCHEDULE)
+    page_rows, more = await account_lists.page(ctx, viewer.account_id, listing.before, _PAGE)
+    keys = await accounts.keys_of(ctx, viewer.account_id)
+    now = ctx.clock.now()
+    senders = [
+        (key.id, key.name)
+        for key in keys
+        if accounts.is_live(key, now) and Scope.SEND in of_stored(key.scopes)
+    ]
+    list_model: dict[str, Any] = listing.model(more)
+    model = {
+        **list_model,
+        "lines": [Line.of(schedule) for schedule in page_rows],
+        "names": {key.id: key.name for key in keys},
+        "senders": senders,
+        "missed": _MISSED,
+        "new": form,
+        "api": ctx.settings.public_url,
+        "most": ctx.settings.schedules_max,
+        "may_make": viewer.may("schedules"),
+    }
+    live: dict[str, str] | None = None if listing.before or form.values else {}
+    status = 422 if form.errors else 200
+    return PageView("schedules/schedules.html", "Schedules", model, status, live)
+
+
+async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """A schedule with its newest runs; raises ``not_found``."""
+    view = await account_lists.get(ctx, viewer.account_id, _id(request))
+    keys = {key.id: key.name for key in await accounts.keys_of(ctx, viewer.account_id)}
+    message = json.loads(view.schedule.message_json)
+    model = {
+        "line": Line.of(view.schedule),
+        "one": view.schedule,
+        "key": keys.get(view.schedule.key_id, "deleted key"),
+        "message": json.dumps(message, indent=2, ensure_ascii=False),
+        "runs": view.runs,
+        "path": f"{PATH}/{view.schedule.id}",
+    }
+    return PageView("schedules/schedule.html", "Schedule", model)
+
+
+async def pause(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Pause it, or let it run again; raises ``not_found``."""
+    paused = (await forms.read(ctx, request)).text("to") == "paused"
+    audited.state(request, to="paused" if paused else "active")
+    await account_lists.pause(ctx, viewer.account_id, _id(request), paused)
+    return Redirect(f"{PATH}/{_id(request)}", note="paused" if paused else "resumed")
+
+
+async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Delete it; raises ``not_found``."""
+    await account_lists.delete(ctx, viewer.account_id, _id(request))
+    return Redirect(PATH, note="deleted")
+
+
+def _id(request: Request) -> str:
+    schedule_id: str = request.path_params["schedule_id"]
+    return schedule_id
+
+
+PAGES = (
+    Page(
+        PATH,
+        get=show,
+        post=create,
+        action="schedules create",
+        nav=Nav("Dashboard", "Schedules", "calendar"),
+        live=True,
+        every=5,
+        right=Right.READ,
+        post_right=Right.SCHEDULES,
+        notes={"deleted": "Schedule deleted. Messages it sent are kept."},
+    ),
+    Page(
+        f"{PATH}/{{schedule_id}}",
+        get=show_one,
+        live=True,
+        every=5,
+        right=Right.READ,
+        notes={
+            "made": "Schedule created.",
+            "paused": "Schedule paused. It sends no messages until you resume it.",
+            "resumed": "Schedule resumed.",
+        },
+    ),
+    Page(
+        f"{PATH}/{{schedule_id}}/pause", post=pause, right=Right.SCHEDULES, action="schedules pause"
+    ),
+    Page(
+        f"{PATH}/{{schedule_id}}/delete",
+        post=delete,
+        right=Right.SCHEDULES,
+        action="schedules delete",
+    ),
+)

@@ -1,0 +1,1 @@
+"""The server's secret, and what it encrypts."""

@@ -1,0 +1,68 @@
+"""The server's own secret: given by the operator, or made once and kept in the database."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from agentpost.db import meta
+from agentpost.db.session import Database, Tx
+from agentpost.secrets.encryption import key_id
+from agentpost.webhooks import endpoint_rows
+
+if TYPE_CHECKING:
+    from agentpost.context import AppContext
+
+NAME = "secret_key"
+GENERATED = "generated"
+"""Among the earlier secrets: the one that was made on the first start."""
+
+
+async def server_secrets(db: Database, setting: str, before: str) -> list[bytes]:
+    """The secrets that sign links, cursors and upload forms, the same on every node: the one that
+    signs, then the earlier ones, of which ``before`` is a list separated by commas.
+
+    Raises `ValueError` when `GENERATED` is among these and there is no such secret.
+    """
+    earlier = []
+    for name in filter(None, (part.strip() for part in before.split(","))):
+        stored = await db.read(lambda tx: meta.get(tx, NAME)) if name == GENERATED else name
+        if stored is None:
+            raise ValueError(
+                "AGENTPOST_SECRET_KEYS_BEFORE names the generated key, but this database never had"
+                " one: remove the word"
+            )
+        earlier.append(stored.encode())
+    if setting:
+        return [setting.encode(), *earlier]
+    fresh = secrets.token_hex(32)
+    generated = await db.write(lambda tx: meta.get_or_put(tx, NAME, fresh))
+    return [generated.encode(), *earlier]
+
+
+async def generated_secret(db: Database) -> list[bytes]:
+    """The secret that is kept in the database, if there is one. It always decrypts: whoever has the
+    database has it anyway, and setting ``secret_key`` must not make stored secrets unreadable."""
+    stored = await db.read(lambda tx: meta.get(tx, NAME))
+    return [] if stored is None else [stored.encode()]
+
+
+def needed(tx: Tx, current: str) -> list[str]:
+    """The ids of the keys without which a database is not whole: the one in force, then others that
+    encrypt secrets of webhook endpoints. No backup has the keys themselves: who reads one could
+    decrypt and sign with them."""
+    encrypting = {prefix.split(":")[1] for prefix in endpoint_rows.secret_prefixes(tx)}
+    return [current, *sorted(encrypting - {current})]
+
+
+async def to_keep(ctx: AppContext) -> list[str]:
+    """The keys of `needed` that this server has, in its order."""
+    settings = ctx.settings
+    keys = await server_secrets(
+        ctx.db,
+        settings.secret_key.get_secret_value(),
+        settings.secret_keys_before.get_secret_value(),
+    )
+    by_id = {key_id(key): key.decode() for key in keys + await generated_secret(ctx.db)}
+    ids = await ctx.db.read(lambda tx: needed(tx, ctx.cipher.current))
+    return [by_id[each] for each in ids if each in by_id]

@@ -1,0 +1,1 @@
+"""Starting a server: `serve`, `dev` and `new`."""

@@ -1,0 +1,139 @@
+"""Check settings before anything is started; shared by `serve` and `config show`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+from agentpost import extras
+from agentpost.domain.urls import WEBHOOK_PORTS
+from agentpost.egress.addresses import AllowList
+from agentpost.egress.denied import DenyList
+from agentpost.mail.actions import SmtpServer
+from agentpost.processes.prefix import CommandPrefix
+from agentpost.processes.scanner import parse_command
+from agentpost.settings import PREFIX, Settings, unknown_variables
+from agentpost.storage.s3_bucket import S3Location
+
+
+def problems(settings: Settings) -> Iterator[str]:
+    """The settings that `agentpost serve` would refuse, a sentence each. No secret is repeated,
+    nothing is connected to and nothing is made."""
+    for check in _CHECKS:
+        try:
+            check(settings)
+        except (ValueError, OSError) as error:
+            yield str(error)
+
+
+def warnings(settings: Settings) -> Iterator[str]:
+    """Settings that are allowed but probably a mistake, a sentence each."""
+    names = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
+    for name in unknown_variables():
+        close = get_close_matches(name, names, 1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        yield f"there is no setting {name}{hint}"
+    if settings.host in ("0.0.0.0", "::", "") and not settings.base_url:  # noqa: S104
+        yield (
+            f"links in answers lead to {settings.public_url}, which other machines cannot reach:"
+            " set AGENTPOST_BASE_URL to the address that clients use"
+        )
+
+    if settings.egress_ports and not WEBHOOK_PORTS & set(settings.egress_ports):
+        yield "AGENTPOST_EGRESS_PORTS has neither 443 nor 8443, so no webhook can be sent"
+
+
+def _role(settings: Settings) -> None:
+    if settings.role != "all" and not settings.database_url.get_secret_value():
+        raise ValueError(
+            f"AGENTPOST_ROLE={settings.role} needs an AGENTPOST_DATABASE_URL; SQLite has one"
+            " process."
+        )
+
+
+def _database(settings: Settings) -> None:
+    url = settings.database_url.get_secret_value()
+    if not url:
+        return
+    extras.require("postgres", extras.POSTGRES_ASKED)
+    try:
+        import psycopg
+    except ImportError:
+        return  # the library it calls is missing; the start says so
+    try:
+        psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # What the driver says of an address it cannot read repeats it, password included.
+        raise ValueError("AGENTPOST_DATABASE_URL is not a URL that can be read") from None
+
+
+def _storage(settings: Settings) -> None:
+    if settings.storage_url:
+        S3Location.parse(settings.storage_url)
+        extras.require("s3", extras.S3_ASKED)
+
+
+def _mail(settings: Settings) -> None:
+    if settings.smtp_url.get_secret_value():
+        SmtpServer.parse(settings.smtp_url.get_secret_value())
+
+
+def _sign_in(settings: Settings) -> None:
+    if not settings.oidc_issuer:
+        return
+    if not settings.oidc_client_id:
+        raise ValueError("AGENTPOST_OIDC_ISSUER needs an AGENTPOST_OIDC_CLIENT_ID")
+    if settings.oidc_domains and not settings.oidc_account:
+        raise ValueError("AGENTPOST_OIDC_DOMAINS needs an AGENTPOST_OIDC_ACCOUNT to take people in")
+    extras.require("oidc", extras.OIDC_ASKED)
+
+
+def _egress(settings: Settings) -> None:
+    AllowList.parse(settings.egress_allow)
+    DenyList.parse(settings.egress_deny)
+    if settings.egress_ca_file:
+        try:
+            Path(settings.egress_ca_file).read_bytes()
+        except OSError as error:
+            text = f"{settings.egress_ca_file}: {error.strerror or error}"
+            raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {text}") from None
+
+
+def _scan(settings: Settings) -> None:
+    if settings.scan_command:
+        parse_command(settings.scan_command)
+
+
+def _steps(settings: Settings) -> None:
+    CommandPrefix.parse(settings.worker_command_prefix)
+
+
+def _agent(settings: Settings) -> None:
+    if settings.agent == "offline":
+        extras.require("offline", extras.OFFLINE_ASKED)
+
+
+def _limits(settings: Settings) -> None:
+    if settings.redis_url.get_secret_value():
+        extras.require("redis", extras.REDIS_ASKED)
+
+
+def _traces(settings: Settings) -> None:
+    if settings.otlp_endpoint:
+        extras.require("otel", extras.OTEL_ASKED)
+
+
+_CHECKS: tuple[Callable[[Settings], None], ...] = (
+    _role,
+    _database,
+    _storage,
+    _mail,
+    _sign_in,
+    _egress,
+    _scan,
+    _steps,
+    _agent,
+    _limits,
+    _traces,
+)

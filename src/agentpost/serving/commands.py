@@ -1,0 +1,66 @@
+"""`agentpost serve`: its options; `agentpost.serving.process` does the work."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+from typing import Annotated, Final
+
+import typer
+
+EXAMPLES: Final = {
+    "serve": """
+        agentpost serve
+        agentpost serve --port 9000 --agent my_module:agent
+    """,
+}
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("serve")(serve)
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="'offline', 'module:object' or others (see docs/agents.md).")
+    ] = None,
+    data_dir: Annotated[str | None, typer.Option(help="Data folder.")] = None,
+    agent_processes: Annotated[
+        int | None,
+        typer.Option(help="Processes for the agent's code; 0 runs it in the server's own."),
+    ] = None,
+    role: Annotated[str | None, typer.Option(help="all, api or worker.")] = None,
+) -> None:
+    """Start the server: API, agent and jobs in one process."""
+    gc.disable()  # imports leave no garbage; to look for it would take an eighth of their time
+    try:
+        _import_libraries()
+        from agentpost.serving import process
+    finally:
+        gc.enable()
+    options = {
+        "host": host,
+        "port": port,
+        "agent": agent,
+        "data_dir": data_dir,
+        "agent_processes": agent_processes,
+        "role": role,
+    }
+    process.run({name: value for name, value in options.items() if value is not None})
+
+
+def _import_libraries() -> None:
+    """Import libraries without those that they take along where they are installed: a server shows
+    tracebacks without rich, and `agentpost dev` alone watches files. That is 6 MB of memory."""
+    for library, along in (("structlog", "rich"), ("uvicorn", "watchfiles")):
+        if along in sys.modules:
+            continue
+        sys.modules[along] = None  # type: ignore[assignment]  # importing it is an ImportError now
+        try:
+            importlib.import_module(library)
+        finally:
+            del sys.modules[along]

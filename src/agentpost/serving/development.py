@@ -1,0 +1,202 @@
+"""`agentpost dev`: a server that reloads its agent on save."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+from watchfiles import awatch, watch
+
+from agentpost.agents.registry import UnknownAgent
+from agentpost.agents.reloading import AgentCode
+from agentpost.cli import private_files
+from agentpost.cli.context import complain
+from agentpost.cli.errors import say
+from agentpost.cli.printing import print_text
+from agentpost.observability import logging
+from agentpost.runtime.runs import Run
+from agentpost.server import Server
+from agentpost.serving import process
+from agentpost.settings import Settings, load_settings
+
+_AGENT: Final = "agent:agent"
+_FOLDER: Final = ".agentpost"
+_KEY: Final = "dev-key"
+_GIVEN: Final = "$AGENTPOST_BOOTSTRAP_API_KEY"
+_OTHER: Final = ("offline", "")
+_WATCH_AGAIN_SECONDS = 1.0
+_WATCHING: Final[Any] = {
+    "watch_filter": None,
+    "recursive": False,
+    "rust_timeout": 1000,
+    "yield_on_timeout": True,
+}
+"""Without a notice the files are looked at each second: see `AgentCode.changed`."""
+
+
+def run(agent: str | None, options: Mapping[str, Any]) -> None:
+    """Serve that agent until asked to stop; ends the command with 1 when there is none."""
+    try:
+        settings = load_settings(**options)
+        spec = agent or (settings.agent if settings.agent not in _OTHER else _AGENT)
+        code = AgentCode(spec)
+        if not code.is_there:
+            raise UnknownAgent(
+                f"there is no module for {spec!r} in {Path.cwd()} or on PYTHONPATH."
+                " To create an agent: agentpost new my-agent"
+            )
+        data_dir = settings.data_dir or str(_folder())
+        _wait_for_good_code(code)
+    except (UnknownAgent, ValueError, OSError) as error:
+        complain(error)
+        raise typer.Exit(1) from None
+    # The code that is imported again is this process's.
+    here = {"agent": spec, "data_dir": data_dir, "agent_processes": 0}
+    process.run({**options, **here}, _Developing(code))
+
+
+def _folder() -> Path:
+    """The data folder of this agent's development, which no version control takes in."""
+    folder = Path.cwd() / _FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError), (folder / ".gitignore").open("x") as file:
+        file.write("*\n")
+    return folder
+
+
+def _wait_for_good_code(code: AgentCode) -> None:
+    """Return when it can be imported; each problem is shown once."""
+    while (problem := _problem(code)) is not None:
+        say(f"{problem}\nNo agent is served yet. Fix the file and save it.")
+        folders = (folder for folder in code.folders if folder.is_dir())
+        for changes in watch(*folders, **_WATCHING):
+            if any(code.concerns(Path(path)) for _, path in changes) or code.changed():
+                break
+
+
+def _problem(code: AgentCode) -> str | None:
+    try:
+        code.load()
+    except UnknownAgent as error:
+        return str(error)
+    return None
+
+
+class _Developing:
+    """See `serving.Companion`."""
+
+    def __init__(self, code: AgentCode) -> None:
+        self._code = code
+
+    def greeting(self, server: Server, settings: Settings) -> str:
+        """The address, the key, and how to call it."""
+        url, key = settings.public_url, _key(server, settings)
+        lines = [
+            f"agentpost is ready at {url}   (agent: {self._code.spec}, reloads on save)",
+            "",
+            "In another terminal:",
+            "",
+            f"  export AGENTPOST_URL={url} AGENTPOST_KEY={key}",
+            '  agentpost send "Hello" --conversation customer-4711',
+            "",
+            f'  curl -s {url}/v1/messages -H "Authorization: Bearer {key}" \\',
+            """    -d '{"message": "Hello", "conversation": "customer-4711"}'""",
+            "",
+        ]
+        if server.first is not None and server.first.login is not None:
+            lines += ["In a browser; this link works once:", f"  {server.first.login.url}", ""]
+        return "\n".join(lines)
+
+    async def attend(self, server: Server) -> None:
+        """Load the code again with each change."""
+        server.when_diverged(_DivergenceTeller().tell)
+        reported_error = ""
+        while True:
+            try:
+                async for names in self._changes():
+                    reported_error = ""
+                    await self._serve_with(server, names)
+            except OSError as error:  # a folder that goes before its watch begins, for one
+                if reported_error != str(error):
+                    reported_error = str(error)
+                    _tell(f"cannot watch for changes, retrying every second: {error}")
+            await asyncio.sleep(_WATCH_AGAIN_SECONDS)
+
+    async def _serve_with(self, server: Server, names: str) -> None:
+        try:
+            await server.reload(self._code.load)
+        except UnknownAgent as error:
+            _tell(
+                f"cannot reload {names}:\n{error}\n"
+                "The previous code still answers; plain step functions wait for the fix."
+            )
+        except Exception as error:  # the database, for a moment: the next sweep repeats the work
+            _tell(f"reloaded {names}; running work restarts in a moment ({error})")
+        else:
+            _tell(f"reloaded {names}")
+
+    async def _changes(self) -> AsyncIterator[str]:
+        """The names of files that concern the code, as they change."""
+        while True:
+            folders = self._folders()
+            async for changes in awatch(*folders, **_WATCHING):
+                paths = {Path(path) for _, path in changes}
+                concerning = {p for p in paths if self._code.concerns(p)} | self._code.changed()
+                if concerning:
+                    yield ", ".join(sorted(path.name for path in concerning))
+                if self._folders() != folders:
+                    break
+
+    def _folders(self) -> set[Path]:
+        """Those that are there: one that is gone cannot be watched."""
+        return {folder for folder in self._code.folders if folder.is_dir()}
+
+
+def _key(server: Server, settings: Settings) -> str:
+    """The key of the first start, which is kept for the next ones: it opens nothing but this.
+
+    A key that the author gave is neither shown nor written: it may open more.
+    """
+    path = settings.data_path / _KEY
+    bootstrap_key = settings.bootstrap_api_key.get_secret_value()
+    if server.first is not None and not bootstrap_key:
+        private_files.write(path, server.first.key.secret)
+        return server.first.key.secret
+    if server.first is not None:
+        path.unlink(missing_ok=True)  # of a database that is gone
+        return _GIVEN
+    try:
+        stored_key = path.read_text("utf-8").strip()
+    except OSError:
+        return _GIVEN if bootstrap_key else "the-key-of-the-first-start"
+    return _GIVEN if stored_key == bootstrap_key else stored_key
+
+
+class _DivergenceTeller:
+    """Tells once of each way in which a turn or job differs from its record."""
+
+    def __init__(self) -> None:
+        self._reported: set[tuple[str, str | None]] = set()
+
+    def tell(self, run: Run) -> None:
+        """Say which call differs, and what to do."""
+        if (run.owner, run.divergence) in self._reported:
+            return
+        self._reported.add((run.owner, run.divergence))
+        is_turn = run.owner.startswith("msg_")
+        kind = "The turn" if is_turn else "The job"
+        waits = "" if is_turn else " The job waits for code that makes the recorded call."
+        _tell(
+            f"{kind} {run.owner} had begun with other code and cannot continue with this one:\n"
+            f"{run.divergence}.{waits}\n"
+            "Send the message again to run the new code from its beginning."
+        )
+
+
+def _tell(text: str) -> None:
+    logging.flush()  # what was logged before stands above
+    print_text(f"agentpost dev: {text}")

@@ -1,0 +1,1 @@
+"""Signing in to the web app: links, passwords, identity providers, sessions."""

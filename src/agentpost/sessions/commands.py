@@ -1,0 +1,82 @@
+"""`agentpost sessions`: who is signed in to the web app, and ending that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from agentpost.cli.commands import group
+from agentpost.cli.context import AsJson, show, show_rows, with_context
+from agentpost.cli.errors import EXIT_USAGE, fail
+
+if TYPE_CHECKING:
+    from agentpost.sessions.actions import SessionSummary
+    from agentpost.users.records import UserRecord
+
+EXAMPLES: Final = {
+    "sessions list": """
+        agentpost sessions list --of ada@example.com
+    """,
+    "sessions end": """
+        agentpost sessions end 5f2b9c0e5d1b4a6f8c7d3e2a1b0f9e8d
+        agentpost sessions end --all --of ada@example.com
+    """,
+}
+Of = Annotated[str | None, typer.Option(help="Only of this user or account: id or e-mail address.")]
+_COLUMNS = ("id", "user", "browser", "address", "since", "last_used_at", "expires_at")
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the commands."""
+    part = group("List and end sessions of the web app.")
+    part.command("list")(sessions_list)
+    part.command("end")(sessions_end)
+    app.add_typer(part, name="sessions")
+
+
+def sessions_list(of: Of = None, as_json: AsJson = False) -> None:
+    """List the sessions of the web app, newest first."""
+    from agentpost.sessions import actions as sessions
+
+    rows = with_context(lambda ctx: sessions.of_everybody(ctx, of))
+    show_rows([_shape(each, user) for each, user in rows], as_json, _COLUMNS)
+
+
+def sessions_end(
+    session_id: Annotated[str | None, typer.Argument(help="Id of the session.")] = None,
+    everyone: Annotated[
+        bool, typer.Option("--all", help="All sessions, or all of --of, and their login links.")
+    ] = False,
+    of: Of = None,
+    as_json: AsJson = False,
+) -> None:
+    """End a session, or all sessions; their users have to sign in again."""
+    from agentpost.sessions import actions as sessions
+
+    if (session_id is None) is not everyone or (of is not None and not everyone):
+        fail("pass the id of a session, or --all", EXIT_USAGE)
+    if session_id is not None:
+        ended_id = session_id
+        with_context(lambda ctx: sessions.end_by_operator(ctx, ended_id), "sessions end", ended_id)
+        show({"id": ended_id, "ended": 1}, as_json, f"{ended_id} has ended")
+        return
+    number = with_context(lambda ctx: sessions.end_all(ctx, of), "sessions end", of or "all")
+    line = "1 session has ended" if number == 1 else f"{number} sessions have ended"
+    show({"of": of, "ended": number}, as_json, line)
+
+
+def _shape(each: SessionSummary, user: UserRecord) -> dict[str, Any]:
+    from agentpost.domain.times import iso
+
+    return {
+        "id": each.id,
+        "user": user.address,
+        "user_id": user.id,
+        "account_id": user.account_id,
+        "browser": each.browser or None,
+        "address": each.address or None,
+        "since": iso(each.created_at),
+        "last_used_at": iso(each.last_used_at),
+        "expires_at": iso(each.expires_at),
+    }

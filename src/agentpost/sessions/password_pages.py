@@ -1,0 +1,116 @@
+"""A forgotten password, and links that work once: to choose one, to accept an invitation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.requests import Request
+
+from agentpost.context import AppContext
+from agentpost.domain.errors import ErrorCode, Refusal
+from agentpost.domain.limits import PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN
+from agentpost.sessions import password_links
+from agentpost.sessions.password_links import Offer
+from agentpost.web import forms, sign_in
+from agentpost.web.forms import Form
+from agentpost.web.page import OpenPage, PageView, Redirect, View
+
+_SPENT: Final = PageView(
+    "layout/notice.html",
+    "This link does not work",
+    {
+        "heading": "This link does not work",
+        "text": "This link has been used or has expired. Request a new one:"
+        " by “Forgot your password?”, or from the one who invited you.",
+        "sign_in": False,
+    },
+    403,
+)
+FIELD: Final = {
+    "autocomplete": "new-password",
+    "minlength": PASSWORD_CHARACTERS_MIN,
+    "maxlength": PASSWORD_BYTES_MAX,
+}
+"""Attributes of a field for a new password."""
+HINT: Final = f"At least {PASSWORD_CHARACTERS_MIN} characters."
+
+
+async def ask(ctx: AppContext, _: Request) -> View:
+    """Whose password is forgotten."""
+    return _forgotten(ctx, Form())
+
+
+async def send(ctx: AppContext, request: Request) -> View:
+    """Mail a link. The answer is the same whether there is such a user or not."""
+    form = await forms.read(ctx, request)
+    if not password_links.sends_mail(ctx):
+        return _forgotten(ctx, form)
+    visitor = sign_in.visitor(ctx, request)
+    try:
+        await password_links.ask_for_mail(ctx, form.text("email"), visitor.address)
+    except ValueError:
+        form.wrong("email", "Enter an e-mail address, such as name@example.com.")
+        return _forgotten(ctx, form)
+    return _forgotten(ctx, form, is_sent=True)
+
+
+async def choose(ctx: AppContext, request: Request) -> View:
+    """The form to accept an invitation or to choose a new password. Looking spends nothing."""
+    return await _new(ctx, request.path_params["token"], Form())
+
+
+async def keep(ctx: AppContext, request: Request) -> View:
+    """The link is spent, what it offers is accepted, this browser is signed in and no other one."""
+    form = await forms.read(ctx, request)
+    token, visitor = request.path_params["token"], sign_in.visitor(ctx, request)
+    try:
+        secret = await password_links.set_password(
+            ctx,
+            token,
+            form.exact("password"),
+            visitor.browser,
+            visitor.before,
+            visitor.address,
+        )
+    except ValueError as problem:
+        text = str(problem)
+        form.wrong("password", f"{text[0].upper()}{text[1:]}.")
+        return await _new(ctx, token, form)
+    except Refusal as refusal:
+        if refusal.code != ErrorCode.BAD_REQUEST:
+            raise
+        form.wrong("form", refusal.message)
+        return await _new(ctx, token, form)
+    return Redirect(sign_in.START, session=secret) if secret is not None else _SPENT
+
+
+def _forgotten(ctx: AppContext, form: Form, *, is_sent: bool = False) -> PageView:
+    mails = password_links.sends_mail(ctx)
+    model = {"form": form, "sent": is_sent, "email": form.text("email"), "mails": mails}
+    status = 422 if form.errors else 200
+    return PageView("sessions/password_forgotten.html", "Forgot your password?", model, status)
+
+
+async def _new(ctx: AppContext, token: str, form: Form) -> View:
+    offer = await password_links.offer(ctx, token)
+    if offer is None:
+        return _SPENT
+    if offer.is_question:
+        return invitations([offer], form)
+    model = {"form": form, "offer": offer, "field": FIELD, "hint": HINT}
+    status = 422 if form.errors else 200
+    return PageView("sessions/password_new.html", "Set your password", model, status)
+
+
+def invitations(offers: Sequence[Offer], form: Form) -> PageView:
+    """Which account invites, and who; a button for each accepts it."""
+    model = {"offers": offers, "form": form, "field": FIELD, "hint": HINT}
+    status = 422 if form.errors else 200
+    return PageView("sessions/invitations.html", "You are invited", model, status)
+
+
+PAGES = (
+    OpenPage("/password", get=ask, post=send),
+    OpenPage("/password/{token}", get=choose, post=keep),
+)

@@ -1,0 +1,1 @@
+"""Turns: the handling of one message by the agent, one at a time in a conversation."""

@@ -1,0 +1,119 @@
+"""Conversations: one turn at a time, a home work, the agent's memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+from agentpost.db.mapper import Mapper
+from agentpost.db.session import Tx
+from agentpost.record.records import ConversationRecord
+
+CONVERSATIONS = Mapper(ConversationRecord, "conversations", "ON CONFLICT (owner, name) DO NOTHING")
+_LOCK_BY_NAME = f"{CONVERSATIONS.select} WHERE owner = ? AND name = ? /*for update*/"
+_LOCK = f"{CONVERSATIONS.select} WHERE id = ? /*for update*/"
+_HOLD = "SELECT 1 FROM conversations WHERE id = ? /*for update*/"
+_BEGIN_TURN = (
+    "UPDATE conversations SET turn_message_id = ?, turns = turns + 1 WHERE owner = ? AND name = ?"
+    " AND turn_message_id IS NULL AND asking_message_id IS NULL"
+    f" RETURNING {', '.join(CONVERSATIONS.columns)},"
+    " (SELECT balance - held FROM accounts WHERE accounts.id = conversations.account_id)"
+)
+_RETURNING = sqlite3.sqlite_version_info >= (3, 35)
+"""Older versions of SQLite, as in Debian 11, cannot: there a turn begins in more statements."""
+
+
+def open_(
+    tx: Tx, owner: str, name: str, make: Callable[[], ConversationRecord]
+) -> ConversationRecord:
+    """The conversation of that owner and name, locked; what ``make`` makes when there is none."""
+    conversation = CONVERSATIONS.one(tx, _LOCK_BY_NAME, (owner, name))
+    if conversation is None:
+        fresh = make()
+        if CONVERSATIONS.insert(tx, fresh):
+            return fresh
+        conversation = CONVERSATIONS.one(tx, _LOCK_BY_NAME, (owner, name))
+        assert conversation is not None
+    return conversation
+
+
+def begin_turn(
+    tx: Tx, owner: str, name: str, message_id: str
+) -> tuple[ConversationRecord, int] | None:
+    """Begin the message's turn in the conversation of that owner and name, in the statement that
+    locks it; with it the account's available credits, in millionths.
+
+    None: there is no such conversation, another turn is named in it, or it asks something.
+    """
+    if not _RETURNING:
+        return None
+    row = tx.one(_BEGIN_TURN, (message_id, owner, name))
+    return None if row is None else (CONVERSATIONS.of(row[:-1]), row[-1])
+
+
+def lock(tx: Tx, conversation_id: str) -> ConversationRecord:
+    """By id, held until the commit."""
+    conversation = CONVERSATIONS.one(tx, _LOCK, (conversation_id,))
+    assert conversation is not None, "conversations are never deleted before their messages"
+    return conversation
+
+
+def lock_only(tx: Tx, conversation_id: str) -> None:
+    """`lock` for who needs nothing of it."""
+    tx.lock(_HOLD, (conversation_id,))
+
+
+def end_turn(tx: Tx, conversation_id: str) -> None:
+    """No turn runs any more. Holds the conversation until the commit, as `lock` does."""
+    tx.execute_nowait(
+        "UPDATE conversations SET turn_message_id = NULL WHERE id = ?", (conversation_id,)
+    )
+
+
+def set_turn(tx: Tx, conversation_id: str, message_id: str, turns: int) -> None:
+    """The message whose turn runs, and how many turns have begun."""
+    tx.execute_nowait(
+        "UPDATE conversations SET turn_message_id = ?, turns = ? WHERE id = ?",
+        (message_id, turns, conversation_id),
+    )
+
+
+def set_state(tx: Tx, conversation_id: str, state_json: str) -> None:
+    """The agent's memory of the conversation."""
+    tx.execute_nowait(
+        "UPDATE conversations SET state_json = ? WHERE id = ?", (state_json, conversation_id)
+    )
+
+
+def set_asking(tx: Tx, conversation_id: str, message_id: str | None) -> None:
+    """The message whose typed question the next message may answer; None: none any more."""
+    tx.execute_nowait(
+        "UPDATE conversations SET asking_message_id = ? WHERE id = ?", (message_id, conversation_id)
+    )
+
+
+def set_home(tx: Tx, conversation_id: str, work_id: str | None) -> None:
+    """The work that holds the files of replies; None: it is gone."""
+    tx.execute_nowait(
+        "UPDATE conversations SET home_work_id = ? WHERE id = ?", (work_id, conversation_id)
+    )
+
+
+def count_work(tx: Tx, conversation_id: str) -> None:
+    """A work was opened, the first one perhaps."""
+    tx.execute_nowait("UPDATE conversations SET works = works + 1 WHERE id = ?", (conversation_id,))
+
+
+def names(tx: Tx, conversation_ids: list[str]) -> dict[str, tuple[str, str]]:
+    """Owner and name of a page of conversations, by id; the name is "" for the one without."""
+    if not conversation_ids:
+        return {}
+    marks = ", ".join("?" * len(conversation_ids))
+    sql = f"SELECT id, owner, name FROM conversations WHERE id IN ({marks})"
+    return {id_: (owner, name) for id_, owner, name in tx.all(sql, conversation_ids)}
+
+
+def find(tx: Tx, owner: str, name: str) -> str | None:
+    """The id of the conversation of that owner and name."""
+    row = tx.one("SELECT id FROM conversations WHERE owner = ? AND name = ?", (owner, name))
+    return row[0] if row else None

@@ -1,0 +1,1 @@
+"""Uploads, and the files that come with a message."""

@@ -1,0 +1,111 @@
+"""Uploads of an account. Every change names the state it starts from and says whether it held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentpost.db.mapper import Mapper
+from agentpost.db.session import Tx, scalar
+from agentpost.record.records import UploadRecord
+from agentpost.uploads.rules import UploadStatus
+
+UPLOADS = Mapper(UploadRecord, "uploads")
+_UPDATE_CONTENTS = UPLOADS.update_sql(
+    ("blob", "size", "kind", "revision", "sniffed_type"), "id = ?"
+)
+_PENDING = (
+    "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM uploads"
+    " WHERE account_id = ? AND status = 'pending'"
+)
+
+
+def get(tx: Tx, upload_id: str, account_id: str) -> UploadRecord | None:
+    """The account's upload; another account's is as good as none."""
+    sql = f"{UPLOADS.select} WHERE id = ? AND account_id = ?"
+    return UPLOADS.one(tx, sql, (upload_id, account_id))
+
+
+def is_of_key(tx: Tx, upload: UploadRecord, key_id: str) -> bool:
+    """Whether the message that has the upload was sent by that key."""
+    sql = "SELECT 1 FROM messages WHERE id = ? AND key_id = ?"
+    return tx.one(sql, (upload.message_id, key_id)) is not None
+
+
+def page(
+    tx: Tx,
+    account_id: str,
+    after: str,
+    now: int,
+    limit: int,
+    *,
+    oldest_first: bool,
+    key_id: str,
+) -> list[UploadRecord]:
+    """The account's uploads behind that id, "" for the first ones: those that are ready or belong
+    to a message, of that key only; "": of any."""
+    order, behind = ("ASC", ">") if oldest_first else ("DESC", "<")
+    where = f"id {behind} ?" if after else "id <> ?"
+    sql = (
+        f"{UPLOADS.select} WHERE account_id = ? AND {where}"
+        " AND ((status = 'attached' AND (? = '' OR EXISTS (SELECT 1 FROM messages m"
+        " WHERE m.id = uploads.message_id AND m.key_id = ?)))"
+        " OR (status = 'ready' AND keep_by > ?))"
+        f" ORDER BY id {order} LIMIT ?"
+    )
+    return UPLOADS.all(tx, sql, (account_id, after, key_id, key_id, now, limit))
+
+
+def pending(tx: Tx, account_id: str) -> tuple[int, int]:
+    """How many of the account's uploads are not complete, and the bytes they announced."""
+    row = tx.one(_PENDING, (account_id,))
+    assert row is not None
+    return int(row[0]), int(row[1])
+
+
+def lock(tx: Tx, upload_ids: Sequence[str], account_id: str) -> dict[str, UploadRecord]:
+    """Those of the uploads that the account has, held until the commit; in one order always."""
+    marks = ", ".join("?" * len(upload_ids))
+    sql = f"{UPLOADS.select} WHERE id IN ({marks}) AND account_id = ? ORDER BY id /*for update*/"
+    return {upload.id: upload for upload in UPLOADS.all(tx, sql, (*upload_ids, account_id))}
+
+
+def count_copy(tx: Tx, upload_id: str) -> int | None:
+    """The number of a new private copy; None when the upload is no longer pending."""
+    sql = "UPDATE uploads SET copies = copies + 1 WHERE id = ? AND status = ?"
+    if tx.execute(sql, (upload_id, UploadStatus.PENDING.value)) == 0:
+        return None
+    return int(scalar(tx, "SELECT copies FROM uploads WHERE id = ?", (upload_id,)))
+
+
+def move(tx: Tx, upload_id: str, before: UploadStatus, after: UploadStatus) -> bool:
+    """Change the status; False when it is no longer what it was."""
+    sql = "UPDATE uploads SET status = ? WHERE id = ? AND status = ?"
+    return tx.execute(sql, (after.value, upload_id, before.value)) == 1
+
+
+def save_contents(tx: Tx, upload: UploadRecord) -> None:
+    """The facts found when it became ready."""
+    u = upload
+    tx.execute(_UPDATE_CONTENTS, (u.blob, u.size, u.kind, u.revision, u.sniffed_type, u.id))
+
+
+def save_message(tx: Tx, upload_id: str, message_id: str) -> None:
+    """Which message took it."""
+    tx.execute("UPDATE uploads SET message_id = ? WHERE id = ?", (message_id, upload_id))
+
+
+def due(tx: Tx, before: int, limit: int) -> list[UploadRecord]:
+    """Uploads whose time was over by then and that were not cleaned up yet."""
+    sql = f"{UPLOADS.select} WHERE swept = 0 AND keep_by < ? ORDER BY keep_by LIMIT ?"
+    return UPLOADS.all(tx, sql, (before, limit))
+
+
+def set_swept(tx: Tx, upload_id: str) -> None:
+    """Its leftovers are gone; the row stays."""
+    tx.execute("UPDATE uploads SET swept = 1 WHERE id = ?", (upload_id,))
+
+
+def delete(tx: Tx, upload_id: str, status: UploadStatus) -> bool:
+    """False when the status is no longer that."""
+    sql = "DELETE FROM uploads WHERE id = ? AND status = ?"
+    return tx.execute(sql, (upload_id, status.value)) == 1

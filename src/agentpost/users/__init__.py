@@ -1,0 +1,1 @@
+"""People who may sign in to the web app, and their roles."""

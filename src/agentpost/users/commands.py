@@ -1,0 +1,156 @@
+"""Commands for the people who sign in to the web app."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from agentpost.cli.commands import group
+from agentpost.cli.context import AsJson, option_value, show, show_rows, with_context
+
+if TYPE_CHECKING:
+    from agentpost.context import AppContext
+    from agentpost.sessions.password_links import PasswordLink
+    from agentpost.users.records import UserRecord
+    from agentpost.users.role_rules import Role
+
+EXAMPLES: Final = {
+    "users create": """
+        agentpost users create --email ada@example.com --role owner
+    """,
+    "users list": """
+        agentpost users list
+    """,
+    "users role": """
+        agentpost users role ada@example.com member
+    """,
+    "users password-link": """
+        agentpost users password-link ada@example.com
+    """,
+    "users remove": """
+        agentpost users remove ada@example.com
+    """,
+}
+User = Annotated[str, typer.Argument(help="User id or e-mail address.")]
+RoleName = Annotated[str, typer.Option("--role", help="operator, owner or member.")]
+_COLUMNS = ("id", "email", "role", "accepted", "last_login_at", "account_id")
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the commands."""
+    users = group("Manage users of the web app.")
+    users.command("create")(users_create)
+    users.command("list")(users_list)
+    users.command("role")(users_role)
+    users.command("password-link")(users_password_link)
+    users.command("remove")(users_remove)
+    app.add_typer(users, name="users")
+
+
+def users_create(
+    email: Annotated[str, typer.Option(help="E-mail address to sign in with.")],
+    role: RoleName = "member",
+    account: Annotated[
+        str | None,
+        typer.Option(help="Account id or e-mail address; optional with one account."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a user and print a link to choose a password, valid once, for three days."""
+    from agentpost.sessions import password_links
+
+    new_role = _role(role)
+
+    async def create(ctx: AppContext) -> PasswordLink:
+        where = account or await _only_account(ctx)
+        return await password_links.create(ctx, where, email, new_role)
+
+    _show_link(with_context(create, "users create", email, detail={"role": role}), as_json)
+
+
+def users_list(as_json: AsJson = False) -> None:
+    """List the users of every account and open invitations."""
+    from agentpost.users import actions as users
+
+    rows = [_user(user) for user in with_context(users.all_)]
+    show_rows(rows, as_json, _COLUMNS)
+
+
+def users_role(
+    user: User,
+    role: Annotated[str, typer.Argument(help="operator, owner or member.")],
+    as_json: AsJson = False,
+) -> None:
+    """Change the role of a user, who has to sign in again."""
+    from agentpost.users import actions as users
+
+    new_role = _role(role)
+    user_record = with_context(
+        lambda ctx: users.set_role(ctx, user, new_role), "users role", user, detail={"role": role}
+    )
+    shape = {**_user(user_record), "role": new_role.value}
+    show(shape, as_json, f"{user_record.address} is {new_role.value} now")
+
+
+def users_password_link(user: User, as_json: AsJson = False) -> None:
+    """Print a link to choose a new password or accept an invitation, valid once, for three days."""
+    from agentpost.sessions import password_links
+
+    _show_link(
+        with_context(lambda ctx: password_links.make(ctx, user), "users password-link", user),
+        as_json,
+    )
+
+
+def users_remove(user: User, as_json: AsJson = False) -> None:
+    """Remove a user, who is signed out at once. Their work stays in the account."""
+    from agentpost.users import actions as users
+
+    user_record = with_context(lambda ctx: users.remove(ctx, user), "users remove", user)
+    show({"id": user_record.id, "removed": True}, as_json, f"{user_record.address} is removed")
+
+
+# --- parts ----------------------------------------------------------------------------------------
+async def _only_account(ctx: AppContext) -> str:
+    from agentpost.accounts import actions as accounts
+
+    found = await accounts.all_accounts(ctx)
+    if len(found) != 1:
+        raise ValueError("name the account by --account: there is not exactly one")
+    return found[0].id
+
+
+def _role(text: str) -> Role:
+    from agentpost.users.role_rules import Role
+
+    def find() -> Role:
+        if text not in set(Role):
+            raise ValueError(f"a role is one of {', '.join(Role)}, not {text[:40]!a}")
+        return Role(text)
+
+    return option_value(find)
+
+
+def _user(user: UserRecord) -> dict[str, Any]:
+    from agentpost.domain.times import iso
+
+    at = user.last_login_at
+    return {
+        "id": user.id,
+        "account_id": user.account_id,
+        "email": user.address,
+        "role": user.role.value,
+        "accepted": not user.is_invitation,
+        "invited_by": user.invited_by,
+        "created_at": iso(user.created_at),
+        "has_password": user.password is not None,
+        "last_login_at": iso(at) if at is not None else None,
+    }
+
+
+def _show_link(link: PasswordLink, as_json: bool) -> None:
+    from agentpost.domain.times import iso
+
+    shape = {**_user(link.user), "url": link.url, "expires_at": iso(link.expires_at)}
+    show(shape, as_json, link.url)

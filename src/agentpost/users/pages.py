@@ -1,0 +1,179 @@
+"""Who may sign in to the account: inviting, roles, links for a password, removing.
+
+An operator sees those of any account, named by ``?account=``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Final
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+
+from agentpost.accounts import actions as accounts
+from agentpost.context import AppContext
+from agentpost.domain import ids
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.http import audited
+from agentpost.sessions import password_links
+from agentpost.sessions.password_links import InvitationLink
+from agentpost.users import actions as users
+from agentpost.users.records import UserRecord
+from agentpost.users.role_rules import Right, Role, may_manage, roles_below
+from agentpost.web import forms
+from agentpost.web.forms import Form
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
+
+PATH: Final = "/dashboard/users"
+_ONE: Final = f"{PATH}/{{user_id}}"
+WHAT: Final = {
+    Role.OPERATOR: "manage the server and all accounts",
+    Role.OWNER: "manage this account",
+    Role.MEMBER: "use the chat, read everything else",
+}
+"""What each role may do, in a few words; docs/signing-in.md has the table."""
+
+
+async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """The users, newest first, with the form to invite another one."""
+    return await _page(ctx, request, viewer, Form())
+
+
+async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Invite somebody. A link is mailed; without a mail server the answer shows it to an operator,
+    and nothing else ever does."""
+    form = await forms.read(ctx, request)
+    role, account_id = _role(form), _account_id(request, viewer)
+    if role is None:
+        form.wrong("role", "Choose one of the roles.")
+        return await _page(ctx, request, viewer, form)
+    audited.state(request, form.text("email"), role=role.value, account_id=account_id)
+    try:
+        invitation = await password_links.invite(
+            ctx, viewer.user, account_id, form.text("email"), role
+        )
+    except ValueError as problem:
+        text = str(problem)
+        form.wrong("email", f"{text[0].upper()}{text[1:]}.")
+        return await _page(ctx, request, viewer, form)
+    return await _page(ctx, request, viewer, Form(), invitation=invitation)
+
+
+async def change_role(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Another role; raises ``not_found``."""
+    role = _role(await forms.read(ctx, request))
+    if role is None:
+        raise not_found("role")
+    audited.state(request, role=role.value)
+    return await _apply_change(
+        ctx, request, viewer, users.set_role(ctx, _id(request), role, viewer.user)
+    )
+
+
+async def remove(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """The user is removed and signed out; raises ``not_found``."""
+    return await _apply_change(ctx, request, viewer, users.remove(ctx, _id(request), viewer.user))
+
+
+async def link(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """A link to choose a password, shown only in this answer; that of an invitation is mailed
+    again, or shown to an operator. Raises ``not_found``."""
+    try:
+        invitation = await password_links.renew(ctx, _id(request), viewer.user)
+    except Refusal as refusal:
+        return await _refusal_page(ctx, request, viewer, refusal)
+    return await _page(ctx, request, viewer, Form(), invitation=invitation)
+
+
+async def _apply_change(
+    ctx: AppContext, request: Request, viewer: Viewer, change: Awaitable[UserRecord]
+) -> View:
+    """The list after a change, or why it cannot be."""
+    try:
+        await change
+    except Refusal as refusal:
+        return await _refusal_page(ctx, request, viewer, refusal)
+    account_id = request.query_params.get("account", "")
+    return (
+        Redirect(PATH, note="done") if not account_id else Redirect(f"{PATH}?account={account_id}")
+    )
+
+
+async def _refusal_page(
+    ctx: AppContext, request: Request, viewer: Viewer, refusal: Refusal
+) -> View:
+    """The list with the reason; raises what is no reason for people."""
+    if refusal.code != ErrorCode.BAD_REQUEST:
+        raise refusal
+    form = Form()
+    form.wrong("form", refusal.message)
+    return await _page(ctx, request, viewer, form)
+
+
+async def _page(
+    ctx: AppContext,
+    request: Request,
+    viewer: Viewer,
+    form: Form,
+    *,
+    invitation: InvitationLink | None = None,
+) -> PageView:
+    account_id = _account_id(request, viewer)
+    cursor = request.query_params.get("before", "")
+    before = cursor if ids.is_id(ids.USER, cursor) else None
+    account = await accounts.find(ctx, account_id)
+    user_page = await users.list_(ctx, account.id, before)
+    query = {} if account.id == viewer.account_id else {"account": account.id}
+    older = {**query, "before": user_page.more} if user_page.more else {}
+    roles = roles_below(viewer.user.role)
+    model = {
+        "lines": [(each, may_manage(viewer.user.role, each.role)) for each in user_page.users],
+        "whose": account,
+        "is_own": account.id == viewer.account_id,
+        "query": f"?{urlencode(query)}" if query else "",
+        "older": f"{PATH}?{urlencode(older)}" if older else None,
+        "newer": PATH + (f"?{urlencode(query)}" if query else "") if before else None,
+        "roles": [(role.value, f"{role.value}: {WHAT[role]}") for role in roles],
+        "names": [role.value for role in roles],
+        "form": form,
+        "invited": invitation,
+        "mails": password_links.sends_mail(ctx),
+        "provider": ctx.settings.oidc_name if ctx.settings.oidc_issuer else "",
+    }
+    return PageView("users/users.html", "Users", model, 422 if form.errors else 200)
+
+
+def _account_id(request: Request, viewer: Viewer) -> str:
+    """One's own account, or for an operator the one in the address."""
+    account_id = request.query_params.get("account", "")
+    is_other = viewer.is_operator and ids.is_id(ids.ACCOUNT, account_id)
+    return account_id if is_other else viewer.account_id
+
+
+def _role(form: Form) -> Role | None:
+    text = form.text("role")
+    return Role(text) if text in set(Role) else None
+
+
+def _id(request: Request) -> str:
+    user_id: str = request.path_params["user_id"]
+    if not ids.is_id(ids.USER, user_id):
+        raise not_found("user")
+    return user_id
+
+
+PAGES = (
+    Page(
+        PATH,
+        get=show,
+        post=invite,
+        action="users create",
+        nav=Nav("Account", "Users", "users"),
+        right=Right.USERS,
+        notes={"done": "User updated. They have to sign in again."},
+    ),
+    Page(f"{_ONE}/role", post=change_role, right=Right.USERS, action="users role"),
+    Page(f"{_ONE}/remove", post=remove, right=Right.USERS, action="users remove"),
+    Page(f"{_ONE}/link", post=link, right=Right.USERS, action="users password-link"),
+)

@@ -1,0 +1,1 @@
+"""`agentpost verify` on the command line."""

@@ -1,0 +1,220 @@
+"""`agentpost verify`: run the contract's checks against any deployment and tell what is proved.
+
+Exit codes: 0 nothing failed, 1 something failed, 2 it could not begin (called wrongly, nobody
+there, key refused), 130 interrupted. Everything it created is deleted in every case, unless a
+second Ctrl-C stops the cleanup.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from functools import partial
+from secrets import token_hex
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+
+import typer
+
+from agentpost.cli.errors import fail
+from agentpost.cli.interruption import Interruption
+from agentpost.cli.printing import print_json
+from agentpost.verification.report import announce, close, count, report, show_list, show_result
+
+if TYPE_CHECKING:
+    from agentpost.cli.show import Screen
+    from agentpost_verify.probe import Options, Probe
+    from agentpost_verify.receiver import Receiver
+    from agentpost_verify.running import Check, Group, Result
+
+_EXIT_FAILED = 1
+_EXIT_UNUSABLE = 2
+_EXIT_INTERRUPTED = 130
+EXIT_HELP = (
+    "Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, no server or bad key, "
+    "130 interrupted."
+)
+_PORT_MAX = 65_535
+
+EXAMPLES: Final = {
+    "verify": """
+        agentpost verify --url https://agents.example.com --key svc_key_…
+        agentpost verify --only messages --json
+    """,
+}
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the command on the program."""
+    app.command(epilog=EXIT_HELP)(verify)
+
+
+def verify(
+    url: Annotated[
+        str | None, typer.Option(help="Address of the server; by default AGENTPOST_URL.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="API key; by default AGENTPOST_KEY.")] = None,
+    second_key: Annotated[
+        str | None, typer.Option(help="Second key, to check that keys see only their own data.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="GROUP", help="Only this group; repeatable.")
+    ] = None,
+    list_checks: Annotated[bool, typer.Option("--list", help="List the checks and exit.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    hooks_url: Annotated[
+        str | None, typer.Option(help="Address at which the server reaches --hooks-port.")
+    ] = None,
+    hooks_port: Annotated[
+        int | None, typer.Option(min=1, max=_PORT_MAX, help="Receive webhooks on this port.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=1, max=3600, help="Seconds to wait for the agent or a webhook.")
+    ] = 60.0,
+) -> None:
+    """Check that a deployment keeps the API's contract, from outside."""
+    _check_installed()
+    groups = _chosen(only or [])
+    if list_checks:
+        show_list(_screen(as_json), groups, as_json)
+        return
+    with ExitStack() as ends:
+        hooks = _receiver(ends, hooks_url, hooks_port)
+        options = _options(url, key, second_key, timeout, hooks)
+        code = _probe(options, groups, as_json)
+    raise typer.Exit(code)
+
+
+def _check_installed() -> None:
+    from agentpost.extras import MissingExtra, require
+
+    try:
+        require("verify", "`agentpost verify` checks a server")
+    except MissingExtra as error:
+        _refuse(str(error))
+
+
+def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
+    """Carry out the checks and tell; the exit code."""
+    from agentpost_verify.cleanup import leave
+    from agentpost_verify.running import Outcome, Unusable, knock, run
+
+    screen = _screen(as_json)
+    results: list[Result] = []
+    gone = ""
+
+    def begin(checks: Sequence[Check]) -> None:
+        if not as_json:
+            announce(screen, options, groups, len(checks))
+
+    def tell(result: Result) -> None:
+        if not as_json:
+            show_result(screen, result, results)
+        results.append(result)
+        if interruption.pressed:
+            raise KeyboardInterrupt
+
+    with Interruption() as interruption, closing(_probing(options)) as probe:
+        try:
+            knock(probe)
+        except Unusable as error:
+            _refuse(str(error))
+        try:
+            with screen.waiting("Checking…"):
+                gone = run(probe, groups, tell, begin)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            interruption.hold_off()
+            with screen.waiting("Taking away what was made…"):
+                left = leave(probe)
+        if as_json:
+            print_json(report(options.url, probe, results, left))
+        else:
+            close(screen, probe, results, left)
+        if interruption.pressed:
+            return _EXIT_INTERRUPTED
+        if gone:
+            _refuse(gone)
+    return _EXIT_FAILED if count(results)[Outcome.FAILED] else 0
+
+
+# --- what was asked for ---------------------------------------------------------------------------
+def _chosen(names: Sequence[str]) -> Sequence[Group]:
+    from agentpost_verify.running import GROUPS
+
+    known = [group.name for group in GROUPS]
+    for name in names:
+        if name not in known:
+            raise typer.BadParameter(f"there is no group {name!r}; groups: {', '.join(known)}")
+    return [group for group in GROUPS if not names or group.name in names]
+
+
+def _options(
+    url: str | None,
+    key: str | None,
+    second_key: str | None,
+    timeout: float,
+    hooks: Receiver | None,
+) -> Options:
+    import httpx2
+
+    from agentpost_client.config import resolve_config
+    from agentpost_client.errors import ConfigError
+    from agentpost_client.proxies import open_http
+    from agentpost_verify.probe import Options
+
+    try:
+        config = resolve_config(url, key)
+        second = resolve_config(config.url, second_key).key if second_key else None
+    except ConfigError as error:
+        _refuse(str(error))
+    return Options(
+        url=config.url,
+        key=config.key,
+        second_key=second,
+        nonce=token_hex(6),
+        patience=timeout,
+        pause=time.sleep,
+        hooks=hooks,
+        open_http=partial(open_http, httpx2.AsyncClient, config.url),
+    )
+
+
+def _probing(options: Options) -> Probe:
+    from agentpost_client.errors import ConfigError
+    from agentpost_verify.probe import Probe
+
+    try:
+        return Probe(options)
+    except ConfigError as error:  # a proxy of the environment
+        _refuse(str(error))
+
+
+def _receiver(ends: ExitStack, url: str | None, port: int | None) -> Receiver | None:
+    """The running receiver, which ``ends`` will stop; None when none is wanted."""
+    from agentpost_client.config import is_http_url
+    from agentpost_verify.receiver import receiving
+
+    if url is None and port is None:
+        return None
+    if url is None or port is None:
+        raise typer.BadParameter("--hooks-url and --hooks-port go together")
+    if not is_http_url(url):
+        raise typer.BadParameter("--hooks-url must be an http:// or https:// address")
+    try:
+        return ends.enter_context(receiving(port, url))
+    except OSError as error:
+        _refuse(f"cannot listen on port {port}: {error.strerror or error}")
+
+
+def _screen(as_json: bool) -> Screen:
+    from agentpost.cli.show import Screen
+
+    return Screen(spins=not as_json)
+
+
+def _refuse(text: str) -> NoReturn:
+    from agentpost.cli.show import one_line
+
+    fail(one_line(text), _EXIT_UNUSABLE)

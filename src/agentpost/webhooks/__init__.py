@@ -1,0 +1,1 @@
+"""Webhooks: endpoints, events that wait for them, and their deliveries."""

@@ -1,0 +1,96 @@
+"""How a webhook endpoint has answered lately, for the people who own it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.transactions import read_transaction
+from agentpost.webhooks import delivery_rows, endpoint_rows
+from agentpost.webhooks.endpoint_rules import DeliveryStatus
+from agentpost.webhooks.records import AttemptRecord, EndpointRecord
+
+LOOKED_AT: Final = 200
+"""How many of an endpoint's newest deliveries are looked at."""
+_SLOW: Final = 0.95
+_PICTURED: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointHealth:
+    """An endpoint and what became of its newest deliveries.
+
+    Attributes:
+        statuses: of those deliveries, oldest first.
+        typical_ms: as long as the middle one of the answers took; None without any.
+        slow_ms: nineteen of twenty answers took no longer.
+        last: the last attempt of the newest delivery that was tried.
+    """
+
+    endpoint: EndpointRecord
+    statuses: Sequence[DeliveryStatus]
+    typical_ms: int | None
+    slow_ms: int | None
+    last: AttemptRecord | None
+
+    @property
+    def newest(self) -> Sequence[DeliveryStatus]:
+        """As many as a small picture shows, oldest first."""
+        return self.statuses[-_PICTURED:]
+
+    @property
+    def delivered(self) -> int:
+        """How many of them have arrived."""
+        return self.statuses.count(DeliveryStatus.DELIVERED)
+
+    @property
+    def ended(self) -> int:
+        """How many have arrived or will not any more; those that were never tried left out."""
+        return self.delivered + self.statuses.count(DeliveryStatus.FAILED)
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for an attempt."""
+        return self.statuses.count(DeliveryStatus.PENDING)
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether no attempt has succeeded for a while, also when it was turned off for that."""
+        return self.endpoint.failing_since is not None
+
+
+def of_account(tx: Tx, account_id: str) -> list[EndpointHealth]:
+    """The account's endpoints, newest first."""
+    return [_of(tx, each) for each in endpoint_rows.list_(tx, account_id)]
+
+
+@read_transaction
+def all_of(tx: Tx, ctx: AppContext, account_id: str) -> list[EndpointHealth]:
+    """`of_account` in a transaction of its own; the account's id comes from our own rows."""
+    return of_account(tx, account_id)
+
+
+@read_transaction
+def of(tx: Tx, ctx: AppContext, endpoint: EndpointRecord) -> EndpointHealth:
+    """One endpoint, which was read before."""
+    return _of(tx, endpoint)
+
+
+def _of(tx: Tx, endpoint: EndpointRecord) -> EndpointHealth:
+    outcomes = delivery_rows.outcomes(tx, endpoint.id, LOOKED_AT)
+    times = sorted(each.last_ms for each in outcomes if each.last_ms is not None)
+    last = None
+    last_attempt = next((each for each in outcomes if each.attempts_made), None)
+    if last_attempt is not None:
+        log = delivery_rows.attempts_of(tx, endpoint.id, [last_attempt.event_id])
+        last = log[last_attempt.event_id][-1] if log else None
+    return EndpointHealth(
+        endpoint=endpoint,
+        statuses=[each.status for each in reversed(outcomes)],
+        typical_ms=times[len(times) // 2] if times else None,
+        slow_ms=times[min(int(len(times) * _SLOW), len(times) - 1)] if times else None,
+        last=last,
+    )

@@ -1,0 +1,106 @@
+"""Events enter the outbox in the transaction of the change they tell about.
+
+spec: Webhook events 1-3; design: Webhook events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from agentpost.clock import new_id
+from agentpost.context import AppContext
+from agentpost.contract.shape import Links, dumps
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.events import rows as event_rows
+from agentpost.jobs import rows as job_rows
+from agentpost.messages.shapes import MessageShape
+from agentpost.record.events import EventName
+from agentpost.record.records import JobRecord, MessageRecord, Snapshot
+from agentpost.webhooks import delivery_rows
+from agentpost.webhooks.endpoint_rules import DeliveryStatus, wants
+from agentpost.webhooks.event_shapes import JobEventDataShape
+
+
+class _LinksToCome:
+    """File links are signed at each attempt, so a stored event holds none."""
+
+    def __init__(self, links: Links) -> None:
+        self.chat = links.chat
+
+    def file(self, file_id: str, revision: str) -> str:
+        """See `Links.file`."""
+        return ""
+
+
+def message_changed(
+    tx: Tx,
+    ctx: AppContext,
+    name: EventName,
+    message: MessageRecord,
+    snapshot: Callable[[], Snapshot],
+    now: int,
+) -> None:
+    """A ``message.*`` event: ``data`` is the message as a read would give it.
+
+    ``snapshot`` is asked for only when somebody receives the event.
+    """
+    _add(tx, ctx, name, message, None, partial(_message_body, ctx, snapshot), now)
+
+
+def job_changed(
+    tx: Tx, ctx: AppContext, name: EventName, message: MessageRecord, job: JobRecord, now: int
+) -> None:
+    """A ``job.*`` event, once, for the message that started the job."""
+    _add(tx, ctx, name, message, job.id, partial(_job_body, tx, ctx, message, job), now)
+
+
+def _message_body(ctx: AppContext, snapshot: Callable[[], Snapshot]) -> str:
+    return dumps(MessageShape.of(snapshot(), _LinksToCome(ctx.links)))
+
+
+def _job_body(tx: Tx, ctx: AppContext, message: MessageRecord, job: JobRecord) -> str:
+    files = job_rows.files(tx, job.id)
+    return dumps(JobEventDataShape.started(job, message, files, _LinksToCome(ctx.links)))
+
+
+def _add(
+    tx: Tx,
+    ctx: AppContext,
+    name: EventName,
+    message: MessageRecord,
+    job_id: str | None,
+    body: Callable[[], str],
+    now: int,
+) -> None:
+    """Store the event when somebody receives or reads it; a disabled chosen endpoint drops it."""
+    due: list[tuple[str, DeliveryStatus]] = []
+    receivers = delivery_rows.receivers(tx, message.account_id)
+    for endpoint_id, events, disabled in receivers.endpoints:
+        is_chosen = endpoint_id == message.webhook_endpoint_id
+        if message.webhook_endpoint_id is not None and not is_chosen:
+            continue
+        if not wants(events, name, chosen=is_chosen) or (disabled and not is_chosen):
+            continue
+        due.append((endpoint_id, DeliveryStatus.DROPPED if disabled else DeliveryStatus.PENDING))
+    is_read = receivers.kept_until > now
+    if not due and not is_read:
+        return
+    event_id = new_id(ids.EVENT, now)
+    delivery_rows.add_event(
+        tx,
+        event_id,
+        account_id=message.account_id,
+        message_id=message.id,
+        job_id=job_id,
+        name=name,
+        data=body(),
+        at=now,
+    )
+    for endpoint_id, status in due:
+        delivery_rows.add_delivery(tx, event_id, endpoint_id, status, now)
+    if due:
+        tx.after(partial(ctx.deliveries_due, [endpoint_id for endpoint_id, _ in due]))
+    if is_read:
+        event_rows.add(tx, message.account_id, event_id)

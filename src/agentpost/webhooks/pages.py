@@ -1,0 +1,220 @@
+"""Webhook endpoints: made, changed, turned on and off, their secrets replaced, removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import Request
+
+from agentpost.context import AppContext
+from agentpost.domain.errors import Refusal
+from agentpost.domain.limits import WEBHOOK_DESCRIPTION_CHARACTERS_MAX, WEBHOOK_ENDPOINTS_MAX
+from agentpost.domain.times import HOUR, SECOND
+from agentpost.http import audited
+from agentpost.record.events import ALL_EVENTS, EventName
+from agentpost.requests.redaction import shown_url
+from agentpost.users.role_rules import Right
+from agentpost.web import forms
+from agentpost.web.forms import Form
+from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
+from agentpost.webhooks import deliveries, endpoints
+from agentpost.webhooks import health as endpoint_health
+from agentpost.webhooks.endpoints import EndpointChange
+from agentpost.webhooks.health import EndpointHealth
+from agentpost.webhooks.records import EndpointRecord
+
+PATH: Final = "/dashboard/webhooks"
+_ONE: Final = f"{PATH}/{{endpoint_id}}"
+_GRACES: Final = (("0", "Not at all"), ("1", "One hour"), ("24", "One day"), ("168", "One week"))
+"""Hours that the old secret signs on beside the new one."""
+
+
+EVENTS: Final = {
+    EventName.MESSAGE_COMPLETED: "The agent has replied and all jobs are completed.",
+    EventName.MESSAGE_PARTIAL: "Some jobs are completed, others failed.",
+    EventName.MESSAGE_FAILED: "The agent could not reply, or all jobs failed.",
+    EventName.MESSAGE_NEEDS_INPUT: "The agent needs an answer to continue.",
+    EventName.MESSAGE_BLOCKED: "The jobs cannot start. The event has the reason.",
+    EventName.MESSAGE_EXPIRED: "The jobs did not report back in time.",
+    EventName.JOB_COMPLETED: "A job is completed. Its files are ready.",
+    EventName.JOB_FAILED: "A job failed.",
+    EventName.JOB_BLOCKED: "A job cannot start. The event has the reason.",
+    EventName.JOB_RESUMED: "A blocked job continues.",
+    EventName.JOB_EXPIRED: "A job did not report back in time.",
+}
+"""What each event tells a receiver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An endpoint in a list: how it stands, in words, and since when."""
+
+    health: EndpointHealth
+    endpoint: EndpointRecord
+    kind: str
+    state: str
+    events: Sequence[str]
+
+    @classmethod
+    def of(cls, health: EndpointHealth) -> Line:
+        """The line of an endpoint."""
+        endpoint = health.endpoint
+        kind, state = "good", "enabled"
+        if endpoint.disabled_at is not None:
+            kind, state = "wrong" if endpoint.failing_since is not None else "stopped", "disabled"
+        elif endpoint.failing_since is not None:
+            kind, state = "warn", "failing"
+        events = json.loads(endpoint.events_json)
+        return cls(health, endpoint, kind, state, () if ALL_EVENTS in events else tuple(events))
+
+
+async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
+    """The endpoints, newest first, with the form for another one."""
+    return await _page(ctx, viewer, Form())
+
+
+async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """A new endpoint. The answer shows its secret; nothing else ever does."""
+    form = await forms.read(ctx, request)
+    audited.state(
+        request, url=shown_url(form.text("url")), events=form.all("events") or [ALL_EVENTS]
+    )
+    try:
+        endpoint = await endpoints.create(
+            ctx,
+            viewer.account_id,
+            form.text("url"),
+            form.all("events") or [ALL_EVENTS],
+            form.text("description") or None,
+        )
+    except Refusal as problem:
+        form.wrong("url", problem.message)
+        return await _page(ctx, viewer, form)
+    audited.state(request, endpoint.id)
+    return _secret(endpoint, "Endpoint added")
+
+
+async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Take what its form says of an endpoint; raises ``not_found``."""
+    form, endpoint_id = await forms.read(ctx, request), _id(request)
+    changes = EndpointChange(
+        form.text("url"), form.all("events") or [ALL_EVENTS], form.text("description")
+    )
+    audited.state(
+        request, url=shown_url(form.text("url")), events=form.all("events") or [ALL_EVENTS]
+    )
+    try:
+        await endpoints.change(ctx, viewer.account_id, endpoint_id, changes)
+    except Refusal as problem:
+        view = await endpoints.get(ctx, viewer.account_id, endpoint_id)
+        form.wrong("url", problem.message)
+        return _settings(ctx, view.endpoint, form)
+    return Redirect(f"{PATH}/{endpoint_id}", note="changed")
+
+
+async def settings(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Where its address, events and secret are changed; raises ``not_found``."""
+    view = await endpoints.get(ctx, viewer.account_id, _id(request))
+    endpoint = view.endpoint
+    events = json.loads(endpoint.events_json)
+    values = {"url": [endpoint.url], "description": [endpoint.description or ""]}
+    return _settings(
+        ctx, endpoint, Form({**values, "events": [] if ALL_EVENTS in events else events})
+    )
+
+
+async def turn(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Turn an endpoint on, which forgets its failures, or off; raises ``not_found``."""
+    enabled = (await forms.read(ctx, request)).text("to") == "on"
+    change = EndpointChange(enabled=enabled)
+    audited.state(request, enabled=enabled)
+    await endpoints.change(ctx, viewer.account_id, _id(request), change)
+    return Redirect(f"{PATH}/{_id(request)}", note="on" if enabled else "off")
+
+
+async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """A new secret, shown in the answer; raises ``not_found``."""
+    form = await forms.read(ctx, request)
+    hours = form.text("grace", "0")
+    grace = int(hours) * HOUR / SECOND if hours in dict(_GRACES) else 0.0
+    audited.state(request, grace_seconds=grace)
+    endpoint = await endpoints.rotate(ctx, viewer.account_id, _id(request), grace)
+    return _secret(endpoint, "Signing secret rotated")
+
+
+async def send_test(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Send a test event; raises ``not_found``, ``bad_request`` when the endpoint is off."""
+    delivery = await deliveries.send_test(ctx, viewer.account_id, _id(request))
+    return Redirect(f"{PATH}/{_id(request)}/deliveries/{delivery.event_id}", note="test")
+
+
+async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Remove an endpoint; raises ``not_found``."""
+    await endpoints.delete(ctx, viewer.account_id, _id(request))
+    return Redirect(PATH, note="deleted")
+
+
+async def _page(ctx: AppContext, viewer: Viewer, form: Form) -> View:
+    health = await endpoint_health.all_of(ctx, viewer.account_id)
+    model = {
+        "lines": [Line.of(each) for each in health],
+        "form": form,
+        "events": EVENTS,
+        "most": WEBHOOK_ENDPOINTS_MAX,
+        "characters": WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
+    }
+    return PageView("webhooks/webhooks.html", "Webhooks", model, 422 if form.errors else 200)
+
+
+def _settings(ctx: AppContext, endpoint: EndpointRecord, form: Form) -> View:
+    until = endpoint.old_secret_until
+    model = {
+        "old_until": until if until and until > ctx.clock.now() else None,
+        "endpoint": endpoint,
+        "form": form,
+        "events": EVENTS,
+        "characters": WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
+        "graces": _GRACES,
+        "fresh": Form(),
+    }
+    status = 422 if form.errors else 200
+    return PageView("webhooks/webhook_settings.html", "Webhook settings", model, status)
+
+
+def _secret(endpoint: EndpointRecord, title: str) -> View:
+    return PageView("webhooks/webhook_secret.html", title, {"endpoint": endpoint, "heading": title})
+
+
+def _id(request: Request) -> str:
+    endpoint_id: str = request.path_params["endpoint_id"]
+    return endpoint_id
+
+
+PAGES = (
+    Page(
+        PATH,
+        get=show,
+        post=create,
+        action="webhooks create",
+        nav=Nav("Dashboard", "Webhooks", "webhook"),
+        right=Right.READ,
+        post_right=Right.WEBHOOKS,
+        live=True,
+        every=5,
+        notes={"deleted": "Endpoint deleted."},
+    ),
+    Page(
+        f"{_ONE}/settings",
+        get=settings,
+        post=change,
+        right=Right.WEBHOOKS,
+        action="webhooks update",
+    ),
+    Page(f"{_ONE}/turn", post=turn, right=Right.WEBHOOKS, action="webhooks update"),
+    Page(f"{_ONE}/rotate", post=rotate, right=Right.WEBHOOKS, action="webhooks rotate"),
+    Page(f"{_ONE}/test", post=send_test, right=Right.WEBHOOKS, action="webhooks test"),
+    Page(f"{_ONE}/delete", post=delete, right=Right.WEBHOOKS, action="webhooks delete"),
+)

@@ -1,0 +1,155 @@
+"""The secrets of webhook endpoints as they are stored (design: Secrets at rest)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import structlog
+
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.domain.errors import ErrorCode, Refusal
+from agentpost.nodes import rows as node_rows
+from agentpost.secrets.encryption import SecretUnreadable
+from agentpost.transactions import read_transaction
+from agentpost.webhooks import endpoint_rows
+from agentpost.webhooks.records import EndpointRecord
+
+log = structlog.get_logger(__name__)
+_PAGE = 500
+UNREADABLE = (
+    "its secret is encrypted with a key that this server does not have: add that key to"
+    " AGENTPOST_SECRET_KEYS_BEFORE, or rotate the endpoint's secret"
+)
+
+
+@dataclass(slots=True)
+class ReencryptionResult:
+    """What `reencrypt` did, by endpoint."""
+
+    encrypted: int = 0
+    current: int = 0  # were encrypted with the current key before
+    unreadable: list[str] = field(default_factory=list)
+
+
+def to_store(tx: Tx, ctx: AppContext, endpoint_id: str, secret: str) -> str:
+    """How a new secret is written: as it is while a node of an earlier version may have to sign
+    with it, else encrypted."""
+    if node_rows.any_before_versions(tx):
+        return secret
+    return ctx.cipher.encrypt(endpoint_id, secret)
+
+
+class PlainSecrets:
+    """Encrypts what earlier versions have written, and says when secrets cannot be read."""
+
+    def __init__(self, ctx: AppContext) -> None:
+        self._ctx = ctx
+        self._said: set[str] = set()
+
+    async def encrypt(self) -> None:
+        """Once over all endpoints; nothing while a node of an earlier version runs."""
+        ctx = self._ctx
+        before = await ctx.db.read(node_rows.any_before_versions)
+        while not before and (
+            plain := await ctx.db.read(lambda tx: endpoint_rows.with_plain(tx, _PAGE))
+        ):
+            await _encrypt(ctx, plain)
+            log.info("webhook_secrets_encrypted", count=len(plain))
+        unknown = await unknown_keys(ctx)
+        if unknown - self._said:
+            self._said |= unknown
+            log.error("webhook_secrets_unreadable", keys=sorted(unknown))
+
+
+async def unknown_keys(ctx: AppContext) -> set[str]:
+    """The ids of keys that secrets are encrypted with and that this server does not have."""
+    prefixes = await ctx.db.read(endpoint_rows.secret_prefixes)
+    return {each.split(":")[1] for each in prefixes if not ctx.cipher.knows_key(f"{each}:")}
+
+
+async def reencrypt(ctx: AppContext) -> ReencryptionResult:
+    """Encrypt every secret with the current key, so that earlier ones can be dropped.
+
+    Raises ``bad_request`` while a node of an earlier version runs: it could not sign any more.
+    """
+    if await ctx.db.read(node_rows.any_before_versions):
+        raise Refusal(
+            ErrorCode.BAD_REQUEST,
+            "a server of an earlier version is running, which cannot read encrypted secrets:"
+            " replace it first",
+        )
+    result = ReencryptionResult()
+    async for page in _pages(ctx):
+        due = []
+        for endpoint in page:
+            if not _is_readable(ctx, endpoint):
+                result.unreadable.append(endpoint.id)
+            elif all(ctx.cipher.is_current(each) for each in _values(endpoint)):
+                result.current += 1
+            else:
+                due.append(endpoint.id)
+        await _encrypt(ctx, due)
+        result.encrypted += len(due)
+    return result
+
+
+async def unreadable(ctx: AppContext) -> list[str]:
+    """The endpoints with a secret that no key of this server decrypts."""
+    return [
+        endpoint.id
+        async for page in _pages(ctx)
+        for endpoint in page
+        if not _is_readable(ctx, endpoint)
+    ]
+
+
+async def _encrypt(ctx: AppContext, endpoint_ids: list[str]) -> None:
+    """Encrypt what is not encrypted with the current key; what cannot be read stays."""
+
+    def fn(tx: Tx) -> None:
+        for endpoint_id in sorted(endpoint_ids):  # one order of locks for all nodes
+            endpoint = endpoint_rows.lock(tx, endpoint_id)
+            if endpoint is not None:
+                endpoint.secret = _current(ctx, endpoint.id, endpoint.secret)
+                if endpoint.old_secret is not None:
+                    endpoint.old_secret = _current(ctx, endpoint.id, endpoint.old_secret)
+                endpoint_rows.update(tx, endpoint)
+
+    if endpoint_ids:
+        await ctx.db.write(fn)
+
+
+def _current(ctx: AppContext, endpoint_id: str, value: str) -> str:
+    if ctx.cipher.is_current(value):
+        return value
+    try:
+        return ctx.cipher.encrypt(endpoint_id, ctx.cipher.decrypt(endpoint_id, value))
+    except SecretUnreadable:
+        return value
+
+
+def _is_readable(ctx: AppContext, endpoint: EndpointRecord) -> bool:
+    try:
+        for value in _values(endpoint):
+            ctx.cipher.decrypt(endpoint.id, value)
+    except SecretUnreadable:
+        return False
+    return True
+
+
+def _values(endpoint: EndpointRecord) -> list[str]:
+    return [each for each in (endpoint.secret, endpoint.old_secret) if each is not None]
+
+
+async def _pages(ctx: AppContext) -> AsyncIterator[list[EndpointRecord]]:
+    last = ""
+    while page := await _page(ctx, last):
+        yield page
+        last = page[-1].id
+
+
+@read_transaction
+def _page(tx: Tx, _: AppContext, after: str) -> list[EndpointRecord]:
+    return endpoint_rows.after(tx, after, _PAGE)
