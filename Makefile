@@ -87,7 +87,7 @@ types: $(READY)
 	@$(BIN)/mypy
 
 imports: $(READY)
-	@$(BIN)/lint-imports --no-logo
+	@PYTHONPATH=. $(BIN)/lint-imports --no-logo
 
 format: $(READY) ## Format the code and fix what can be fixed
 	@$(BIN)/ruff check --fix --exit-zero .

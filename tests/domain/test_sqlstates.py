@@ -3,7 +3,7 @@
 import pytest
 from psycopg import errors
 
-from agentpost.db.sqlstates import ends_session
+from agentpost.domain.sqlstates import ends_session
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from agentpost.cli.tables import STATUS_STYLES
 from agentpost.domain.text import displayable, human_credits, human_size
-from agentpost.following.live_text import LiveText
+from agentpost.cli.live_text import LiveText
 
 if TYPE_CHECKING:
     from rich.status import Status

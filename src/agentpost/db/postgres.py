@@ -17,7 +17,7 @@ import structlog
 
 from agentpost.db.queued import Write, call, resolve
 from agentpost.db.session import DatabaseClosed, Tx
-from agentpost.db.sqlstates import ends_session
+from agentpost.domain.sqlstates import ends_session
 from agentpost.domain import backoff
 from agentpost.domain.errors import StoreUnavailable
 from agentpost.extras import POSTGRES_ASKED, MissingExtra, require

@@ -26,7 +26,7 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from agentpost.db.postgres_pipeline import Pipeline, PipelinedConnection, PostgresTx
 from agentpost.db.queued import Write, call, resolve
-from agentpost.db.sqlstates import ends_session
+from agentpost.domain.sqlstates import ends_session
 
 log = structlog.get_logger(__name__)
 

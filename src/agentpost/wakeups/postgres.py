@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from agentpost.db.sqlstates import ends_session
+from agentpost.domain.sqlstates import ends_session
 from agentpost.domain import ids
 from agentpost.wakeups.base import Transaction
 from agentpost.wakeups.memory import MemoryWakeups
