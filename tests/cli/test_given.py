@@ -7,8 +7,8 @@ import pytest
 import typer
 
 from agentpost.cli import given
-from agentpost.events.local_webhooks import checked_url
 from agentpost.cli.live_text import LiveText
+from agentpost.events.local_webhooks import checked_url
 from agentpost_client import TextDelta, TextReset
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)

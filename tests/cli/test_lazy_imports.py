@@ -15,7 +15,8 @@ from agentpost.cli.commands import PLACES, Commands, loaded
 SERVER = {
     "agentpost.bootstrap",
     "agentpost.server",
-    "agentpost.services",
+    "agentpost.context",
+    "agentpost.db.session",
     "agentpost.settings",
     "aiohttp",
     "obstore",

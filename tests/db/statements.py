@@ -1,4 +1,4 @@
-"""Every statement written down in `agentpost.db`: in constants, and inside functions.
+"""Every statement written down in a module of rows: in constants, and inside functions.
 
 A text is found in the syntax tree and read with the module's own names. One that is put together
 from what a function is given cannot be read; it has to stand in `UNREADABLE`, with a reason.
@@ -6,82 +6,81 @@ from what a function is given cannot be read; it has to stand in `UNREADABLE`, w
 
 import ast
 import importlib
-import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-import agentpost.db
 from agentpost.db.mapper import Mapper
+from tests.house.tree import on_floor
 
 STATEMENT = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b.*\b(FROM|INTO|UPDATE|SET)\b", re.S)
-ELSEWHERE = ("migrate", "postgres", "mapper")
+ELSEWHERE = ("db.migrate", "db.postgres", "db.mapper")
 UNREADABLE = {
-    "deliveries.attempts_of": "finds rows of so many events",
-    "retention._some_of": "read where it is called",
-    "retention._oldest": "read where it is called",
-    "retention._expired": "read where it is called",
-    "account_deletion._some": "read where it is called",
-    "account_export._in_pages": "read below",
-    "account_export._of_events": "finds rows of so many events",
-    "logins.delete_all": "read below",
-    "uploads.lock": "finds rows by so many ids",
-    "uploads.page": "read below, for both orders",
-    "conversations.names": "finds rows by so many ids",
-    "messages.of_idempotency_keys": "finds rows by so many keys",
-    "ownership.comparison": "read where it is called",
-    "filtered.newest": "read below, for each table",
-    "filtered.counts": "read below, for each table",
-    "filtered._nth": "read below",
-    "deliveries.ended_between": "read below",
-    "requests.ended_between": "read below",
+    "webhooks.delivery_rows.attempts_of": "finds rows of so many events",
+    "retention.rows._some_of": "read where it is called",
+    "retention.rows._oldest": "read where it is called",
+    "retention.rows._expired": "read where it is called",
+    "account_data.deletion_rows._some": "read where it is called",
+    "account_data.export_rows._in_pages": "read below",
+    "account_data.export_rows._of_events": "finds rows of so many events",
+    "sessions.rows.delete_all": "read below",
+    "uploads.rows.lock": "finds rows by so many ids",
+    "uploads.rows.page": "read below, for both orders",
+    "turns.conversation_rows.names": "finds rows by so many ids",
+    "messages.rows.of_idempotency_keys": "finds rows by so many keys",
+    "nodes.ownership_rows.comparison": "read where it is called",
+    "db.filtered.newest": "read below, for each table",
+    "db.filtered.counts": "read below, for each table",
+    "db.filtered._nth": "read below",
+    "webhooks.delivery_rows.ended_between": "read below",
+    "requests.rows.ended_between": "read below",
 }
 COMPLETED = {
-    "account_export._in_pages": (
+    "account_data.export_rows._in_pages": (
         "SELECT * FROM messages WHERE account_id = ? AND id > ? ORDER BY id LIMIT 200"
     ),
-    "account_export._in_pages parts": (
+    "account_data.export_rows._in_pages parts": (
         "SELECT * FROM entries WHERE message_id = ? AND seq > ? ORDER BY seq LIMIT 200"
     ),
-    "account_export._in_pages files": (
+    "account_data.export_rows._in_pages files": (
         "SELECT * FROM files WHERE work_id = ? AND blob > ? ORDER BY blob LIMIT 200"
     ),
-    "account_export._of_events": (
+    "account_data.export_rows._of_events": (
         "SELECT event_id, n FROM attempts WHERE event_id IN (?, ?) ORDER BY event_id, n"
     ),
-    "account_export._of_events deliveries": (
+    "account_data.export_rows._of_events deliveries": (
         "SELECT event_id FROM deliveries WHERE event_id IN (?, ?) ORDER BY event_id, endpoint_id"
     ),
-    "logins.delete_all": "DELETE FROM sessions WHERE account_id = ?",
-    "logins.delete_all users": "DELETE FROM sessions WHERE user_id = ?",
-    "deliveries.ended_between": (
+    "sessions.rows.delete_all": "DELETE FROM sessions WHERE account_id = ?",
+    "sessions.rows.delete_all users": "DELETE FROM sessions WHERE user_id = ?",
+    "webhooks.delivery_rows.ended_between": (
         "SELECT event_id FROM deliveries WHERE endpoint_id = ? AND event_id > ?"
         " AND created_at >= ? AND created_at < ? AND status IN (?, ?) ORDER BY event_id LIMIT ?"
     ),
-    "requests.ended_between": (
+    "requests.rows.ended_between": (
         "SELECT id FROM requests WHERE account_id = ? AND id >= ? AND id < ?"
         " AND (at + 1000 * ms) > ? ORDER BY (at + 1000 * ms), id LIMIT ?"
     ),
-    "deliveries.attempts_of": (
+    "webhooks.delivery_rows.attempts_of": (
         "SELECT event_id, n, at FROM attempts WHERE event_id IN (?, ?) AND endpoint_id = ?"
         " ORDER BY event_id, n"
     ),
-    "messages.of_idempotency_keys": (
+    "messages.rows.of_idempotency_keys": (
         "SELECT id FROM messages WHERE key_id = ? AND expires_at > ? AND idempotency_key IN (?, ?)"
     ),
-    "conversations.names": "SELECT id, owner, name FROM conversations WHERE id IN (?, ?)",
-    "search._NAMES": (
+    "turns.conversation_rows.names": "SELECT id, owner, name FROM conversations WHERE id IN (?, ?)",
+    "messages.search_rows._NAMES": (
         "SELECT r.id, m.conversation FROM requests r JOIN messages m ON m.id = r.message_id"
         " WHERE r.id IN (?, ?)"
     ),
-    "search._MESSAGES_OF_CONVERSATIONS": (
+    "messages.search_rows._MESSAGES_OF_CONVERSATIONS": (
         "SELECT id FROM messages WHERE conversation_id IN (?, ?) AND account_id || '' = ?"
         " ORDER BY id DESC LIMIT ?"
     ),
-    "uploads.lock": "SELECT * FROM uploads WHERE id IN (?, ?) AND account_id = ? ORDER BY id",
+    "uploads.rows.lock": "SELECT * FROM uploads WHERE id IN (?, ?) AND account_id = ? ORDER BY id",
     **{
-        f"uploads.page {order}": (
+        f"uploads.rows.page {order}": (
             f"SELECT * FROM uploads WHERE account_id = ? AND id {behind} ?"
             " AND ((status = 'attached' AND (? = '' OR EXISTS (SELECT 1 FROM messages m"
             " WHERE m.id = uploads.message_id AND m.key_id = ?)))"
@@ -91,63 +90,64 @@ COMPLETED = {
         for order, behind in (("ASC", ">"), ("DESC", "<"))
     },
     # A filter is a condition on the rows that these find by their index.
-    "filtered.newest": (
+    "db.filtered.newest": (
         "SELECT * FROM requests WHERE account_id = ? AND id < ? AND id >= ?"
         " ORDER BY id DESC LIMIT ?"
     ),
-    "filtered.newest messages": (
+    "db.filtered.newest messages": (
         "SELECT * FROM messages WHERE account_id = ? AND id < ? AND id >= ?"
         " ORDER BY id DESC LIMIT ?"
     ),
-    "filtered.newest messages of a key": (
+    "db.filtered.newest messages of a key": (
         "SELECT * FROM messages WHERE key_id = ? AND id < ? AND id >= ?"
         " ORDER BY id DESC LIMIT 20000"
     ),
-    "filtered.newest messages of a conversation": (
+    "db.filtered.newest messages of a conversation": (
         "SELECT * FROM messages WHERE conversation_id = ? AND id < ? AND id >= ?"
         " ORDER BY id DESC LIMIT 20000"
     ),
-    "filtered.newest messages of conversations": (
+    "db.filtered.newest messages of conversations": (
         "SELECT * FROM messages WHERE conversation_id IN (?, ?) AND id < ? AND id >= ?"
         " AND account_id || '' = ? ORDER BY id DESC LIMIT 50"
     ),
-    "filtered.newest requests about messages": (
+    "db.filtered.newest requests about messages": (
         "SELECT * FROM requests WHERE message_id IN (?, ?) AND id < ? AND id >= ?"
         " AND account_id || '' = ? ORDER BY id DESC LIMIT 50"
     ),
-    "filtered.newest works": (
+    "db.filtered.newest works": (
         "SELECT * FROM works WHERE account_id = ? AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?"
     ),
-    "filtered.counts": (
+    "db.filtered.counts": (
         "SELECT error, COUNT(*), MAX(id) FROM requests WHERE account_id = ? AND id < ?"
         " AND id >= ? GROUP BY error"
     ),
-    "filtered.counts messages": (
+    "db.filtered.counts messages": (
         "SELECT status, reason, COUNT(*), MAX(id) FROM messages WHERE account_id = ? AND id < ?"
         " AND id >= ? GROUP BY status, reason"
     ),
-    "filtered._nth": (
+    "db.filtered._nth": (
         "SELECT id FROM requests WHERE account_id = ? AND id < ? AND id >= ?"
         " ORDER BY id DESC LIMIT 1 OFFSET ?"
     ),
-    "deliveries.list_": (
+    "webhooks.delivery_rows.list_": (
         "SELECT d.event_id, e.name FROM deliveries d JOIN events e ON e.id = d.event_id"
         " WHERE d.endpoint_id = ? AND d.event_id < ? AND d.status = ?"
         " ORDER BY d.event_id DESC LIMIT ?"
     ),
 }
-PARTS = re.compile(r"doctor\._RETRY")
+PARTS = re.compile(r"operations\.doctor_rows\._RETRY")
 """Only parts of other statements."""
 
 
 def statements() -> Iterator[tuple[str, str]]:
     """(where it is kept, its text)."""
-    for found in pkgutil.iter_modules(agentpost.db.__path__):
-        if found.name in ELSEWHERE:
+    for source in on_floor("rows"):
+        name = source.module.removeprefix("agentpost.")
+        if name in ELSEWHERE:
             continue
-        module = importlib.import_module(f"agentpost.db.{found.name}")
+        module = importlib.import_module(source.module)
         seen = set()
-        for kept, sql in (*_constants(module, found.name), *_in_functions(module, found.name)):
+        for kept, sql in (*_constants(module, name), *_in_functions(module, name)):
             if sql not in seen and not PARTS.fullmatch(kept) and kept not in COMPLETED:
                 seen.add(sql)
                 yield kept, sql

@@ -1,13 +1,12 @@
 """No statement of the server walks a table that grows: history must not make it slower.
 
-Both databases are asked how they would run every statement in `agentpost.db`. Walking a partial
+Both databases are asked how they would run every statement of the rows. Walking a partial
 index that holds only what is open is fine; anything else needs an index that can be searched.
 PostgreSQL is asked with sequential scans made expensive: then it says whether an index could serve.
 """
 
 import importlib
 import json
-import pkgutil
 import re
 import shutil
 import sqlite3
@@ -19,7 +18,6 @@ from typing import Any
 import psycopg
 import pytest
 
-import agentpost.db
 from agentpost.accounts import rows as account_rows
 from agentpost.db.postgres_pipeline import translate
 from agentpost.jobs import rows as job_rows
@@ -29,6 +27,7 @@ from agentpost.record import history_rows
 from agentpost.retention import rows as retention_rows
 from agentpost.webhooks import delivery_rows
 from tests.db.statements import UNREADABLE, statements
+from tests.house.tree import on_floor
 from tests.schema import TABLES
 from tests.servers import Postgres, empty_sqlite
 
@@ -63,12 +62,12 @@ OPEN_ONLY = {
 }
 """Partial indexes that hold only what is open."""
 WALKS = {
-    "account_storage._DIFFERENT": "with `doctor --full`, to look at everything",
-    "account_storage._RECOUNT": "a command that an operator types when a number is wrong",
-    "doctor._QUERIES": "a command that an operator types, to look at everything",
-    "logins._ALL_LIVE": "a command that an operator types; a session ends after 30 days",
-    "logins._END_BY_BEGINNING": "a command that an operator types, as the one before",
-    "deliveries.give_back_all": "once, when a server that is alone starts",
+    "blobs.account_rows._DIFFERENT": "with `doctor --full`, to look at everything",
+    "blobs.account_rows._RECOUNT": "a command that an operator types when a number is wrong",
+    "operations.doctor_rows._QUERIES": "a command that an operator types, to look at everything",
+    "sessions.rows._ALL_LIVE": "a command that an operator types; a session ends after 30 days",
+    "sessions.rows._END_BY_BEGINNING": "a command that an operator types, as the one before",
+    "webhooks.delivery_rows.give_back_all": "once, when a server that is alone starts",
 }
 """Statements that may walk, and why."""
 TABLE = re.compile(r"^SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?")
@@ -111,13 +110,16 @@ def test_a_walk_is_seen(connection: sqlite3.Connection) -> None:
     assert walks(plan(connection, "SELECT SUM(amount) FROM ledger WHERE note = ?")) != []
     assert walks(plan(connection, "SELECT id FROM messages ORDER BY id")) != []
     kept = {kept for kept, _ in statements()}
-    assert {"accounts._HELD", "accounts.set_limits", "doctor._QUERIES", "retention._OF_JOB"} <= kept
+    assert {
+        "accounts.rows._HELD",
+        "accounts.rows.set_limits",
+        "operations.doctor_rows._QUERIES",
+        "retention.rows._OF_JOB",
+    } <= kept
     assert set(WALKS) <= kept, "an exception that nothing needs"
-    functions = {f.split(".")[1] for f in UNREADABLE}
+    functions = {f.rpartition(".")[2] for f in UNREADABLE}
     assert functions <= {
-        name
-        for found in pkgutil.iter_modules(agentpost.db.__path__)
-        for name in vars(importlib.import_module(f"agentpost.db.{found.name}"))
+        name for source in on_floor("rows") for name in vars(importlib.import_module(source.module))
     }
 
 
@@ -221,7 +223,7 @@ def test_no_statement_relies_on_the_order_of_text() -> None:
     texts = {
         column.name for columns in TABLES.values() for column in columns if column.type == "TEXT"
     }
-    source = "".join(path.read_text() for path in Path(agentpost.db.__path__[0]).glob("*.py"))
+    source = "".join(each.text for each in on_floor("rows"))
     compared = set(COMPARED.findall(source))
     assert {"expires_at", "id"} <= compared, "this test reads the statements wrongly"
     assert compared & texts == {"id", "event_id", "message_id", "idempotency_key"}

@@ -7,7 +7,6 @@ code does not tell the table or its columns, the worst is assumed.
 
 import ast
 import importlib
-import pkgutil
 import re
 from collections.abc import Iterable, Iterator
 from types import NoneType
@@ -15,9 +14,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-import agentpost.db
 from agentpost.db.mapper import Mapper
-from tests.house.tree import Source, dotted, package, parse, strings
+from tests.house.tree import Source, dotted, on_floor, package, parse, strings
 from tests.schema import TABLES, Column
 
 WRITER = "src/agentpost/record/rows.py"
@@ -95,11 +93,11 @@ def test_the_writer_is_seen_to_write() -> None:
 
 
 def mappers() -> dict[str, Mapper[Any]]:
-    """Those of `agentpost.db`, by the names of their constants."""
+    """Those of the rows, by the names of their constants."""
     return {
         name: value
-        for module in pkgutil.iter_modules(agentpost.db.__path__)
-        for name, value in vars(importlib.import_module(f"agentpost.db.{module.name}")).items()
+        for source in on_floor("rows")
+        for name, value in vars(importlib.import_module(source.module)).items()
         if isinstance(value, Mapper)
     }
 

@@ -44,19 +44,12 @@ PAGES = (
 )
 """Files whose constants are all texts for people; their SQL is left out."""
 
-TEMPLATES = SRC / "web"
+TEMPLATES = [path for path in SRC.rglob("*.html") if "api" not in path.parts]
 """The pages' templates: all that is neither a tag nor an expression is a text."""
 MARKUP = re.compile(r"{#.*?#}|{%.*?%}|{{.*?}}|<[^>]*>", re.DOTALL)
 COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
 QUOTED = re.compile(r'"([^"<>{}]{6,})"')
-PAGE_MODULES = (
-    "src/agentpost/web/",
-    "src/agentpost/mail/actions.py",
-    "src/agentpost/sessions/mail.py",
-)
-"""Modules whose texts stand on pages or in mails."""
-SHAPES = ("src/agentpost/contract/",)
-COMMANDS = ("src/agentpost/cli/",)
+MAILS = ("src/agentpost/mail/actions.py", "src/agentpost/sessions/mail.py")
 SQL = re.compile(r"\b(SELECT|DELETE|UPDATE|INSERT|FROM|WHERE|ORDER BY)\b")
 
 
@@ -95,9 +88,9 @@ def of(source: Source) -> Iterator[tuple[int, str]]:
                 name = node.func.id
             if name in SHOWN_BY:
                 yield from constants(node)
-        elif (isinstance(node, ast.ClassDef) and source.path.startswith(SHAPES)) or (
+        elif (isinstance(node, ast.ClassDef) and source.floor == "shapes") or (
             isinstance(node, ast.FunctionDef)
-            and source.path.startswith(COMMANDS)
+            and source.floor == "commands"
             and any("command" in ast.dump(each) for each in node.decorator_list)
         ):
             yield node.lineno, ast.get_docstring(node) or ""
@@ -105,23 +98,28 @@ def of(source: Source) -> Iterator[tuple[int, str]]:
 
 def in_templates() -> Iterator[str]:
     """``path: text`` of the pages."""
-    for path in sorted(TEMPLATES.rglob("*.html")):
+    for path in sorted(TEMPLATES):
         for text in MARKUP.sub("\n", path.read_text("utf-8")).split("\n"):
             if is_sentence(text):
                 yield f"{path.name}: {' '.join(text.split())}"
 
 
+def is_page(source: Source) -> bool:
+    """Whether its texts stand on pages."""
+    return source.path.startswith("src/agentpost/web/") or source.path.endswith("pages.py")
+
+
 def page_texts() -> Iterator[str]:
     """``path: text`` of everything the pages and mails show: in templates, also in what is handed
     to macros, and in their modules."""
-    for path in sorted(TEMPLATES.rglob("*.html")):
+    for path in sorted(TEMPLATES):
         template = COMMENT.sub("", path.read_text("utf-8"))
         parts = [*MARKUP.sub("\n", template).split("\n"), *QUOTED.findall(template)]
         for text in parts:
             if re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", text):
                 yield f"{path.name}: {' '.join(text.split())}"
     for source in package():
-        if source.path.startswith(PAGE_MODULES):
+        if is_page(source) or source.path in MAILS:
             own = docstrings(source.tree)
             for node in source.nodes:
                 if not isinstance(node, ast.Constant) or node in own:

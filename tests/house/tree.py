@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
+from tests.house.floors import declared, floor_of
+
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "agentpost"
 CLIENT = ROOT / "clients" / "python" / "src" / "agentpost_client"
@@ -34,6 +36,13 @@ class Source:
         """The dotted name it is imported by."""
         name = self.path.removesuffix(".py").removesuffix("/__init__")
         return name.rpartition("src/")[2].replace("/", ".")
+
+    @property
+    def floor(self) -> str | None:
+        """The server's floor that it stands on; None outside the server."""
+        is_server = self.path.startswith("src/agentpost/")
+        name = self.path.removeprefix("src/agentpost/").removesuffix(".py").replace("/", ".")
+        return floor_of(name, declared()) if is_server else None
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -68,6 +77,11 @@ def _read(path: Path) -> Source:
 def package() -> tuple[Source, ...]:
     """The server, the commands, the built-in agent and the checks of verify."""
     return sources("src/agentpost", "packages")
+
+
+def on_floor(floor: str) -> tuple[Source, ...]:
+    """The server's modules on a floor (`tests/house/floors.py`)."""
+    return tuple(source for source in sources("src/agentpost") if source.floor == floor)
 
 
 def client() -> tuple[Source, ...]:

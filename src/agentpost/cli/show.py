@@ -20,9 +20,9 @@ from rich.markup import escape
 from rich.segment import Segment
 from rich.text import Text
 
+from agentpost.cli.live_text import LiveText
 from agentpost.cli.tables import STATUS_STYLES
 from agentpost.domain.text import displayable, human_credits, human_size
-from agentpost.cli.live_text import LiveText
 
 if TYPE_CHECKING:
     from rich.status import Status

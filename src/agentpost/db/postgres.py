@@ -17,9 +17,9 @@ import structlog
 
 from agentpost.db.queued import Write, call, resolve
 from agentpost.db.session import DatabaseClosed, Tx
-from agentpost.domain.sqlstates import ends_session
 from agentpost.domain import backoff
 from agentpost.domain.errors import StoreUnavailable
+from agentpost.domain.sqlstates import ends_session
 from agentpost.extras import POSTGRES_ASKED, MissingExtra, require
 
 if TYPE_CHECKING:

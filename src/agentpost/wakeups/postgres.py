@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from agentpost.domain.sqlstates import ends_session
 from agentpost.domain import ids
+from agentpost.domain.sqlstates import ends_session
 from agentpost.wakeups.base import Transaction
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.wakeups.notices import PostgresNotices

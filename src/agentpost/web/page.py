@@ -1,8 +1,8 @@
 """What a page is: its paths, its handlers and its place in the navigation.
 
-A page is one file in `web/pages/` with its template beside it, and one line in `web/routes.py`. Its
-handlers are called with (ctx, request, viewer) and return a view; `web/rendering.py` makes the
-response of it.
+A page is a file `pages.py` or `*_pages.py` in the room of its subject, with its template beside it,
+and a line in `web/routes.py`. Its handlers are called with (ctx, request, viewer) and return a
+view; `web/rendering.py` makes the response of it.
 """
 
 from __future__ import annotations
