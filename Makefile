@@ -36,7 +36,7 @@ QUICK := tests/domain tests/contract tests/house tests/client tests/observabilit
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick generators oldest lives simulate chaos check lint types imports format generate docs release-check sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
+.PHONY: help setup serve test quick house generators oldest lives simulate chaos check lint types imports format generate docs release-check sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -106,6 +106,10 @@ generate: $(READY) ## Make the files that are made from code; git diff shows wha
 	@PYTHONPATH=. $(BIN)/python tests/contract/test_wire.py >.venv/.made && \
 	  mv .venv/.made tests/contract/wire.json
 	@$(BIN)/python docs/contract.py
+	@$(BIN)/python docs/house.py
+
+house: $(READY) ## Draw the map of the rooms into ARCHITECTURE.md
+	@$(BIN)/python docs/house.py
 
 docs: $(READY) ## Build the site of docs/ into site/, without network; open site/index.html
 	@$(BIN)/python docs/site/build.py site

@@ -5,6 +5,7 @@ lists here say what has to be in it, and the tests name what has not been added 
 """
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,7 @@ ADAPTERS = {
     "agentpost.wakeups.postgres",
 }
 RECORD = {"agentpost.record.rows", "agentpost.record.transitions"}
+FILES_MAX = 20  # a room with more is two rooms
 AGENTS_MAY_IMPORT = {"answers", "base", "caller_context", "deaths", "files", "retries"}
 
 # One forbidden import (or misplaced module) for each contract: file, line, and what is said of it.
@@ -171,3 +173,17 @@ def test_the_built_in_agent_may_import_the_protocol_and_extraction_only() -> Non
 def test_the_client_imports_nothing_of_the_server() -> None:
     names = [name for source in client() for _, name in imports(source)]
     assert [name for name in names if name.split(".")[0] == "agentpost"] == []
+
+
+def test_the_map_of_the_rooms_is_up_to_date() -> None:
+    """Else `make house`."""
+    house = runpy.run_path(str(ROOT / "docs/house.py"))
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    assert text == house["page"](text)
+    assert not [room for room in SRC.glob("*/__init__.py") if not house["what"](room.parent)]
+    crowded = {
+        room.parent.name: count
+        for room in SRC.glob("*/__init__.py")
+        if (count := len(list(room.parent.glob("*.py"))) - 1) > FILES_MAX
+    }
+    assert crowded == {}

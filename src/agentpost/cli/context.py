@@ -167,12 +167,12 @@ def show_rows(
     columns: tuple[str, ...],
     next_before: str | None = None,
 ) -> None:
-    """Many things: as JSON, or as a table of the named columns; see `pages.page`."""
-    from agentpost.cli import pages
+    """Many things: as JSON, or as a table of the named columns; in the form of `printing.page`."""
+    from agentpost.cli import printing
     from agentpost.cli.tables import show_table
 
     if as_json:
-        print_json(pages.page(rows, next_before), indented=True)
+        print_json(printing.page(rows, next_before), indented=True)
         return
     show_table(columns, [[row[name] for name in columns] for row in rows])
-    pages.say_more(next_before)
+    printing.say_more(next_before)

@@ -16,8 +16,7 @@ from agentpost.cli import exits, profiles, reach
 from agentpost.cli.commands import group
 from agentpost.cli.errors import fail, say
 from agentpost.cli.options import AsJson, ProfileName
-from agentpost.cli.pages import page
-from agentpost.cli.printing import print_json, screen
+from agentpost.cli.printing import page, print_json, screen
 
 if TYPE_CHECKING:
     from agentpost.cli.connection import Server

@@ -18,8 +18,7 @@ import typer
 from agentpost.cli.connection import connected
 from agentpost.cli.operations import COMMANDS
 from agentpost.cli.options import AsJson, Before, Limit, ProfileName
-from agentpost.cli.pages import first, show_page
-from agentpost.cli.printing import print_json, screen
+from agentpost.cli.printing import first, print_json, screen, show_page
 from agentpost.cli.tables import show_table
 
 METHODS: Final = {"show": "get"}

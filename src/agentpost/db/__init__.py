@@ -1,0 +1,1 @@
+"""The database: its port, SQLite and PostgreSQL, the schema, and rows as records."""

@@ -1,0 +1,1 @@
+"""Handing jobs to the process that runs them."""

@@ -13,8 +13,7 @@ from agentpost.cli.commands import group
 from agentpost.cli.connection import connected
 from agentpost.cli.errors import say
 from agentpost.cli.options import AsJson, ProfileName
-from agentpost.cli.pages import show_page
-from agentpost.cli.printing import print_json, screen
+from agentpost.cli.printing import print_json, screen, show_page
 from agentpost.cli.tables import show_table
 from agentpost.files.download_commands import fetch, free_path, local_name, save_all
 

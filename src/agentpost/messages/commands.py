@@ -22,8 +22,7 @@ from agentpost.cli.options import (
     Until,
     one_of,
 )
-from agentpost.cli.pages import first
-from agentpost.cli.printing import print_json, screen
+from agentpost.cli.printing import first, print_json, screen
 from agentpost.cli.tables import show_table
 from agentpost.following.watching import Watch, interruptible, within
 

@@ -1,0 +1,1 @@
+"""Logs, metrics of requests, traces and counters."""

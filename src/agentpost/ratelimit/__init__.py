@@ -1,0 +1,1 @@
+"""The rate limiter: its port, in memory and in Redis."""

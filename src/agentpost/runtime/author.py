@@ -32,7 +32,7 @@ from agentpost.agents.retries import DEFAULT_BACKOFF, Backoff, RetryOn
 from agentpost.credits.rules import to_millionths
 from agentpost.domain.text import agent_text
 from agentpost.files.filename_rules import check_path
-from agentpost.runtime import typed
+from agentpost.questions import outputs
 from agentpost.runtime.bodies import Body, check_body, content_mark, name_of, step_name
 from agentpost.runtime.retrying import Retry
 
@@ -136,7 +136,7 @@ class _Author:
     def __init__(self, backend: Backend, message: Said, schema: str | None) -> None:
         self.backend = backend
         self.message = message
-        self.wanted_output = typed.Output(schema)
+        self.wanted_output = outputs.Output(schema)
         self.question: str | None = None
         self.answer_format: str | None = None
         self._asked: dict[str, Any] | None = None
@@ -155,7 +155,7 @@ class _Author:
     ) -> None:
         """Ask the user; the last question wins."""
         self.backend.refuse_in_body("ask")
-        answer_format = typed.answer_format(choices, schema)
+        answer_format = outputs.answer_format(choices, schema)
         self.question = agent_text(question) or None
         self.answer_format = answer_format if self.question else None
         choices = None if choices is None else list(choices)
@@ -239,7 +239,7 @@ class AuthorTurn(_Author):
     def output(self, value: Any) -> None:
         """Give the result that the caller's schema asks for."""
         self.backend.refuse_in_body("output")
-        text = typed.as_json(value)
+        text = outputs.as_json(value)
         error = self.wanted_output.check(text)
         self.backend.give_output(text, error if self.wanted_output.is_hopeless else None)
         if error is not None:
@@ -380,7 +380,7 @@ class AuthorJob(_Author):
 
     def output(self, value: Any) -> Awaitable[None]:
         """Record the result that the caller's schema asks for."""
-        return self.backend.call(Request("output", (json.loads(typed.as_json(value)),)))
+        return self.backend.call(Request("output", (json.loads(outputs.as_json(value)),)))
 
     def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
         """Follow-up messages since the last call."""

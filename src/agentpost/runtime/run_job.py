@@ -20,10 +20,11 @@ from agentpost.domain.text import agent_text
 from agentpost.jobs import actions as jobs
 from agentpost.jobs import rules as job_rules
 from agentpost.jobs.actions import JobClaim
+from agentpost.questions import outputs
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
 from agentpost.record.tickets import JobTicket
-from agentpost.runtime import traced, typed
+from agentpost.runtime import traced
 from agentpost.runtime.author import AuthorJob, JobInputs, Request
 from agentpost.runtime.causes import cause_of, is_lasting, unexpected
 from agentpost.runtime.changed_code import ChangedCode, JobCodeMissing, wait_for_code
@@ -179,7 +180,7 @@ class JobEffects(Effects):
         place = Place(record.account_id, record.message_id, record.work_id, record.id)
         super().__init__(ctx, steps, journal, deltas, place)
         self.claim = claim
-        self.output = typed.Output(ticket.response_schema_json)
+        self.output = outputs.Output(ticket.response_schema_json)
         self._ticket = ticket
         self._inbox_read = 0
         self.calls |= {
@@ -198,7 +199,7 @@ class JobEffects(Effects):
                 body = self.journal.calling(request.name)
                 return super().call(request) if body is None else self._call_in(body, request)
             case "output":
-                return self._take_output(super().call(request), typed.as_json(request.head[0]))
+                return self._take_output(super().call(request), outputs.as_json(request.head[0]))
             case "inbox":
                 return self._read_on(super().call(request))
             case _:
@@ -225,7 +226,7 @@ class JobEffects(Effects):
 
     async def _output(self, request: Request, slot: Slot) -> None:
         self.journal.go_on()
-        text = typed.as_json(request.head[0])
+        text = outputs.as_json(request.head[0])
         if len(text) > schemas.SMALL_CHARACTERS:
             error = await asyncio.to_thread(self.output.check, text)
         else:

@@ -1,0 +1,1 @@
+"""What a server does by itself: periodic tasks, sweeps, draining, shutting down."""

@@ -1,0 +1,1 @@
+"""Hints that something may have changed: the port, in memory and by PostgreSQL."""

@@ -13,8 +13,7 @@ from agentpost.cli.commands import group
 from agentpost.cli.connection import connected
 from agentpost.cli.errors import say
 from agentpost.cli.options import AsJson, Before, Limit, ProfileName
-from agentpost.cli.pages import first, show_page
-from agentpost.cli.printing import print_json, print_text, screen
+from agentpost.cli.printing import first, print_json, print_text, screen, show_page
 
 if TYPE_CHECKING:
     from agentpost_client import Client
