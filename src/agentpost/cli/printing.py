@@ -1,5 +1,5 @@
-"""What a command prints: records as JSON, in lists of the form that the API has, or lines and tables
-for people.
+"""What a command prints: records as JSON, in lists of the form that the API has, or lines and
+tables for people.
 
 Everything goes through here, through `show.Screen` or through `errors.say`: what agents, callers or
 servers wrote must not be able to drive the terminal. A test looks for other ways out.
