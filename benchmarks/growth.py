@@ -51,7 +51,7 @@ Figures = dict[str, float]
 ASIDE = """
 import asyncio, json, os, time
 from agentpost import bootstrap
-from agentpost.services import doctor
+from agentpost.operations import doctor
 from agentpost.settings import load_settings
 from agentpost.tasks.purge import Purge
 

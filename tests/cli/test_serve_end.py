@@ -6,15 +6,15 @@ from pathlib import Path
 
 HANGING = """
 import asyncio, sys, time
-from agentpost.cli import serving
+from agentpost.serving import process
 
 async def served(settings, listening, connections_max, leaving, companion, given):
     asyncio.get_running_loop().run_in_executor(None, time.sleep, 600)
     await asyncio.sleep(0)
     leaving()
 
-serving._serve = served
-serving.run({"port": 0, "data_dir": sys.argv[1]})
+process._serve = served
+process.run({"port": 0, "data_dir": sys.argv[1]})
 """
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.house.floors import declared, find_circle, floor_of
-from tests.house.tree import CLIENT, OFFLINE, ROOT, SRC, VERIFY, client, imports, package
+from tests.house.tree import CLIENT, DOCS, OFFLINE, ROOT, SRC, VERIFY, client, imports, package
 
 ADAPTERS = {
     "agentpost.db.postgres",
@@ -177,10 +177,10 @@ def test_the_client_imports_nothing_of_the_server() -> None:
 
 def test_the_map_of_the_rooms_is_up_to_date() -> None:
     """Else `make house`."""
-    house = runpy.run_path(str(ROOT / "docs/house.py"))
+    script = runpy.run_path(str(DOCS / "house.py"))
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    assert text == house["page"](text)
-    assert not [room for room in SRC.glob("*/__init__.py") if not house["what"](room.parent)]
+    assert text == script["page"](text)
+    assert not [room for room in SRC.glob("*/__init__.py") if not script["what"](room.parent)]
     crowded = {
         room.parent.name: count
         for room in SRC.glob("*/__init__.py")
