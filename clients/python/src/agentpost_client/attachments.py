@@ -103,44 +103,41 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class Package:
     """``inline`` goes into the request body as it is, ``uploads`` one by one before it."""
 
     inline: list[dict[str, str]]
     uploads: list[Outgoing]
 
 
-def pack(files: Sequence[Outgoing | RemoteFile]) -> Packed:
+def pack(files: Sequence[Outgoing | RemoteFile]) -> Package:
     """Read those that fit inside a message. Blocks on the disk.
 
     In the order given, a file goes inline while its size, their number and their sum allow it.
     Raises `FileRefused` for a file that cannot be read and for more than the limits allow.
     """
-    packed = Packed([], [])
+    package = Package([], [])
     inline_bytes = 0
-    fetched = sum(isinstance(each, RemoteFile) for each in files)  # cannot be sent otherwise
-    if fetched > INLINE_FILES_MAX:
-        raise FileRefused(f"{fetched} remote files; a message takes {INLINE_FILES_MAX}.")
+    links = sum(isinstance(each, RemoteFile) for each in files)  # cannot be sent otherwise
+    if links > INLINE_FILES_MAX:
+        raise FileRefused(f"{links} remote files; a message takes {INLINE_FILES_MAX}.")
     for outgoing in files:
         if isinstance(outgoing, RemoteFile):
-            packed.inline.append(remote(outgoing))
-            fetched -= 1
+            package.inline.append(remote(outgoing))
+            links -= 1
             continue
-        if (
-            outgoing.size > INLINE_FILE_BYTES_MAX
-            or len(packed.inline) + fetched == INLINE_FILES_MAX
-        ):
+        if outgoing.size > INLINE_FILE_BYTES_MAX or len(package.inline) + links == INLINE_FILES_MAX:
             fits = False
         else:
             fits = inline_bytes + outgoing.size <= INLINE_TOTAL_BYTES_MAX
         if fits:
             inline_bytes += outgoing.size
-            packed.inline.append(_encode(outgoing))
+            package.inline.append(_encode(outgoing))
         else:
             check_upload(outgoing)
-            packed.uploads.append(outgoing)
-    _check_together(packed.uploads)
-    return packed
+            package.uploads.append(outgoing)
+    _check_together(package.uploads)
+    return package
 
 
 def remote(file: RemoteFile) -> dict[str, str]:
@@ -153,10 +150,10 @@ def look_at(file: Uploadable) -> Outgoing:
     if isinstance(file, Attachment):
         if isinstance(file.data, bytes):
             return Outgoing(file.name, len(file.data), file.content_type, file.data)
-        assert is_stream(file.data), "what can be read once is kept by `Kept`"
-        return _opened(file.name, file.content_type, file.data)
+        assert is_stream(file.data), "what can be read once is kept by `TemporaryCopy`"
+        return _outgoing_from(file.name, file.content_type, file.data)
     if not isinstance(file, str | os.PathLike):
-        return _opened(_stream_name(file), None, file)
+        return _outgoing_from(_stream_name(file), None, file)
     path = Path(file)
     try:
         if path.is_dir():
@@ -187,7 +184,7 @@ def once_only(file: Uploadable) -> Attachment | None:
     return None if file.seekable() else Attachment(_stream_name(file), _pieces(file))
 
 
-class Kept:
+class TemporaryCopy:
     """A temporary file for what can be read once: `write` it, take `outgoing`, then `close`."""
 
     def __init__(self, attachment: Attachment) -> None:
@@ -205,7 +202,7 @@ class Kept:
 
     def outgoing(self) -> Outgoing:
         """The file as it is now."""
-        return _opened(self._attachment.name, self._attachment.content_type, self._stream, 0)
+        return _outgoing_from(self._attachment.name, self._attachment.content_type, self._stream, 0)
 
     def close(self) -> None:
         self._stream.close()
@@ -228,7 +225,7 @@ def is_stream(file: object) -> TypeGuard[IO[bytes]]:
     return hasattr(file, "read") and hasattr(file, "seekable")
 
 
-def _opened(
+def _outgoing_from(
     name: str, content_type: str | None, stream: IO[bytes], start: int | None = None
 ) -> Outgoing:
     try:

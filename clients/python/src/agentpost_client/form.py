@@ -35,10 +35,10 @@ class FileForm:
             "Content-Length": str(length),
         }
 
-    def progress(self, sent: int) -> tuple[int, int]:
+    def progress(self, position: int) -> tuple[int, int]:
         """Of the file, the bytes done when that many of the body are, and all of them."""
         size = self._outgoing.size
-        return min(max(sent - len(self._head), 0), size), size
+        return min(max(position - len(self._head), 0), size), size
 
     def chunks(self) -> Iterator[bytes]:
         """The body; raises `FileRefused` when the file has become another size."""

@@ -22,14 +22,14 @@ class Options:
     on_retry: Callable[[float, str], object] | None
     clock: Callable[[], float]
 
-    def changed(self, timeout: float | None, max_retries: int | None) -> Options:
+    def with_changes(self, timeout: float | None, max_retries: int | None) -> Options:
         """The same with what is given; raises `ConfigError`."""
-        changed = self
+        options = self
         if timeout is not None:
-            changed = replace(changed, timeout=checked_timeout(timeout))
+            options = replace(options, timeout=checked_timeout(timeout))
         if max_retries is not None:
-            changed = replace(changed, policy=limited(self.policy, max_retries))
-        return changed
+            options = replace(options, policy=with_retries(self.policy, max_retries))
+        return options
 
 
 def checked_timeout(seconds: float) -> float:
@@ -39,7 +39,7 @@ def checked_timeout(seconds: float) -> float:
     return seconds
 
 
-def limited(policy: RetryPolicy, retries: int) -> RetryPolicy:
+def with_retries(policy: RetryPolicy, retries: int) -> RetryPolicy:
     """The policy with that many retries of a request, however it is asked."""
     if retries < 0:
         raise ConfigError(f"max_retries is {retries}: give 0 for none, or a number above.")

@@ -42,14 +42,14 @@ class Record:
         """The record in a decoded JSON value; raises `WrongShape`."""
         if not isinstance(value, dict):
             raise WrongShape
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, (read, required) in _plan(cls).items():
             item = value.get(name)
             if item is not None:
-                given[name] = _at(name, read, item)
+                values[name] = _at(name, read, item)
             elif required:
                 raise WrongShape((name,))
-        return cls(raw=value, **given)
+        return cls(raw=value, **values)
 
     if not TYPE_CHECKING:  # a type checker has to find mistyped names
 
@@ -67,11 +67,11 @@ _PLANS: dict[type[Record], dict[str, tuple[Reader, bool]]] = {}
 def _plan(record: type[Record]) -> dict[str, tuple[Reader, bool]]:
     """For each field of a record, what reads it and whether it has to be there."""
     if record not in _PLANS:
-        _PLANS[record] = _planned(record)
+        _PLANS[record] = _make_plan(record)
     return _PLANS[record]
 
 
-def _planned(record: type[Record]) -> dict[str, tuple[Reader, bool]]:
+def _make_plan(record: type[Record]) -> dict[str, tuple[Reader, bool]]:
     hints = get_type_hints(record)
     return {
         item.name: (

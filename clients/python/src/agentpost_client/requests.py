@@ -42,13 +42,13 @@ def call(
 
     ``hold`` is how many seconds the server may keep the answer back on purpose.
     """
-    content = None if body is None else json_body(given(body))
+    content = None if body is None else json_body(without_nones(body))
     return Call(
         method,
         path_to(*path),
-        {name: _text(value) for name, value in given(query).items()},
+        {name: _text(value) for name, value in without_nones(query).items()},
         content,
-        {name: str(value) for name, value in given(headers).items()},
+        {name: str(value) for name, value in without_nones(headers).items()},
         hold,
         repeatable,
     )
@@ -82,9 +82,9 @@ def create_message(
     return call("POST", "messages", query=query, body=body, headers=headers, hold=wait or 0)
 
 
-def get_message(message_id: str, wait: int, known: Message | None) -> Call:
+def get_message(message_id: str, wait: int, earlier: Message | None) -> Call:
     """The request for a message, or for what is newer than the one known."""
-    headers = {"If-None-Match": f'"v{known.version}"' if known else None}
+    headers = {"If-None-Match": f'"v{earlier.version}"' if earlier else None}
     return call(
         "GET", "messages", message_id, query={"wait": wait or None}, headers=headers, hold=wait
     )
@@ -109,18 +109,18 @@ def list_account_events(
     *,
     wait: int = 0,
     limit: int | None = None,
-    streamed: bool = False,
+    is_stream: bool = False,
 ) -> Call:
     """The request for a page of the account's events, or for the stream of them."""
     names = texts(types)
     query = {
         "wait": wait or None,
         "limit": limit,
-        "cursor": None if streamed else cursor,
+        "cursor": None if is_stream else cursor,
         "types": None if names is None else ",".join(names),
         "conversation": conversation,
     }
-    headers = {"Last-Event-ID": cursor if streamed else None}
+    headers = {"Last-Event-ID": cursor if is_stream else None}
     return call("GET", "events", query=query, headers=headers, hold=wait)
 
 
@@ -152,7 +152,7 @@ def moment(value: date | datetime | str | None) -> str | None:
     return value if value is None or isinstance(value, str) else value.isoformat()
 
 
-def given(values: Mapping[str, Any] | None) -> dict[str, Any]:
+def without_nones(values: Mapping[str, Any] | None) -> dict[str, Any]:
     """What is not None."""
     return {name: value for name, value in (values or {}).items() if value is not None}
 

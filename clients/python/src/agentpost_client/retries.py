@@ -49,10 +49,10 @@ class RetryPolicy:
             return self.backoff(attempt) if outcome.passing and repeatable else None
         if outcome.status not in (RETRIED_STATUSES if repeatable else {TOO_MANY_REQUESTS}):
             return None
-        asked = outcome.retry_after
-        if asked is None:
+        pause = outcome.retry_after
+        if pause is None:
             return self.backoff(attempt)
-        return asked + self.backoff(0) if asked <= self.retry_after_max else None
+        return pause + self.backoff(0) if pause <= self.retry_after_max else None
 
 
 def trouble(outcome: Answer | Fault) -> str:

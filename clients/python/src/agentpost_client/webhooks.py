@@ -179,11 +179,11 @@ def _is_signed(
         if version != "v1":
             continue
         try:
-            given = base64.b64decode(text, validate=True)
+            signature = base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
             continue
         for digest in expected:
-            fits |= hmac.compare_digest(given, digest)
+            fits |= hmac.compare_digest(signature, digest)
     return fits
 
 

@@ -122,7 +122,7 @@ def api_request(config: Config, call: Call, timeout_seconds: float) -> dict[str,
     }
 
 
-def streamed(config: Config, call: Call, silence_seconds: float) -> dict[str, Any]:
+def stream_request(config: Config, call: Call, silence_seconds: float) -> dict[str, Any]:
     """The arguments of httpx2's ``stream`` for a call that answers with an event stream."""
     request = api_request(config, call, silence_seconds)
     request["headers"] = {**request["headers"], "Accept": "text/event-stream"}

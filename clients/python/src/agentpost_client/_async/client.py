@@ -41,7 +41,7 @@ from agentpost_client.models import (
     WorkItem,
 )
 from agentpost_client.operations import operation
-from agentpost_client.options import TIMEOUT_SECONDS, Options, checked_timeout, limited
+from agentpost_client.options import TIMEOUT_SECONDS, Options, checked_timeout, with_retries
 from agentpost_client.requests import SendOptions, call, moment
 from agentpost_client.retries import RetryPolicy
 
@@ -82,7 +82,7 @@ class AsyncClient:
     ) -> None:
         policy = policy or RetryPolicy()
         if max_retries is not None:
-            policy = limited(policy, max_retries)
+            policy = with_retries(policy, max_retries)
         config = resolve_config(url, key)
         options = Options(config, checked_timeout(timeout), policy, on_retry, clock)
         self._owned: AsyncConnections | None = AsyncConnections(config.url, http_client)
@@ -112,7 +112,7 @@ class AsyncClient:
         """
         other = AsyncClient.__new__(AsyncClient)
         other._owned = None
-        options = self._transport.options.changed(timeout, max_retries)
+        options = self._transport.options.with_changes(timeout, max_retries)
         other._use(AsyncTransport(options, self._transport.http, self._transport.sleep))
         return other
 
@@ -158,8 +158,8 @@ class AsyncClient:
         Raises `WaitTimeout`, with the message, when it is not ``timeout`` seconds after the API
         took it; the work continues.
         """
-        sent = await self.messages.send(message, files, **options)
-        return sent if sent.final else await self.messages.wait(sent.id, timeout)
+        answer = await self.messages.send(message, files, **options)
+        return answer if answer.final else await self.messages.wait(answer.id, timeout)
 
     def send_and_stream(
         self, message: str = "", files: Sequence[Sendable] = (), **options: Unpack[SendOptions]

@@ -59,7 +59,7 @@ class AsyncEvents:
         names = None if types is None else tuple(types)
         stream = AsyncEventStream(
             self._transport,
-            lambda at: list_account_events(at, names, conversation, streamed=True),
+            lambda at: list_account_events(at, names, conversation, is_stream=True),
             cursor,
         )
         try:
@@ -68,24 +68,24 @@ class AsyncEvents:
                     if event.data and event.id is not None:
                         yield _event(event)
         except NoStream:  # a proxy keeps it back
-            async with aclosing(self._polled(cursor, names, conversation)) as polled:
-                async for each in polled:
+            async with aclosing(self._poll(cursor, names, conversation)) as poll:
+                async for each in poll:
                     yield each
 
-    async def _polled(
+    async def _poll(
         self, cursor: str | None, types: tuple[str, ...] | None, conversation: str | None
     ) -> AsyncGenerator[Event, None]:
-        clock, answered = self._transport.options.clock, False
+        clock, has_answer = self._transport.options.clock, False
         while True:
-            asked = clock()
+            start = clock()
             request = list_account_events(cursor, types, conversation, wait=WAIT_SECONDS_MAX)
-            page = await self._transport.ask(request, EventPage, patient=answered)
-            answered = True
+            page = await self._transport.ask(request, EventPage, patient=has_answer)
+            has_answer = True
             for event in page.data:
                 # Only the page has a cursor: a reader that stops before gets the rest again.
                 yield replace(event, cursor=page.cursor if event is page.data[-1] else cursor)
             cursor = page.cursor
-            if not page.data and clock() - asked < EMPTY_POLL_SECONDS:
+            if not page.data and clock() - start < EMPTY_POLL_SECONDS:
                 await self._transport.pause(EMPTY_POLL_SECONDS)
 
 

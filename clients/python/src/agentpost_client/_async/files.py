@@ -41,20 +41,20 @@ class AsyncFiles:
         all bytes are there. A stale link is renewed once. ``on_progress`` is called with the bytes
         done and all of them. Raises `OSError` for the disk's trouble.
         """
-        found = file if isinstance(file, File) else await self.get(file)
+        record = file if isinstance(file, File) else await self.get(file)
         for is_last in (False, True):
-            if not is_http_url(found.url):
-                raise BadAnswer(f"The link of {found.file_id} is not an http address.")
-            target = await io.run(place_for, found.name, Path(into))
-            fetch = Fetch(found.url, target, on_progress)
+            if not is_http_url(record.url):
+                raise BadAnswer(f"The link of {record.file_id} is not an http address.")
+            target = await io.run(place_for, record.name, Path(into))
+            fetch = Fetch(record.url, target, on_progress)
             outcome = await self._transport.attempt(fetch, self._transport.options.policy.retries)
             if isinstance(outcome, Answer) and outcome.is_success:
                 return target
             stale = isinstance(outcome, Answer) and outcome.status in STALE_LINK_STATUSES
             if is_last or not stale:
                 break
-            found = await self.get(found.file_id)
-        raise failure(outcome, host_of(found.url))
+            record = await self.get(record.file_id)
+        raise failure(outcome, host_of(record.url))
 
     async def read(self, file: File | str) -> bytes:
         """All bytes of a file, in memory; for large files use `download`."""

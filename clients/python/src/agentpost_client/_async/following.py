@@ -43,7 +43,7 @@ async def stream(
     """The same, with the text that is being written; without event streams, the entries alone."""
     if transport.has_streams:
         try:
-            async with aclosing(streamed(transport, message_id, cursor)) as parts:
+            async with aclosing(stream_entries(transport, message_id, cursor)) as parts:
                 async for part in parts:
                     if not isinstance(part, Entry):
                         yield part
@@ -53,13 +53,13 @@ async def stream(
             return
         except (NotFound, MethodNotAllowed, NoStream):
             pass  # no such message, or a server without streams: a poll tells
-    async with aclosing(polled(transport, message_id, cursor, after)) as entries:
+    async with aclosing(poll_entries(transport, message_id, cursor, after)) as entries:
         async for entry in entries:
             transport.has_streams = False
             yield entry
 
 
-async def streamed(
+async def stream_entries(
     transport: AsyncTransport, message_id: str, cursor: str | None
 ) -> AsyncGenerator[Entry | TextDelta | TextReset, None]:
     """What the event stream has; events that this version does not know are left out."""
@@ -74,7 +74,7 @@ async def streamed(
                 yield replace(_read(Entry, event), cursor=event.id)
 
 
-async def polled(
+async def poll_entries(
     transport: AsyncTransport, message_id: str, cursor: str | None, after: int
 ) -> AsyncGenerator[Entry, None]:
     """The entries by long polls.
@@ -83,29 +83,29 @@ async def polled(
     one tries again at growing distances. Nothing is lost by that: the log is read from the cursor.
     """
     clock, policy = transport.options.clock, transport.options.policy
-    last_seq, refusals, answered = after, 0, False
+    last_seq, refusals, has_answer = after, 0, False
     while True:
-        asked = clock()
+        start = clock()
         request = list_events(message_id, cursor, WAIT_SECONDS_MAX)
         try:
-            page = await transport.ask(request, EntryPage, patient=answered)
+            page = await transport.ask(request, EntryPage, patient=has_answer)
         except PollInProgress as error:
             cursor = error.cursor or cursor
             pause = EMPTY_POLL_SECONDS + policy.backoff(refusals)
             await transport.pause(pause, "another reader waits for this message", request.name)
             refusals += 1
             continue
-        answered, refusals = True, 0
+        has_answer, refusals = True, 0
         for entry in page.data:
             # A fresh cursor after an expired one may start before what was already read.
             if entry.seq > last_seq:
                 last_seq = entry.seq
-                reached = page.cursor if entry is page.data[-1] else cursor
-                yield replace(entry, cursor=reached)
+                position = page.cursor if entry is page.data[-1] else cursor
+                yield replace(entry, cursor=position)
         cursor = page.cursor
         if page.done and not page.has_more:
             return
-        if not page.data and clock() - asked < EMPTY_POLL_SECONDS:
+        if not page.data and clock() - start < EMPTY_POLL_SECONDS:
             await transport.pause(EMPTY_POLL_SECONDS)
 
 

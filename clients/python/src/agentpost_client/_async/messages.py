@@ -13,8 +13,8 @@ from agentpost_client._async import following, io
 from agentpost_client._async.following import EMPTY_POLL_SECONDS
 from agentpost_client._async.pages import AsyncPages
 from agentpost_client._async.transport import AsyncTransport
-from agentpost_client._async.uploads import AsyncUploads, opened
-from agentpost_client.attachments import Packed, Sendable, pack
+from agentpost_client._async.uploads import AsyncUploads, open_files
+from agentpost_client.attachments import Package, Sendable, pack
 from agentpost_client.deltas import TextDelta, TextReset
 from agentpost_client.enums import MessageStatus
 from agentpost_client.errors import WaitTimeout
@@ -55,10 +55,10 @@ class AsyncMessages:
         """Create a message; see `AsyncClient.send`."""
         request = await self._request(message, files, options)
         for attempt in count():
-            sent = await self._transport.ask(request, Message)
-            if not self._is_sent_again(sent, options, attempt):
-                return sent
-            await self._pause_for(sent, request)
+            answer = await self._transport.ask(request, Message)
+            if not self._is_sent_again(answer, options, attempt):
+                return answer
+            await self._pause_for(answer, request)
         raise AssertionError("counting never ends")
 
     async def send_and_stream(
@@ -69,18 +69,18 @@ class AsyncMessages:
         request = await self._request(message, files, options)
         cursor, seq = None, 0
         for attempt in count():
-            sent = await self._transport.ask(request, Message)
-            yield sent
-            async with aclosing(self.stream(sent.id, cursor, seq)) as parts:
+            answer = await self._transport.ask(request, Message)
+            yield answer
+            async with aclosing(self.stream(answer.id, cursor, seq)) as parts:
                 async for part in parts:
                     if isinstance(part, Entry):
                         cursor, seq = part.cursor, part.seq
                     yield part
-            done = await self.get(sent.id)
-            if not self._is_sent_again(done, options, attempt):
-                yield done
+            last = await self.get(answer.id)
+            if not self._is_sent_again(last, options, attempt):
+                yield last
                 return
-            await self._pause_for(done, request)
+            await self._pause_for(last, request)
 
     @operation("getMessage")
     async def get(self, message_id: str, wait: int = 0, *, known: Message | None = None) -> Message:
@@ -96,13 +96,13 @@ class AsyncMessages:
         started = clock()
         message = await self._get(message_id, 0)
         while not message.final:
-            asked, before = clock(), message
-            left = WAIT_SECONDS_MAX if timeout is None else started + timeout - asked
+            start, before = clock(), message
+            left = WAIT_SECONDS_MAX if timeout is None else started + timeout - start
             if timeout is not None and left <= 0:
                 raise WaitTimeout(message, timeout)
             seconds = min(WAIT_SECONDS_MAX, ceil(left))
             message = await self._get(message_id, seconds, patient=True)
-            if message.raw == before.raw and clock() - asked < EMPTY_POLL_SECONDS:
+            if message.raw == before.raw and clock() - start < EMPTY_POLL_SECONDS:
                 await self._transport.pause(EMPTY_POLL_SECONDS)
         return message
 
@@ -191,20 +191,20 @@ class AsyncMessages:
 
     async def _request(self, message: str, files: Sequence[Sendable], options: SendOptions) -> Call:
         """The request that creates the message, its large files uploaded."""
-        async with opened(files) as found:
-            packed = await io.run(pack, found) if found else Packed([], [])
+        async with open_files(files) as attachments:
+            package = await io.run(pack, attachments) if attachments else Package([], [])
             upload_ids = list(options.get("upload_ids") or ())
             key = checked_key(options.get("idempotency_key"))  # before anything is uploaded
-            for outgoing in packed.uploads:
+            for outgoing in package.uploads:
                 ready = await self._uploads.post(outgoing)
                 upload_ids.append(ready.upload_id)
-        return create_message(message, packed.inline, upload_ids, key, options)
+        return create_message(message, package.inline, upload_ids, key, options)
 
-    def _is_sent_again(self, sent: Message, options: SendOptions, attempt: int) -> bool:
+    def _is_sent_again(self, answer: Message, options: SendOptions, attempt: int) -> bool:
         """Whether the agent was busy with another message, and the same request may help."""
         may_wait = options.get("busy") in (None, "wait")
         left = self._transport.options.policy.busy_retries - attempt
-        return sent.is_agent_busy and may_wait and left > 0
+        return answer.is_agent_busy and may_wait and left > 0
 
     async def _pause_for(self, busy: Message, request: Call) -> None:
         pause = busy.retry_after_seconds or AGENT_BUSY_RETRY_SECONDS
@@ -216,11 +216,13 @@ class AsyncMessages:
         self,
         message_id: str,
         wait: int,
-        known: Message | None = None,
+        earlier: Message | None = None,
         *,
         patient: bool = False,
     ) -> Message:
-        answer = await self._transport.answer(get_message(message_id, wait, known), patient=patient)
-        if known is not None and answer.status == NOT_MODIFIED:
-            return known
+        answer = await self._transport.answer(
+            get_message(message_id, wait, earlier), patient=patient
+        )
+        if earlier is not None and answer.status == NOT_MODIFIED:
+            return earlier
         return parse(answer, Message)

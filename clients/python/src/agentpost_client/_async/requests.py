@@ -78,11 +78,11 @@ class AsyncRequests:
 
         Without a ``cursor`` of a page they begin with this call. Reads of the log are left out.
         """
-        clock, answered = self._transport.options.clock, cursor is not None
+        clock, has_answer = self._transport.options.clock, cursor is not None
         if cursor is None:
             cursor = (await self.list(limit=1)).cursor
         while True:
-            asked = clock()
+            start = clock()
             page = await self.list(
                 cursor,
                 key=key,
@@ -91,10 +91,10 @@ class AsyncRequests:
                 path=path,
                 error=error,
                 wait=WAIT_SECONDS_MAX,
-                patient=answered,
+                patient=has_answer,
             )
             for each in page.data:
                 yield each
-            cursor, answered = page.cursor, True
-            if not page.data and clock() - asked < EMPTY_POLL_SECONDS:
+            cursor, has_answer = page.cursor, True
+            if not page.data and clock() - start < EMPTY_POLL_SECONDS:
                 await self._transport.pause(EMPTY_POLL_SECONDS)

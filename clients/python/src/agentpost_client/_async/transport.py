@@ -146,29 +146,29 @@ class AsyncTransport:
         async with self.http.stream(**request) as response:
             if not response.is_success:
                 return read_answer(response, await response.aread())
-            total, done = total_bytes(response), 0
+            total, position = total_bytes(response), 0
             with await io.run(PartialFile, fetch.target) as partial:
                 async for chunk in response.aiter_bytes(CHUNK_BYTES):
                     await io.run(partial.write, chunk)
-                    done += len(chunk)
+                    position += len(chunk)
                     if fetch.on_progress is not None:
-                        fetch.on_progress(done, max(total, done))
+                        fetch.on_progress(position, max(total, position))
                 await io.run(partial.keep)
             return read_answer(response, b"")
 
     async def _post(self, post: Post) -> Answer:
         request = form_request(post.url, post.form, self.options.timeout)
-        response = await self.http.request(**request, content=_sent(post))
+        response = await self.http.request(**request, content=_form_chunks(post))
         return read_answer(response, response.content)
 
 
-async def _sent(post: Post) -> AsyncIterator[bytes]:
+async def _form_chunks(post: Post) -> AsyncIterator[bytes]:
     """The chunks of a form, with its progress reported as they go."""
-    sent, reported = 0, -1
+    size, last = 0, -1
     async for chunk in io.beside(post.form.chunks()):
         yield chunk
-        sent += len(chunk)
-        done, total = post.form.progress(sent)
-        if post.on_progress is not None and done != reported:
-            post.on_progress(done, total)
-            reported = done
+        size += len(chunk)
+        position, total = post.form.progress(size)
+        if post.on_progress is not None and position != last:
+            post.on_progress(position, total)
+            last = position

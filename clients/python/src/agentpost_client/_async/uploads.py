@@ -9,11 +9,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from agentpost_client._async import io
 from agentpost_client._async.transport import AsyncTransport, Post
 from agentpost_client.attachments import (
-    Kept,
     Outgoing,
     Progress,
     RemoteFile,
     Sendable,
+    TemporaryCopy,
     Uploadable,
     check_upload,
     look_at,
@@ -40,7 +40,7 @@ class AsyncUploads:
         ``on_progress`` is called with the bytes done and all of them. Raises `FileRefused`, and
         `ApiError` such as ``executable_refused``.
         """
-        async with opened([file]) as (outgoing,):
+        async with open_files([file]) as (outgoing,):
             assert isinstance(outgoing, Outgoing)
             check_upload(outgoing)
             return await self.post(outgoing, on_progress)
@@ -73,7 +73,7 @@ class AsyncUploads:
 
 
 @asynccontextmanager
-async def opened(files: Sequence[Sendable]) -> AsyncIterator[list[Outgoing | RemoteFile]]:
+async def open_files(files: Sequence[Sendable]) -> AsyncIterator[list[Outgoing | RemoteFile]]:
     """The files so that they can be read as often as needed; temporary ones go at the end.
 
     Raises `FileRefused`.
@@ -90,9 +90,9 @@ async def opened(files: Sequence[Sendable]) -> AsyncIterator[list[Outgoing | Rem
             if once is None:
                 outgoing.append(await io.run(look_at, file))
                 continue
-            kept = await io.run(Kept, once)
-            stack.callback(kept.close)
+            copy = await io.run(TemporaryCopy, once)
+            stack.callback(copy.close)
             async for chunk in io.pieces(once):
-                await io.run(kept.write, chunk)
-            outgoing.append(await io.run(kept.outgoing))
+                await io.run(copy.write, chunk)
+            outgoing.append(await io.run(copy.outgoing))
         yield outgoing

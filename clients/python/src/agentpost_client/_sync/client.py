@@ -42,7 +42,7 @@ from agentpost_client.models import (
     WorkItem,
 )
 from agentpost_client.operations import operation
-from agentpost_client.options import TIMEOUT_SECONDS, Options, checked_timeout, limited
+from agentpost_client.options import TIMEOUT_SECONDS, Options, checked_timeout, with_retries
 from agentpost_client.requests import SendOptions, call, moment
 from agentpost_client.retries import RetryPolicy
 
@@ -83,7 +83,7 @@ class Client:
     ) -> None:
         policy = policy or RetryPolicy()
         if max_retries is not None:
-            policy = limited(policy, max_retries)
+            policy = with_retries(policy, max_retries)
         config = resolve_config(url, key)
         options = Options(config, checked_timeout(timeout), policy, on_retry, clock)
         self._owned: Connections | None = Connections(config.url, http_client)
@@ -113,7 +113,7 @@ class Client:
         """
         other = Client.__new__(Client)
         other._owned = None
-        options = self._transport.options.changed(timeout, max_retries)
+        options = self._transport.options.with_changes(timeout, max_retries)
         other._use(Transport(options, self._transport.http, self._transport.sleep))
         return other
 
@@ -159,8 +159,8 @@ class Client:
         Raises `WaitTimeout`, with the message, when it is not ``timeout`` seconds after the API
         took it; the work continues.
         """
-        sent = self.messages.send(message, files, **options)
-        return sent if sent.final else self.messages.wait(sent.id, timeout)
+        answer = self.messages.send(message, files, **options)
+        return answer if answer.final else self.messages.wait(answer.id, timeout)
 
     def send_and_stream(
         self, message: str = "", files: Sequence[Sendable] = (), **options: Unpack[SendOptions]

@@ -44,7 +44,7 @@ def stream(
     """The same, with the text that is being written; without event streams, the entries alone."""
     if transport.has_streams:
         try:
-            with closing(streamed(transport, message_id, cursor)) as parts:
+            with closing(stream_entries(transport, message_id, cursor)) as parts:
                 for part in parts:
                     if not isinstance(part, Entry):
                         yield part
@@ -54,13 +54,13 @@ def stream(
             return
         except (NotFound, MethodNotAllowed, NoStream):
             pass  # no such message, or a server without streams: a poll tells
-    with closing(polled(transport, message_id, cursor, after)) as entries:
+    with closing(poll_entries(transport, message_id, cursor, after)) as entries:
         for entry in entries:
             transport.has_streams = False
             yield entry
 
 
-def streamed(
+def stream_entries(
     transport: Transport, message_id: str, cursor: str | None
 ) -> Generator[Entry | TextDelta | TextReset, None]:
     """What the event stream has; events that this version does not know are left out."""
@@ -75,7 +75,7 @@ def streamed(
                 yield replace(_read(Entry, event), cursor=event.id)
 
 
-def polled(
+def poll_entries(
     transport: Transport, message_id: str, cursor: str | None, after: int
 ) -> Generator[Entry, None, None]:
     """The entries by long polls.
@@ -84,29 +84,29 @@ def polled(
     one tries again at growing distances. Nothing is lost by that: the log is read from the cursor.
     """
     clock, policy = transport.options.clock, transport.options.policy
-    last_seq, refusals, answered = after, 0, False
+    last_seq, refusals, has_answer = after, 0, False
     while True:
-        asked = clock()
+        start = clock()
         request = list_events(message_id, cursor, WAIT_SECONDS_MAX)
         try:
-            page = transport.ask(request, EntryPage, patient=answered)
+            page = transport.ask(request, EntryPage, patient=has_answer)
         except PollInProgress as error:
             cursor = error.cursor or cursor
             pause = EMPTY_POLL_SECONDS + policy.backoff(refusals)
             transport.pause(pause, "another reader waits for this message", request.name)
             refusals += 1
             continue
-        answered, refusals = True, 0
+        has_answer, refusals = True, 0
         for entry in page.data:
             # A fresh cursor after an expired one may start before what was already read.
             if entry.seq > last_seq:
                 last_seq = entry.seq
-                reached = page.cursor if entry is page.data[-1] else cursor
-                yield replace(entry, cursor=reached)
+                position = page.cursor if entry is page.data[-1] else cursor
+                yield replace(entry, cursor=position)
         cursor = page.cursor
         if page.done and not page.has_more:
             return
-        if not page.data and clock() - asked < EMPTY_POLL_SECONDS:
+        if not page.data and clock() - start < EMPTY_POLL_SECONDS:
             transport.pause(EMPTY_POLL_SECONDS)
 
 

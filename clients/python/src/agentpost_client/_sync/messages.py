@@ -14,8 +14,8 @@ from agentpost_client._sync import following, io
 from agentpost_client._sync.following import EMPTY_POLL_SECONDS
 from agentpost_client._sync.pages import Pages
 from agentpost_client._sync.transport import Transport
-from agentpost_client._sync.uploads import Uploads, opened
-from agentpost_client.attachments import Packed, Sendable, pack
+from agentpost_client._sync.uploads import Uploads, open_files
+from agentpost_client.attachments import Package, Sendable, pack
 from agentpost_client.deltas import TextDelta, TextReset
 from agentpost_client.enums import MessageStatus
 from agentpost_client.errors import WaitTimeout
@@ -56,10 +56,10 @@ class Messages:
         """Create a message; see `Client.send`."""
         request = self._request(message, files, options)
         for attempt in count():
-            sent = self._transport.ask(request, Message)
-            if not self._is_sent_again(sent, options, attempt):
-                return sent
-            self._pause_for(sent, request)
+            answer = self._transport.ask(request, Message)
+            if not self._is_sent_again(answer, options, attempt):
+                return answer
+            self._pause_for(answer, request)
         raise AssertionError("counting never ends")
 
     def send_and_stream(
@@ -70,18 +70,18 @@ class Messages:
         request = self._request(message, files, options)
         cursor, seq = None, 0
         for attempt in count():
-            sent = self._transport.ask(request, Message)
-            yield sent
-            with closing(self.stream(sent.id, cursor, seq)) as parts:
+            answer = self._transport.ask(request, Message)
+            yield answer
+            with closing(self.stream(answer.id, cursor, seq)) as parts:
                 for part in parts:
                     if isinstance(part, Entry):
                         cursor, seq = part.cursor, part.seq
                     yield part
-            done = self.get(sent.id)
-            if not self._is_sent_again(done, options, attempt):
-                yield done
+            last = self.get(answer.id)
+            if not self._is_sent_again(last, options, attempt):
+                yield last
                 return
-            self._pause_for(done, request)
+            self._pause_for(last, request)
 
     @operation("getMessage")
     def get(self, message_id: str, wait: int = 0, *, known: Message | None = None) -> Message:
@@ -97,13 +97,13 @@ class Messages:
         started = clock()
         message = self._get(message_id, 0)
         while not message.final:
-            asked, before = clock(), message
-            left = WAIT_SECONDS_MAX if timeout is None else started + timeout - asked
+            start, before = clock(), message
+            left = WAIT_SECONDS_MAX if timeout is None else started + timeout - start
             if timeout is not None and left <= 0:
                 raise WaitTimeout(message, timeout)
             seconds = min(WAIT_SECONDS_MAX, ceil(left))
             message = self._get(message_id, seconds, patient=True)
-            if message.raw == before.raw and clock() - asked < EMPTY_POLL_SECONDS:
+            if message.raw == before.raw and clock() - start < EMPTY_POLL_SECONDS:
                 self._transport.pause(EMPTY_POLL_SECONDS)
         return message
 
@@ -190,20 +190,20 @@ class Messages:
 
     def _request(self, message: str, files: Sequence[Sendable], options: SendOptions) -> Call:
         """The request that creates the message, its large files uploaded."""
-        with opened(files) as found:
-            packed = io.run(pack, found) if found else Packed([], [])
+        with open_files(files) as attachments:
+            package = io.run(pack, attachments) if attachments else Package([], [])
             upload_ids = list(options.get("upload_ids") or ())
             key = checked_key(options.get("idempotency_key"))  # before anything is uploaded
-            for outgoing in packed.uploads:
+            for outgoing in package.uploads:
                 ready = self._uploads.post(outgoing)
                 upload_ids.append(ready.upload_id)
-        return create_message(message, packed.inline, upload_ids, key, options)
+        return create_message(message, package.inline, upload_ids, key, options)
 
-    def _is_sent_again(self, sent: Message, options: SendOptions, attempt: int) -> bool:
+    def _is_sent_again(self, answer: Message, options: SendOptions, attempt: int) -> bool:
         """Whether the agent was busy with another message, and the same request may help."""
         may_wait = options.get("busy") in (None, "wait")
         left = self._transport.options.policy.busy_retries - attempt
-        return sent.is_agent_busy and may_wait and left > 0
+        return answer.is_agent_busy and may_wait and left > 0
 
     def _pause_for(self, busy: Message, request: Call) -> None:
         pause = busy.retry_after_seconds or AGENT_BUSY_RETRY_SECONDS
@@ -215,11 +215,11 @@ class Messages:
         self,
         message_id: str,
         wait: int,
-        known: Message | None = None,
+        earlier: Message | None = None,
         *,
         patient: bool = False,
     ) -> Message:
-        answer = self._transport.answer(get_message(message_id, wait, known), patient=patient)
-        if known is not None and answer.status == NOT_MODIFIED:
-            return known
+        answer = self._transport.answer(get_message(message_id, wait, earlier), patient=patient)
+        if earlier is not None and answer.status == NOT_MODIFIED:
+            return earlier
         return parse(answer, Message)

@@ -79,11 +79,11 @@ class Requests:
 
         Without a ``cursor`` of a page they begin with this call. Reads of the log are left out.
         """
-        clock, answered = self._transport.options.clock, cursor is not None
+        clock, has_answer = self._transport.options.clock, cursor is not None
         if cursor is None:
             cursor = self.list(limit=1).cursor
         while True:
-            asked = clock()
+            start = clock()
             page = self.list(
                 cursor,
                 key=key,
@@ -92,9 +92,9 @@ class Requests:
                 path=path,
                 error=error,
                 wait=WAIT_SECONDS_MAX,
-                patient=answered,
+                patient=has_answer,
             )
             yield from page.data
-            cursor, answered = page.cursor, True
-            if not page.data and clock() - asked < EMPTY_POLL_SECONDS:
+            cursor, has_answer = page.cursor, True
+            if not page.data and clock() - start < EMPTY_POLL_SECONDS:
                 self._transport.pause(EMPTY_POLL_SECONDS)

@@ -12,7 +12,7 @@ from agentpost_client._sync.transport import Transport
 from agentpost_client.attachments import RemoteFile, remote
 from agentpost_client.models import DeletedSchedule, Schedule, ScheduleList
 from agentpost_client.operations import operation
-from agentpost_client.requests import call, given, moment
+from agentpost_client.requests import call, moment, without_nones
 
 
 class Schedules:
@@ -43,7 +43,7 @@ class Schedules:
         ``cron`` has five fields: minute, hour, day of month, month, day of week. ``missed`` says
         what becomes of runs that no server was there for: ``skip`` (default) or ``run_once``.
         """
-        sent = given(
+        message_fields = without_nones(
             {
                 "message": message,
                 "files": [remote(file) for file in files] or None,
@@ -60,7 +60,7 @@ class Schedules:
             "at": moment(at),
             "timezone": timezone,
             "missed": missed,
-            "message": sent,
+            "message": message_fields,
         }
         request = call("POST", "schedules", body=body, repeatable=False)
         return self._transport.ask(request, Schedule)

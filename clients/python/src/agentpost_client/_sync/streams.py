@@ -12,7 +12,15 @@ from agentpost_client._sync.transport import Transport, log
 from agentpost_client.errors import BadAnswer
 from agentpost_client.retries import trouble
 from agentpost_client.sse import MEDIA_TYPE, EventLines, ServerEvent
-from agentpost_client.wire import Answer, Call, Fault, failure, read_answer, read_fault, streamed
+from agentpost_client.wire import (
+    Answer,
+    Call,
+    Fault,
+    failure,
+    read_answer,
+    read_fault,
+    stream_request,
+)
 
 SILENCE_SECONDS = 45.0
 """The server says something more often than this, be it that nothing happens."""
@@ -76,7 +84,7 @@ class EventStream:
 
     def _request(self, call: Call) -> dict[str, Any]:
         options = self._transport.options
-        return streamed(options.config, call, SILENCE_SECONDS)
+        return stream_request(options.config, call, SILENCE_SECONDS)
 
     def _recover(self, call: Call, outcome: Answer | Fault) -> None:
         """Wait until the next connection, or raise what ends the stream."""

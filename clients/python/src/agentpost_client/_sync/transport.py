@@ -147,29 +147,29 @@ class Transport:
         with self.http.stream(**request) as response:
             if not response.is_success:
                 return read_answer(response, response.read())
-            total, done = total_bytes(response), 0
+            total, position = total_bytes(response), 0
             with io.run(PartialFile, fetch.target) as partial:
                 for chunk in response.iter_bytes(CHUNK_BYTES):
                     io.run(partial.write, chunk)
-                    done += len(chunk)
+                    position += len(chunk)
                     if fetch.on_progress is not None:
-                        fetch.on_progress(done, max(total, done))
+                        fetch.on_progress(position, max(total, position))
                 io.run(partial.keep)
             return read_answer(response, b"")
 
     def _post(self, post: Post) -> Answer:
         request = form_request(post.url, post.form, self.options.timeout)
-        response = self.http.request(**request, content=_sent(post))
+        response = self.http.request(**request, content=_form_chunks(post))
         return read_answer(response, response.content)
 
 
-def _sent(post: Post) -> Iterator[bytes]:
+def _form_chunks(post: Post) -> Iterator[bytes]:
     """The chunks of a form, with its progress reported as they go."""
-    sent, reported = 0, -1
+    size, last = 0, -1
     for chunk in io.beside(post.form.chunks()):
         yield chunk
-        sent += len(chunk)
-        done, total = post.form.progress(sent)
-        if post.on_progress is not None and done != reported:
-            post.on_progress(done, total)
-            reported = done
+        size += len(chunk)
+        position, total = post.form.progress(size)
+        if post.on_progress is not None and position != last:
+            post.on_progress(position, total)
+            last = position

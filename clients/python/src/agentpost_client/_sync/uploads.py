@@ -10,11 +10,11 @@ from contextlib import ExitStack, contextmanager
 from agentpost_client._sync import io
 from agentpost_client._sync.transport import Post, Transport
 from agentpost_client.attachments import (
-    Kept,
     Outgoing,
     Progress,
     RemoteFile,
     Sendable,
+    TemporaryCopy,
     Uploadable,
     check_upload,
     look_at,
@@ -41,7 +41,7 @@ class Uploads:
         ``on_progress`` is called with the bytes done and all of them. Raises `FileRefused`, and
         `ApiError` such as ``executable_refused``.
         """
-        with opened([file]) as (outgoing,):
+        with open_files([file]) as (outgoing,):
             assert isinstance(outgoing, Outgoing)
             check_upload(outgoing)
             return self.post(outgoing, on_progress)
@@ -72,7 +72,7 @@ class Uploads:
 
 
 @contextmanager
-def opened(files: Sequence[Sendable]) -> Iterator[list[Outgoing | RemoteFile]]:
+def open_files(files: Sequence[Sendable]) -> Iterator[list[Outgoing | RemoteFile]]:
     """The files so that they can be read as often as needed; temporary ones go at the end.
 
     Raises `FileRefused`.
@@ -89,9 +89,9 @@ def opened(files: Sequence[Sendable]) -> Iterator[list[Outgoing | RemoteFile]]:
             if once is None:
                 outgoing.append(io.run(look_at, file))
                 continue
-            kept = io.run(Kept, once)
-            stack.callback(kept.close)
+            copy = io.run(TemporaryCopy, once)
+            stack.callback(copy.close)
             for chunk in io.pieces(once):
-                io.run(kept.write, chunk)
-            outgoing.append(io.run(kept.outgoing))
+                io.run(copy.write, chunk)
+            outgoing.append(io.run(copy.outgoing))
         yield outgoing
