@@ -19,15 +19,16 @@ WORKDIR /build
 COPY pyproject.toml uv.lock ./
 COPY clients/python/pyproject.toml clients/python/
 COPY packages/offline/pyproject.toml packages/offline/
+COPY packages/server/pyproject.toml packages/server/
 COPY packages/verify/pyproject.toml packages/verify/
 RUN --mount=type=cache,target=/root/.cache/uv \
     for extra in $EXTRAS; do set -- "$@" --extra "$extra"; done; \
-    uv sync --locked --no-default-groups --no-install-workspace "$@"
+    uv sync --locked --package agentpost --no-default-groups --no-install-workspace "$@"
 
 COPY . .
 RUN --mount=type=cache,target=/root/.cache/uv \
     for extra in $EXTRAS; do set -- "$@" --extra "$extra"; done; \
-    uv sync --locked --no-default-groups --no-editable "$@"
+    uv sync --locked --package agentpost --no-default-groups --no-editable "$@"
 
 
 FROM docker.io/library/python:3.11-slim-bookworm

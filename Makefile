@@ -163,9 +163,9 @@ $(GENERATORS): tests/generators/requirements.txt | $(READY)
 # The interpreter is the one .venv has, while that is new enough, else the first such on PATH: asked
 # for its own path, since a shim's path would make uv build .venv anew each time. uv is the one on
 # PATH, else one of our own.
-$(SERVES): SYNC := --extra offline --no-default-groups
-$(READY): SYNC := --all-extras --all-groups
-$(READY) $(SERVES): pyproject.toml clients/python/pyproject.toml packages/offline/pyproject.toml packages/verify/pyproject.toml uv.lock
+$(SERVES): SYNC := --package agentpost --extra offline --no-default-groups
+$(READY): SYNC := --all-packages --all-extras --all-groups
+$(READY) $(SERVES): pyproject.toml clients/python/pyproject.toml $(wildcard packages/*/pyproject.toml) uv.lock
 	@python=; \
 	for name in $(BIN)/python python3 python3.14 python3.13 python3.12 python3.11; do \
 	  python=$$($$name -c '$(NEW_ENOUGH)' 2>/dev/null) && break; \

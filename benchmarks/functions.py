@@ -27,7 +27,7 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-PACKAGE: Final = f"{ROOT}/src/agentpost/"
+PACKAGE: Final = f"{ROOT}/packages/server/src/agentpost/"
 KEY: Final = "svc_key_" + "f" * 40
 READY_SECONDS: Final = 60
 COMPREHENSIONS: Final = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
@@ -116,7 +116,7 @@ def measure(calls: int) -> list[set[str]]:
         folder = Path(name)
         os.environ["AGENTPOST_BOOTSTRAP_API_KEY"] = KEY
         os.environ["AGENTPOST_LOG_LEVEL"] = "error"
-        sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+        sys.path[:0] = [str(ROOT), str(ROOT / "packages/server/src")]
         from agentpost.serving import process
 
         arguments = (folder, recorder, calls + 2, results)

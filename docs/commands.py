@@ -1,4 +1,4 @@
-"""Writes src/agentpost/cli/operations.py: what the command line takes from the table of operations.
+"""Writes `cli/operations.py`: what the command line takes from the table of operations.
 
     python docs/commands.py
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from agentpost.api.app import OPERATIONS
 from agentpost.api.operation import Operation
 
-PLACE = Path(__file__).resolve().parent.parent / "src/agentpost/cli/operations.py"
+PLACE = Path(__file__).resolve().parent.parent / "packages/server/src/agentpost/cli/operations.py"
 HEAD = '''\
 """What the command line takes from the table of operations. Made by docs/commands.py."""
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "contract.md"
-PACKAGE = "src/agentpost"
+PACKAGE = "packages/server/src/agentpost"
 HEAD = "| Rule | What holds | Code | Tests |"
 UNTESTED = "not tested yet"
 NOTHING_TO_KEEP = "nothing to keep"

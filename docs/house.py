@@ -1,6 +1,6 @@
 """Draws the map of the server's rooms into ARCHITECTURE.md: `make house`.
 
-Rows are rooms, folders of `src/agentpost`; columns are floors, by the names of files
+Rows are rooms, folders of `agentpost`; columns are floors, by the names of files
 (`tests/house/floors.py`). What a room is, its docstring says. tests/house/test_imports.py fails
 when the map is not up to date.
 """
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.house.floors import declared, floor_of  # noqa: E402
 
-SERVER = ROOT / "src" / "agentpost"
+SERVER = ROOT / "packages" / "server" / "src" / "agentpost"
 PAGE = ROOT / "ARCHITECTURE.md"
 BEGIN, END = "<!-- rooms: made by make house -->", "<!-- end of rooms -->"
 COLUMNS = {
@@ -61,7 +61,7 @@ def drawn() -> Iterator[str]:
     for room in filter(is_subject, rooms):
         floors = floors_of(room)
         cells = (", ".join(map(_link, floors.get(column, []))) for column in COLUMNS)
-        yield f"| [{room.name}](src/agentpost/{room.name}) | {' | '.join(cells)} |"
+        yield f"| [{room.name}]({_path(room)}) | {' | '.join(cells)} |"
     yield ""
     yield "Beside them stands what belongs to no subject:"
     yield ""
@@ -70,7 +70,7 @@ def drawn() -> Iterator[str]:
     for room in rooms:
         if not is_subject(room):
             floor = floor_of(f"{room.name}.__init__", declared())
-            yield f"| [{room.name}](src/agentpost/{room.name}) | {what(room)} | {floor} |"
+            yield f"| [{room.name}]({_path(room)}) | {what(room)} | {floor} |"
 
 
 def page(text: str) -> str:
@@ -81,7 +81,11 @@ def page(text: str) -> str:
 
 
 def _link(path: Path) -> str:
-    return f"[{path.stem}]({path.relative_to(ROOT).as_posix()})"
+    return f"[{path.stem}]({_path(path)})"
+
+
+def _path(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
 
 
 if __name__ == "__main__":

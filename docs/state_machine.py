@@ -18,9 +18,10 @@ INTRO = """\
 # States and transitions
 
 Made by `docs/state_machine.py` and `docs/diagrams.py` from
-[record/transitions.py](../src/agentpost/record/transitions.py),
-[uploads/rules.py](../src/agentpost/uploads/rules.py) and
-[webhooks/endpoint_rules.py](../src/agentpost/webhooks/endpoint_rules.py); do not edit.
+[record/transitions.py](../packages/server/src/agentpost/record/transitions.py),
+[uploads/rules.py](../packages/server/src/agentpost/uploads/rules.py) and
+[webhooks/endpoint_rules.py](../packages/server/src/agentpost/webhooks/endpoint_rules.py);
+do not edit.
 
 A signal says what happened; the tables say what follows. A pair that is not in a table is an error
 of ours, never ignored. States with a thick border are ends. The pictures leave out signals that

@@ -46,7 +46,7 @@ def pages() -> dict[str, str]:
 
 def settings() -> str:
     """The settings of defaults.toml as tables, one for each of its sections."""
-    text = (staging.ROOT / "src/agentpost/defaults.toml").read_text("utf-8")
+    text = (staging.ROOT / "packages/server/src/agentpost/defaults.toml").read_text("utf-8")
     lines: list[str] = []
     comment: list[str] = []
     for before, line in pairwise(["", *text.splitlines()]):

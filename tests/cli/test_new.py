@@ -59,7 +59,7 @@ def test_the_tests_of_a_new_agent_pass_and_one_that_fails_says_where(tmp_path: P
     assert log.index("in work") < log.index('return order["total"]') < log.index("KeyError")
     assert log.count("Traceback") == 1
     assert "site-packages" not in log
-    assert "src/agentpost" not in log
+    assert "packages/server/src/agentpost" not in log
     assert len(log.splitlines()) < 20
 
 

@@ -72,6 +72,7 @@ class Reader:
             "pyproject.toml",
             "clients/python/pyproject.toml",
             "packages/offline/pyproject.toml",
+            "packages/server/pyproject.toml",
             "packages/verify/pyproject.toml",
             "uv.lock",
         )

@@ -90,7 +90,7 @@ def test_what_a_browser_loads_is_found(page: str, found: str | None, tmp_path: P
         ("[a](errors.md#x)", "[a](errors.md#x)"),
         ("[a](../ARCHITECTURE.md)", "[a](architecture.md)"),
         ("[a](../README.md)", "[a](index.md)"),
-        ("[s](../src/agentpost/settings.py)", "s"),
+        ("[s](../packages/server/src/agentpost/settings.py)", "s"),
         ("[a](https://a.example/)", "[a](https://a.example/)"),
         ("[a](../src)\n```\n[a](../src)\n```", "a\n```\n[a](../src)\n```"),
         ("```\n$ ls\n```", "```console\n$ ls\n```"),

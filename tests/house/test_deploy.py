@@ -28,7 +28,7 @@ from yamllint import linter
 
 from agentpost.domain import limits
 from agentpost.settings import NOT_OURS, PREFIX, Settings
-from tests.house.tree import DOCS, ROOT, SRC, document
+from tests.house.tree import DOCS, ROOT, SERVER, SRC, document
 
 DEPLOY = ROOT / "deploy"
 KUBERNETES = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
@@ -151,7 +151,7 @@ def test_the_image_has_what_it_is_built_from() -> None:
     for name in " ".join(copied).split():
         assert name == "." or any(name.startswith(each) for each in let_through), name
     assert [name for name in let_through if not (ROOT / name).exists()] == []
-    packages = tomllib.loads(document(ROOT / "pyproject.toml"))["project"]
+    packages = tomllib.loads(document(SERVER / "pyproject.toml"))["project"]
     extras = re.search(r'ARG EXTRAS="([^"]+)"', DOCKERFILE)
     assert extras
     assert sorted(set(extras[1].split()) - packages["optional-dependencies"].keys()) == []

@@ -24,7 +24,7 @@ import agentpost_verify
 from agentpost.domain import limits
 from agentpost.extras import MODULES
 from agentpost_client import limits as client_limits
-from tests.house.tree import CLIENT, OFFLINE, ROOT, SRC, VERIFY, uv
+from tests.house.tree import CLIENT, OFFLINE, ROOT, SERVER, SRC, VERIFY, uv
 
 CLIENT_PROJECT = ROOT / "clients/python"
 OFFLINE_PROJECT = ROOT / "packages/offline"
@@ -49,7 +49,7 @@ OWN = {
 """Installed editable here: what is counted is the source."""
 
 
-def project(folder: Path = ROOT) -> dict[str, Any]:
+def project(folder: Path = SERVER) -> dict[str, Any]:
     read: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
     return read
 

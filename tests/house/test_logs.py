@@ -9,10 +9,10 @@ import pytest
 from tests.house.tree import DOCS, Source, document, dotted, package, parse
 
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
-OUTPUT = "src/agentpost/processes/output.py"
+OUTPUT = "packages/server/src/agentpost/processes/output.py"
 PASSING_ON = {
     OUTPUT: {"_log"},
-    "src/agentpost/record/lifecycle.py": {"log_after", "_log"},
+    "packages/server/src/agentpost/record/lifecycle.py": {"log_after", "_log"},
 }
 """Functions that log an event which they are given."""
 ROW = re.compile(r"^\| `([a-z_]+)` \|", re.M)

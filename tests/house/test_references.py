@@ -85,7 +85,7 @@ def expanded(section: str, name: str) -> list[str]:
 def test_every_reference_leads_somewhere() -> None:
     lost = [
         f"{source.path}: {name}"
-        for source in sources("src", "clients", "tests")
+        for source in sources("packages", "clients", "tests")
         if BEGINS.search(source.text) and not source.path.endswith("test_references.py")
         for text in texts(source)
         for name in unresolved(text)

@@ -18,8 +18,8 @@ from agentpost.db.mapper import Mapper
 from tests.house.tree import Source, dotted, on_floor, package, parse, strings
 from tests.schema import TABLES, Column
 
-WRITER = "src/agentpost/record/rows.py"
-BUILDER = "src/agentpost/db/mapper.py"
+WRITER = "packages/server/src/agentpost/record/rows.py"
+BUILDER = "packages/server/src/agentpost/db/mapper.py"
 GUARDED = {
     "messages": {"turn_state", "status", "reason", "final", "seq", "version", "state_version"},
     "jobs": {"state", "reason"},

@@ -24,7 +24,7 @@ def long_functions(source: Source) -> Iterator[str]:
 
 def test_functions_are_short() -> None:
     reports = [
-        report for one in sources("src", "clients", "tests") for report in long_functions(one)
+        report for one in sources("packages", "clients", "tests") for report in long_functions(one)
     ]
     report_by_name = {report.split()[0]: report for report in reports}
     assert sorted(report_by_name[name] for name in report_by_name.keys() - EXCEPTIONS.keys()) == []

@@ -53,8 +53,8 @@ CHANCE_AND_TIME = {
     "uuid.uuid4",
 }
 FREE = (
-    "src/agentpost/clock.py",  # is the clock
-    "src/agentpost/bootstrap",  # hands it out
+    "packages/server/src/agentpost/clock.py",  # is the clock
+    "packages/server/src/agentpost/bootstrap",  # hands it out
 )
 
 
@@ -116,7 +116,7 @@ def test_no_module_is_a_grab_bag() -> None:
 
 def test_no_old_name_comes_back() -> None:
     """A reader should know the words from elsewhere, or find them in the glossary."""
-    files = [*sources("src/agentpost", "clients", "tests", "benchmarks", "docs")]
+    files = [*sources("packages/server/src/agentpost", "clients", "tests", "benchmarks", "docs")]
     assert [line for source in files for line in old_names(source)] == []
 
 

@@ -13,7 +13,7 @@ import yaml
 from yamllint import linter
 from yamllint.config import YamlLintConfig
 
-from tests.house.tree import ROOT, document
+from tests.house.tree import ROOT, SERVER, document
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PATHS = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -79,6 +79,6 @@ def test_what_it_runs_is_there(path: Path) -> None:
 
 def test_the_oldest_and_the_newest_python_are_tried_on_both_systems() -> None:
     matrix = workflow(ROOT / ".github/workflows/check.yml")["jobs"]["check"]["strategy"]["matrix"]
-    project = tomllib.loads(document(ROOT / "pyproject.toml"))["project"]
+    project = tomllib.loads(document(SERVER / "pyproject.toml"))["project"]
     assert f">={matrix['python'][0]}" == project["requires-python"]
     assert [name.partition("-")[0] for name in matrix["os"]] == ["ubuntu", "macos"]

@@ -36,11 +36,11 @@ SHOWN_BY = {
 """Functions and classes whose texts reach a person."""
 
 PAGES = (
-    "src/agentpost/serving/welcome.py",
-    "src/agentpost/contract/errors.py",
-    "src/agentpost/contract/reasons.py",
-    "src/agentpost/operations/doctor_rows.py",
-    "src/agentpost/operations/doctor.py",
+    "packages/server/src/agentpost/serving/welcome.py",
+    "packages/server/src/agentpost/contract/errors.py",
+    "packages/server/src/agentpost/contract/reasons.py",
+    "packages/server/src/agentpost/operations/doctor_rows.py",
+    "packages/server/src/agentpost/operations/doctor.py",
 )
 """Files whose constants are all texts for people; their SQL is left out."""
 
@@ -49,7 +49,10 @@ TEMPLATES = [path for path in SRC.rglob("*.html") if "api" not in path.parts]
 MARKUP = re.compile(r"{#.*?#}|{%.*?%}|{{.*?}}|<[^>]*>", re.DOTALL)
 COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
 QUOTED = re.compile(r'"([^"<>{}]{6,})"')
-MAILS = ("src/agentpost/mail/actions.py", "src/agentpost/sessions/mail.py")
+MAILS = (
+    "packages/server/src/agentpost/mail/actions.py",
+    "packages/server/src/agentpost/sessions/mail.py",
+)
 SQL = re.compile(r"\b(SELECT|DELETE|UPDATE|INSERT|FROM|WHERE|ORDER BY)\b")
 
 
@@ -106,7 +109,9 @@ def in_templates() -> Iterator[str]:
 
 def is_page(source: Source) -> bool:
     """Whether its texts stand on pages."""
-    return source.path.startswith("src/agentpost/web/") or source.path.endswith("pages.py")
+    return source.path.startswith("packages/server/src/agentpost/web/") or source.path.endswith(
+        "pages.py"
+    )
 
 
 def page_texts() -> Iterator[str]:

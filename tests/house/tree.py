@@ -10,7 +10,8 @@ from pathlib import Path
 from tests.house.floors import declared, floor_of
 
 ROOT = Path(__file__).parents[2]
-SRC = ROOT / "src" / "agentpost"
+SERVER = ROOT / "packages" / "server"
+SRC = SERVER / "src" / "agentpost"
 CLIENT = ROOT / "clients" / "python" / "src" / "agentpost_client"
 OFFLINE = ROOT / "packages" / "offline" / "src" / "agentpost_offline"
 VERIFY = ROOT / "packages" / "verify" / "src" / "agentpost_verify"
@@ -40,8 +41,12 @@ class Source:
     @property
     def floor(self) -> str | None:
         """The server's floor that it stands on; None outside the server."""
-        is_server = self.path.startswith("src/agentpost/")
-        name = self.path.removeprefix("src/agentpost/").removesuffix(".py").replace("/", ".")
+        is_server = self.path.startswith("packages/server/src/agentpost/")
+        name = (
+            self.path.removeprefix("packages/server/src/agentpost/")
+            .removesuffix(".py")
+            .replace("/", ".")
+        )
         return floor_of(name, declared()) if is_server else None
 
     @cached_property
@@ -50,7 +55,7 @@ class Source:
         return tuple(ast.walk(self.tree))
 
 
-def parse(text: str, path: str = "src/agentpost/sample.py") -> Source:
+def parse(text: str, path: str = "packages/server/src/agentpost/sample.py") -> Source:
     return Source(path, text, ast.parse(text, path))
 
 
@@ -76,12 +81,14 @@ def _read(path: Path) -> Source:
 
 def package() -> tuple[Source, ...]:
     """The server, the commands, the built-in agent and the checks of verify."""
-    return sources("src/agentpost", "packages")
+    return sources(*(f"packages/{name}/src" for name in ("offline", "server", "verify")))
 
 
 def on_floor(floor: str) -> tuple[Source, ...]:
     """The server's modules on a floor (`tests/house/floors.py`)."""
-    return tuple(source for source in sources("src/agentpost") if source.floor == floor)
+    return tuple(
+        source for source in sources("packages/server/src/agentpost") if source.floor == floor
+    )
 
 
 def client() -> tuple[Source, ...]:
