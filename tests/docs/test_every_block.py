@@ -19,7 +19,8 @@ from tests.house.tree import DOCS, ROOT, document
 
 FOLDERS = (
     *("", "docs", "docs/recipes", "benchmarks"),
-    *("clients/python", "clients/typescript", "packages/offline", "packages/verify"),
+    *("clients/python", "clients/typescript", "packages/offline", "packages/server"),
+    "packages/verify",
 )
 PAGES = {
     page.relative_to(ROOT).as_posix(): page
@@ -45,7 +46,7 @@ DEVELOPING = "a target for people who work on the code, which takes minutes or m
 ELSEWHERE = "the program it is about is not installed"
 EXCERPT = "an excerpt that is only to be read"
 NOT_RUN: Mapping[tuple[str, str], str] = {
-    ("ARCHITECTURE.md", "cli    "): EXCERPT,
+    ("ARCHITECTURE.md", "commands   "): EXCERPT,
     ("CONTRIBUTING.md", "make  "): DEVELOPING,
     ("CONTRIBUTING.md", "def test_rows"): EXCERPT,
     ("docs/logs.md", "agentpost serve"): "it runs until it is stopped",
@@ -94,6 +95,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ): f"{TYPESCRIPT} compiles it",
     ("clients/typescript/README.md", "// on your server"): EXCERPT,
     ("packages/verify/README.md", "pip install"): INSTALLS,
+    ("packages/server/README.md", "pip install"): INSTALLS,
     ("packages/offline/README.md", "pip install"): INSTALLS,
     ("benchmarks/README.md", ""): DEVELOPING,
     ("docs/command-reference.md", ""): "made from the commands (test_generated.py)",

@@ -92,7 +92,7 @@ def test_what_a_browser_loads_is_found(page: str, found: str | None, tmp_path: P
         ("[a](../README.md)", "[a](index.md)"),
         ("[s](../packages/server/src/agentpost/settings.py)", "s"),
         ("[a](https://a.example/)", "[a](https://a.example/)"),
-        ("[a](../src)\n```\n[a](../src)\n```", "a\n```\n[a](../src)\n```"),
+        ("[a](../tests)\n```\n[a](../tests)\n```", "a\n```\n[a](../tests)\n```"),
         ("```\n$ ls\n```", "```console\n$ ls\n```"),
     ],
 )
