@@ -255,7 +255,7 @@ def test_what_cannot_be_kept_is_refused(
         create(client, **{"messages": [user("good day")], **given})
     assert (refused.value.param, refused.value.code) == (param, code)
     text = refused.value.response.json()["error"]["message"]
-    assert text.endswith("Change what is named, send it again.")  # this form has no `problems`
+    assert text.endswith("Correct the named fields, then retry.")  # this form has no `problems`
 
 
 def test_what_has_no_effect_is_named(client: OpenAI) -> None:

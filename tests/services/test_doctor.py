@@ -86,7 +86,7 @@ async def test_an_endpoint_that_stays_on(ctx: AppContext, account: str, clock: M
     await failing_for(limit + 10)
     assert await found(ctx) == []
     await failing_for(limit + 11)
-    problem = "has failed for too long and was not turned off"
+    problem = "has failed for too long and was not disabled"
     assert await found(ctx) == [(made.id, "failing", problem)]
     await deliveries.turn_off_failing(ctx)
     assert await found(ctx) == []

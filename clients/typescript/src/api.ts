@@ -296,7 +296,7 @@ export interface Key {
   scopes: Array<"admin" | "read" | "read_all" | "send">;
 }
 
-/** How much this account may do at once. */
+/** How much this account can do at once. */
 export interface Limits {
   requests_per_minute: number;
   running_jobs: number;
@@ -637,7 +637,7 @@ export interface Replay {
   webhook_endpoint_id: string;
 }
 
-/** The deliveries to send again. */
+/** The deliveries to retry. */
 export interface ReplayInput {
   /** Beginning of the time range, ISO 8601 with offset. */
   since: string;
@@ -1224,7 +1224,7 @@ export interface Operations {
     body: undefined;
     answer: EndpointWithDeliveries;
   };
-  /** Change a webhook endpoint, turn it off or on */
+  /** Change a webhook endpoint, disable or enable it */
   updateWebhookEndpoint: {
     path: {
       /** The `id` of a webhook endpoint. */

@@ -60,7 +60,7 @@ class KeyInfo(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class AccountLimits(Record):
-    """How much this account may do at once."""
+    """How much this account can do at once."""
 
     running_jobs: int = 0
     requests_per_minute: int = 0

@@ -19,7 +19,7 @@ class InvalidRequest(ApiError):
 class BadRequest(ApiError):
     """The request cannot be used, in a way no other code describes."""
 
-    hint: ClassVar[str] = "Read `message`, change the request, do not send it again unchanged."
+    hint: ClassVar[str] = "Read `message`, change the request, do not repeat it unchanged."
 
 
 class EmptyMessage(ApiError):
@@ -82,8 +82,8 @@ class Forbidden(ApiError):
     that the call came from; `message` names it."""
 
     hint: ClassVar[str] = (
-        "Use a key with this scope, which is chosen when a key is made, or call from an address "
-        "of the key's allow-list."
+        "Use a key with this scope, which is chosen when a key is created, or call from an "
+        "address of the key's allow-list."
     )
 
 
@@ -154,7 +154,7 @@ class UploadNotReady(ApiError):
 
 
 class FileChanged(ApiError):
-    """The file was replaced since this link was made."""
+    """The file was replaced since this link was created."""
 
     hint: ClassVar[str] = "Get a fresh link with GET /v1/files/{file_id}."
 
@@ -182,14 +182,14 @@ class ExecutableRefused(ApiError):
 class RateLimited(ApiError):
     """A rate limit is reached."""
 
-    hint: ClassVar[str] = "Wait for the seconds in `Retry-After`, then send again."
+    hint: ClassVar[str] = "Wait for the seconds in `Retry-After`, then retry."
 
 
 class Internal(ApiError):
     """The server failed."""
 
     hint: ClassVar[str] = (
-        "Send again with growing pauses and the same Idempotency-Key; report the request id."
+        "Retry with growing pauses and the same Idempotency-Key; report the request id."
     )
 
 
@@ -198,7 +198,7 @@ class Unavailable(ApiError):
     nothing can be stored at the moment."""
 
     hint: ClassVar[str] = (
-        "Send again later, with growing pauses; not before `Retry-After`, when it is there."
+        "Retry later, with growing pauses; not before `Retry-After`, when it is there."
     )
 
 

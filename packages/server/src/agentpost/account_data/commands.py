@@ -92,7 +92,7 @@ def accounts_delete(
     shape = {"id": preview.account.id, "deleted": True, **preview.counts, "files_left": left}
     show(shape, as_json, f"{what} is deleted")
     if left:
-        say(f"{left} files wait to be deleted: a server does it, after a backup that runs now")
+        say(f"{left} files are still there: a server deletes them, after a backup that runs now")
 
 
 def _named(preview: DeletionPreview) -> str:

@@ -68,7 +68,7 @@ def keys_create(
     ] = None,
     allow_ip: Annotated[
         list[str] | None,
-        typer.Option(help="Address or network it may be used from; repeatable."),
+        typer.Option(help="Address or network it works from; repeatable."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -139,14 +139,14 @@ def keys_allow(
     key_id: KeyId,
     ip: Annotated[
         list[str] | None,
-        typer.Option(help="Address or network the key may be used from; repeatable."),
+        typer.Option(help="Address or network the key works from; repeatable."),
     ] = None,
     from_everywhere: Annotated[
         bool, typer.Option("--from-everywhere", help="Allow every address.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Set the addresses a key may be used from; the change takes effect within a second."""
+    """Set the addresses a key works from; the change takes effect within a second."""
     from agentpost.accounts import keys as key_changes
 
     if bool(ip) == from_everywhere:
@@ -159,7 +159,7 @@ def keys_allow(
         detail={"allow_ips": [str(each) for each in allowed]},
     )
     where = ", ".join(map(str, allowed)) or "everywhere"
-    show(_key(key), as_json, f"{key_id} may be used from {where}")
+    show(_key(key), as_json, f"{key_id} works from {where}")
 
 
 def keys_revoke(key_id: KeyId, as_json: AsJson = False) -> None:

@@ -28,7 +28,7 @@ class KeyShape(Shape):
 
 
 class LimitsShape(Shape):
-    """How much this account may do at once."""
+    """How much this account can do at once."""
 
     running_jobs: int
     requests_per_minute: int

@@ -60,7 +60,7 @@ REQUEST_ID = Header(
     "Request-Id", "Names this request in the server's log.", "req_0660c545b410f5f5761497037f1afa21"
 )
 BUDGET = (
-    Header("RateLimit-Limit", "Requests a minute this key may send.", 600),
+    Header("RateLimit-Limit", "Requests a minute this key can send.", 600),
     Header("RateLimit-Remaining", "How many of them are left.", 599),
     Header("RateLimit-Reset", "Seconds until the oldest counted request no longer counts.", 60),
 )

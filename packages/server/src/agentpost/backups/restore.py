@@ -96,7 +96,7 @@ def _check_fits(settings: Settings, source: Backup) -> None:
         )
     if source.schema not in migrate.migrations():
         raise ValueError(
-            f"this backup was made by version {source.version} of agentpost, whose schema this"
+            f"this backup is of version {source.version} of agentpost, whose schema this"
             " version cannot use; install that version"
         )
 

@@ -35,7 +35,7 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
     ErrorCode.BAD_REQUEST: Code(
         400,
         "The request cannot be used, in a way no other code describes.",
-        "Read `message`, change the request, do not send it again unchanged.",
+        "Read `message`, change the request, do not repeat it unchanged.",
     ),
     ErrorCode.EMPTY_MESSAGE: Code(
         400,
@@ -80,8 +80,8 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
         403,
         "The API key lacks the scope that the operation needs, or may not be used from the address"
         " that the call came from; `message` names it.",
-        "Use a key with this scope, which is chosen when a key is made, or call from an address of"
-        " the key's allow-list.",
+        "Use a key with this scope, which is chosen when a key is created, or call from an address"
+        " of the key's allow-list.",
     ),
     ErrorCode.LINK_INVALID: Code(
         403,
@@ -132,7 +132,7 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
     ),
     ErrorCode.FILE_CHANGED: Code(
         412,
-        "The file was replaced since this link was made.",
+        "The file was replaced since this link was created.",
         "Get a fresh link with GET /v1/files/{file_id}.",
     ),
     ErrorCode.TOO_LARGE: Code(
@@ -151,18 +151,18 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
         "Programs are not accepted.",
     ),
     ErrorCode.RATE_LIMITED: Code(
-        429, "A rate limit is reached.", "Wait for the seconds in `Retry-After`, then send again."
+        429, "A rate limit is reached.", "Wait for the seconds in `Retry-After`, then retry."
     ),
     ErrorCode.INTERNAL: Code(
         500,
         "The server failed.",
-        "Send again with growing pauses and the same Idempotency-Key; report the request id.",
+        "Retry with growing pauses and the same Idempotency-Key; report the request id.",
     ),
     ErrorCode.UNAVAILABLE: Code(
         503,
         "The API is switched off, more messages or large bodies arrive than can be taken, or"
         " nothing can be stored at the moment.",
-        "Send again later, with growing pauses; not before `Retry-After`, when it is there.",
+        "Retry later, with growing pauses; not before `Retry-After`, when it is there.",
     ),
 }
 
@@ -181,7 +181,7 @@ def in_words(refusal: Refusal, names: Mapping[str, str] | None = None) -> tuple[
         else f"{(names or {}).get(each.field, each.field)} {each.problem}"
         for each in refusal.problems[:PROBLEMS_MAX]
     ]
-    return f"The request is not valid: {'; '.join(wrong)}.", "Change what is named, send it again."
+    return f"The request is not valid: {'; '.join(wrong)}.", "Correct the named fields, then retry."
 
 
 class ProblemShape(Shape):

@@ -55,7 +55,8 @@ REASONS: Final[dict[Reason, Meaning]] = {
         " the operator.",
     ),
     Reason.STOPPED: Meaning(
-        "Somebody stopped the work. Files made so far stay.", "Send a new message to start again."
+        "The work was stopped. Files made so far stay.",
+        "Send a new message to start again.",
     ),
     Reason.AGENT_BUSY: Meaning(
         "Another message of the conversation took too long. The agent did not see this one.",

@@ -120,7 +120,7 @@ OPERATIONS = (
             " and with a `cursor` for one at least. With `Accept: text/event-stream` the events"
             " are streamed as they come, the cursor behind each as its `id`; such a stream has no"
             " end and is continued with `Last-Event-ID`. Each call counts as a long-poll. Any"
-            " number may read."
+            " number of programs can read."
         ),
         scope=Scope.READ,
         handler=list_events,

@@ -93,7 +93,7 @@ async def _linked(api: Api, file_id: str, rev: str) -> FileRecord:
     file = await views.find_linked(api.ctx, file_id)
     if compact_revision(file.revision) != rev:
         raise Refusal(
-            ErrorCode.FILE_CHANGED, "The file changed since this link was made; get a fresh one."
+            ErrorCode.FILE_CHANGED, "The file changed since this link was created; get a fresh one."
         )
     return file
 

@@ -66,7 +66,7 @@ class Intake:
         if state is fair_share.Room.SHARE_TAKEN:
             text = "This account's messages arrive faster than they can be taken; send it again"
             raise Overloaded(f"{text} soon.", seconds)
-        raise Overloaded("More messages arrive than can be taken; send it again soon.", seconds)
+        raise Overloaded("More messages arrive than can be taken; retry soon.", seconds)
 
     async def enter(self, account_id: str, *, refusing: bool) -> None:
         """Wait until it is the account's turn to have a message stored; `leave` follows, whatever

@@ -159,7 +159,7 @@ def find_neglected(
     queries.append((_BLOCKS, _BLOCKED, (newest,)))
     too_long = "its turn has been running longer than its limit"
     queries.append((too_long, _LONG_TURNS, (now - turn_limit - _GRACE,)))
-    failing = "has failed for too long and was not turned off"
+    failing = "has failed for too long and was not disabled"
     queries.append((failing, _ENDPOINTS, (now - failing_limit - _GRACE, now)))
     if mail_is_sent:
         queries.append(("its mail was not sent", _MAILS, (now - HOUR,)))

@@ -81,7 +81,7 @@ async def create(ctx: AppContext, account_id: str, key_id: str, new: NewSchedule
     check(from_fields(new.message))
     caller = await ctx.db.read(lambda tx: schedules.sender(tx, ctx, account_id, key_id))
     if caller is None:
-        raise Refusal(ErrorCode.BAD_REQUEST, "Choose a key that works and may send messages.")
+        raise Refusal(ErrorCode.BAD_REQUEST, "Choose a key that works and can send messages.")
     return await schedules.create(ctx, caller, new)
 
 

@@ -50,14 +50,14 @@ def _written(steps: list[str], settings: Settings) -> list[str]:
         return [
             "",
             f"A default account was created, but {path} cannot be written ({why}).",
-            "Make another API key and a link to the dashboard:",
+            "Create another API key and a link to the dashboard:",
             f"  {_operator(settings)} keys create --account {DEFAULT_EMAIL} --name first",
             f"  {_operator(settings)} login-link",
         ]
     return [
         "",
         "A default account was created. This is not a terminal, so its API key, a link to the",
-        "dashboard and a first message to try are in a file that only this user may read:",
+        "dashboard and a first message to try are in a file that only this user can read:",
         f"  {path}",
         "Keep the key elsewhere, then delete the file.",
     ]

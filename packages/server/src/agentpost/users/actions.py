@@ -313,7 +313,7 @@ def _check(tx: Tx, by: UserRecord, account_id: str, other: Role) -> None:
 
 
 def _above() -> Refusal:
-    return Refusal(ErrorCode.BAD_REQUEST, "Only an operator may do this with an operator.")
+    return Refusal(ErrorCode.BAD_REQUEST, "Only an operator can change an operator.")
 
 
 def _lock(tx: Tx) -> None:

@@ -184,8 +184,8 @@ OPERATIONS = (
         summary="Register a webhook endpoint",
         description=(
             "The endpoint receives signed events from now on, those of `events` or all. Keep its"
-            " `secret`: it verifies the signatures and is shown this once. Each call makes another"
-            " endpoint."
+            " `secret`: it verifies the signatures and is shown this once. Each call creates"
+            " another endpoint."
         ),
         handler=create,
         body=webhook_shapes.EndpointIn,
@@ -211,7 +211,7 @@ OPERATIONS = (
         path=ENDPOINT,
         scope=Scope.ADMIN,
         action="webhooks update",
-        summary="Change a webhook endpoint, turn it off or on",
+        summary="Change a webhook endpoint, disable or enable it",
         description=(
             "Only the fields that are given change. Turning an endpoint off drops what is pending"
             " for it; turning it on forgets its failures."

@@ -85,7 +85,7 @@ class TestIn(Request):
 
 
 class ReplayIn(Request):
-    """The deliveries to send again."""
+    """The deliveries to retry."""
 
     since: TimeIn = Field(
         description="Beginning of the time range, ISO 8601 with offset.",

@@ -86,7 +86,7 @@ def test_retry_after(answers: Answers) -> None:
     """Every 429 says when to come again. (Errors)"""
     refusals = [exchange for exchange in answers if exchange.status == 429]
     if not refusals:
-        pytest.skip("no rate limit was hit; none is hit on purpose")
+        pytest.skip("no rate limit was hit; the checks hit none on purpose")
     for exchange in refusals:
         text = exchange.headers.get("retry-after", "none")
         assert exchange.number("retry-after") is not None, f"Retry-After in seconds, not {text}"

@@ -150,7 +150,7 @@ def _input_key(graph: Pregel[Any, Any, Any, Any]) -> str:
     if len(fields) == 1:
         return str(fields[0])
     raise ValueError(
-        f"the graph's input has the fields {', '.join(map(str, fields))}, and none is called"
+        f"the graph's input has the fields {', '.join(map(str, fields))}, and no field is called"
         " 'messages' or 'input': give it an input_schema with one of them"
     )
 

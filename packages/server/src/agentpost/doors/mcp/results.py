@@ -18,12 +18,12 @@ _NEXT: Final = {
     "blocked": "Nothing more happens: read the reason.",
     "completed": "It is done. Read files with resources/read.",
     "partial": "A part is done; read the results and the reason.",
-    "failed": "Read the reason; change the message and send it again.",
+    "failed": "Read the reason; change the message and send that one.",
     "expired": "Call recover_message later: a late result is given out then.",
 }
 _NEXT_BY_REASON: Final = {
-    "out_of_credits": "Ask the person to add credits: it continues then. Do not send it again.",
-    "hosting_fees": "Ask the person to have the hosting fees cleared, then send it again.",
+    "out_of_credits": "Ask the person to add credits: it continues then. Do not repeat it.",
+    "hosting_fees": "Ask the person to have the hosting fees cleared, then repeat it.",
     "too_many_running": "Wait until other work has ended, or stop some with stop_work; then send it"
     " again.",
     "agent_busy": "Send it again in 15 seconds.",
