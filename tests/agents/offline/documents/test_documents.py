@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentpost.agents import Unreadable
-from agentpost_offline.documents.answers import answer, find
+from agentpost_offline.documents.answers import answer, cut
 from agentpost_offline.documents.model import BlockKind, Document
-from agentpost_offline.documents.passages import cut
 from agentpost_offline.documents.reading import read
 from tests.agents.offline.data.given import file
 
@@ -146,27 +146,32 @@ def test_sentences_end_where_they_end() -> None:
 
 
 QUESTIONS = [
-    ("When does the contract with Voltas end?", "answer", "31 March 2027"),
-    ("when dose the contract with voltas end", "answer", "31 March 2027"),
-    ("How many employees does the company have?", "answer", "120 employees"),
-    ("Who founded the company?", "answer", "Maria Lopez"),
-    ("How much did rent rise?", "answer", "by 5%"),
-    ("What is the main risk?", "answer", "one supplier"),
-    ("why did energy costs fall?", "answer", "renegotiated"),
-    ("Who is the CEO?", "none", ""),
-    ("What is the capital of France?", "none", ""),
-    ("What did the company pay for energy in 2019?", "closest", ""),
-    ("Does the contract with Acme end?", "closest", ""),
+    ("When does the contract with Voltas end?", "31 March 2027"),
+    ("when dose the contract with voltas end", "31 March 2027"),
+    ("How many employees does the company have?", "120 employees"),
+    ("Who founded the company?", "Maria Lopez"),
+    ("How much did rent rise?", "by 5%"),
+    ("What is the main risk?", "one supplier"),
+    ("why did energy costs fall?", "renegotiated"),
+    ("Does the contract with Acme end?", "contract with Voltas"),
 ]
 
 
-@pytest.mark.parametrize(("question", "kind", "part"), QUESTIONS)
-def test_a_question(report: Any, question: str, kind: str, part: str) -> None:
-    found = find([report], question)
-    assert found["kind"] == kind, found
-    if part:
-        assert part in found["passages"][0]["text"]
-        assert found["passages"][0]["citation"].startswith("report.pdf, page ")
+@pytest.mark.parametrize(("question", "part"), QUESTIONS)
+def test_a_question_is_shown_the_closest_passages(report: Any, question: str, part: str) -> None:
+    result = answer([report], question)
+    assert result["outcome"] == "passages"
+    first = result["text"].split("\n")[0]
+    assert part in first
+    assert re.search(r"” — report\.pdf, page \d, \w+", first)
+
+
+@pytest.mark.parametrize("question", ["Who is the CEO?", "What is the capital of France?"])
+def test_no_passage_where_no_word_of_the_question_stands(report: Any, question: str) -> None:
+    result = answer([report], question)
+    assert result["outcome"] == "absent"
+    assert "text" not in result
+    assert result["used"] == ["report.pdf"]
 
 
 @pytest.mark.parametrize(
@@ -189,15 +194,5 @@ def test_a_question(report: Any, question: str, kind: str, part: str) -> None:
 def test_questions_in_other_languages(
     tmp_path: Path, language: str, text: str, question: str, part: str
 ) -> None:
-    found = find([file(tmp_path, "a.md", text)], question, language)
-    assert found["kind"] == "answer", found
-    assert part in found["passages"][0]["text"]
-
-
-def test_the_outcome_is_quoted_and_cited(report: Any) -> None:
-    found = answer([report], "When does the contract with Voltas end?")
-    assert found["outcome"] == "answered"
-    assert found["text"].startswith(
-        "“The contract with Voltas ends on 31 March 2027.” — report.pdf,"
-    )
-    assert answer([report], "Who is the CEO?")["outcome"] == "absent"
+    result = answer([file(tmp_path, "a.md", text)], question, language)
+    assert part in result["text"].split("\n")[0]

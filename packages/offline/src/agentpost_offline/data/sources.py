@@ -16,6 +16,7 @@ from agentpost.extraction.workbook import is_workbook
 from agentpost_offline.data import delimited, limits, spreadsheets, structured
 from agentpost_offline.data.delimited import Grid
 from agentpost_offline.documents import reading
+from agentpost_offline.documents.sources import is_page
 
 _DELIMITED = frozenset(("csv", "tsv", "tab", "psv"))
 _SHEETS = frozenset(("xlsx", "xlsm", "xls", "ods", "xlsb"))
@@ -126,7 +127,7 @@ class _Finder:
                 if suffix in ("json", "jsonl", "ndjson"):
                     raise
             return
-        if start == "<" and reading.looks_like_html(sample):
+        if start == "<" and is_page(sample):
             yield from self._of_document(path, name)
         elif declared:
             yield Source(self._file.id, delimited.grid(path, name, self._folder))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import calendar
 from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from agentpost_offline.data.computed import OVER, Columns
@@ -28,7 +27,7 @@ _SHOWN = 6
 
 def texts(language: str) -> dict[str, Any]:
     """The texts about results in a language."""
-    return languages.words(Path(__file__).parent / "texts", language)
+    return languages.texts("data", language)
 
 
 def plural(words: dict[str, Any], key: str, count: int, *values: str) -> str:

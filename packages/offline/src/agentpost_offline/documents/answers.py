@@ -1,17 +1,17 @@
-"""Questions about documents: the passage that answers one, quoted and cited, or the closest ones.
+"""Questions about documents: the passages that are closest to one, quoted and cited.
 
-A passage answers a question when every content word of the question stands in it, in its heading
-or right beside it, and when it holds what is asked for: a date for "when", a number for "how
-many". Everything else is only close, and is called so.
+A passage in which every content word of the question stands, in its heading or right before it
+comes first. None is claimed to be the answer.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -19,57 +19,45 @@ import msgspec
 from agentpost.agents import File, Unreadable
 from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.documents import language as tongues
-from agentpost_offline.documents.model import Document
-from agentpost_offline.documents.passages import Sentence, sentences
+from agentpost_offline.documents.model import BlockKind, Document
 from agentpost_offline.documents.reading import read, read_text
-from agentpost_offline.style.languages import language as style_language
+from agentpost_offline.style.languages import language as language_of
 
 _K1, _B = 1.4, 0.6
-_CLOSEST = 3
-_SAME_AGAIN = 0.85
+_MOST = 3
+_FAR_BELOW = 0.5
+"""A passage with less than this part of the first one's score is not shown beside it."""
 _CHARACTERS = 4_000_000
 _QUOTE = 700
-_MONEY = re.compile(r"[€$£¥]\s?\d|\d\s?(?:[€$£¥]|euros?\b|dollars?\b|pounds?\b|EUR|USD|元)")
-_DIGIT = re.compile(r"\d|[一二三四五六七八九十百千万]|[٠-٩]")
-# fmt: off
-_NUMBER_WORDS = frozenset((
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve", "dozen", "hundred", "thousand", "million", "none", "half", "twice", "eins",
-    "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "hundert",
-    "tausend", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez",
-    "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix",
-))
-# fmt: on
-_DATED = re.compile(
-    r"\d{4}|\d{1,2}[./:]\d{1,2}|\d{1,2}(?:st|nd|rd|th)\b"
-    r"|\b\d+ (?:days?|weeks?|months?|years?|hours?|Tage?n?|Wochen?|Monate?n?|Jahre?n?"
-    r"|días?|semanas?|meses|años?|jours?|semaines?|mois|ans?)\b"
-    r"|[年月日]",
-    re.IGNORECASE,
+_END = re.compile(
+    r"(?<=[.!?…])[\"'”“’»)\]]*\s+(?=[\"'“‘«(\[¿¡„]*[A-Z0-9À-ÖØ-ÞА-ЯΑ-Ω\u0600-\u06ff])"
+    r"|(?<=[。！？])|(?<=؟)\s+"
 )
+_WORD_BEFORE = re.compile(r"(\S{1,12})\.$")
+_DAY_BEFORE = re.compile(r"(?:^|\s)\d{1,2}\.$")
 
 
-@dataclass(slots=True)
-class _Index:
-    """The sentences of all documents, with the stems that each has."""
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence, list item or table row of a document, with the stems of its words.
 
-    sentences: list[Sentence] = field(default_factory=list)
-    stems: list[Counter[str]] = field(default_factory=list)
-    headings: list[frozenset[str]] = field(default_factory=list)
-    languages: list[str] = field(default_factory=list)
+    Args:
+        text: verbatim; a table row as ``Header: cell · …``.
+        citation: ``report.pdf, page 3, Costs``.
+        stems: of its words.
+        above: the stems of its heading and the document's title.
+        block: the document and the number of the block in it.
+    """
 
-    def add(self, document: Document, language: str) -> None:
-        """Add a document's sentences."""
-        for sentence in sentences(document, language):
-            self.sentences.append(sentence)
-            self.stems.append(Counter(tongues.terms(sentence.text, language)))
-            above = f"{sentence.heading} {document.title}"
-            self.headings.append(frozenset(tongues.terms(above, language)))
-            self.languages.append(language)
+    text: str
+    citation: str
+    stems: Counter[str]
+    above: frozenset[str]
+    block: tuple[str, int]
 
 
 def answer(files: Sequence[File], question: str, language: str = "en", pasted: str = "") -> Any:
-    """Answer a question from documents (a step).
+    """The passages of documents that are closest to a question (a step).
 
     Args:
         files: the documents.
@@ -77,232 +65,169 @@ def answer(files: Sequence[File], question: str, language: str = "en", pasted: s
         language: the user's language.
         pasted: a text that came with the message.
 
-    Returns an `Answer` as JSON: ``answered`` when a passage really covers the question,
-    ``passages`` for up to three that share words with it, ``absent`` when none does. The text is
-    the passages,
-    verbatim and cited.
+    Returns an `Answer` as JSON: ``passages`` for up to three that share words with the question,
+    ``absent`` when none does. The text is the passages, verbatim and cited.
     """
-    found = find(files, question, language, pasted)
-    outcome = {"answer": Outcome.ANSWERED, "closest": Outcome.PASSAGES}.get(
-        found["kind"], Outcome.ABSENT
-    )
-    tongue = style_language(language)
-    lines = []
-    for passage in found["passages"]:
-        quote = f"{tongue.quotes[0]}{passage['text']}{tongue.quotes[1]}"
-        cited = f" — {passage['citation']}" if passage["citation"] else ""
-        lines.append(quote + cited)
-    text = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
-    made = Answer(
-        outcome,
-        text,
-        used=tuple(found["read"]),
-        skipped=tuple(found["skipped"]),
-        notes=(),
-    )
-    return msgspec.to_builtins(made)
-
-
-def find(
-    files: Sequence[File], question: str, language: str = "en", text: str = ""
-) -> dict[str, Any]:
-    """The passages that answer a question, or the closest ones.
-
-    Args:
-        files: the documents.
-        question: in the user's words.
-        language: the user's language.
-        text: a text that came with the message.
-
-    Returns ``kind``: ``answer`` (a passage really covers the question), ``closest`` (up to three
-    passages that share words with it) or ``none``; ``passages``: ``text`` (verbatim), ``file``,
-    ``place`` and ``citation`` of each; ``unknown``: words of the question that stand nowhere;
-    ``read``: what was read; ``skipped``: what was not, with the reason.
-    """
-    index = _Index()
-    read_: list[str] = []
+    documents = [read_text(pasted, "")] if pasted else []
+    names: list[str] = []
     skipped: list[str] = []
-    left = _CHARACTERS
-    documents: list[Document] = []
-    if text:
-        documents.append(read_text(text, ""))
+    sentences: list[Sentence] = []
+    codes = [language]
+    room = _CHARACTERS
     for file in files:
         try:
             documents.append(read(file))
         except Unreadable as error:
             skipped.append(str(error))
     for document in documents:
-        size = sum(len(block.text) for block in document.blocks)
-        if size > left:
+        room -= sum(len(block.text) for block in document.blocks)
+        if room < 0:
             skipped.append(f"{document.name}: too much text together with the other files")
             continue
-        left -= size
-        whole = " ".join(block.text for block in document.blocks[:400])
-        index.add(document, tongues.detect(whole, language))
+        code = tongues.detect(" ".join(block.text for block in document.blocks[:400]), language)
+        sentences += _sentences(document, code)
+        codes.append(code)
         skipped += [f"{document.name}: {note}" for note in document.notes]
-        read_.append(document.name)
-    kind, found, unknown = search(index, question, language)
-    return {
-        "kind": kind,
-        "passages": [
-            {
-                "text": one.text if len(one.text) <= _QUOTE else f"{one.text[:_QUOTE].rstrip()} …",
-                "file": one.file,
-                "place": one.place,
-                "citation": one.citation,
-            }
-            for one in found
-        ],
-        "unknown": unknown,
-        "read": read_,
-        "skipped": skipped,
-    }
+        names.append(document.name)
+    passages = search(sentences, question, list(dict.fromkeys(codes))[:3])
+    opening, closing = language_of(language).quotes
+    lines = [
+        f"{opening}{one.text if len(one.text) <= _QUOTE else one.text[:_QUOTE].rstrip() + ' …'}"
+        f"{closing}{f' — {one.citation}' if one.citation else ''}"
+        for one in passages
+    ]  # fmt: skip
+    text = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
+    outcome = Outcome.PASSAGES if passages else Outcome.ABSENT
+    return msgspec.to_builtins(Answer(outcome, text, tuple(names), tuple(skipped)))
 
 
-def search(index: _Index, question: str, language: str) -> tuple[str, list[Sentence], list[str]]:
-    """The kind of answer, its passages, and the words that stand nowhere."""
-    codes = list(dict.fromkeys([language, *index.languages]))[:3]
-    asked = tongues.content(question, codes)
-    if not asked or not index.sentences:
-        return "none", [], asked
-    vocabulary = {stem for stems in index.stems for stem in stems}
-    vocabulary |= {stem for stems in index.headings for stem in stems}
-    known: dict[str, frozenset[str]] = {}
-    unknown: list[str] = []
-    for word in asked:
-        forms = _forms(word, codes, vocabulary)
-        if forms:
-            known[word] = forms
-        elif not _misspelt(word, codes):
-            unknown.append(word)
-    if not known:
-        return "none", [], unknown
-    scores = _scores(index, list(known.values()))
-    order = sorted(scores, key=lambda i: (-scores[i], len(index.sentences[i].text)))
-    if not order:
-        return "none", [], unknown
-    wants = _wants(question, language)
-    if not unknown:
-        covering = [i for i in order if _covers(index, i, list(known.values()))]
-        fitting = [i for i in covering if _fits(index.sentences[i].text, wants)]
-        if "number" in wants and not re.search(r"%|percent|prozent|many", question.lower()):
-            # "How much is the rent" asks for its price before its rise.
-            fitting.sort(key=lambda i: not _MONEY.search(index.sentences[i].text))
-        if fitting:
-            best = scores[fitting[0]]
-            kept = [i for i in fitting if scores[i] >= _SAME_AGAIN * best][:2]
-            return "answer", [index.sentences[i] for i in kept], []
-    return "closest", [index.sentences[i] for i in order[:_CLOSEST]], unknown
+def search(sentences: Sequence[Sentence], question: str, codes: Sequence[str]) -> list[Sentence]:
+    """The closest sentences, the best first; none where no content word stands in any."""
+    vocabulary = {stem for one in sentences for stem in (*one.stems, *one.above)}
+    forms = {word: _forms(word, codes, vocabulary) for word in tongues.content(question, codes)}
+    wishes = list(filter(None, forms.values()))
+    if not wishes:
+        return []
+    is_whole = all(one or _is_empty(word, codes) for word, one in forms.items())
+    scores = _scores(sentences, wishes)
+    order = sorted(scores, key=lambda at: (-scores[at], len(sentences[at].text)))
+    whole = [at for at in order if is_whole and _covers(sentences, at, wishes)]
+    first = whole or order
+    return [sentences[at] for at in first[:_MOST] if scores[at] >= _FAR_BELOW * scores[first[0]]]
 
 
 def _forms(word: str, codes: Sequence[str], vocabulary: set[str]) -> frozenset[str]:
     """The stems in the documents that a word of the question means."""
-    stems = {tongues.stem(word, code) for code in codes} | {word}
-    found = stems & vocabulary
-    if not found and len(word) >= 4 and word.isalpha():
+    forms = ({tongues.stem(word, code) for code in codes} | {word}) & vocabulary
+    if not forms and len(word) >= 4 and word.isalpha():
         from rapidfuzz import process
 
         close = process.extract(word, vocabulary, limit=3, score_cutoff=86)
-        found = {text for text, _, _ in close if abs(len(text) - len(word)) <= 2}
+        forms = {text for text, _, _ in close if abs(len(text) - len(word)) <= 2}
         # German writes compounds: the word may be the end of a longer one.
-        found |= {text for text in vocabulary if len(text) > len(word) + 2 and text.endswith(word)}
-    return frozenset(found)
+        forms |= {text for text in vocabulary if len(text) > len(word) + 2 and text.endswith(word)}
+    return frozenset(forms)
 
 
-def _misspelt(word: str, codes: Sequence[str]) -> bool:
+def _is_empty(word: str, codes: Sequence[str]) -> bool:
     """Whether a word is an empty one with two letters changed about: ``dose``, ``waht``."""
-    letters = sorted(word)
-    return len(word) > 3 and any(
-        len(empty) == len(word) and sorted(empty) == letters
-        for code in codes
-        for empty in tongues.words(code)["stop"]
-    )
+    stops = (stop for code in codes for stop in tongues.words(code)["stop"])
+    return len(word) > 3 and any(sorted(stop) == sorted(word) for stop in stops)
 
 
-def _scores(index: _Index, wanted: Sequence[frozenset[str]]) -> dict[int, float]:
+def _scores(sentences: Sequence[Sentence], wishes: Sequence[frozenset[str]]) -> dict[int, float]:
     """BM25 of the sentences that have any of the words; a word in the heading or beside the
     sentence counts for less."""
-    count = len(index.sentences)
-    lengths = [sum(stems.values()) or 1 for stems in index.stems]
+    count = len(sentences)
+    lengths = [one.stems.total() or 1 for one in sentences]
     average = sum(lengths) / count
-    scores: dict[int, float] = {}
-    for forms in wanted:
-        inside = {i: sum(index.stems[i][f] for f in forms) for i in range(count)}
-        inside = {i: n for i, n in inside.items() if n}
-        heads = {i for i in range(count) if forms & index.headings[i]}
-        weight = math.log(1 + (count - len(inside) + 0.5) / (len(inside) + 0.5))
-        for i, times in inside.items():
-            norm = _K1 * (1 - _B + _B * lengths[i] / average)
-            scores[i] = scores.get(i, 0) + weight * times * (_K1 + 1) / (times + norm)
-        for i in heads - inside.keys():
-            scores[i] = scores.get(i, 0) + 0.5 * weight
-        for i in _beside(index, inside) - inside.keys() - heads:
-            scores[i] = scores.get(i, 0) + 0.25 * weight
-    own = {i for forms in wanted for i in range(count) if any(index.stems[i][f] for f in forms)}
-    return {i: score for i, score in scores.items() if i in own or score > 0.8}
+    scores: Counter[int] = Counter()
+    own: set[int] = set()
+    for forms in wishes:
+        times = {
+            at: n for at, one in enumerate(sentences) if (n := sum(one.stems[f] for f in forms))
+        }
+        weight = math.log(1 + (count - len(times) + 0.5) / (len(times) + 0.5))
+        for at, n in times.items():
+            norm = _K1 * (1 - _B + _B * lengths[at] / average)
+            scores[at] += weight * n * (_K1 + 1) / (n + norm)  # type: ignore[assignment]
+        heads = {at for at, one in enumerate(sentences) if forms & one.above} - times.keys()
+        beside = {near for at in times for near in (at - 1, at + 1) if 0 <= near < count
+                  and sentences[near].block[0] == sentences[at].block[0]
+                  and sentences[near].above == sentences[at].above}  # fmt: skip
+        for at in heads | (beside - times.keys()):
+            scores[at] += weight * (0.5 if at in heads else 0.25)  # type: ignore[assignment]
+        own |= times.keys()
+    return {at: score for at, score in scores.items() if at in own or score > 0.8}
 
 
-def _beside(index: _Index, inside: dict[int, int]) -> set[int]:
-    found: set[int] = set()
-    for i in inside:
-        for near in (i - 1, i + 1):
-            if 0 <= near < len(index.sentences):
-                here, there = index.sentences[i], index.sentences[near]
-                if (here.file, here.heading) == (there.file, there.heading):
-                    found.add(near)
-    return found
-
-
-def _covers(index: _Index, at: int, wanted: Sequence[frozenset[str]]) -> bool:
+def _covers(sentences: Sequence[Sentence], at: int, wishes: Sequence[frozenset[str]]) -> bool:
     """Whether every word of the question stands in a sentence, its heading, or the sentence before
     it in its paragraph; and most of them in the sentence itself or its heading."""
-    before = index.stems[at - 1] if at and _same_block(index, at) else Counter()
-    own = 0
-    for forms in wanted:
-        if any(index.stems[at][f] for f in forms):
-            own += 2
-        elif forms & index.headings[at]:
-            own += 1
-        elif not any(before[f] for f in forms):
-            return False
-    return own >= len(wanted)
+    one, before = sentences[at], sentences[at - 1]
+    near = before.stems if at and before.block == one.block else Counter[str]()
+    places = [2 if forms & one.stems.keys() else 1 if forms & one.above else 0 for forms in wishes]
+    is_near = all(place or forms & near.keys() for place, forms in zip(places, wishes, strict=True))
+    return is_near and sum(places) >= len(wishes)
 
 
-def _same_block(index: _Index, at: int) -> bool:
-    one, other = index.sentences[at - 1], index.sentences[at]
-    return one.file == other.file and one.block == other.block
+def _sentences(document: Document, code: str) -> Iterator[Sentence]:
+    """The sentences of a document, in its order."""
+    heading = ""
+    for number, block in enumerate(document.blocks):
+        if block.kind is BlockKind.HEADING:
+            heading = block.text
+            continue
+        above = frozenset(tongues.terms(f"{heading} {document.title}", code))
+        citation = ", ".join(filter(None, (document.name, block.place)))
+        for text in _rows(block.rows) if block.rows else (
+            [block.text] if block.kind is BlockKind.CODE else cut(block.text, code)
+        ):  # fmt: skip
+            stems = Counter(tongues.terms(text, code))
+            yield Sentence(text, citation, stems, above, (document.name, number))
 
 
-def _wants(question: str, language: str) -> set[str]:
-    """What kind of thing a question asks for: ``when``, ``who``, ``number``."""
-    low = " ".join(question.lower().split())
-    found: set[str] = set()
-    for code in {language, "en"}:
-        known = tongues.words(code)
-        for kind in ("when", "who", "number"):
-            for phrase in known[kind]:
-                edge = "" if "\u3400" <= phrase[0] <= "\u9fff" else r"\b"
-                if re.search(rf"{edge}{re.escape(phrase)}{edge}", low):
-                    found.add(kind)
-    return found
+def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    header, *body = rows
+    for row in body or rows:
+        is_named = bool(body) and len(row) == len(header)
+        names = header if is_named else [""] * len(row)
+        cells = [f"{name}: {cell}" if name else cell
+                 for name, cell in zip(names, row, strict=True) if cell]  # fmt: skip
+        if cells:
+            yield " · ".join(cells)
 
 
-def _fits(text: str, wants: set[str]) -> bool:
-    """Whether a passage holds what a question asks for."""
-    if "number" in wants and not _DIGIT.search(text):
-        return bool(_NUMBER_WORDS.intersection(tongues.split(text)))
-    if "when" in wants and not (_DATED.search(text) or _is_named_day(text)):
-        return False
-    if "who" in wants:
-        return bool(re.search(r"(?:^|[^.!?]\s)[A-ZÀ-ÖØ-Þ]\w+|[\u0600-\u06ff\u3400-\u9fff]", text))
-    return True
+def cut(text: str, language: str = "en") -> list[str]:
+    """The sentences of a paragraph."""
+    short = {*tongues.words(language)["abbreviations"], *tongues.words("en")["abbreviations"]}
+    pieces: list[str] = []
+    begin = 0
+    for match in _END.finditer(text):
+        before, after = text[max(begin, match.start() - 14) : match.start()], text[match.end() :]
+        if not (_is_abbreviation(before, short) or _is_day(before, after[:20])):
+            closing = len(match[0].rstrip())  # a quotation mark after the full stop
+            pieces.append(text[begin : match.start() + closing].strip())
+            begin = match.end()
+    return [piece for piece in (*pieces, text[begin:].strip()) if piece]
 
 
-def _is_named_day(text: str) -> bool:
-    low = text.lower()
-    return any(
-        name.lower() in low
+def _is_abbreviation(before: str, short: set[str]) -> bool:
+    match = _WORD_BEFORE.search(before)
+    word = match[1].lower().strip("(\"'„“«") if match else ""
+    return word in short or (len(word) == 1 and word.isalpha())
+
+
+def _is_day(before: str, after: str) -> bool:
+    """Whether a full stop belongs to the day of a date: ``31. März``."""
+    word = re.match(r"[^\W\d_]+", after)
+    return bool(_DAY_BEFORE.search(before)) and word is not None and word[0].lower() in _months()
+
+
+@functools.cache
+def _months() -> frozenset[str]:
+    return frozenset(
+        name.lower().rstrip(".")
         for code in tongues.languages()
-        for name in (*style_language(code).months, *style_language(code).weekdays)
-        if len(name) > 2
+        for name in (*language_of(code).months, *language_of(code).months_short)
     )

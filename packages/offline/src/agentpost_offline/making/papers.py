@@ -11,23 +11,24 @@ from msgspec import structs
 
 from agentpost.agents.base import CannotSucceed, File
 from agentpost.extraction import Unreadable
+from agentpost_offline.documents import sources
+from agentpost_offline.documents.sources import Source
 from agentpost_offline.frame import Frame, Grain, Thing
-from agentpost_offline.making import content, pictures, queries, sources
+from agentpost_offline.making import content, pictures, queries
 from agentpost_offline.making.chart import figures
 from agentpost_offline.making.chart.drawing import is_empty
 from agentpost_offline.making.chart.figures import Figures
 from agentpost_offline.making.content import Block, BlockKind, Figure, Paper, Part, Run, Section
-from agentpost_offline.making.sources import Source
 from agentpost_offline.story import naming, shape
 from agentpost_offline.story.model import Claim, ClaimKind, Story
 from agentpost_offline.story.tell import source_line, tell
 from agentpost_offline.style import dates
-from agentpost_offline.style.languages import language, words
+from agentpost_offline.style.languages import language, texts
 
 if TYPE_CHECKING:
     from agentpost_offline.data.dataset import Dataset
 
-TEXTS = Path(__file__).with_name("texts")
+TEXTS = Path(__file__).with_name("phrases")
 LARGEST_PICTURE = 2000
 """Pixels of the longer side of a picture in a document."""
 MOST_SLIDES = 40
@@ -132,7 +133,7 @@ def _raised(blocks: Sequence[Block]) -> list[Block]:
     ]  # fmt: skip
 
 
-def written(
+def of_sections(
     files: Sequence[File], parts: Sequence[Section], frame: Frame
 ) -> tuple[Paper, list[bytes]]:
     """A paper of a caller's sections, and its pictures; raises `JobFailed`."""
@@ -154,7 +155,7 @@ def written(
             blocks.append(Block(BlockKind.TABLE, grid=grid))
         if part.picture is not None:
             file = files[part.picture]
-            images.append(pictures.as_file(file.local, name=file.name, most=LARGEST_PICTURE))
+            images.append(pictures.for_document(file.local, name=file.name, most=LARGEST_PICTURE))
             blocks.append(Block(BlockKind.PICTURE, picture=len(images) - 1,
                                 alt=file.label or Path(file.name).stem))  # fmt: skip
     origins = dict.fromkeys(own.source for own in computed if own is not None)
@@ -252,7 +253,7 @@ def _rows(dataset: Dataset, frame: Frame) -> list[Block]:
 
 def _report(story: Story, frame: Frame) -> Paper:
     """What the figures say, the most important of them large, a section for each result."""
-    code, texts = frame.language, words(TEXTS, frame.language)
+    code, phrases = frame.language, texts("paper", frame.language)
     first = story.claims[0] if story.claims else None
     title = frame.style.title or (first.headline if first else story.tables[0].name)
     stated = {title}
@@ -270,23 +271,23 @@ def _report(story: Story, frame: Frame) -> Paper:
         is_table = bool(query.groups) and query.grain is Grain.YEAR
         blocks += _section(story, at, frame, stated, "table" if is_table else "chart")
     read = "; ".join(naming.with_rows(table, code) for table in story.tables)
-    remarks = (texts["read"].format(read), *(f"{note.rstrip('.')}." for note in story.notes))
+    remarks = (phrases["read"].format(read), *(f"{note.rstrip('.')}." for note in story.notes))
     return Paper(
         title, tuple(blocks), subtitle=_subtitle(story), language=code, accent=frame.style.colour,
-        remarks=remarks, remarks_title=texts["how"], notes=story.notes,
+        remarks=remarks, remarks_title=phrases["how"], notes=story.notes,
     )  # fmt: skip
 
 
 def _deck(story: Story, frame: Frame) -> Paper:
     """Key figures, a slide for each result with its chart, then the figures behind the charts."""
-    code, texts = frame.language, words(TEXTS, frame.language)
+    code, phrases = frame.language, texts("paper", frame.language)
     style, order = frame.style, _order(story)
     stated: set[str] = set()
     slides: list[list[Block]] = []
     keys = _key_figures(story)
     if len(keys) > 1:
         head = structs.replace(
-            content.heading(texts["figures"]),
+            content.heading(phrases["figures"]),
             notes=" ".join(claim.sentence for claim in story.claims[:_FIGURES]),
         )
         slides.append([head, Block(BlockKind.FIGURES, figures=keys)])
@@ -294,7 +295,7 @@ def _deck(story: Story, frame: Frame) -> Paper:
     usual = min(len(slides) + 2, _COMFORTABLE)
     tables = [_figures_of(story, at, frame, ()) for at in order]
     slides += [
-        [content.heading(f"{texts['behind']}{language(code).colon}{own.subtitle}"),
+        [content.heading(f"{phrases['behind']}{language(code).colon}{own.subtitle}"),
          Block(BlockKind.TABLE, grid=_first_rows(own.grid), source=own.source)]
         for own in sorted(tables, key=lambda own: -len(own.grid.header))
     ]  # fmt: skip
@@ -304,7 +305,7 @@ def _deck(story: Story, frame: Frame) -> Paper:
     count = min(count, MOST_SLIDES)
     notes = list(story.notes)
     if style.pages and len(slides) + 1 < count:
-        notes.append(texts["fewer"].format(asked=count, count=len(slides) + 1))
+        notes.append(phrases["fewer"].format(asked=count, count=len(slides) + 1))
     stem = PurePath(story.tables[0].name.partition(",")[0]).stem
     name = " ".join(stem.replace("_", " ").replace("-", " ").split())
     return Paper(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,24 +20,34 @@ MOST_PIXELS = 60_000_000
 MOST_SIDE = 30_000
 _TELLING = (0x010F, 0x0110, 0x0132, 0x8825, 0x9003, 0xA430, 0xA431)
 """Tags of maker, model, times, place, owner and serial number."""
+_STARTS = {
+    b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"BM": "bmp", b"II*\0": "tiff",
+    b"MM\0*": "tiff",
+}  # fmt: skip
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
+
+
+def form_of(file: File) -> str:
+    """The suffix of a picture's format by its first bytes; empty for what is no picture."""
+    with file.local.open("rb") as stream:
+        head = stream.read(16)
+    if head[4:12] in (b"ftypavif", b"ftypavis"):
+        return "avif"
+    if head[8:12] == b"WEBP":
+        return "webp"
+    return next((form for start, form in _STARTS.items() if head.startswith(start)), "")
 
 
 def is_picture(file: File) -> bool:
     """Whether a file is a picture by its first bytes."""
-    with file.local.open("rb") as opened:
-        head = opened.read(16)
-    return (
-        head.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*"))
-        or head[8:12] == b"WEBP"
-    )
+    return bool(form_of(file))
 
 
 def size_of(path: Path, name: str) -> tuple[int, int]:
     """Width and height as the picture is seen, from its header; raises `Unreadable`."""
-    with _opened(path, name) as image:
-        turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
-        return (image.height, image.width) if turned else (image.width, image.height)
+    with _open(path, name) as image:
+        is_turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        return (image.height, image.width) if is_turned else (image.width, image.height)
 
 
 def upright(path: Path, name: str, most: int | None = None) -> Image:
@@ -51,17 +62,19 @@ def upright(path: Path, name: str, most: int | None = None) -> Image:
     """
     from PIL import Image, ImageOps
 
-    with _opened(path, name) as image:
+    with _open(path, name) as image:
         if most and image.format == "JPEG":
             image.draft("RGB", (most, most))
         if most:
             image.thumbnail((most, most), Image.Resampling.LANCZOS)
-        found = _eight_bits(_in_srgb(ImageOps.exif_transpose(image)))
-        clear = found.mode in ("RGBA", "LA", "PA") or "transparency" in found.info
-        found = found.convert("RGBA" if clear else "RGB")
-        found.info.clear()
-        found.getexif().clear()
-        return found
+        picture = _in_srgb(ImageOps.exif_transpose(image))
+        if picture.mode in ("I", "I;16", "I;16B", "I;16L"):  # 16 bits
+            picture = picture.convert("I").point(lambda value: value / 256).convert("L")
+        is_clear = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
+        picture = picture.convert("RGBA" if is_clear else "RGB")
+        picture.info.clear()
+        picture.getexif().clear()
+        return picture
 
 
 def _in_srgb(image: Image) -> Image:
@@ -74,28 +87,19 @@ def _in_srgb(image: Image) -> Image:
     try:
         own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
         srgb = ImageCms.createProfile("sRGB")
-        made = ImageCms.profileToProfile(image, own, srgb, outputMode="RGB")
+        return ImageCms.profileToProfile(image, own, srgb, outputMode="RGB") or image
     except (ImageCms.PyCMSError, OSError, ValueError):
         return image
-    return made if made is not None else image
-
-
-def _eight_bits(image: Image) -> Image:
-    if image.mode not in ("I", "I;16", "I;16B", "I;16L"):
-        return image
-    return image.convert("I").point(lambda value: value / 256).convert("L")
 
 
 def metadata(path: Path, name: str) -> list[int]:
     """The EXIF tags that a picture carries; raises `Unreadable`."""
-    with _opened(path, name) as image:
+    with _open(path, name) as image:
         return sorted(tag for tag in image.getexif() if tag in _TELLING)
 
 
 @contextlib.contextmanager
-def _opened(path: Path, name: str) -> Iterator[Image]:
-    import warnings
-
+def _open(path: Path, name: str) -> Iterator[Image]:
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -119,26 +123,24 @@ def _opened(path: Path, name: str) -> Iterator[Image]:
         raise Unreadable(f"{name} is a damaged picture") from error
 
 
-def as_file(path: Path, *, name: str = "The picture", most: int) -> bytes:
+def for_document(path: Path, *, name: str = "The picture", most: int) -> bytes:
     """A picture for use in a document: upright, at most ``most`` pixels wide or high, without
     metadata; PNG where it is transparent, else JPEG."""
     image = upright(path, name, most)
     buffer = io.BytesIO()
-    if image.mode == "RGBA":
-        image.save(buffer, "PNG")
-    else:
-        image.save(buffer, "JPEG", quality=88)
+    image.save(buffer, **({"format": "PNG"} if image.mode == "RGBA" else
+                          {"format": "JPEG", "quality": 88}))  # fmt: skip
     return buffer.getvalue()
 
 
 def from_bytes(content: bytes, most: int) -> bytes:
-    """A picture that stands inside a document, as `as_file` makes it; raises `Unreadable`."""
+    """A picture that stands inside a document, as `for_document` makes it; raises `Unreadable`."""
     import tempfile
 
     with tempfile.NamedTemporaryFile(prefix="picture-") as file:
         file.write(content)
         file.flush()
-        return as_file(Path(file.name), name="A picture", most=most)
+        return for_document(Path(file.name), name="A picture", most=most)
 
 
 def picture_name(at: int, content: bytes) -> str:

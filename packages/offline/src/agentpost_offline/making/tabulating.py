@@ -68,7 +68,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     top: int | None = None
 
 
-class Tabulated(msgspec.Struct, frozen=True):
+class Tabulation(msgspec.Struct, frozen=True):
     """The outcome: a result over a table that is in no file, and where it comes from."""
 
     result: Result
@@ -77,7 +77,7 @@ class Tabulated(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def tabulate(dataset: Dataset, request: Request, code: str = "en") -> Tabulated:
+def tabulate(dataset: Dataset, request: Request, code: str = "en") -> Tabulation:
     """Compute a request; raises `JobFailed` for a query that cannot be run."""
     results = [dataset.run(part.query) for part in request.parts]
     first, tables = results[0], [dataset.table(part.query.table) for part in request.parts]
@@ -112,7 +112,7 @@ def tabulate(dataset: Dataset, request: Request, code: str = "en") -> Tabulated:
     result = Result(query, tuple(one.name for one in columns), tuple(map(tuple, rows)),
                     max(one.counted for one in results))  # fmt: skip
     notes += [note for one in results for note in one.notes]
-    return Tabulated(result, table, _source(used, code), tuple(dict.fromkeys(notes)))
+    return Tabulation(result, table, _source(used, code), tuple(dict.fromkeys(notes)))
 
 
 def _name(part: Part, table: Table, code: str) -> str:

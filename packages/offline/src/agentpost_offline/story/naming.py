@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from agentpost_offline.data.computed import Columns
 from agentpost_offline.data.model import Column, Kind, Table
 from agentpost_offline.frame import (
@@ -16,9 +14,8 @@ from agentpost_offline.frame import (
     Query,
 )
 from agentpost_offline.style import dates, numbers
-from agentpost_offline.style.languages import language, words
+from agentpost_offline.style.languages import language, texts
 
-WORDS = Path(__file__).with_name("words")
 ROWS = Measure(None, Aggregate.COUNT)
 COMPUTED = "computed"
 """The id of a table whose columns are called what they are: the names of measures were chosen."""
@@ -42,7 +39,7 @@ def measure(wanted: Measure, table: Table, code: str = "en") -> str:
     name = label(wanted.column, table)
     if table.id == COMPUTED:
         return name
-    tongue = words(WORDS, code)["measures"]
+    tongue = texts("story", code)["measures"]
     if wanted.column is None:
         base = tongue["rows"]
     else:
@@ -74,7 +71,7 @@ def inner(name: str, code: str = "en") -> str:
 
 def subtitle(query: Query, table: Table, code: str = "en", *, span: str = "") -> str:
     """Measure, unit, grouping, filters and period: what a picture shows."""
-    tongue = words(WORDS, code)["subtitle"]
+    tongue = texts("story", code)["subtitle"]
     names = [measure(m, table, code) for m in query.measures] or [measure(ROWS, table, code)]
     what = language(code).listed([names[0], *(inner(n, code) for n in names[1:])])
     units = {unit(m, table) for m in query.measures}
@@ -82,7 +79,7 @@ def subtitle(query: Query, table: Table, code: str = "en", *, span: str = "") ->
     by = [inner(label(name, table), code) for name in query.groups]
     if query.time is not None:
         grain = query.grain or Grain.DAY
-        what = tongue["per"].format(what, words(WORDS, code)["grains"][grain.value])
+        what = tongue["per"].format(what, texts("story", code)["grains"][grain.value])
     if by:
         what = tongue["by"].format(what, language(code).listed(by))
     parts = [what]
@@ -96,7 +93,7 @@ def subtitle(query: Query, table: Table, code: str = "en", *, span: str = "") ->
 
 def condition(wanted: Filter, table: Table, code: str = "en") -> str:
     """A filter in words: ``country = Spain``, ``margin ≥ 20``."""
-    tongue = words(WORDS, code)["filters"]
+    tongue = texts("story", code)["filters"]
     found = column(wanted.column, table)
     name = inner(found.label, code) if found is not None else wanted.column
     values = [_value(value, wanted.grain, code) for value in wanted.values]
@@ -125,7 +122,7 @@ def _value(value: str | float, grain: Grain | None, code: str) -> str:
 
 def row_count(table: Table, code: str = "en") -> str:
     """As in ``600 rows``."""
-    tongue = words(WORDS, code)
+    tongue = texts("story", code)
     rows = numbers.full(table.rows, None, code)
     return str(tongue["row"] if table.rows == 1 else tongue["rows"].format(rows))
 

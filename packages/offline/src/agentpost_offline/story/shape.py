@@ -12,7 +12,7 @@ from agentpost_offline.data.words import calendar
 from agentpost_offline.frame import Aggregate, Derived, Grain, Measure
 from agentpost_offline.story import naming
 from agentpost_offline.style import dates
-from agentpost_offline.style.languages import words
+from agentpost_offline.style.languages import texts
 
 _MOST_PERIODS = 4000
 _LONGEST = 80
@@ -158,9 +158,9 @@ def number(value: Cell) -> float | None:
 def shown(key: Cell, code: str = "en") -> str:
     """A group's value for people."""
     if key is None or key == "":
-        return str(words(naming.WORDS, code)["no_value"])
+        return str(texts("story", code)["no_value"])
     if isinstance(key, bool):
-        return str(words(naming.WORDS, code)["yes" if key else "no"])
+        return str(texts("story", code)["yes" if key else "no"])
     if isinstance(key, float) and key == int(key):
         return str(int(key))
     return str(key)

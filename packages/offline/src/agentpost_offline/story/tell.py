@@ -19,7 +19,7 @@ from agentpost_offline.story.model import Claim, ClaimKind, Story
 from agentpost_offline.story.shape import Grid, Line, grid, is_additive, present
 from agentpost_offline.style import dates, numbers
 from agentpost_offline.style.languages import language as tongue_of
-from agentpost_offline.style.languages import words
+from agentpost_offline.style.languages import texts
 
 _LATER = 0.93
 """What each further query weighs against the one before."""
@@ -82,7 +82,7 @@ def findings(result: Result, table: Table, place: int = 0, language: str = "en")
 
 def source_line(table: Table, language: str = "en") -> str:
     """``Source: orders.csv, 600 rows``."""
-    source = words(naming.WORDS, language)["source"].format(table.name)
+    source = texts("story", language)["source"].format(table.name)
     return f"{source}, {naming.row_count(table, language)}"
 
 
@@ -108,20 +108,20 @@ class _Subject:
 
     def claim(
         self, kind: ClaimKind, pattern: str, line: Line, weight: float,
-        figures: Mapping[str, float], texts: Mapping[str, str], key: tuple[str, str],
+        figures: Mapping[str, float], phrases: Mapping[str, str], key: tuple[str, str],
         marks: Iterable[Cell] = (),
     ) -> list[Claim]:  # fmt: skip
         """A finding in words; none when a figure of it is not finite. A figure without a text is
         an amount of the series, written as in a picture of it."""
         if not all(map(math.isfinite, figures.values())):
             return []
-        headline, sentence = words(naming.WORDS, self.code)["claims"][pattern]
+        headline, sentence = texts("story", self.code)["claims"][pattern]
         name = naming.measure(line.measure, self.table, self.code)
-        amounts = {k: v for k, v in figures.items() if k not in texts}
+        amounts = {k: v for k, v in figures.items() if k not in phrases}
         around = [*amounts.values(), *present(line.values)]
         form = numbers.format_for(around, line.unit, self.code)
         parts = {"measure": name, "m": naming.inner(name, self.code),
-                 **{k: form.text(v) for k, v in amounts.items()}, **texts}  # fmt: skip
+                 **{k: form.text(v) for k, v in amounts.items()}, **phrases}  # fmt: skip
         return [Claim(
             kind, _capital(headline.format(**parts)),
             _capital(sentence.format(**parts)).replace("..", "."), tuple(figures.items()),
@@ -147,11 +147,11 @@ def _totals(subject: _Subject) -> list[Claim]:
             continue
         value = math.fsum(values)
         count = numbers.full(subject.result.counted, None, code)
-        texts = {"rows": words(naming.WORDS, code)["rows"].format(count)}
+        phrases = {"rows": texts("story", code)["rows"].format(count)}
         name = naming.measure(measure, subject.table, code)
         claims += subject.claim(
             ClaimKind.TOTAL, "total" if is_additive(measure) else "average", lines[0],
-            0.45 if is_alone else 0.3, {"value": value}, texts,
+            0.45 if is_alone else 0.3, {"value": value}, phrases,
             (subject.written(lines[0], value), name),
         )  # fmt: skip
     return claims
@@ -180,7 +180,7 @@ def _among_groups(subject: _Subject) -> list[Claim]:
         return _level(subject, line, entries)
     if subject.written(line, best[0]) == subject.written(line, second[0]):
         return []  # written the same, so that nobody sees who is ahead
-    texts = {"group": best[2], "second": second[2]}
+    phrases = {"group": best[2], "second": second[2]}
     figures = {"value": best[0], "other": second[0]}
     close = 0.25 if best[0] - second[0] < _CLOSE * abs(best[0]) else 0.0
     total = math.fsum(value for value, _, _ in entries)
@@ -191,15 +191,15 @@ def _among_groups(subject: _Subject) -> list[Claim]:
     if not is_whole:
         weight = (0.65 if len(entries) > 2 else 0.45) - close
         key_ = (subject.written(line, best[0]), f"{line.name}, {best[2]}")
-        return subject.claim(ClaimKind.HIGHEST, "best", line, weight, figures, texts, key_,
+        return subject.claim(ClaimKind.HIGHEST, "best", line, weight, figures, phrases, key_,
                              [best[1]])  # fmt: skip
     share = 100 * best[0] / total
-    texts["share"] = numbers.percent(share, subject.code)
-    pattern = words(naming.WORDS, subject.code)["measures"]["share"]
+    phrases["share"] = numbers.percent(share, subject.code)
+    pattern = texts("story", subject.code)["measures"]["share"]
     part = f"{pattern.format(naming.inner(line.name, subject.code))}, {best[2]}"
     return subject.claim(
         ClaimKind.HIGHEST, "best_share", line, 0.6 + min(0.25, share / 250) - close,
-        {**figures, "share": share, "total": total}, texts, (texts["share"], part), [best[1]],
+        {**figures, "share": share, "total": total}, phrases, (phrases["share"], part), [best[1]],
     )  # fmt: skip
 
 
@@ -280,12 +280,12 @@ def _peak(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]:
         return _level(subject, line, entries)
     figure = (subject.written(line, value), f"{line.name}, {label}")
     if not is_additive(line.measure):
-        texts = {"group": label, "second": second[2]}
+        phrases = {"group": label, "second": second[2]}
         return subject.claim(ClaimKind.HIGHEST, "best", line, 0.5,
-                             {"value": value, "other": second[0]}, texts, figure,
+                             {"value": value, "other": second[0]}, phrases, figure,
                              [key])  # fmt: skip
     mean = statistics.fmean(entry[0] for entry in entries)
-    grain = words(naming.WORDS, subject.code)["grains"][(laid.grain or Grain.DAY).value]
+    grain = texts("story", subject.code)["grains"][(laid.grain or Grain.DAY).value]
     return subject.claim(
         ClaimKind.HIGHEST, "peak", line, 0.55, {"value": value, "mean": mean},
         {"period": label, "grain": grain}, figure, [key],
@@ -303,13 +303,13 @@ def _growth(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]
         else dates.period(laid.keys[span[0]], Grain.YEAR, subject.code)
         for span in spans
     )  # fmt: skip
-    texts, figures = {"first": first, "last": last}, {"before": before, "after": after}
+    phrases, figures = {"first": first, "last": last}, {"before": before, "after": after}
     weight = 0.8 if len(spans[0]) > 1 or laid.grain is Grain.YEAR else 0.5
     key = (subject.written(line, after), f"{line.name}, {last}")
     if before > 0 and after >= 0 and line.unit != numbers.PERCENT:
         rate = 100 * (after / before - 1)
         figures["percent"] = rate
-        texts["percent"] = numbers.percent(abs(rate), subject.code)
+        phrases["percent"] = numbers.percent(abs(rate), subject.code)
         pattern = "growth_flat" if abs(rate) < 1 else "growth_up" if rate > 0 else "growth_down"
         key = (numbers.percent(rate, subject.code, signed=True), key[1])
         weight += min(0.15, abs(rate) / 400) if abs(rate) >= 1 else -0.3
@@ -318,7 +318,7 @@ def _growth(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]
     else:
         pattern = "change_up" if after > before else "change_down"
     marks = [laid.keys[at] for at in spans[1]]
-    return subject.claim(ClaimKind.GROWTH, pattern, line, weight, figures, texts, key, marks)
+    return subject.claim(ClaimKind.GROWTH, pattern, line, weight, figures, phrases, key, marks)
 
 
 def _compared(

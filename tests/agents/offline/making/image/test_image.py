@@ -15,8 +15,8 @@ from agentpost.agents import File, JobFailed, Unreadable
 from agentpost_offline.frame import Style, Thing
 from agentpost_offline.making import pictures
 from agentpost_offline.making.catalogue import MAKERS
-from agentpost_offline.making.image import editing, wish
-from agentpost_offline.making.image.wish import Edit
+from agentpost_offline.making.image import editing
+from agentpost_offline.making.image.editing import Edit
 from agentpost_offline.making.maker import Inputs, Product
 from tests.agents.fakes import FakeJob
 from tests.agents.offline.making import stories
@@ -54,12 +54,12 @@ WISHES: list[tuple[Style, Edit]] = [
 
 @pytest.mark.parametrize(("style", "edit"), WISHES)
 def test_options_become_an_edit(style: Style, edit: Edit) -> None:
-    assert wish.of(stories.frame(Thing.IMAGE, style=style)) == wish.Wish("edit", edit)
+    assert editing.of_frame(stories.frame(Thing.IMAGE, style=style)) == edit
 
 
 def test_a_text_that_does_not_fit_is_refused() -> None:
     with pytest.raises(JobFailed, match="too long for the picture"):
-        editing.lettered(Image.new("RGB", (200, 60)), "word " * 80, "en")
+        editing.letter(Image.new("RGB", (200, 60)), "word " * 80, "en")
 
 
 async def test_a_resized_picture_has_exactly_the_size_and_is_not_distorted(
@@ -176,6 +176,6 @@ async def test_an_unclear_wish_is_asked_about(tmp_path: Path) -> None:
 
 
 def test_transparency_becomes_white_where_there_is_none() -> None:
-    content = editing.encoded(Image.new("RGBA", (4, 4), (0, 0, 0, 0)), "jpg")
+    content = editing.encode(Image.new("RGBA", (4, 4), (0, 0, 0, 0)), "jpg")
     with Image.open(io.BytesIO(content)) as image:
         assert image.getpixel((0, 0)) == (255, 255, 255)

@@ -45,7 +45,7 @@ async def made(folder: Path, files: list[File], **wish: Any) -> tuple[Product, P
 
 def planned(files: list[File], **wish: Any) -> Film:
     frame = stories.frame(Thing.VIDEO, files, **wish)
-    return making._planned(stories.local(files), frame, [])[0]
+    return making.film_of(stories.local(files), frame, [])[0]
 
 
 def pictures(path: Path, *parts: float) -> list[Any]:
@@ -90,7 +90,7 @@ def test_a_race_is_of_what_was_named(orders: File) -> None:
     import msgspec
 
     frame = msgspec.structs.replace(frame, queries=(query,))
-    race = making._planned(stories.local([orders]), frame, [])[0].race
+    race = making.film_of(stories.local([orders]), frame, [])[0].race
     assert race is not None
     assert {runner.name for runner in race.runners} == {"Espresso Machine", "Grinder", "Beans 1kg"}
     assert len(race.periods) == 8

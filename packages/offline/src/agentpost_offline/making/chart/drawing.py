@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import statistics
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline.data.model import Cell, Result, Table
-from agentpost_offline.frame import Style
-from agentpost_offline.making.chart import axes, choosing
-from agentpost_offline.making.picture import (
-    Drawing,
-    Group,
-    Note,
-    Picture,
-    Series,
-)
+from agentpost_offline.frame import Aggregate, Measure, Style
+from agentpost_offline.making.chart import choosing
+from agentpost_offline.making.picture import Axis, Drawing, Group, Note, Picture, Series, Tick
 from agentpost_offline.story import naming
 from agentpost_offline.story.model import Claim, ClaimKind
-from agentpost_offline.story.shape import Grid, Line, grid, present
+from agentpost_offline.story.shape import Grid, Line, grid, number, present
 from agentpost_offline.style import dates, numbers, palette
-from agentpost_offline.style.languages import language, words
+from agentpost_offline.style.languages import language, texts
 from agentpost_offline.style.numbers import NumberFormat
 
-TEXTS = Path(__file__).with_name("texts")
+MOST_DOTS = 1500
 _TITLE = 160
 _ALT_VALUES = 12
 _SAME_SCALE = 20.0
 _NAMED = 3
-_LIGHTEST_GREY = 0.72  # of the way to white; beyond it a part cannot be told from the paper
 """Of more marked columns the numbers are not written."""
+_LIGHTEST_GREY = 0.72
+"""Of the way to white; beyond it a part cannot be told from the paper."""
 _TICKS_FROM = 13
 """From so many columns on, an axis with lines replaces the number on each column."""
+_FEW_DOTS, _FAR_DOTS = 25, 5
+_WEAK = 0.2
+"""A line is drawn through points whose correlation is at least this."""
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,271 +61,304 @@ class Wish:
 
 def draw(wish: Wish) -> Drawing:
     """The picture of a result. One without rows is a picture with no bars: ask before."""
-    full = grid(wish.result, wish.table, wish.code)
+    phrases = texts("chart", wish.code)
+    whole = grid(wish.result, wish.table, wish.code)
     notes: list[str] = []
-    tongue = words(TEXTS, wish.code)
-    full = _one_scale(full, notes, tongue["notes"]["other_scale"], wish)
-    choice = choosing.choose(full, wish.style.chart)
+    scale = _one_scale(whole)
+    if len(scale.lines) < len(whole.lines):
+        others = [line.name for line in whole.lines if line not in scale.lines][:6]
+        notes.append(phrases["notes"]["other_scale"].format(language(wish.code).listed(others)))
+    choice = choosing.choose(scale, wish.style.chart)
     if choice.why:
-        notes.append(str(tongue["notes"][choice.why]))
-    shown, groups, series = choosing.fit_in(full, choice, tongue["rest"], wish.most_bars)
-    if groups or series:
-        added = choosing.REST in shown.keys or any(li.key == choosing.REST for li in shown.lines)
-        key = "groups_added" if added else "cut"
-        notes.append(tongue["notes"][key].format(groups or series))
-    claim = chosen_claim(wish.claims, shown)
+        notes.append(phrases["notes"][choice.why])
+    part, count = choosing.fit_in(scale, choice, phrases["rest"], wish.most_bars)
+    if count:
+        is_sum = choosing.REST in (*part.keys, *(line.key for line in part.lines))
+        notes.append(phrases["notes"]["groups_added" if is_sum else "cut"].format(count))
+    claim = _claim_for(wish.claims, part)
     marks = set(claim.marks) if claim is not None and not wish.style.title else set()
-    picture = _picture(wish, shown, choice, marks)
-    picture = _titled(picture, wish, full, claim)
-    header, rows = data_of(full)
-    return Drawing(
-        picture,
-        _alt(picture, wish, claim),
-        header,
-        rows,
-        _figures(picture),
-        tuple(notes),
-    )
+    title, subtitle = _titles(wish, scale, claim)
+    picture = replace(_picture(wish, part, choice, marks), title=title, subtitle=subtitle)
+    rows = tuple((label, *(line.values[at] for line in scale.lines))
+                 for at, label in enumerate(scale.labels))  # fmt: skip
+    header = ("", *(line.name for line in scale.lines))
+    return Drawing(picture, _alt(picture, wish, claim), header, rows, _figures(picture),
+                   tuple(notes))  # fmt: skip
 
 
-def chosen_claim(claims: Sequence[Claim], shown: Grid) -> Claim | None:
+def _claim_for(claims: Sequence[Claim], part: Grid) -> Claim | None:
     """The claim that the picture shows best: with several series not one about their sum."""
-    named = {str(line.key) for line in shown.lines if line.key is not None}
-    speaking = [c for c in claims if len(shown.lines) > 1 and set(c.marks) & named]
-    fitting = [
-        claim
-        for claim in claims
-        if len(shown.lines) < 2
-        or not shown.timed
-        or claim.kind not in (ClaimKind.HIGHEST, ClaimKind.LOWEST)
-    ]
-    return next(iter([*speaking, *fitting, *claims]), None)
+    if len(part.lines) < 2:
+        return next(iter(claims), None)
+    names = {str(line.key) for line in part.lines if line.key is not None}
+    peaks = (ClaimKind.HIGHEST, ClaimKind.LOWEST) if part.timed else ()
+    order = [
+        *(one for one in claims if names & set(one.marks)),
+        *(one for one in claims if one.kind not in peaks), *claims,
+    ]  # fmt: skip
+    return next(iter(order), None)
 
 
-def _one_scale(full: Grid, notes: list[str], note: str, wish: Wish) -> Grid:
+def _one_scale(whole: Grid) -> Grid:
     """Only what shares the first measure's unit and size: one axis cannot show both."""
-    if len(full.lines) < 2 or len({line.measure for line in full.lines}) == 1:
-        return full
-    first = full.lines[0]
-    size = _largest(first)
-    fitting = tuple(
-        line
-        for line in full.lines
-        if line.unit == first.unit
-        and size / _SAME_SCALE <= (_largest(line) or size) <= size * _SAME_SCALE
-    )
-    left = [line.name for line in full.lines if line not in fitting]
-    if left:
-        notes.append(note.format(language(wish.code).listed(left[:6])))
-    return Grid(full.keys, full.labels, fitting, full.timed, full.grain)
+    if len({line.measure for line in whole.lines}) < 2:
+        return whole
+
+    def largest(line: Line) -> float:
+        return max(map(abs, present(line.values)), default=0.0)
+
+    first = whole.lines[0]
+    size = largest(first)
+    lines = tuple(
+        line for line in whole.lines if line.unit == first.unit
+        and size / _SAME_SCALE <= (largest(line) or size) <= size * _SAME_SCALE
+    )  # fmt: skip
+    return Grid(whole.keys, whole.labels, lines, whole.timed, whole.grain)
 
 
-def _largest(line: Line) -> float:
-    return max((abs(v) for v in present(line.values)), default=0.0)
-
-
-def _picture(wish: Wish, shown: Grid, choice: choosing.Choice, marks: set[str]) -> Picture:
-    values = [value for line in shown.lines for value in present(line.values)]
-    unit = shown.lines[0].unit if shown.lines else None
-    form = numbers.format_for(values, unit, wish.code, compact=choice.kind == "heatmap")
-    marked = tuple(n for n, key in enumerate(shown.keys) if str(key) in marks)
-    named = {str(line.key) for line in shown.lines} & marks
-    labels, years = (
-        choosing.time_labels(shown, wish.code) if shown.timed else (list(shown.labels), [])
-    )
-    accent = palette.accent(wish.style.colour)
-    kind = choice.kind
-    colours = _colours(kind, shown, accent, named, choice)
-    series = tuple(
-        _series(line, colour, form, strong=not named or str(line.key) in named)
-        for line, colour in zip(shown.lines, colours, strict=True)
-    )
-    base = Picture(
-        kind=kind,
-        title="",
-        subtitle="",
-        source=wish.source,
-        labels=tuple(labels),
-        groups=tuple(Group(n, text) for n, text in years),
-        marked=marked,
-        stacked=choice.stacked,
-        timed=shown.timed,
-        number_format=form.excel(),
-    )
-    maker = {"line": _lines, "heatmap": _heat, "donut": _ring}.get(kind, _bars)
-    return maker(base, shown, series, form, accent)
-
-
-def _colours(
-    kind: str, shown: Grid, accent: str, named: set[str], choice: choosing.Choice
-) -> list[str]:
-    count = len(shown.lines)
-    if count == 1:
-        return [
-            accent if not named or str(line.key) in named else palette.SOFT for line in shown.lines
-        ]
-    if kind == "line" and named and count > 4:
-        return [accent if str(line.key) in named else palette.GREY for line in shown.lines]
-    own = palette.series(count, accent)
-    if named:  # the accent belongs to what the title speaks of
-        first = next(n for n, line in enumerate(shown.lines) if str(line.key) in named)
-        own.insert(first, own.pop(0))
-    return own
-
-
-def _series(line: Line, colour: str, form: NumberFormat, *, strong: bool) -> Series:
-    texts = tuple("" if v is None else form.bare(v) for v in line.values)
-    last = next((text for text in reversed(texts) if text), "")
-    ink = palette.SOFT if colour == palette.GREY else palette.legible(colour)
-    return Series(line.name, colour, ink, line.values, texts, last, strong)
-
-
-def _points(base: Picture, count: int, accent: str) -> tuple[str, ...]:
-    if not base.marked:
-        return (accent,) * count
-    return tuple(accent if n in base.marked else palette.GREY for n in range(count))
-
-
-def _bars(
-    base: Picture, shown: Grid, series: tuple[Series, ...], form: NumberFormat, accent: str
-) -> Picture:
-    count = len(shown.keys)
-    sums = [math.fsum(present([s.values[n] for s in series])) for n in range(count)]
-    heights = sums if base.stacked else [v for s in series for v in present(s.values)]
-    many = base.kind == "column" and count * (1 if base.stacked else len(series)) >= _TICKS_FROM
-    length = axes.axis(heights, form, zero=True) if many else axes.exact(heights or [0.0])
-    return msgspec.structs.replace(
-        base,
-        series=series,
-        axis=length,
-        points=_points(base, count, accent) if len(series) == 1 else (),
-        totals=tuple(form.bare(v) for v in sums) if base.stacked else (),
-    )
-
-
-def _lines(
-    base: Picture, shown: Grid, series: tuple[Series, ...], form: NumberFormat, accent: str
-) -> Picture:
-    values = [v for s in series for v in present(s.values)]
-    axis = axes.axis(values, form, zero=False)
-    notes: tuple[Note, ...] = ()
-    if len(series) == 1:
-        line = series[0]
-        middle = (axis.low + axis.high) / 2
-        notes = tuple(
-            Note(n, value, line.texts[n], up=value >= middle or n == 0)
-            for n in base.marked
-            if (value := line.values[n]) is not None
-        )
-    return msgspec.structs.replace(base, series=series, axis=axis, notes=notes)
-
-
-def _heat(
-    base: Picture, shown: Grid, series: tuple[Series, ...], form: NumberFormat, accent: str
-) -> Picture:
-    values = [v for s in series for v in present(s.values)]
-    low, high = min(values, default=0.0), max(values, default=1.0)
-    if low >= 0 and low < high * 0.5:
-        low = 0.0
-    width = (high - low) or 1.0
-    pale = palette.mixed(accent, "#ffffff", 0.93)
-
-    def cell(value: float | None) -> str | None:
-        if value is None:
-            return None
-        if low < 0 < high:
-            far = max(-low, high)
-            end = accent if value >= 0 else palette.LOSS
-            return palette.mixed("#f6f7f8", end, abs(value) / far)
-        return palette.mixed(pale, accent, (value - low) / width)
-
-    filled = tuple(
-        msgspec.structs.replace(s, cells=tuple(cell(v) for v in s.values)) for s in series
-    )
-    return msgspec.structs.replace(base, series=filled)
-
-
-def _ring(
-    base: Picture, shown: Grid, series: tuple[Series, ...], form: NumberFormat, accent: str
-) -> Picture:
-    line = series[0]
-    values = [value or 0.0 for value in line.values]
-    whole = math.fsum(values)
-    order = sorted(range(len(values)), key=lambda n: (shown.keys[n] == choosing.REST, -values[n]))
-    code = form.code
-    share = [numbers.percent(100 * values[n] / whole, code) for n in order]
-    texts = [f"{part}  ({line.texts[n]})" for part, n in zip(share, order, strict=True)]
-    if form.unit == numbers.PERCENT:
-        texts = [line.texts[n] for n in order]
-    marked = [shown.keys[n] in [shown.keys[m] for m in base.marked] for n in order]
-    if any(marked):
-        step = min(0.12, _LIGHTEST_GREY / len(order))
-        shades = [palette.mixed(palette.GREY, "#ffffff", step * n) for n in range(len(order))]
-        colours = [accent if m else shades[n] for n, m in enumerate(marked)]
-    else:
-        colours = palette.series(len(order), accent)
-    one = msgspec.structs.replace(line, values=tuple(values[n] for n in order), texts=tuple(texts))
-    return msgspec.structs.replace(
-        base,
-        labels=tuple(base.labels[n] for n in order),
-        series=(one,),
-        points=tuple(colours),
-        centre=(form.bare(whole), line.name),
-    )
-
-
-def _titled(picture: Picture, wish: Wish, full: Grid, claim: Claim | None) -> Picture:
+def _titles(wish: Wish, whole: Grid, claim: Claim | None) -> tuple[str, str]:
+    """The title, and the line below it: what is drawn."""
     span = ""
-    if full.timed and full.keys and full.grain not in choosing.CYCLES:
-        span = dates.span(full.keys[0], full.keys[-1], full.grain, wish.code)
+    if whole.timed and whole.keys and whole.grain not in choosing.CYCLES:
+        span = dates.span(whole.keys[0], whole.keys[-1], whole.grain, wish.code)
     below = naming.subtitle(wish.result.query, wish.table, wish.code, span=span)
     below = below[:1].upper() + below[1:]
     title = wish.style.title or (claim.headline if claim is not None else below)
     title = title if len(title) <= _TITLE else title[: _TITLE - 1].rstrip() + "…"
-    return msgspec.structs.replace(picture, title=title, subtitle="" if below == title else below)
+    return title, "" if below == title else below
 
 
-def data_of(full: Grid) -> tuple[tuple[str, ...], tuple[tuple[str | float | None, ...], ...]]:
-    """What a picture shows as a table: the labels, then a column for each series."""
-    header = ("", *(line.name for line in full.lines))
-    rows = tuple(
-        (label, *(line.values[n] for line in full.lines)) for n, label in enumerate(full.labels)
+def _picture(wish: Wish, part: Grid, choice: choosing.Choice, marks: set[str]) -> Picture:
+    kind, accent = choice.kind, palette.accent(wish.style.colour)
+    values = [value for line in part.lines for value in present(line.values)]
+    unit = part.lines[0].unit if part.lines else None
+    form = numbers.format_for(values, unit, wish.code, compact=kind == "heatmap")
+    names = {str(line.key) for line in part.lines} & marks
+    colours = _colours(part, accent, names, is_line=kind == "line")
+    series = tuple(
+        _series(line, colour, form, strong=not names or str(line.key) in names)
+        for line, colour in zip(part.lines, colours, strict=True)
     )
-    return header, rows
+    labels, years = choosing.time_labels(part, wish.code) if part.timed else (part.labels, ())
+    base = Picture(
+        kind, "", "", wish.source, tuple(labels), series, stacked=choice.stacked, timed=part.timed,
+        groups=tuple(Group(at, text) for at, text in years), number_format=form.excel(),
+        marked=tuple(at for at, key in enumerate(part.keys) if str(key) in marks),
+    )  # fmt: skip
+    return {"line": _line, "heatmap": _heat, "donut": _ring}.get(kind, _bars)(
+        base, part, form, accent
+    )
+
+
+def _colours(part: Grid, accent: str, names: set[str], *, is_line: bool) -> list[str]:
+    count = len(part.lines)
+    if count == 1 or (is_line and names and count > 4):
+        other = palette.SOFT if count == 1 else palette.GREY
+        return [accent if not names or str(line.key) in names else other for line in part.lines]
+    colours = palette.series(count, accent)
+    if names:  # the accent belongs to what the title speaks of
+        first = next(at for at, line in enumerate(part.lines) if str(line.key) in names)
+        colours.insert(first, colours.pop(0))
+    return colours
+
+
+def _series(line: Line, colour: str, form: NumberFormat, *, strong: bool) -> Series:
+    words = tuple("" if value is None else form.bare(value) for value in line.values)
+    last = next((text for text in reversed(words) if text), "")
+    ink = palette.SOFT if colour == palette.GREY else palette.legible(colour)
+    return Series(line.name, colour, ink, line.values, words, last, strong)
+
+
+def _values(base: Picture) -> list[float]:
+    return [value for series in base.series for value in present(series.values)]
+
+
+def _bars(base: Picture, part: Grid, form: NumberFormat, accent: str) -> Picture:
+    count = len(part.keys)
+    sums = [math.fsum(present([one.values[at] for one in base.series])) for at in range(count)]
+    heights = sums if base.stacked else _values(base)
+    bars = count * (1 if base.stacked else len(base.series))
+    is_crowded = base.kind == "column" and bars >= _TICKS_FROM
+    low, high = min([0.0, *heights]), max([0.0, *heights])
+    exact = Axis(low, high if high > low else low + 1.0)  # each value is written
+    axis = axis_of(heights, form, from_zero=True) if is_crowded else exact
+    points = tuple(accent if not base.marked or at in base.marked else palette.GREY
+                   for at in range(count))  # fmt: skip
+    return replace(base, axis=axis, points=points if len(base.series) == 1 else (),
+                   totals=tuple(map(form.bare, sums)) if base.stacked else ())  # fmt: skip
+
+
+def _line(base: Picture, part: Grid, form: NumberFormat, accent: str) -> Picture:
+    axis = axis_of(_values(base), form)
+    notes: list[Note] = []
+    for at in base.marked if len(base.series) == 1 else ():
+        value = base.series[0].values[at]
+        if value is not None:
+            is_up = at == 0 or value >= (axis.low + axis.high) / 2
+            notes.append(Note(at, value, base.series[0].texts[at], is_up))
+    return replace(base, axis=axis, notes=tuple(notes))
+
+
+def _heat(base: Picture, part: Grid, form: NumberFormat, accent: str) -> Picture:
+    values = _values(base)
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    low = 0.0 if 0 <= low < high * 0.5 else low
+    pale = palette.mixed(accent, "#ffffff", 0.93)
+
+    def colour(value: float | None) -> str | None:
+        if value is None:
+            return None
+        if low < 0 < high:
+            end = accent if value >= 0 else palette.LOSS
+            return palette.mixed("#f6f7f8", end, abs(value) / max(-low, high))
+        return palette.mixed(pale, accent, (value - low) / ((high - low) or 1.0))
+
+    series = tuple(replace(one, cells=tuple(map(colour, one.values))) for one in base.series)
+    return replace(base, series=series)
+
+
+def _ring(base: Picture, part: Grid, form: NumberFormat, accent: str) -> Picture:
+    """The parts from the largest on, what is left at the end."""
+    line = base.series[0]
+    values = [value or 0.0 for value in line.values]
+    whole = math.fsum(values)
+    order = sorted(range(len(values)), key=lambda at: (part.keys[at] == choosing.REST, -values[at]))
+    words = [line.texts[at] for at in order]
+    if form.unit != numbers.PERCENT:
+        shares = [numbers.percent(100 * values[at] / whole, form.code) for at in order]
+        words = [f"{share}  ({text})" for share, text in zip(shares, words, strict=True)]
+    colours = palette.series(len(order), accent)
+    if base.marked:
+        step = min(0.12, _LIGHTEST_GREY / len(order))
+        colours = [accent if at in base.marked else palette.mixed(palette.GREY, "#ffffff", step * n)
+                   for n, at in enumerate(order)]  # fmt: skip
+    one = replace(line, values=tuple(values[at] for at in order), texts=tuple(words))
+    labels = tuple(base.labels[at] for at in order)
+    return replace(base, labels=labels, series=(one,), points=tuple(colours),
+                   centre=(form.bare(whole), line.name))  # fmt: skip
+
+
+def axis_of(
+    values: Sequence[float], form: NumberFormat, *, from_zero: bool = False, title: str = "",
+    near: float = 0.5,
+) -> Axis:  # fmt: skip
+    """An axis over all values, with about five lines at round numbers.
+
+    Args:
+        values: what must fit.
+        form: how its numbers are written.
+        from_zero: whether it must begin at zero, as lengths and areas need.
+        title: its name.
+        near: it begins at zero all the same when the smallest value is below this part of the
+            largest.
+    """
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if from_zero or 0 < low < high * near or 0 > high > low * near:
+        low, high = min(low, 0.0), max(high, 0.0)
+    if low == high:
+        spare = abs(low) * 0.1 or 1.0
+        low, high = (low, low + 1.0) if from_zero else (low - spare, high + spare)
+    size = 10.0 ** math.floor(math.log10((high - low) / 5))
+    step = next((one * size for one in _STEPS if one * size >= (high - low) / 5 * 0.999), 10 * size)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    ticks = tuple(Tick(n * step, form.tick(n * step, step)) for n in range(first, last + 1))
+    return Axis(first * step, last * step, ticks, title, form.excel(step))
 
 
 def _alt(picture: Picture, wish: Wish, claim: Claim | None) -> str:
-    tongue = words(TEXTS, wish.code)
-    said = [tongue["alt"].format(tongue["kinds"][picture.kind], picture.title)]
-    if picture.subtitle:
-        said.append(picture.subtitle)
+    phrases = texts("chart", wish.code)
+    kind = phrases["kinds"][picture.kind]
+    parts = [phrases["alt"].format(kind, picture.title), picture.subtitle]
     if claim is not None:
-        said.append(claim.sentence)
-    first = picture.series[0] if picture.series else None
-    if first is not None and len(picture.series) == 1 and len(first.texts) <= _ALT_VALUES:
+        parts.append(claim.sentence)
+    first = picture.series[0] if len(picture.series) == 1 else None
+    if first is not None and len(first.texts) <= _ALT_VALUES:
         pairs = zip(picture.labels, first.texts, strict=False)
-        said.append(language(wish.code).separator.join(f"{a} {b}" for a, b in pairs))
-    return " ".join(part if part.endswith((".", "。")) else f"{part}." for part in said)
+        parts.append(language(wish.code).separator.join(f"{a} {b}" for a, b in pairs))
+    return " ".join(part if part.endswith((".", "。")) else f"{part}." for part in parts if part)
 
 
 def _figures(picture: Picture) -> tuple[str, ...]:
     """Numbers that stand in the picture whatever its size: of bars each, of lines the last."""
+    series = picture.series
     if picture.kind == "donut":
-        return tuple(text.split("  ")[0] for text in picture.series[0].texts)
+        return tuple(text.split("  ")[0] for text in series[0].texts)
     if picture.kind == "bar" and not picture.stacked:
-        return tuple(text for s in picture.series for text in s.texts if text)
+        return tuple(text for one in series for text in one.texts if text)
     if picture.kind == "line":
-        return tuple(s.end for s in picture.series if s.end)
-    if picture.kind == "column" and len(picture.series) == 1 and len(picture.marked) <= _NAMED:
-        return tuple(picture.series[0].texts[n] for n in picture.marked)
-    return tuple(picture.totals)
+        return tuple(one.end for one in series if one.end)
+    if picture.kind == "column" and len(series) == 1 and len(picture.marked) <= _NAMED:
+        return tuple(series[0].texts[at] for at in picture.marked)
+    return picture.totals
 
 
 def is_empty(result: Result) -> bool:
     """Whether there is nothing to draw."""
     keys = len(result.query.groups) + (result.query.time is not None)
-    return not any(_is_number(cell) for row in result.rows for cell in row[keys:])
+    return not any(number(cell) is not None for row in result.rows for cell in row[keys:])
 
 
-def _is_number(cell: Cell) -> bool:
-    return isinstance(cell, (int, float)) and not isinstance(cell, bool) and math.isfinite(cell)
+def scatter(wish: Wish, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...]]) -> Drawing:
+    """Two columns against each other; each row is a point: across, up, and what it is called
+    where that is known."""
+    code, phrases = wish.code, texts("chart", wish.code)
+    points = [
+        (across, up, str(row[2] or "") if len(row) > 2 else "")
+        for row in rows
+        if (across := number(row[0])) is not None and (up := number(row[1])) is not None
+    ]
+    dots = points[:: max(1, math.ceil(len(points) / MOST_DOTS))]
+    notes = []
+    if len(dots) < len(points):
+        counts = [numbers.full(len(one), None, code) for one in (dots, points)]
+        notes.append(phrases["notes"]["sample"].format(*counts))
+    names, titles, axes = [], [], []
+    for at, column in enumerate(columns):
+        name = naming.label(column, wish.table)
+        unit = naming.unit(Measure(column, Aggregate.SUM), wish.table)
+        values = [float(point[at]) for point in points]
+        names.append(name)
+        titles.append(f"{name} ({unit})" if unit and unit != numbers.PERCENT else name)
+        form = numbers.format_for(values, unit, code)
+        axes.append(axis_of(values, form, title=titles[-1], near=0.15))
+    conditions = [naming.condition(one, wish.table, code) for one in wish.result.query.filters]
+    accent = palette.accent(wish.style.colour)
+    picture = Picture(
+        "scatter", wish.style.title or f"{names[1]} – {names[0]}",
+        language(code).separator.join([titles[1], titles[0], *conditions]), wish.source,
+        axis=axes[1], across=axes[0], dots=tuple((a, b, accent) for a, b, _ in dots),
+        trend=_trend([a for a, _, _ in points], [b for _, b, _ in points]), notes=_far(dots),
+    )  # fmt: skip
+    alt = f"{phrases['alt'].format(phrases['kinds']['scatter'], picture.title)}."
+    table = tuple((a, b) for a, b, _ in dots)
+    return Drawing(picture, alt, (names[0], names[1]), table, (), tuple(notes))
+
+
+def _far(points: Sequence[tuple[float, float, str]]) -> tuple[Note, ...]:
+    """Names for the points farthest from the middle, or for all when they are few."""
+    named = [point for point in points if point[2]]
+    if len(named) < 2:
+        return ()
+
+    def away(at: int) -> Callable[[tuple[float, float, str]], float]:
+        values = [float(point[at]) for point in named]
+        middle, size = statistics.median(values), (max(values) - min(values)) or 1.0
+        return lambda point: (float(point[at]) - middle) / size
+
+    across, up = away(0), away(1)
+    named.sort(key=lambda point: -math.hypot(across(point), up(point)))
+    most = len(named) if len(named) <= _FEW_DOTS else _FAR_DOTS
+    return tuple(Note(a, b, name) for a, b, name in named[:most])
+
+
+def _trend(xs: Sequence[float], ys: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    """The ends of the line through the points; empty where there is none to speak of."""
+    if len(xs) < 5 or len(set(xs)) < 2 or len(set(ys)) < 2:
+        return ()
+    if not abs(statistics.correlation(xs, ys)) >= _WEAK:
+        return ()
+    slope, start = statistics.linear_regression(xs, ys)
+    spare = (max(ys) - min(ys)) * 0.3
+    ends = tuple((x, start + slope * x) for x in (min(xs), max(xs)))
+    is_inside = all(min(ys) - spare <= y <= max(ys) + spare for _, y in ends)
+    return ends if is_inside else ()

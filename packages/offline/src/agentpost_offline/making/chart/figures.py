@@ -18,7 +18,7 @@ from agentpost_offline.making.tabulating import tabulate
 from agentpost_offline.story import naming, shape
 from agentpost_offline.story.model import Claim
 from agentpost_offline.style import dates, numbers
-from agentpost_offline.style.languages import language, words
+from agentpost_offline.style.languages import language, texts
 
 if TYPE_CHECKING:
     from agentpost_offline.data.dataset import Dataset
@@ -97,61 +97,57 @@ def grid_of(result: Result, table: Table, code: str, *, is_summed: bool = False)
     ``is_summed``: a few periods or groups stand side by side, and what adds up has its sums and
     shares below and beside it.
     """
-    query = result.query
-    if is_summed and _keys(result) == 2 and len(query.measures) == 1:
-        laid = shape.grid(result, table, code)
-        if len(laid.keys) <= _ACROSS:
-            return _crossed(laid, result, table, code)
-    keys = _keys(result)
+    query, keys = result.query, _keys(result)
+    if is_summed and keys == 2 and len(query.measures) == 1:
+        matrix = shape.grid(result, table, code)
+        if len(matrix.keys) <= _ACROSS:
+            return _crossed(matrix, result, table, code)
     rows = result.rows[:GRID_ROWS]
-    columns: list[list[str]] = []
-    header: list[str] = []
-    for at in range(keys):
-        is_time = at == keys - 1 and query.time is not None
-        header.append(naming.label(query.time if is_time else query.groups[at], table))
-        columns.append([
-            dates.period(row[at], query.grain, code) if is_time else shape.shown(row[at], code)
-            for row in rows
-        ])  # fmt: skip
+    header = [naming.label(name, table) for name in (*query.groups, query.time) if name is not None]
+    columns = [
+        [dates.period(row[at], query.grain, code) if at == len(query.groups)
+         else shape.shown(row[at], code) for row in rows]
+        for at in range(keys)
+    ]  # fmt: skip
     can_add = is_summed and len(rows) > 1 and keys > 0 and len(rows) == len(result.rows) and not (
         query.having or (query.order is not None and query.order.count)
     )  # fmt: skip
-    is_total = False
+    is_total = can_add and any(map(shape.is_additive, query.measures))
     for at, measure in enumerate(query.measures, keys):
         unit, name = naming.unit(measure, table), naming.measure(measure, table, code)
+        has_unit = unit is None or unit == numbers.PERCENT or unit in name
+        header.append(name if has_unit else f"{name} ({unit})")
         values = [shape.number(row[at]) for row in rows]
-        header.append(_head(name, unit))
-        columns.append(_column(values, unit, code))
         if can_add and shape.is_additive(measure):
-            is_total = True
-            total = math.fsum(shape.present(values))
-            columns[-1] = _column([*values, total], unit, code)
-            if keys == 1 and len(query.measures) == 1 and query.time is None and total > 0:
-                header.append(numbers.PERCENT)
-                columns.append([numbers.percent(100 * (value or 0) / total, code)
-                                for value in [*values, total]])  # fmt: skip
+            values.append(math.fsum(shape.present(values)))
+        columns.append(_column(values, unit, code))
+        total = values[-1] or 0.0
+        if is_total and keys == 1 and len(query.measures) == 1 and query.time is None and total > 0:
+            header.append(numbers.PERCENT)
+            columns.append([numbers.percent(100 * (value or 0) / total, code)
+                            for value in values])  # fmt: skip
     if is_total:
-        columns[0].append(words(naming.WORDS, code)["total"])
+        columns[0].append(texts("story", code)["total"])
         columns = [[*column, *[""] * (len(rows) + 1 - len(column))] for column in columns]
     lines = list(zip(*columns, strict=True))
     return content.grid(header, lines, numbers=range(keys, len(header)), total=is_total)
 
 
-def _crossed(laid: shape.Grid, result: Result, table: Table, code: str) -> Grid:
+def _crossed(matrix: shape.Grid, result: Result, table: Table, code: str) -> Grid:
     """One key down, the other across; of periods the change from the last but one to the last."""
-    texts, query = words(naming.WORDS, code), result.query
-    lines = list(laid.lines[:GRID_ROWS])
-    is_total = laid.additive and len(lines) > 1 and query.order is None
+    phrases, query = texts("story", code), result.query
+    lines = list(matrix.lines[:GRID_ROWS])
+    is_total = matrix.additive and len(lines) > 1 and query.order is None
     names = [line.name for line in lines]
     series = [list(line.values) for line in lines]
     if is_total:
-        names.append(texts["total"])
+        names.append(phrases["total"])
         series.append([math.fsum(shape.present(column)) for column in zip(*series, strict=True)])
     unit = lines[0].unit if lines else None
     columns = [_column(values, unit, code) for values in zip(*series, strict=True)]
-    header = [naming.label(query.groups[0 if laid.timed else 1], table), *laid.labels]
-    if laid.timed and len(laid.keys) > 1:
-        header.append(texts["rate"])
+    header = [naming.label(query.groups[0 if matrix.timed else 1], table), *matrix.labels]
+    if matrix.timed and len(matrix.keys) > 1:
+        header.append(phrases["rate"])
         columns.append([_change(values[-2], values[-1], code) for values in series])
     rows = list(zip(names, *columns, strict=True))
     return content.grid(header, rows, numbers=range(1, len(header)), total=is_total)
@@ -163,19 +159,12 @@ def _change(before: float | None, after: float | None, code: str) -> str:
     return numbers.percent(100 * (after / before - 1), code, signed=True)
 
 
-def _head(label: str, unit: str | None) -> str:
-    is_known = unit is None or unit == numbers.PERCENT or unit in label
-    return label if is_known else f"{label} ({unit})"
-
-
 def _column(values: Sequence[float | None], unit: str | None, code: str) -> list[str]:
     """The cells of a column, all with as many decimals: none for whole or large numbers."""
     present = shape.present(values)
     largest = max(map(abs, present), default=0.0)
-    if largest >= 1000 or all(value == round(value) for value in present):
-        digits = 0
-    else:
-        digits = 1 if largest >= 10 else 2
+    is_whole = largest >= 1000 or all(value == round(value) for value in present)
+    digits = 0 if is_whole else 1 if largest >= 10 else 2
     tongue = language(code)
     pattern = tongue.percent if unit == numbers.PERCENT else "{}"
     return ["–" if value is None else pattern.format(numbers.plain(value, digits, tongue))

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
 from agentpost_offline.data.model import Cell, Kind, Result, Role, Table
 from agentpost_offline.frame import Frame, Query, Thing, from_json, to_json
 from agentpost_offline.making import catalogue, queries
-from agentpost_offline.making.chart import choosing, figures, scatter
-from agentpost_offline.making.chart.drawing import TEXTS, Wish, draw, is_empty
-from agentpost_offline.making.chart.rendering import data_csv, render
+from agentpost_offline.making.chart import choosing, figures
+from agentpost_offline.making.chart.drawing import Wish, draw, is_empty, scatter
+from agentpost_offline.making.chart.rendering import render
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs, Product, file_name
 from agentpost_offline.making.picture import Drawing
 from agentpost_offline.story import naming
 from agentpost_offline.story.tell import findings, source_line
-from agentpost_offline.style import fonts, languages, numbers
-from agentpost_offline.style.languages import words
+from agentpost_offline.style import fonts, numbers
+from agentpost_offline.style.languages import language, texts
 
 if TYPE_CHECKING:
     from agentpost_offline.data.dataset import Dataset
 
 SECONDS = 120.0
 MOST_CHARTS = 6
-FORMATS = ("png", "svg", "pdf")
 _MOST_ROWS = 200_000
 _LEAST_COLOURS = 3
+_FORMULA = ("=", "+", "-", "@", "\t")
+_DIGITS = 14
+"""So many are written of a number: one fewer than sums of decimals are exact to."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -46,38 +50,36 @@ class Plan(msgspec.Struct, frozen=True):
 
 async def make(job: Job, inputs: Inputs) -> Product:
     """Draw the charts of a frame; raises `JobFailed` with a text for the user."""
-    frame = inputs.frame
+    maker, frame = catalogue.MAKERS[Thing.CHART], inputs.frame
+    tongue, phrases = language(frame.language), texts("chart", frame.language)
     await job.progress(f"Reading {', '.join(file.name for file in inputs.files) or 'your table'}")
     request = (list(inputs.files), to_json(frame), msgspec.to_builtins(inputs.sections))
     plan_ = msgspec.convert(await job.step(plan, *request, timeout=SECONDS), Plan)
-    forms = [form for form in frame.formats if form in FORMATS] or ["png"]
-    tongue = languages.language(frame.language)
-    texts = words(TEXTS, frame.language)
-    source = inputs.files[0].name if inputs.files else texts["title"]
-    opening, closing = tongue.quotes
+    forms = [form for form in frame.formats if form in maker.formats] or maker.usual
+    source = inputs.files[0].name if inputs.files else phrases["title"]
     pictures: list[File] = []
     beside: list[File] = []
     lines: list[str] = []
-    for n, (drawing, sentence) in enumerate(zip(plan_.drawings, plan_.sentences, strict=True)):
-        thing = f"chart-{n + 1}" if len(plan_.drawings) > 1 else "chart"
+    for at, (drawing, sentence) in enumerate(zip(plan_.drawings, plan_.sentences, strict=True), 1):
+        thing = f"chart-{at}" if len(plan_.drawings) > 1 else "chart"
         title, data = drawing.picture.title, msgspec.to_builtins(drawing)
         await job.progress(f"Drawing: {title}")
+        look = (frame.style.size, frame.language, frame.style.colour)
         own = [
             await job.write(
-                file_name(source, thing, inputs.version, form), picture, data, form,
-                frame.style.size, frame.language, frame.style.colour, label=title, timeout=SECONDS,
-                cost=0.0 if at else catalogue.MAKERS[Thing.CHART].credits,
+                file_name(source, thing, inputs.version, form), picture, data, form, *look,
+                label=title, timeout=SECONDS, cost=0.0 if number else maker.credits,
             )
-            for at, form in enumerate(forms)
+            for number, form in enumerate(forms)
         ]  # fmt: skip
-        pictures += own
         name = file_name(source, f"{thing}-data", inputs.version, "csv")
         beside.append(await job.write(name, table, data, label="Data"))
         name = file_name(source, f"{thing}-alt", inputs.version, "txt")
         beside.append(await job.write(name, f"{drawing.alt}\n".encode(), label="Alternative text"))
+        pictures += own
         names = tongue.listed([file.name for file in own])
-        kind = texts["kinds"][drawing.picture.kind]
-        lines.append(f"{kind} {opening}{title}{closing}{tongue.colon}{names}.")
+        quote = f"{tongue.quotes[0]}{title}{tongue.quotes[1]}"
+        lines.append(f"{phrases['kinds'][drawing.picture.kind]} {quote}{tongue.colon}{names}.")
         lines += [sentence] if sentence else []
     return Product(" ".join(lines), [*pictures, *beside], list(plan_.used), list(plan_.skipped),
                    list(plan_.notes))  # fmt: skip
@@ -92,71 +94,69 @@ def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any = ()) 
 
     frame = from_json(frame_json)
     if sections:
-        return msgspec.to_builtins(_of_sections(files, frame, sections))
+        parts = msgspec.convert(sections, tuple[Section, ...])
+        return msgspec.to_builtins(_of_sections(files, frame, parts))
     with opened(files, frame.text, frame.language) as dataset:
         if not dataset.tables:
             raise CannotSucceed("; ".join(dataset.skipped) or "There is no table to draw.")
-        asked = (frame.queries or queries.usual(dataset.tables, 1))[:MOST_CHARTS]
-        pairs = [_drawing(dataset, query, frame) for query in asked]
+        asks = (frame.queries or queries.usual(dataset.tables, 1))[:MOST_CHARTS]
+        pairs = [_drawing(dataset, query, frame) for query in asks]
         skipped = tuple(dataset.skipped)
-        used = [t for t in dataset.tables if any(q.table == t.id for q in asked)]
-    drawings = tuple(drawing for drawing, _ in pairs)
+        tables = [one for one in dataset.tables if one.id in {query.table for query in asks}]
+    drawings = [drawing for drawing, _ in pairs]
     notes = [note for drawing in drawings for note in drawing.notes]
-    missing = fonts.missing("".join(_texts(drawing) for drawing in drawings))
+    missing = fonts.missing("".join(map(_words, drawings)))
     if missing:
-        pattern = words(TEXTS, frame.language)["notes"]["missing"]
+        pattern = texts("chart", frame.language)["notes"]["missing"]
         notes.append(pattern.format(fonts.sample(missing)))
-    notes.extend(f"{table.name}: {note}" for table in used for note in table.notes)
-    return msgspec.to_builtins(Plan(
-        drawings, tuple(sentence for _, sentence in pairs),
-        tuple(naming.with_rows(table, frame.language) for table in used), skipped,
-        tuple(dict.fromkeys(notes)),
-    ))  # fmt: skip
+    notes += [f"{table.name}: {note}" for table in tables for note in table.notes]
+    used = tuple(naming.with_rows(one, frame.language) for one in tables)
+    sentences = tuple(sentence for _, sentence in pairs)
+    return msgspec.to_builtins(
+        Plan(tuple(drawings), sentences, used, skipped, tuple(dict.fromkeys(notes)))
+    )
 
 
-def _of_sections(files: Sequence[File], frame: Frame, sections: Any) -> Plan:
+def _of_sections(files: Sequence[File], frame: Frame, parts: Sequence[Section]) -> Plan:
     """The drawing of each section that asks for figures."""
-    parts = msgspec.convert(sections, tuple[Section, ...])
-    computed = figures.compute(files, parts, frame.language, frame.style.colour)
-    shown = [one for one in computed if one is not None and one.drawing is not None]
-    if not shown:
+    all_figures = figures.compute(files, parts, frame.language, frame.style.colour)
+    drawings, notes = [], []
+    for one in all_figures:
+        if one is not None and one.drawing is not None:
+            drawings.append(one.drawing)
+            notes += [*one.notes, *one.drawing.notes]
+    if not drawings:
         raise CannotSucceed("There is nothing to draw: a chart needs groups or a time axis.")
-    drawings = tuple(one.drawing for one in shown if one.drawing is not None)
-    notes = [note for one in shown for note in one.notes]
-    notes += [note for drawing in drawings for note in drawing.notes]
-    used = tuple(file.name for file in files)
-    return Plan(drawings, ("",) * len(drawings), used, (), tuple(dict.fromkeys(notes)))
+    names = tuple(file.name for file in files)
+    return Plan(tuple(drawings), ("",) * len(drawings), names, (), tuple(dict.fromkeys(notes)))
 
 
-def _texts(drawing: Drawing) -> str:
-    cells = "".join(str(cell) for row in drawing.rows for cell in row if isinstance(cell, str))
+def _words(drawing: Drawing) -> str:
     picture = drawing.picture
-    return picture.title + picture.subtitle + picture.source + "".join(drawing.header) + cells
+    cells = [str(cell) for row in drawing.rows for cell in row if isinstance(cell, str)]
+    return "".join([picture.title, picture.subtitle, picture.source, *drawing.header, *cells])
 
 
 def _drawing(dataset: Dataset, query: Query, frame: Frame) -> tuple[Drawing, str]:
     """The picture of a query, and what it says in a sentence."""
     table, code = dataset.table(query.table), frame.language
-    texts = words(TEXTS, code)["notes"]
+    phrases, grains = texts("chart", code)["notes"], texts("story", code)["grains"]
     notes: list[str] = []
     if frame.style.chart == "scatter":
         drawing = _scatter(dataset, query, table, frame)
         if drawing is not None:
             return drawing, ""
-        notes.append(texts["scatter_columns"])
+        notes.append(phrases["scatter_columns"])
     query = queries.with_axis(query, table, parts=frame.style.chart == "donut")
     result = dataset.run(query)
     while (longer := choosing.coarser(result.query, _periods(result))) is not None:
         result = dataset.run(longer)
-        assert longer.grain is not None
-        grain = words(naming.WORDS, code)["grains"][longer.grain.value]
-        notes.append(texts["coarser"].format(grain))
+        notes.append(phrases["coarser"].format(grains[str(longer.grain)]))
     if is_empty(result):
-        _refuse(query, table, code)
+        raise _nothing(query, table, code)
     claims = findings(result, table, 0, code)
     drawing = draw(Wish(result, table, source_line(table, code), claims, frame.style, code))
-    notes = [*result.notes, *notes, *drawing.notes]
-    drawing = msgspec.structs.replace(drawing, notes=tuple(notes))
+    drawing = replace(drawing, notes=(*result.notes, *notes, *drawing.notes))
     return drawing, next((c.sentence for c in claims if c.headline == drawing.picture.title), "")
 
 
@@ -165,10 +165,10 @@ def _periods(result: Result) -> int:
     return len({row[at] for row in result.rows}) if result.query.time is not None else 0
 
 
-def _refuse(query: Query, table: Table, code: str) -> None:
-    conditions = [naming.condition(f, table, code) for f in query.filters]
-    under = f" with {', '.join(conditions)}" if conditions else ""
-    raise JobFailed(f"There is nothing to draw: {table.name} has no values{under}.")
+def _nothing(query: Query, table: Table, code: str) -> JobFailed:
+    conditions = ", ".join(naming.condition(one, table, code) for one in query.filters)
+    under = f" with {conditions}" if conditions else ""
+    return JobFailed(f"There is nothing to draw: {table.name} has no values{under}.")
 
 
 def _scatter(dataset: Dataset, query: Query, table: Table, frame: Frame) -> Drawing | None:
@@ -186,20 +186,18 @@ def _scatter(dataset: Dataset, query: Query, table: Table, frame: Frame) -> Draw
         points: list[tuple[Cell, ...]] = [
             (row[-1], row[-2], str(row[0])) for row in dataset.run(query).rows if row[0] is not None
         ]
-        return scatter.scatter(wish, (across, up), points)
-    names = [
-        c.name for c in table.columns
-        if c.kind is Kind.TEXT and c.distinct == table.rows and table.rows <= 400
-    ]  # fmt: skip
+        return scatter(wish, (across, up), points)
+    names = [c.name for c in table.columns
+             if c.kind is Kind.TEXT and c.distinct == table.rows and table.rows <= 400]  # fmt: skip
     rows = dataset.cells(query.table, [across, up, *names[:1]], _MOST_ROWS, query)[1]
     if len(rows) < 2:
-        _refuse(query, table, code)
-    drawing = scatter.scatter(wish, (across, up), rows)
+        raise _nothing(query, table, code)
+    drawing = scatter(wish, (across, up), rows)
     if len(rows) < _MOST_ROWS:
         return drawing
-    counts = (numbers.full(n, None, code) for n in (len(rows), table.rows))
-    note = words(TEXTS, code)["notes"]["sample"].format(*counts)
-    return msgspec.structs.replace(drawing, notes=(*drawing.notes, note))
+    counts = (numbers.full(count, None, code) for count in (len(rows), table.rows))
+    note = texts("chart", code)["notes"]["sample"].format(*counts)
+    return replace(drawing, notes=(*drawing.notes, note))
 
 
 def picture(
@@ -208,41 +206,45 @@ def picture(
 ) -> bytes:  # fmt: skip
     """A write: one drawing as a file. Raises `JobFailed` when a figure cannot be read in it, or
     when it is blank."""
+    import pypdfium2
+    from PIL import Image
+
     drawing = msgspec.convert(drawing_json, Drawing)
     pixels = (size[0], size[1]) if size else None
-    page = render([drawing], "pdf", size=pixels, code=code, accent=accent).pages[0]
-    lost = _unreadable(page, drawing.figures)
-    if lost:
-        raise JobFailed(f"The chart came out without its figures ({', '.join(lost[:3])}).")
+    page = render(drawing, "pdf", size=pixels, code=code, accent=accent)
+    with pypdfium2.PdfDocument(page) as document:
+        text = _digits("".join(one.get_textpage().get_text_range() for one in document))
+    absent = [figure for figure in drawing.figures if _digits(figure) not in text]
+    if absent:
+        raise JobFailed(f"The chart came out without its figures ({', '.join(absent[:3])}).")
     if form == "pdf":
         return page
-    content = render([drawing], form, size=pixels, code=code, accent=accent).pages[0]
-    if form == "png" and _is_blank(content):
-        raise JobFailed("The chart came out blank.")
+    content = render(drawing, form, size=pixels, code=code, accent=accent)
+    if form == "png":
+        with Image.open(io.BytesIO(content)) as image:
+            colours = image.convert("RGB").resize((160, 90)).getcolors(maxcolors=160 * 90)
+        if colours is not None and len(colours) < _LEAST_COLOURS:
+            raise JobFailed("The chart came out blank.")
     return content
-
-
-def table(drawing: dict[str, Any]) -> bytes:
-    """A write: the data of a drawing."""
-    return data_csv(msgspec.convert(drawing, Drawing))
-
-
-def _unreadable(pdf: bytes, texts: Sequence[str]) -> list[str]:
-    """Those figures whose digits are not in the text of a PDF."""
-    import pypdfium2
-
-    with pypdfium2.PdfDocument(pdf) as document:
-        text = _digits("".join(page.get_textpage().get_text_range() for page in document))
-    return [figure for figure in texts if _digits(figure) not in text]
 
 
 def _digits(text: str) -> str:
     return re.sub(r"[^\d.,]", "", text)
 
 
-def _is_blank(png: bytes) -> bool:
-    from PIL import Image
+def table(drawing_json: dict[str, Any]) -> bytes:
+    """A write: the data of a drawing as CSV. No text cell begins like a formula."""
+    drawing = msgspec.convert(drawing_json, Drawing)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerows([_plain(cell) for cell in row] for row in (drawing.header, *drawing.rows))
+    return out.getvalue().encode("utf-8-sig")
 
-    with Image.open(io.BytesIO(png)) as image:
-        colours = image.convert("RGB").resize((160, 90)).getcolors(maxcolors=160 * 90)
-    return colours is not None and len(colours) < _LEAST_COLOURS
+
+def _plain(cell: str | float | None) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    is_whole = cell == int(cell) and abs(cell) < 1e15
+    return str(int(cell)) if is_whole else f"{cell:.{_DIGITS}g}"

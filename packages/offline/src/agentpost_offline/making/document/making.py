@@ -19,6 +19,7 @@ from agentpost_offline.making.deck import pptx_writer, typeset
 from agentpost_offline.making.document import page, pdf, word
 from agentpost_offline.making.maker import Inputs, Maker, Product, file_name
 from agentpost_offline.style import fonts, languages
+from agentpost_offline.style.languages import texts
 
 SECONDS = 120.0
 _ALIASES = {"deck": "pptx", "page": "html", "word": "docx"}
@@ -62,9 +63,9 @@ async def _make(job: Job, inputs: Inputs, maker: Maker) -> Product:
             name, write, form, *request, cost=0.0 if products else maker.credits,
             label=about["title"], timeout=SECONDS,
         ))  # fmt: skip
-    texts = languages.words(papers.TEXTS, frame.language)
+    phrases = texts("paper", frame.language)
     names = languages.language(frame.language).listed([file.name for file in products])
-    text = str(texts["made"]).format(title=about["title"], names=names)
+    text = str(phrases["made"]).format(title=about["title"], names=names)
     return Product(" ".join([text, *about["lead"]]), products, about["used"], about["skipped"],
                    about["notes"])  # fmt: skip
 
@@ -75,7 +76,7 @@ def paper_of(
     """The paper of a request and the bytes of its pictures; raises `JobFailed`."""
     parts = msgspec.convert(sections, tuple[Section, ...])
     if parts:
-        return papers.written(files, parts, frame)
+        return papers.of_sections(files, parts, frame)
     if thing == Thing.DOCUMENT:
         return papers.converted(files, frame)
     return papers.of_tables(files, msgspec.structs.replace(frame, thing=Thing(thing)))
@@ -91,8 +92,8 @@ def describe(
     notes = list(paper.notes)
     missing = fonts.missing(msgspec.json.encode(paper).decode())
     if missing:
-        texts = languages.words(papers.TEXTS, request.language)
-        notes.append(str(texts["missing"]).format(chars=fonts.sample(missing)))
+        phrases = texts("paper", request.language)
+        notes.append(str(phrases["missing"]).format(chars=fonts.sample(missing)))
     notes += [note for block in paper.blocks if block.drawing for note in block.drawing.notes]
     paragraphs = paper.of(BlockKind.PARAGRAPH)
     is_told = thing in (Thing.REPORT, Thing.DECK) and not sections and bool(paragraphs)
@@ -169,8 +170,8 @@ def _pdf_text(data: bytes) -> tuple[str, int]:
     import pypdfium2
 
     with pypdfium2.PdfDocument(data) as document:
-        texts = [one.get_textpage().get_text_range() for one in document]
-    return "\n".join(texts).replace("\ufffe", "").replace("\u00ad", ""), 0
+        phrases = [one.get_textpage().get_text_range() for one in document]
+    return "\n".join(phrases).replace("\ufffe", "").replace("\u00ad", ""), 0
 
 
 def _word_text(data: bytes) -> tuple[str, int]:
@@ -178,8 +179,8 @@ def _word_text(data: bytes) -> tuple[str, int]:
 
     word = docx.Document(io.BytesIO(data))
     nodes = (node for node in word.element.body.iter() if node.tag.endswith(("}t", "}p", "}br")))
-    texts = [node.text or "" if node.tag.endswith("}t") else "\n" for node in nodes]
-    return "".join(texts), len(word.inline_shapes)
+    phrases = [node.text or "" if node.tag.endswith("}t") else "\n" for node in nodes]
+    return "".join(phrases), len(word.inline_shapes)
 
 
 def _page_text(data: bytes) -> tuple[str, int]:
@@ -194,16 +195,16 @@ def _page_text(data: bytes) -> tuple[str, int]:
 def _deck_text(data: bytes) -> tuple[str, int]:
     from pptx import Presentation
 
-    texts: list[str] = []
+    phrases: list[str] = []
     shown = 0
     for slide in Presentation(io.BytesIO(data)).slides:
         for shape in slide.shapes:
             shown += shape.shape_type == 13
             if shape.has_text_frame:
-                texts.append(shape.text_frame.text)
+                phrases.append(shape.text_frame.text)
             if shape.has_table:
-                texts += [cell.text for row in shape.table.rows for cell in row.cells]
-    return "\n".join(texts), shown
+                phrases += [cell.text for row in shape.table.rows for cell in row.cells]
+    return "\n".join(phrases), shown
 
 
 _READERS: dict[str, Callable[[bytes], tuple[str, int]]] = {

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
-import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentpost_offline.making import fit
 
 RATE = 25
 """Pictures a second."""
-STRIP = 96
-"""Height of the captions' own strip, of 720."""
 _SHORTEST, _LONGEST = 1.2, 12.0
 _WORDS_A_SECOND = 2.7
 _CHARACTERS_A_SECOND = 15.0
 _TWO_LINES = 118.0
 """What fits the strip, in ems of text."""
-
-
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 
 
-class Caption(msgspec.Struct, frozen=True, omit_defaults=True):
+class Caption(Struct, frozen=True, omit_defaults=True):
     """A text and how long it stands."""
 
     text: str
     seconds: float
 
 
-class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
+class Scene(Struct, frozen=True, omit_defaults=True):
     """A slide with its captions."""
 
     picture: int
@@ -41,14 +39,14 @@ class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
         return sum(one.seconds for one in self.captions)
 
 
-class Runner(msgspec.Struct, frozen=True):
+class Runner(Struct, frozen=True):
     """One bar of a race: its value in each period."""
 
     name: str
     values: tuple[float, ...]
 
 
-class Race(msgspec.Struct, frozen=True, omit_defaults=True):
+class Race(Struct, frozen=True, omit_defaults=True):
     """An animated ranking."""
 
     title: str
@@ -57,12 +55,9 @@ class Race(msgspec.Struct, frozen=True, omit_defaults=True):
     periods: tuple[str, ...]
     runners: tuple[Runner, ...]
     unit: str | None = None
-    language: str = "en"
-    summed: bool = False
-    """Values are added up from the first period on."""
 
 
-class Film(msgspec.Struct, frozen=True, omit_defaults=True):
+class Film(Struct, frozen=True, omit_defaults=True):
     """A whole film."""
 
     title: str
@@ -75,7 +70,7 @@ class Film(msgspec.Struct, frozen=True, omit_defaults=True):
     accent: str | None = None
     used: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def duration(self) -> float:
@@ -90,56 +85,53 @@ def captions(text: str) -> tuple[Caption, ...]:
         if parts and fit.width(f"{parts[-1]} {sentence}", 1) <= _TWO_LINES * 0.5:
             parts[-1] = f"{parts[-1]} {sentence}"
         else:
-            parts += _broken(sentence)
-    return tuple(Caption(part, _reading(part)) for part in parts)
+            parts += _halves(sentence)
+    return tuple(Caption(part, _reading_time(part)) for part in parts)
 
 
-def _broken(sentence: str) -> list[str]:
-    """A sentence too long for the strip, in parts of about one length."""
-    wide = fit.width(sentence, 1)
-    if wide <= _TWO_LINES:
+def _halves(sentence: str) -> list[str]:
+    """A sentence, halved until each part fits the strip."""
+    if fit.width(sentence, 1) <= _TWO_LINES:
         return [sentence]
     words = sentence.split(" ")
-    if len(words) == 1:
-        half = len(sentence) // 2
-        return _broken(sentence[:half]) + _broken(sentence[half:])
-    half = len(words) // 2
-    return _broken(" ".join(words[:half])) + _broken(" ".join(words[half:]))
+    mark, pieces = (" ", words) if len(words) > 1 else ("", list(sentence))
+    half = len(pieces) // 2
+    return _halves(mark.join(pieces[:half])) + _halves(mark.join(pieces[half:]))
 
 
-def _reading(text: str) -> float:
-    needed = max(len(text.split()) / _WORDS_A_SECOND, len(text) / _CHARACTERS_A_SECOND) + 1.2
-    return min(_LONGEST, max(2.5, needed))
+def _reading_time(text: str) -> float:
+    time = max(len(text.split()) / _WORDS_A_SECOND, len(text) / _CHARACTERS_A_SECOND) + 1.2
+    return min(_LONGEST, max(2.5, time))
 
 
-def lasting(scenes: tuple[Scene, ...], seconds: float | None) -> tuple[Scene, ...]:
+def with_duration(scenes: tuple[Scene, ...], seconds: float | None) -> tuple[Scene, ...]:
     """The scenes, made shorter or longer so that together they last as long as was asked."""
     whole = sum(scene.seconds for scene in scenes)
     if not seconds or not whole:
         return scenes
-    factor = max(seconds / whole, _SHORTEST * sum(len(s.captions) for s in scenes) / whole)
+    factor = max(seconds, _SHORTEST * sum(len(scene.captions) for scene in scenes)) / whole
     return tuple(
-        Scene(s.picture, tuple(Caption(c.text, c.seconds * factor) for c in s.captions))
-        for s in scenes
-    )
+        replace(scene, captions=tuple(replace(one, seconds=one.seconds * factor)
+                                      for one in scene.captions))
+        for scene in scenes
+    )  # fmt: skip
 
 
 def subtitles(film: Film) -> str:
     """The captions as SubRip text; empty for a film without."""
     lines: list[str] = []
-    at, number = 0.0, 0
-    for scene in film.scenes:
-        for caption in scene.captions:
-            end = at + caption.seconds
-            if caption.text:
-                number += 1
-                lines.append(f"{number}\n{_clock(at)} --> {_clock(end)}\n{caption.text}\n")
-            at = end
+    start = 0.0
+    for caption in (caption for scene in film.scenes for caption in scene.captions):
+        end = start + caption.seconds
+        if caption.text:
+            times = f"{_clock(start)} --> {_clock(end)}"
+            lines.append(f"{len(lines) + 1}\n{times}\n{caption.text}\n")
+        start = end
     return "\n".join(lines)
 
 
 def _clock(seconds: float) -> str:
-    whole = round(seconds * 1000)
-    hours, rest = divmod(whole, 3_600_000)
-    minutes, rest = divmod(rest, 60_000)
-    return f"{hours:02}:{minutes:02}:{rest // 1000:02},{rest % 1000:03}"
+    time = timedelta(milliseconds=round(seconds * 1000))
+    whole = int(time.total_seconds())
+    return (f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02},"
+            f"{time.microseconds // 1000:03}")  # fmt: skip

@@ -1,24 +1,30 @@
-"""Texts as pictures, typeset once: any script, while the frames are drawn by pixels."""
+"""Texts as pictures, typeset once for any script, and the frames of slides with their captions."""
 
 from __future__ import annotations
 
+import dataclasses
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentpost.agents.base import JobFailed
 from agentpost_offline.making import fit
+from agentpost_offline.making.content import Paper
+from agentpost_offline.making.deck import typeset as slides
+from agentpost_offline.making.video.film import RATE, Film
 from agentpost_offline.style.typeset import typeset
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 _TEMPLATE = Path(__file__).with_name("lettering.typ")
+_FADE_FRAMES = 10
+_STRIP = 96
+"""Height of the captions' own strip, of 720."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Letters:
     """One text: its box in pixels, its type size, its colours."""
 
@@ -33,39 +39,65 @@ class Letters:
     pad: int = 0
 
 
-def caption(text: str, width: int, height: int) -> Letters:
-    """A caption in its strip, as large as two lines allow."""
-    room = width * 0.88
-    size = fit.largest([text], (room, height * 0.86), (12, height * 0.34))
-    return Letters(text, width, height, size, "#ffffff", 500, "center", "#101a20",
-                   round(width * 0.06))  # fmt: skip
-
-
-def pictures(items: Sequence[Letters], code: str) -> list[bytes]:
-    """A PNG for each text; raises `JobFailed` when it cannot be typeset."""
+def pictures(items: Sequence[Letters], code: str) -> list[Image]:
+    """A picture with transparency for each text; raises `JobFailed` when it cannot be typeset."""
     import typst
 
     if not items:
         return []
-    data: dict[str, Any] = {
-        "items": [
-            {
-                "text": one.text, "width": one.width, "height": one.height, "size": one.size,
-                "colour": one.colour, "weight": one.weight, "align": one.align, "back": one.back,
-                "pad": one.pad,
-            }
-            for one in items
-        ]
-    }  # fmt: skip
+    data = {"items": [dataclasses.asdict(one) for one in items]}
     try:
-        return list(typeset((_TEMPLATE,), data, form="png", code=code, ppi=72).pages)
+        pages = typeset((_TEMPLATE,), data, form="png", code=code, ppi=72).pages
     except typst.TypstError as error:
         raise JobFailed("The texts of the film could not be typeset.") from error
+    return [_open(page, "RGBA") for page in pages]
 
 
-def opened(content: bytes) -> Image:
-    """A picture from its bytes, with its transparency."""
+def _open(content: bytes, mode: str) -> Image:
     from PIL import Image
 
     with Image.open(io.BytesIO(content)) as image:
-        return image.convert("RGBA")
+        return image.convert(mode)
+
+
+def _caption(text: str, wide: int, tall: int) -> Letters:
+    """A caption in its strip, as large as two lines allow."""
+    size = fit.largest([text], (wide * 0.88, tall * 0.86), (12, tall * 0.34))
+    pad = round(wide * 0.06)
+    return Letters(text, wide, tall, size, "#ffffff", 500, "center", "#101a20", pad)
+
+
+def frames(film: Film, paper: Paper, images: Sequence[bytes]) -> Iterator[Image]:
+    """Every frame of a film of slides, each above the strip of its caption."""
+    from PIL import Image as Images
+
+    wide, tall = film.size
+    strip = round(_STRIP * tall / 720 / 2) * 2
+    pages = slides.pictures(paper, images, (wide, tall - strip))
+    words = [one.text for scene in film.scenes for one in scene.captions]
+    strips = iter(pictures([_caption(text, wide, strip) for text in words], film.language))
+
+    def frame(slide: Image, below: Image) -> Image:
+        whole = Images.new("RGB", film.size)
+        whole.paste(slide, (0, 0))
+        whole.paste(below, (0, slide.height))
+        return whole
+
+    before: Image | None = None
+    for scene in film.scenes:
+        slide = _open(pages[scene.picture], "RGB").resize((wide, tall - strip))
+        count, seconds, total = 0, 0.0, max(1, round(scene.seconds * RATE))
+        for caption in scene.captions:
+            seconds += caption.seconds
+            below = next(strips)
+            still = frame(slide, below)
+            until = total if caption is scene.captions[-1] else min(total, round(seconds * RATE))
+            for at in range(count, until):
+                is_fading = before is not None and at < _FADE_FRAMES
+                yield (
+                    frame(Images.blend(before, slide, at / _FADE_FRAMES), below)
+                    if (is_fading and before is not None)
+                    else still
+                )
+            count = max(count, until)
+        before = slide

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from agentpost_offline.making import fit
 from agentpost_offline.making.video import lettering
 from agentpost_offline.making.video.film import RATE, Film, Race
+from agentpost_offline.making.video.lettering import Letters
 from agentpost_offline.style import fonts, numbers, palette
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_SHOWN = 8
+_MOST = 8
 _HOLD = 1.5
 _EASING = 0.16
 _PLAIN = ("zh", "ar")
@@ -30,114 +31,86 @@ def frames(film: Film) -> Iterator[Image]:
 
 class _Drawing:
     def __init__(self, film: Film, race: Race) -> None:
-        self.race = race
+        self.race, self.code = race, film.language
         self.wide, self.tall = film.size
-        self.unit = min(film.size) / 720
+        self.unit = unit = min(film.size) / 720
         self.total = max(2, round(film.duration * RATE))
         self.colours = palette.series(len(race.runners), palette.accent(film.accent))
-        self.head = round(112 * self.unit)
-        self.foot = round(96 * self.unit)
-        self.count = min(_SHOWN, len(race.runners))
-        self.slot = (self.tall - self.head - self.foot) / self.count
-        size = min(26 * self.unit, self.slot * 0.42)
-        widest = max(fit.width(runner.name, size, True) for runner in race.runners)
-        self.left = round(min(self.wide * 0.3, widest * 1.04) + 40 * self.unit)
-        self.size = size
+        self.head, self.foot, self.margin = (round(n * unit) for n in (112, 96, 40))
+        self.slot = (self.tall - self.head - self.foot) / min(_MOST, len(race.runners))
+        self.size = min(26 * unit, self.slot * 0.42)
+        widest = max(fit.width(runner.name, self.size, True) for runner in race.runners)
+        self.left = round(min(self.wide * 0.3, widest * 1.04) + 40 * unit)
         peak = max(value for runner in race.runners for value in runner.values)
-        code = "en" if race.language in _PLAIN else race.language
-        self.format = numbers.format_for([peak], race.unit, code)
-        if race.language in _PLAIN or not self.format.suffix:
-            self.format = numbers.NumberFormat(code, race.unit or "", digits=0)
-            if peak < 100:
-                self.format = numbers.format_for([peak / 7, peak], race.unit, code)
-        self.room = self.wide - self.left - self._value_room(peak) - round(40 * self.unit)
-
-    def _value_room(self, peak: float) -> float:
-        return fit.width(self.format.text(peak), self.size, True) * 1.15 + 14 * self.unit
+        self.format = numbers.format_for([peak], race.unit, self.code)
+        if self.code in _PLAIN or not self.format.suffix:
+            code = "en" if self.code in _PLAIN else self.code
+            self.format = (
+                numbers.format_for([peak / 7, peak], race.unit, code) if peak < 100
+                else numbers.NumberFormat(code, race.unit or "", digits=0)
+            )  # fmt: skip
+        value = fit.width(self.format.text(peak), self.size, True) * 1.15 + 14 * unit
+        self.room = self.wide - self.left - value - self.margin
 
     def frames(self) -> Iterator[Image]:
-        letters = lettering.pictures(self._letters(), self.race.language)
-        back = lettering.opened(letters[0]).convert("RGB")
-        self._head(back, letters[1:4])
-        names = [lettering.opened(one) for one in letters[4 : 4 + len(self.race.runners)]]
-        stamps = letters[4 + len(self.race.runners) :]
-        places: list[float] | None = None
-        stamp: tuple[int, Image] | None = None
-        animated = max(1, self.total - round(_HOLD * RATE))
-        steps = len(self.race.periods) - 1
+        race = self.race
+        back, *letters = lettering.pictures(self._letters(), self.code)
+        back = back.convert("RGB")
+        self._head(back, letters[:3])
+        names, stamps = letters[3 : 3 + len(race.runners)], letters[3 + len(race.runners) :]
+        moving = max(1, self.total - round(_HOLD * RATE))
+        steps = len(race.periods) - 1
+        places: list[float] = []
         for number in range(self.total):
-            at = min(1.0, number / animated) * steps
-            values = [_between(runner.values, at) for runner in self.race.runners]
+            at = min(1.0, number / moving) * steps
+            values = [_between(runner.values, at) for runner in race.runners]
             order = sorted(range(len(values)), key=lambda n: (-values[n], n))
-            ranks = [0.0] * len(values)
-            for rank, runner in enumerate(order):
-                ranks[runner] = float(rank)
-            if places is None:
-                places = ranks
-            places = [p + (r - p) * _EASING for p, r in zip(places, ranks, strict=True)]
-            period = min(steps, round(at))
-            if stamp is None or stamp[0] != period:
-                stamp = period, lettering.opened(stamps[period])
-            yield self._frame(back, names, stamp[1], values, places, at / max(1, steps))
+            ranks = [float(order.index(n)) for n in range(len(values))]
+            places = [p + (r - p) * _EASING for p, r in zip(places or ranks, ranks, strict=True)]
+            stamp = stamps[min(steps, round(at))]
+            yield self._frame(back, names, stamp, values, places, at / max(1, steps))
 
-    def _letters(self) -> list[lettering.Letters]:
+    def _letters(self) -> list[Letters]:
+        """The paper, the title, the line below it, the source; names; periods."""
         race, u = self.race, self.unit
-        margin = round(40 * u)
-        room = self.wide - 2 * margin
+        room, wide = self.wide - 2 * self.margin, self.left - round(14 * u)
         title = fit.largest([race.title], (room, 44 * u), (12, 34 * u), bold=True)
         under = fit.largest([race.subtitle], (room, 26 * u), (9, 18 * u))
-        names = [
-            lettering.Letters(r.name, self.left - round(14 * u), round(self.size * 1.7),
-                              min(self.size, self._name_size(r.name)), palette.INK, 600, "right")
-            for r in race.runners
-        ]  # fmt: skip
-        stamps = [
-            lettering.Letters(period, round(self.wide * 0.5), round(72 * u), 46 * u, palette.SOFT,
-                              700, "right")
-            for period in race.periods
-        ]  # fmt: skip
+
+        def size(name: str) -> float:
+            share = (self.left - 18 * u) / max(1.0, fit.width(name, self.size, True))
+            return self.size * min(1.0, share)
+
         return [
-            lettering.Letters("", self.wide, self.tall, 10, back=palette.PAPER),
-            lettering.Letters(race.title, room, round(48 * u), title, palette.INK, 700),
-            lettering.Letters(race.subtitle, room, round(28 * u), under, palette.SOFT),
-            lettering.Letters(race.source, round(room * 0.5), round(24 * u), 14 * u, palette.SOFT),
-            *names,
-            *stamps,
-        ]
+            Letters("", self.wide, self.tall, 10, back=palette.PAPER),
+            Letters(race.title, room, round(48 * u), title, palette.INK, 700),
+            Letters(race.subtitle, room, round(28 * u), under, palette.SOFT),
+            Letters(race.source, round(room * 0.5), round(24 * u), 14 * u, palette.SOFT),
+            *(Letters(one.name, wide, round(self.size * 1.7), size(one.name), palette.INK, 600,
+                      "right") for one in race.runners),
+            *(Letters(period, round(self.wide * 0.5), round(72 * u), 46 * u, palette.SOFT, 700,
+                      "right") for period in race.periods),
+        ]  # fmt: skip
 
-    def _name_size(self, name: str) -> float:
-        room = self.left - 18 * self.unit
-        return self.size * min(1.0, room / max(1.0, fit.width(name, self.size, True)))
-
-    def _head(self, back: Image, letters: list[bytes]) -> None:
+    def _head(self, back: Image, letters: Sequence[Image]) -> None:
         from PIL import ImageDraw
 
-        u = self.unit
-        margin = round(40 * u)
-        draw = ImageDraw.Draw(back)
-        draw.rectangle((margin, 22 * u, margin + 36 * u, 26 * u), fill=palette.accent(None))
-        tops = (32 * u, 76 * u, self.tall - 52 * u)
-        for content, top in zip(letters, tops, strict=True):
-            picture = lettering.opened(content)
+        u, margin = self.unit, self.margin
+        accent = palette.accent(None)
+        ImageDraw.Draw(back).rectangle((margin, 22 * u, margin + 36 * u, 26 * u), fill=accent)
+        for picture, top in zip(letters, (32 * u, 76 * u, self.tall - 52 * u), strict=True):
             back.paste(picture, (margin, round(top)), picture)
 
     def _frame(
-        self,
-        back: Image,
-        names: list[Image],
-        stamp: Image,
-        values: list[float],
-        places: list[float],
-        done: float,
-    ) -> Image:
+        self, back: Image, names: Sequence[Image], stamp: Image, values: Sequence[float],
+        places: Sequence[float], share: float,
+    ) -> Image:  # fmt: skip
         from PIL import ImageDraw
 
-        u = self.unit
+        u, bottom = self.unit, self.tall - self.foot
         frame = back.copy()
         draw = ImageDraw.Draw(frame)
-        peak = max(values) or 1.0
-        bottom = self.tall - self.foot
-        thick = self.slot * 0.72
+        peak, thick = max(values) or 1.0, self.slot * 0.72
         for at in sorted(range(len(values)), key=lambda n: -places[n]):
             top = self.head + places[at] * self.slot + (self.slot - thick) / 2
             if top > bottom - thick * 0.4:
@@ -146,20 +119,17 @@ class _Drawing:
             box = (self.left, top, end, min(top + thick, bottom))
             draw.rounded_rectangle(box, radius=3 * u, fill=self.colours[at])
             middle = top + thick / 2
-            if middle > bottom - 4 * u:
-                continue
-            name = names[at]
-            frame.paste(name, (0, round(middle - name.height / 2)), name)
-            draw.text((end + 10 * u, middle), self.format.text(values[at]), anchor="lm",
-                      font=_font(round(self.size)), fill=palette.INK)  # fmt: skip
-        draw.rectangle((0, bottom, self.wide, self.tall), fill=palette.PAPER)
+            if middle <= bottom - 4 * u:
+                name = names[at]
+                frame.paste(name, (0, round(middle - name.height / 2)), name)
+                draw.text((end + 10 * u, middle), self.format.text(values[at]), anchor="lm",
+                          font=_font(round(self.size)), fill=palette.INK)  # fmt: skip
         frame.paste(back.crop((0, bottom, self.wide, self.tall)), (0, bottom))
-        margin = round(40 * u)
-        line = bottom + round(12 * u)
-        draw.rectangle((margin, line, self.wide - margin, line + 2 * u), fill=palette.HAIR)
-        wide = (self.wide - 2 * margin) * done
-        draw.rectangle((margin, line, margin + wide, line + 2 * u), fill=palette.accent(None))
-        place = (self.wide - margin - stamp.width, self.tall - stamp.height - round(6 * u))
+        line, right = bottom + round(12 * u), self.wide - self.margin
+        done = self.margin + (right - self.margin) * share
+        for end, colour in ((right, palette.HAIR), (done, palette.accent(None))):
+            draw.rectangle((self.margin, line, end, line + 2 * u), fill=colour)
+        place = (right - stamp.width, self.tall - stamp.height - round(6 * u))
         frame.paste(stamp, place, stamp)
         return frame
 
@@ -177,7 +147,7 @@ def _font(size: int) -> Any:
     return ImageFont.load_default(size)
 
 
-def _between(values: tuple[float, ...], at: float) -> float:
+def _between(values: Sequence[float], at: float) -> float:
     """The value between two periods."""
     first = min(len(values) - 1, int(at))
     second = min(len(values) - 1, first + 1)

@@ -1,6 +1,6 @@
-"""What each language writes differently: separators, names of months, the order of a date.
+"""What each language writes differently, and what is said in it: one JSON file for each.
 
-One JSON file for each language; a language without one is written as English.
+A language without a file is written as English.
 """
 
 from __future__ import annotations
@@ -53,20 +53,15 @@ class Language(msgspec.Struct, frozen=True):
 
 
 @cache
-def language(code: str) -> Language:
-    """The language of an ISO 639-1 code; English where there is no file for it."""
-    return msgspec.json.decode(data_file(Path(__file__).parent, code), type=Language)
-
-
-def data_file(folder: Path, code: str) -> bytes:
-    """The bytes of a folder's file for a language, or of its English one."""
-    known = {path.stem: path for path in folder.glob("*.json")}
-    return known.get(code, known[DEFAULT]).read_bytes()
+def texts(section: str, code: str) -> dict[str, Any]:
+    """A section of a language's file: its English texts where a key is missing."""
+    files = {path.stem: path for path in Path(__file__).parent.glob("*.json")}
+    base, own = (msgspec.json.decode(files.get(one, files[DEFAULT]).read_bytes())[section]
+                 for one in (DEFAULT, code))  # fmt: skip
+    return {**base, **own}
 
 
 @cache
-def words(folder: Path, code: str) -> dict[str, Any]:
-    """A folder's words for a language: its English ones where a key is missing."""
-    base: dict[str, Any] = msgspec.json.decode(data_file(folder, DEFAULT))
-    own: dict[str, Any] = msgspec.json.decode(data_file(folder, code))
-    return {**base, **own}
+def language(code: str) -> Language:
+    """The language of an ISO 639-1 code; English where there is no file for it."""
+    return msgspec.convert(texts("writing", code), Language)
