@@ -171,7 +171,7 @@ def test_no_passage_where_no_word_of_the_question_stands(report: Any, question: 
     result = answer([report], question)
     assert result["outcome"] == "absent"
     assert "text" not in result
-    assert result["used"] == ["report.pdf"]
+    assert list(result["used"]) == ["report.pdf"]
 
 
 @pytest.mark.parametrize(
