@@ -1,8 +1,8 @@
 """The fonts that things are set in, and which characters they cannot show.
 
 Inter for Latin, Greek and Cyrillic; Noto Sans for the other scripts; Noto Sans CJK when the extra
-``cjk`` is installed, else a Chinese, Japanese or Korean font of the system. Coverage is read from
-the character maps of these files.
+``cjk`` is installed, else a Chinese, Japanese or Korean font of the system. A font has a character
+when it does not draw its box for missing ones.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import sys
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-
-from agentpost_offline.style.charmap import charmap
+from typing import Any
 
 TEXT = "Inter"
 _NOTO = (
@@ -44,6 +43,8 @@ _SYSTEM_FOLDERS = {
     "darwin": ("/System/Library/Fonts", "/Library/Fonts"),
     "win32": ("C:/Windows/Fonts",),
 }
+_NOWHERE = "\U0010ffff"
+"""A code point that no font has."""
 _IGNORED = frozenset("\u200b\u200c\u200d\u200e\u200f\u2060\ufe0e\ufe0f\ufeff\u00ad")
 
 
@@ -58,14 +59,12 @@ class Faces:
 def faces(text: str, code: str = "en") -> Faces:
     """The fonts to set a text in; the large CJK font only where the text needs it."""
     families, folders = [TEXT, *_NOTO], [*_folders()]
-    if needs_cjk(text):
-        found = _cjk()
-        if found is not None:
-            folder, family = found
-            if family.startswith("Noto Sans CJK"):
-                family = f"Noto Sans CJK {_region(text, code)}"
-            families.insert(1, family)
-            folders.append(folder)
+    cjk = _cjk() if needs_cjk(text) else None
+    if cjk is not None:
+        folder, family = cjk
+        is_noto = family.startswith("Noto Sans CJK")
+        families.insert(1, f"Noto Sans CJK {_region(text, code)}" if is_noto else family)
+        folders.append(folder)
     return Faces(tuple(families), tuple(folders))
 
 
@@ -76,27 +75,45 @@ def needs_cjk(text: str) -> bool:
 
 def missing(text: str) -> tuple[str, ...]:
     """The distinct characters of a text for which no font at hand has a glyph, in code order."""
-    asked = {c for c in text if ord(c) > 0x7E and c not in _IGNORED and _visible(c)}
-    if not asked:
-        return ()
-    for path in _files(needs_cjk(text)):
-        known = charmap(path)
-        asked = {c for c in asked if not known.has(ord(c))}
-        if not asked:
+    chars = {c for c in text if ord(c) > 0x7E and c not in _IGNORED and _visible(c)}
+    for path in _files(needs_cjk(text)) if chars else ():
+        chars = {c for c in chars if not has_glyph(path, c)}
+        if not chars:
             break
-    return tuple(sorted(asked))
+    return tuple(sorted(chars))
 
 
-def without_missing(text: str, gone: Iterable[str]) -> str:
+@cache
+def _face(path: Path) -> Any:
+    from PIL import ImageFont
+
+    try:
+        return ImageFont.truetype(str(path), 16, layout_engine=ImageFont.Layout.BASIC)
+    except OSError:
+        return None
+
+
+def has_glyph(path: Path, char: str) -> bool:
+    """Whether a font file has a glyph for a character; a broken file has none."""
+    return _face(path) is not None and _drawn(path, char) != _drawn(path, _NOWHERE)
+
+
+@lru_cache(maxsize=10_000)
+def _drawn(path: Path, char: str) -> tuple[tuple[int, int], bytes]:
+    mask = _face(path).getmask(char)
+    return mask.size, bytes(mask)
+
+
+def without_missing(text: str, absent: Iterable[str]) -> str:
     """The text with each run of characters that cannot be shown as one ellipsis."""
-    pattern = "[" + "".join(re.escape(c) for c in gone) + "]+"
+    pattern = "[" + "".join(re.escape(c) for c in absent) + "]+"
     return re.sub(pattern, "…", text) if pattern != "[]+" else text
 
 
 def sample(chars: Iterable[str], most: int = 8) -> str:
     """The first few of some characters, for a note."""
-    shown = list(chars)
-    return "".join(shown[:most]) + ("…" if len(shown) > most else "")
+    several = list(chars)
+    return "".join(several[:most]) + ("…" if len(several) > most else "")
 
 
 def _visible(char: str) -> bool:
@@ -107,22 +124,19 @@ def _visible(char: str) -> bool:
 def _region(text: str, code: str) -> str:
     if code in _REGION:
         return _REGION[code]
-    if re.search("[\u3040-\u30ff]", text):
-        return "JP"
-    return "KR" if re.search("[\uac00-\ud7ff]", text) else "SC"
+    is_japanese = re.search("[\u3040-\u30ff]", text)
+    return "JP" if is_japanese else "KR" if re.search("[\uac00-\ud7ff]", text) else "SC"
 
 
 @cache
 def _folders() -> tuple[Path, ...]:
-    found = [_package("fontpkg_inter", "files"), _package("manimgx_fonts", "")]
-    return tuple(folder for folder in found if folder is not None)
+    folders = [_package("fontpkg_inter", "files"), _package("manimgx_fonts", "")]
+    return tuple(folder for folder in folders if folder is not None)
 
 
 def _package(name: str, folder: str) -> Path | None:
     spec = importlib.util.find_spec(name)
-    if spec is None or spec.origin is None:
-        return None
-    return Path(spec.origin).parent / folder
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent / folder
 
 
 @cache
@@ -141,11 +155,9 @@ def _cjk() -> tuple[Path, str] | None:
 
 @cache
 def _files(cjk: bool) -> tuple[Path, ...]:
-    found = _cjk() if cjk else None
-    folders = [*_folders(), *([found[0]] if found is not None else [])]
+    extra = _cjk() if cjk else None
     return tuple(
-        path
-        for folder in folders
+        path for folder in [*_folders(), *([extra[0]] if extra else [])]
         for path in sorted(folder.iterdir(), key=lambda path: path.name)
         if path.suffix.lower() in (".ttf", ".otf", ".ttc") and "Italic" not in path.name
-    )
+    )  # fmt: skip

@@ -14,12 +14,10 @@ from agentpost_offline.style.languages import Language, language
 MINUS = "−"
 PERCENT = "%"
 _SYMBOLS = frozenset("€$£¥₹₽₩₺₴₪฿₫₱")
-_CODES = frozenset(
-    (
-        *("EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK"),
-        *("AED", "SAR", "EGP", "MXN", "BRL", "CAD", "AUD", "TRY", "ZAR", "KRW"),
-    )
-)
+_CODES = (
+    "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "AED",
+    "SAR", "EGP", "MXN", "BRL", "CAD", "AUD", "TRY", "ZAR", "KRW",
+)  # fmt: skip
 _SHORT_FROM = 10_000.0
 _PLAIN_BELOW = 100_000.0
 _LARGEST = 1e15
@@ -101,9 +99,8 @@ def plain(value: float, digits: int, tongue: Language) -> str:
     if abs(value) < tongue.grouped_from:
         whole = whole.replace(",", "")
     whole = whole.replace(",", tongue.thousands)
-    written = whole + (tongue.decimal + rest if rest else "")
-    negative = value < 0 and any(c in "123456789" for c in text)
-    return MINUS + written if negative else written
+    is_negative = value < 0 and any(c in "123456789" for c in text)
+    return (MINUS if is_negative else "") + whole + (tongue.decimal + rest if rest else "")
 
 
 def with_unit(number: str, unit: str | None, code: str) -> str:
@@ -174,9 +171,3 @@ def percent(value: float, code: str = "en", *, signed: bool = False) -> str:
     digits = 0 if abs(value) >= 10 or abs(value - round(value)) < 0.05 else 1
     text = language(code).percent.format(plain(value, digits, language(code)))
     return f"+{text}" if signed and value > 0 and not text.startswith("0%") else text
-
-
-def signed(value: float, unit: str | None = None, code: str = "en") -> str:
-    """A change with its sign: ``+€9.2k``, ``−€5.3k``."""
-    text = short(value, unit, code)
-    return f"+{text}" if value > 0 else text
