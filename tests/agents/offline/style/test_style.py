@@ -10,7 +10,6 @@ import pytest
 
 from agentpost_offline.frame import Grain
 from agentpost_offline.style import dates, fonts, numbers, palette
-from agentpost_offline.style.charmap import charmap
 from agentpost_offline.style.languages import language
 from agentpost_offline.style.typeset import typeset
 
@@ -149,9 +148,9 @@ def test_a_font_that_draws_boxes_covers_nothing(tmp_path: Path) -> None:
     record = struct.pack(">4sIII", b"cmap", 0, 28, len(cmap))
     path = tmp_path / "boxes.ttf"
     path.write_bytes(head + record + cmap)
-    assert not charmap(path).has(ord("A"))
+    assert not fonts.has_glyph(path, "A")
     (tmp_path / "broken.ttf").write_bytes(b"\x00\x01\x00\x00\xff")
-    assert not charmap(tmp_path / "broken.ttf").has(ord("A"))
+    assert not fonts.has_glyph(tmp_path / "broken.ttf", "A")
 
 
 def test_text_is_set_as_it_is_and_missing_characters_are_named(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from agentpost.extraction.html import visible_text
 from agentpost.extraction.office import Archive, check_old, slide_members, word_lines
 from agentpost.extraction.reading import beginning, decode, only_unreadable
 from agentpost.extraction.workbook import is_workbook
+from agentpost_offline.content import blocks as content
+from agentpost_offline.content.blocks import plain
 from agentpost_offline.documents import printed, slides, sources
 from agentpost_offline.documents.model import Block, BlockKind, Document
-from agentpost_offline.making import content
-from agentpost_offline.making.content import plain
 
 _CUT = f"only the first {limits.MAX_CHARACTERS:,} characters are read"
 _KINDS = {

@@ -21,7 +21,7 @@ from agentpost.agents.base import File
 from agentpost.extraction import Unreadable, limits
 from agentpost.extraction.office import Archive
 from agentpost.extraction.reading import beginning, decode, only_unreadable
-from agentpost_offline.making.content import (
+from agentpost_offline.content.blocks import (
     Block,
     BlockKind,
     Grid,

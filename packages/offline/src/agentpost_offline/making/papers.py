@@ -11,14 +11,16 @@ from msgspec import structs
 
 from agentpost.agents.base import CannotSucceed, File
 from agentpost.extraction import Unreadable
+from agentpost_offline.content import blocks as content
+from agentpost_offline.content.blocks import Block, BlockKind, Figure, Paper, Part, Run
 from agentpost_offline.documents import sources
 from agentpost_offline.documents.sources import Source
 from agentpost_offline.frame import Frame, Grain, Thing
-from agentpost_offline.making import content, pictures, queries
+from agentpost_offline.making import pictures, queries
 from agentpost_offline.making.chart import figures
 from agentpost_offline.making.chart.drawing import is_empty
 from agentpost_offline.making.chart.figures import Figures
-from agentpost_offline.making.content import Block, BlockKind, Figure, Paper, Part, Run, Section
+from agentpost_offline.making.content import Section
 from agentpost_offline.story import naming, shape
 from agentpost_offline.story.model import Claim, ClaimKind, Story
 from agentpost_offline.story.tell import source_line, tell

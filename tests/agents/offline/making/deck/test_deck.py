@@ -12,10 +12,7 @@ from PIL import Image
 from pptx import Presentation
 
 from agentpost.agents import File, JobFailed
-from agentpost_offline.frame import Style, Thing, to_json
-from agentpost_offline.making import fit
-from agentpost_offline.making.catalogue import MAKERS
-from agentpost_offline.making.content import (
+from agentpost_offline.content.blocks import (
     Block,
     BlockKind,
     Paper,
@@ -24,6 +21,9 @@ from agentpost_offline.making.content import (
     paragraph,
     words,
 )
+from agentpost_offline.frame import Style, Thing, to_json
+from agentpost_offline.making import fit
+from agentpost_offline.making.catalogue import MAKERS
 from agentpost_offline.making.deck.arrange import Text, arrange
 from agentpost_offline.making.deck.slides import Layout, Slide, of_paper
 from agentpost_offline.making.document import making

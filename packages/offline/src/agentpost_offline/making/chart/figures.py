@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentpost.agents.base import CannotSucceed, File
+from agentpost_offline.content import blocks as content
+from agentpost_offline.content.blocks import Grid
+from agentpost_offline.content.picture import Drawing
 from agentpost_offline.data.model import Result, Table
 from agentpost_offline.frame import Style
-from agentpost_offline.making import content
 from agentpost_offline.making.chart.drawing import Wish, draw, is_empty
-from agentpost_offline.making.content import Grid, Section
-from agentpost_offline.making.picture import Drawing
+from agentpost_offline.making.content import Section
 from agentpost_offline.making.tabulating import tabulate
 from agentpost_offline.story import naming, shape
 from agentpost_offline.story.model import Claim

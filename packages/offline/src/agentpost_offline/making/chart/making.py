@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
+from agentpost_offline.content.picture import Drawing
 from agentpost_offline.data.model import Cell, Kind, Result, Role, Table
 from agentpost_offline.frame import Frame, Query, Thing, from_json, to_json
 from agentpost_offline.making import catalogue, queries
@@ -20,7 +21,6 @@ from agentpost_offline.making.chart.drawing import Wish, draw, is_empty, scatter
 from agentpost_offline.making.chart.rendering import render
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs, Product, file_name
-from agentpost_offline.making.picture import Drawing
 from agentpost_offline.story import naming
 from agentpost_offline.story.tell import findings, source_line
 from agentpost_offline.style import fonts, numbers

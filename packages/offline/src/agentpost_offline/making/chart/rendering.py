@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from agentpost_offline.making.picture import Drawing
+from agentpost_offline.content.picture import Drawing
 from agentpost_offline.style.typeset import typeset
 
 TEMPLATE = Path(__file__).with_name("chart.typ")

@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 import msgspec
 
+from agentpost_offline.content.blocks import Figure, Grid, Part, plain
+from agentpost_offline.content.picture import Drawing
 from agentpost_offline.making import fit
-from agentpost_offline.making.content import Figure, Grid, Part, plain
 from agentpost_offline.making.deck.slides import (
     ASIDE,
     FOOT,
@@ -24,7 +25,6 @@ from agentpost_offline.making.deck.slides import (
     Slide,
     table_sizes,
 )
-from agentpost_offline.making.picture import Drawing
 from agentpost_offline.style import palette
 
 Box: TypeAlias = tuple[float, float, float, float]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentpost_offline.making.picture import Picture
+from agentpost_offline.content.picture import Picture
 from agentpost_offline.style import palette
 from agentpost_offline.style.typeset import cleaned
 

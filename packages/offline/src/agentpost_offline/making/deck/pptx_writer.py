@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentpost_offline.content.blocks import Paper
 from agentpost_offline.making.chart.rendering import render_plots
-from agentpost_offline.making.content import Paper
 from agentpost_offline.making.deck import native_chart, typeset
 from agentpost_offline.making.deck.arrange import (
     Block,

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import msgspec
 
+from agentpost_offline.content.blocks import Block, BlockKind, Figure, Grid, Paper, Part, plain
+from agentpost_offline.content.picture import Drawing
 from agentpost_offline.making import fit
-from agentpost_offline.making.content import Block, BlockKind, Figure, Grid, Paper, Part, plain
-from agentpost_offline.making.picture import Drawing
 
 LEFT, TOP, FOOT, WIDTH = 54.0, 126.0, 50.0, 960.0
 """The margins of a slide, and its width, in points."""

@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from agentpost_offline.content.blocks import Paper
 from agentpost_offline.making.chart.rendering import TEMPLATE
-from agentpost_offline.making.content import Paper
 from agentpost_offline.making.deck.arrange import Page, Picture, arrange, colours
 from agentpost_offline.making.deck.slides import of_paper
 from agentpost_offline.making.pictures import picture_name

@@ -12,9 +12,11 @@ import msgspec
 
 from agentpost.agents.base import File, Job, JobFailed
 from agentpost_offline.archives import unpacking
+from agentpost_offline.content import blocks as content
+from agentpost_offline.content.blocks import BlockKind, Paper, plain
 from agentpost_offline.frame import Frame, Thing, from_json, to_json
-from agentpost_offline.making import catalogue, content, papers
-from agentpost_offline.making.content import BlockKind, Paper, Section, plain
+from agentpost_offline.making import catalogue, papers
+from agentpost_offline.making.content import Section
 from agentpost_offline.making.deck import pptx_writer, typeset
 from agentpost_offline.making.document import page, pdf, word
 from agentpost_offline.making.maker import Inputs, Maker, Product, file_name

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from agentpost_offline.content.blocks import Block, Paper
 from agentpost_offline.making import pictures as pictures_of
 from agentpost_offline.making.chart.rendering import TEMPLATE
-from agentpost_offline.making.content import Block, Paper
 from agentpost_offline.style.typeset import typeset
 
 _PAGE = Path(__file__).with_name("paper.typ")

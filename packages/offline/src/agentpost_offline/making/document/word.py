@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agentpost_offline.content.blocks import Block, BlockKind, Figure, Grid, Paper, Run, Runs
 from agentpost_offline.making.chart.rendering import render_plots
-from agentpost_offline.making.content import Block, BlockKind, Figure, Grid, Paper, Run, Runs
 from agentpost_offline.making.document.pdf import TEXT_WIDTH
 from agentpost_offline.style import palette
 from agentpost_offline.style.languages import language
@@ -41,7 +41,7 @@ class _Writer:
         self._paper, self._pictures = paper, pictures
         self._word: Any = docx.Document(str(_TEMPLATE))
         self._accent = palette.legible(palette.accent(paper.accent))[1:].upper()
-        page = self._word.sections[0]
+        page: Any = self._word.sections[0]
         self._width = page.page_width - page.left_margin - page.right_margin
         self._height = page.page_height - page.top_margin - page.bottom_margin
         properties = self._word.core_properties
@@ -147,12 +147,21 @@ class _Writer:
         layout.left_indent, layout.first_line_indent = inside, _points(-_INDENT - 4)
         layout.tab_stops.add_tab_stop(inside)
 
+    def _add_table(self, style: str, rows: int, columns: int) -> Any:
+        """An empty table, which is read from right to left where the text is."""
+        from docx.enum.table import WD_TABLE_DIRECTION
+
+        table: Any = self._word.add_table(rows=rows, cols=columns, style=style)
+        if language(self._paper.language).direction == "rtl":
+            table.table_direction = WD_TABLE_DIRECTION.RTL
+        return table
+
     def _table(self, grid: Grid) -> None:
         from docx.enum.text import WD_ALIGN_PARAGRAPH
         from docx.shared import RGBColor
         from msgspec.structs import replace
 
-        table = self._word.add_table(rows=0, cols=len(grid.header), style="Rows")
+        table = self._add_table("Rows", 0, len(grid.header))
         style = "Small Cell" if len(grid.header) > _WIDE else "Cell"
         for y, row in enumerate([grid.header, *grid.rows]):
             line = table.add_row()
@@ -179,7 +188,7 @@ class _Writer:
         shape._inline.docPr.set("descr", cleaned(alt))
 
     def _figures(self, figures: Sequence[Figure]) -> None:
-        table: Any = self._word.add_table(rows=1, cols=len(figures), style="Figures")
+        table = self._add_table("Figures", 1, len(figures))
         for cell, figure in zip(table.rows[0].cells, figures, strict=True):
             self._add("Figure", figure.value, to=cell.paragraphs[0])
             self._add("Figure Label", figure.label, to=cell.add_paragraph())

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentpost.agents.base import JobFailed
+from agentpost_offline.content.blocks import Paper
 from agentpost_offline.making import fit
-from agentpost_offline.making.content import Paper
 from agentpost_offline.making.deck import typeset as slides
 from agentpost_offline.making.video.film import RATE, Film
 from agentpost_offline.style.typeset import typeset

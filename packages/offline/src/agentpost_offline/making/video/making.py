@@ -18,11 +18,12 @@ from msgspec.structs import replace
 from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
 from agentpost.extraction import Unreadable
 from agentpost_offline.archives import unpacking
+from agentpost_offline.content.blocks import Paper
 from agentpost_offline.data.dataset import opened
 from agentpost_offline.data.model import Role, Table
 from agentpost_offline.frame import Aggregate, Frame, Query, Thing, from_json, to_json
 from agentpost_offline.making import catalogue, papers, queries
-from agentpost_offline.making.content import Paper, Section
+from agentpost_offline.making.content import Section
 from agentpost_offline.making.deck.slides import of_paper
 from agentpost_offline.making.maker import Inputs, Product, file_name
 from agentpost_offline.making.video import encoding, lettering, racing

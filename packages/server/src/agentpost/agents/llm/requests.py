@@ -8,9 +8,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentpost.agents.llm.tables import Refused
+from agentpost_offline.content.blocks import Figure
 from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Aggregate, Filter, Grain, Measure, Op, Query
-from agentpost_offline.making.content import Column, Figure, Moment, Section
+from agentpost_offline.making.content import Column, Moment, Section
 from agentpost_offline.making.tabulating import Calculation, Operation, Part, Request
 
 ChartKind = Literal["bar", "grouped", "stacked", "line", "scatter", "heatmap", "donut"]

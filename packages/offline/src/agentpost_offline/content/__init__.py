@@ -1,0 +1,1 @@
+"""What documents, slides and films hold, before it is read by anybody or drawn: pure data."""
