@@ -71,7 +71,7 @@ class _Writer:
         if paper.subtitle:
             self._add("Subtitle", paper.subtitle)
         following = [*(block.kind for block in paper.blocks[1:]), None]
-        for block, after in zip(paper.blocks, following, strict=True):
+        for block, after in zip(paper.blocks, following, strict=False):
             self._block(block, stays=after in _BEFORE_PICTURES)
         if paper.remarks:
             title = f"{paper.remarks_title}. " if paper.remarks_title else ""

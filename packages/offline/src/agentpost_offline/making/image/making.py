@@ -114,9 +114,9 @@ def _picture(edit: Edit, file: File, number: int, size: tuple[int, int]) -> Pict
     if edit.turn and not edit.aspect and not edit.size and not edit.factor:
         label = "turned"
     label = label or ("text" if edit.text else "")
-    form = edit.form or pictures.form_of(file)
-    return Picture((number,), label, form if form in ("png", "jpg", "webp") else "png",
-                   (wide, tall))  # fmt: skip
+    own = pictures.form_of(file)
+    form = edit.form or (own if own in ("png", "jpg", "webp") else "png")
+    return Picture((number,), label, form, (wide, tall))
 
 
 def _is_cut(edit: Edit, before: tuple[int, int], after: tuple[int, int]) -> bool:
