@@ -19,9 +19,9 @@ MAKERS: Final = {
     for one in (
         Maker(Thing.CHART, "Chart", 1, ("png", "svg", "pdf"), _TABLE, "chart.making:make"),
         Maker(Thing.REPORT, "Report", 2, ("pdf", "docx", "html"), _TABLE,
-              "document.making:make_report", together=2),
-        Maker(Thing.DECK, "Deck", 3, ("pptx", "pdf"), _TABLE, "document.making:make_deck"),
-        Maker(Thing.SITE, "Page", 3, ("html",), _TABLE, "document.making:make_page"),
+              "document.making:make", together=2),
+        Maker(Thing.DECK, "Deck", 3, ("pptx", "pdf"), _TABLE, "document.making:make"),
+        Maker(Thing.SITE, "Page", 3, ("html",), _TABLE, "document.making:make"),
         Maker(Thing.IMAGE, "Image", 1, _PICTURES, frozenset({"image"}), "image.making:make"),
         Maker(Thing.VIDEO, "Video", 5, ("mp4",), _TABLE, "video.making:make", ("av", "video")),
         Maker(Thing.TABLE, "Table", 1, ("xlsx", "csv"), _TABLE, "table.making:make"),

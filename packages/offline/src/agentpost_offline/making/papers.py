@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from agentpost.agents.base import CannotSucceed, File
 from agentpost.extraction import Unreadable
@@ -30,7 +30,6 @@ from agentpost_offline.style.languages import language, texts
 if TYPE_CHECKING:
     from agentpost_offline.data.dataset import Dataset
 
-TEXTS = Path(__file__).with_name("phrases")
 LARGEST_PICTURE = 2000
 """Pixels of the longer side of a picture in a document."""
 MOST_SLIDES = 40
@@ -54,9 +53,7 @@ def converted(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
     beside = {file.name: file.local for file in files if pictures.is_picture(file)}
     readable: list[tuple[str, Source]] = []
     skipped: list[str] = []
-    for file in files:
-        if file.name in beside:
-            continue
+    for file in (file for file in files if file.name not in beside):
         try:
             readable.append((file.name, sources.read(file, beside)))
         except Unreadable as error:
@@ -66,41 +63,32 @@ def converted(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
     readable = [(name, source) for name, source in readable if source.blocks]
     if not readable:
         raise CannotSucceed(f"{'; '.join(skipped)}." if skipped else "There is no text to convert.")
-    blocks, images, notes = _merged(readable)
-    title, blocks, has_title = _titled(frame, readable, blocks)
-    paper = Paper(
-        title, tuple(blocks), language=frame.language, accent=frame.style.colour,
-        has_title=has_title, notes=tuple(notes), skipped=tuple(skipped),
-        used=tuple(name for name, _ in readable if name),
-    )  # fmt: skip
-    return paper, images
-
-
-def _merged(
-    readable: Sequence[tuple[str, Source]],
-) -> tuple[list[Block], list[bytes], list[str]]:
-    """The blocks of all sources one after the other. A picture that cannot be shown is named."""
     blocks: list[Block] = []
     images: list[bytes] = []
     notes: list[str] = []
     for name, source in readable:
-        prefix = f"{name}: " if name and len(readable) > 1 else ""
-        notes += [f"{prefix}not carried over: {note}" for note in source.notes]
+        prefix = f"{name}: not carried over" if name and len(readable) > 1 else "not carried over"
+        notes += [f"{prefix}: {note}" for note in source.notes]
         for block in source.blocks:
-            if block.kind is not BlockKind.PICTURE:
-                blocks.append(block)
-                continue
-            try:
-                images.append(pictures.from_bytes(source.pictures[block.picture], LARGEST_PICTURE))
-            except Unreadable:
-                what = f"the picture “{block.alt}”" if block.alt else "a picture"
-                notes.append(f"{prefix}not carried over: {what}, whose format cannot be shown")
-                continue
-            blocks.append(structs.replace(block, picture=len(images) - 1))
-    return blocks, images, notes
+            if block.kind is BlockKind.PICTURE:
+                try:
+                    data = source.pictures[block.picture]
+                    images.append(pictures.from_bytes(data, LARGEST_PICTURE))
+                except Unreadable:
+                    what = f"the picture “{block.alt}”" if block.alt else "a picture"
+                    notes.append(f"{prefix}: {what}, whose format cannot be shown")
+                    continue
+                block = replace(block, picture=len(images) - 1)
+            blocks.append(block)
+    title, blocks, has_title = _with_title(frame, readable, blocks)
+    return Paper(
+        title, tuple(blocks), language=frame.language, accent=frame.style.colour,
+        has_title=has_title, notes=tuple(notes), skipped=tuple(skipped),
+        used=tuple(name for name, _ in readable if name),
+    ), images  # fmt: skip
 
 
-def _titled(
+def _with_title(
     frame: Frame, readable: Sequence[tuple[str, Source]], blocks: list[Block]
 ) -> tuple[str, list[Block], bool]:
     """The title, the blocks below it, and whether it is set above them.
@@ -112,40 +100,31 @@ def _titled(
     title = frame.style.title or source.title
     first = blocks[0]
     levels = [block.level for block in blocks if block.kind is BlockKind.HEADING]
-    is_alone = (
-        first.kind is BlockKind.HEADING
-        and levels.count(first.level) == 1
-        and first.level == min(levels)
-    )
+    is_alone = first.kind is BlockKind.HEADING and first.level not in levels[1:] and (
+        first.level == min(levels)
+    )  # fmt: skip
     if is_alone and (not title or title.strip() == first.text.strip()):
-        return first.text, _raised(blocks[1:]), True
+        lift = min(levels[1:], default=1) - 1  # headings below a title begin on level 1
+        return first.text, [
+            replace(block, level=block.level - lift) if block.kind is BlockKind.HEADING else block
+            for block in blocks[1:]
+        ], True  # fmt: skip
     if title:
         return title, blocks, bool(frame.style.title) or bool(levels)
     return PurePath(name).stem or first.text[:60], blocks, False
-
-
-def _raised(blocks: Sequence[Block]) -> list[Block]:
-    """Headings below a title begin on level 1."""
-    levels = [block.level for block in blocks if block.kind is BlockKind.HEADING]
-    lift = min(levels, default=1) - 1
-    return [
-        structs.replace(block, level=block.level - lift) if block.kind is BlockKind.HEADING
-        else block
-        for block in blocks
-    ]  # fmt: skip
 
 
 def of_sections(
     files: Sequence[File], parts: Sequence[Section], frame: Frame
 ) -> tuple[Paper, list[bytes]]:
     """A paper of a caller's sections, and its pictures; raises `JobFailed`."""
-    computed = figures.compute(files, parts, frame.language, frame.style.colour)
+    results = figures.compute(files, parts, frame.language, frame.style.colour)
     blocks: list[Block] = []
     images: list[bytes] = []
     notes: list[str] = []
-    for part, own in zip(parts, computed, strict=True):
+    for part, own in zip(parts, results, strict=True):
         if part.title:
-            blocks.append(structs.replace(content.heading(part.title), notes=part.notes))
+            blocks.append(replace(content.heading(part.title), notes=part.notes))
         blocks += _words_of(part, notes)
         if own is not None:
             blocks += _shown(own, part.show)
@@ -160,13 +139,12 @@ def of_sections(
             images.append(pictures.for_document(file.local, name=file.name, most=LARGEST_PICTURE))
             blocks.append(Block(BlockKind.PICTURE, picture=len(images) - 1,
                                 alt=file.label or Path(file.name).stem))  # fmt: skip
-    origins = dict.fromkeys(own.source for own in computed if own is not None)
-    paper = Paper(
+    origins = dict.fromkeys(own.source for own in results if own is not None)
+    return Paper(
         frame.style.title or (parts[0].title if parts else ""), tuple(blocks),
         language=frame.language, accent=frame.style.colour, notes=tuple(dict.fromkeys(notes)),
         used=tuple(file.name for file in files), remarks=tuple(f"{one}." for one in origins),
-    )  # fmt: skip
-    return paper, images
+    ), images  # fmt: skip
 
 
 def _words_of(part: Section, notes: list[str]) -> list[Block]:
@@ -175,10 +153,8 @@ def _words_of(part: Section, notes: list[str]) -> list[Block]:
     if part.text.strip():
         source = sources.from_text(part.text, is_markdown=True)
         notes += [f"not carried over: {note}" for note in source.notes]
-        blocks += [
-            structs.replace(one, level=one.level + 1) if one.kind is BlockKind.HEADING else one
-            for one in source.blocks
-        ]
+        blocks += [replace(one, level=one.level + 1) if one.kind is BlockKind.HEADING else one
+                   for one in source.blocks]  # fmt: skip
     blocks += [Block(BlockKind.ITEM, _inline(text)) for text in part.bullets]
     if part.columns:
         columns = (Part(one.title, tuple(map(_inline, one.bullets))) for one in part.columns)
@@ -203,8 +179,8 @@ def _inline(text: str) -> content.Runs:
 
 def _shown(own: Figures, show: str) -> list[Block]:
     blocks = []
-    below = content.words(own.subtitle)
     if own.drawing is not None and show != "table":
+        below = content.words(own.subtitle)
         blocks.append(Block(BlockKind.CHART, below, drawing=own.drawing, source=own.source))
     if show != "chart" or own.drawing is None:
         blocks.append(Block(BlockKind.TABLE, grid=own.grid, source=own.source))
@@ -219,26 +195,23 @@ def of_tables(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
     """
     from agentpost_offline.data.dataset import opened
 
-    asked, pasted = queries.table_files(files, frame.text)
-    with opened(asked, pasted, frame.language) as dataset:
+    sheets, pasted = queries.table_files(files, frame.text)
+    is_deck = frame.thing is Thing.DECK
+    # A long deck needs more to tell.
+    most = max(_QUERIES, min(frame.style.pages or 0, MOST_SLIDES) if is_deck else 0,
+               12 if frame.style.length in ("longer", "double") else 0)  # fmt: skip
+    with opened(sheets, pasted, frame.language) as dataset:
         tables, skipped = dataset.tables, list(dataset.skipped)
         with_tables, reasons = {table.file for table in tables}, " ".join(skipped)
         skipped += [f"{file.name} has no table" for file in files
                     if file.id not in with_tables and file.name not in reasons]  # fmt: skip
         if not tables:
             raise CannotSucceed(f"{'; '.join(skipped)}." if skipped else "There is no table.")
-        story = tell(dataset, queries.to_tell(frame.queries, tables, _most(frame)), frame.language)
+        story = tell(dataset, queries.to_tell(frame.queries, tables, most), frame.language)
         rows = _rows(dataset, frame) if frame.style.options.get("rows") else []
-    paper = _deck(story, frame) if frame.thing is Thing.DECK else _report(story, frame)
+    paper = _deck(story, frame) if is_deck else _report(story, frame)
     used = tuple(naming.with_rows(table, frame.language) for table in tables)
-    blocks = (*paper.blocks, *rows)
-    return structs.replace(paper, blocks=blocks, used=used, skipped=tuple(skipped)), []
-
-
-def _most(frame: Frame) -> int:
-    """How many queries a story has at most: a long deck needs more to tell."""
-    pages = min(frame.style.pages or 0, MOST_SLIDES) if frame.thing is Thing.DECK else 0
-    return max(_QUERIES, pages, 12 if frame.style.length in ("longer", "double") else 0)
+    return replace(paper, blocks=(*paper.blocks, *rows), used=used, skipped=tuple(skipped)), []
 
 
 def _rows(dataset: Dataset, frame: Frame) -> list[Block]:
@@ -258,20 +231,21 @@ def _report(story: Story, frame: Frame) -> Paper:
     code, phrases = frame.language, texts("paper", frame.language)
     first = story.claims[0] if story.claims else None
     title = frame.style.title or (first.headline if first else story.tables[0].name)
-    stated = {title}
+    spoken = {title}
     blocks: list[Block] = []
     if first is not None:
-        table = story.table(first.result).name
-        prefix = f"{table}{language(code).colon}" if len(story.tables) > 1 else ""
-        blocks.append(content.paragraph(prefix + first.sentence))
-        stated.add(first.sentence)
+        blocks.append(content.paragraph(_prefix(story, first.result) + first.sentence))
+        spoken.add(first.sentence)
     keys = _key_figures(story)
     if len(keys) > 1:
         blocks.append(Block(BlockKind.FIGURES, figures=keys))
-    for at in _order(story)[: _section_count(frame)]:
+    count = round(_SECTIONS * _LENGTHS.get(frame.style.length or "", 1.0))
+    if frame.style.pages:
+        count = max(1, frame.style.pages * _SECTIONS_PER_PAGE)
+    for at in _order(story)[:count]:
         query = story.results[at].query
         is_table = bool(query.groups) and query.grain is Grain.YEAR
-        blocks += _section(story, at, frame, stated, "table" if is_table else "chart")
+        blocks += _section(story, at, frame, spoken, "table" if is_table else "chart")
     read = "; ".join(naming.with_rows(table, code) for table in story.tables)
     remarks = (phrases["read"].format(read), *(f"{note.rstrip('.')}." for note in story.notes))
     return Paper(
@@ -284,37 +258,33 @@ def _deck(story: Story, frame: Frame) -> Paper:
     """Key figures, a slide for each result with its chart, then the figures behind the charts."""
     code, phrases = frame.language, texts("paper", frame.language)
     style, order = frame.style, _order(story)
-    stated: set[str] = set()
+    spoken: set[str] = set()
     slides: list[list[Block]] = []
     keys = _key_figures(story)
     if len(keys) > 1:
-        head = structs.replace(
-            content.heading(phrases["figures"]),
-            notes=" ".join(claim.sentence for claim in story.claims[:_FIGURES]),
-        )
+        notes = " ".join(claim.sentence for claim in story.claims[:_FIGURES])
+        head = replace(content.heading(phrases["figures"]), notes=notes)
         slides.append([head, Block(BlockKind.FIGURES, figures=keys)])
-    slides += [_section(story, at, frame, stated, "chart") for at in order]
-    usual = min(len(slides) + 2, _COMFORTABLE)
+    slides += [_section(story, at, frame, spoken, "chart") for at in order]
+    count = style.pages or min(len(slides) + 2, _COMFORTABLE)
     tables = [_figures_of(story, at, frame, ()) for at in order]
     slides += [
         [content.heading(f"{phrases['behind']}{language(code).colon}{own.subtitle}"),
          Block(BlockKind.TABLE, grid=_first_rows(own.grid), source=own.source)]
         for own in sorted(tables, key=lambda own: -len(own.grid.header))
     ]  # fmt: skip
-    count = style.pages or usual
     if style.length in _LENGTHS:
         count = max(2, round(count * _LENGTHS[style.length]))
     count = min(count, MOST_SLIDES)
-    notes = list(story.notes)
-    if style.pages and len(slides) + 1 < count:
-        notes.append(phrases["fewer"].format(asked=count, count=len(slides) + 1))
+    fewer = phrases["fewer"].format(asked=count, count=len(slides) + 1)
     stem = PurePath(story.tables[0].name.partition(",")[0]).stem
     name = " ".join(stem.replace("_", " ").replace("-", " ").split())
     return Paper(
         style.title or name[:1].upper() + name[1:],
         tuple(block for slide in slides[: count - 1] for block in slide),
         subtitle=story.claims[0].headline if story.claims else "", language=code,
-        accent=style.colour, notes=tuple(notes),
+        accent=style.colour,
+        notes=(*story.notes, *([fewer] if style.pages and len(slides) + 1 < count else [])),
     )  # fmt: skip
 
 
@@ -325,32 +295,36 @@ def _first_rows(grid: content.Grid) -> content.Grid:
     last = grid.rows[-1:] if grid.total else ()
     gap = (tuple(content.words("…") for _ in grid.header),)
     first = grid.rows[: _SLIDE_ROWS - 1 - len(last)]
-    return structs.replace(grid, rows=(*first, *gap, *last))
+    return replace(grid, rows=(*first, *gap, *last))
 
 
 def _figures_of(story: Story, at: int, frame: Frame, claims: Sequence[Claim]) -> Figures:
-    result, table = story.results[at], story.table(at)
-    style = structs.replace(frame.style, title=None, chart=None)
-    return figures.of_result(result, table, source_line(table, story.language), claims, style,
-                             story.language)  # fmt: skip
+    table, code = story.table(at), story.language
+    style = replace(frame.style, title=None, chart=None)
+    source = source_line(table, code)
+    return figures.of_result(story.results[at], table, source, claims, style, code)
 
 
-def _section(story: Story, at: int, frame: Frame, stated: set[str], show: str) -> list[Block]:
+def _prefix(story: Story, at: int) -> str:
+    """The name of a result's table, where there are several."""
+    colon = language(story.language).colon
+    return f"{story.table(at).name}{colon}" if len(story.tables) > 1 else ""
+
+
+def _section(story: Story, at: int, frame: Frame, spoken: set[str], show: str) -> list[Block]:
     """A heading that states a finding, what else there is to say, and the picture of it. What was
-    ``stated`` before is not said again."""
+    ``spoken`` of before is not said again."""
     claims = [one for one in story.about(at) if one.kind is not ClaimKind.TOTAL]
-    fresh = [one for one in claims if one.headline not in stated]
+    fresh = [one for one in claims if one.headline not in spoken]
     own = _figures_of(story, at, frame, fresh)
     heading = fresh[0].headline if fresh else own.subtitle
-    sentences = [one.sentence for one in claims if one.sentence not in stated][:_SENTENCES]
+    sentences = [one.sentence for one in claims if one.sentence not in spoken][:_SENTENCES]
     if not fresh and own.drawing is not None:
         own = dataclasses.replace(own, subtitle="")  # it is the heading
-    stated |= {heading, *sentences}
-    if len(story.tables) > 1:
-        heading = f"{story.table(at).name}{language(story.language).colon}{heading}"
+    spoken |= {heading, *sentences}
     notes = " ".join([*sentences, own.drawing.alt if own.drawing else ""]).strip()
     return [
-        structs.replace(content.heading(heading), notes=notes),
+        replace(content.heading(_prefix(story, at) + heading), notes=notes),
         *map(content.paragraph, sentences),
         *_shown(own, show),
     ]
@@ -370,27 +344,20 @@ def _order(story: Story) -> list[int]:
     """The results that can be drawn, most telling first; of several tables each in turn."""
     turns: dict[str, int] = {}
     places: list[tuple[int, float, int]] = []
-    worth = [max((one.weight for one in story.about(at)), default=0.0)
-             for at in range(len(story.results))]  # fmt: skip
-    for at in sorted(range(len(worth)), key=lambda at: -worth[at]):
+    weights = [max((one.weight for one in story.about(at)), default=0.0)
+               for at in range(len(story.results))]  # fmt: skip
+    for at in sorted(range(len(weights)), key=lambda at: -weights[at]):
         query = story.results[at].query
-        if not (query.groups or query.time) or is_empty(story.results[at]):
-            continue
-        turns[query.table] = turns.get(query.table, 0) + 1
-        places.append((turns[query.table] if len(story.tables) > 1 else 0, -worth[at], at))
+        if (query.groups or query.time) and not is_empty(story.results[at]):
+            turns[query.table] = turns.get(query.table, 0) + 1
+            turn = turns[query.table] if len(story.tables) > 1 else 0
+            places.append((turn, -weights[at], at))
     return [at for _, _, at in sorted(places)]
-
-
-def _section_count(frame: Frame) -> int:
-    if frame.style.pages:
-        return max(1, frame.style.pages * _SECTIONS_PER_PAGE)
-    return round(_SECTIONS * _LENGTHS.get(frame.style.length or "", 1.0))
 
 
 def _subtitle(story: Story) -> str:
     """The source, with the time that it covers."""
-    code = story.language
-    tongue = language(code)
+    code, tongue = story.language, language(story.language)
     if len(story.tables) > 1:
         return tongue.listed([table.name for table in story.tables[:4]])
     source = source_line(story.tables[0], code)

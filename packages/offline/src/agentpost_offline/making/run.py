@@ -22,7 +22,7 @@ from agentpost_offline.frame import Frame, from_json, to_json
 from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.edits import Work
 from agentpost_offline.making import catalogue
-from agentpost_offline.making.maker import Inputs, Maker, Product
+from agentpost_offline.making.maker import Inputs, Maker
 from agentpost_offline.replying import details, listed, say, shortened, sources
 
 logger = logging.getLogger(__name__)
@@ -38,95 +38,85 @@ async def make(
 ) -> str:
     """Make the thing of a frame from files. ``version`` counts the results of this work;
     ``is_free``: it only draws anew what was paid for."""
-    wanted = from_json(frame)
-    assert wanted.thing is not None, "only things are made in jobs"
-    maker = catalogue.maker(wanted.thing)
+    current = from_json(frame)
+    assert current.thing is not None, "only things are made in jobs"
+    maker = catalogue.maker(current.thing)
     if maker is None:
-        name = say(wanted.language, f"things.{wanted.thing.value}")
-        raise JobFailed(say(wanted.language, "not_made", thing=name))
-    paid = cast("Job", _Free(job)) if is_free else job
-    ignored: list[str] = []
-    earlier = _earlier(job, version)
-    before = wanted
-    wanted = await _followed(job, maker, wanted, files, await _follow_ups(job), ignored)
+        name = say(current.language, f"things.{current.thing.value}")
+        raise JobFailed(say(current.language, "not_made", thing=name))
+    charging = cast("Job", _Free(job)) if is_free else job
+    late: list[str] = []
+    history = _history(job, version)
+    current = await _edit(job, maker, current, files, await _follow_ups(job), late)
     for left in range(ROUNDS - 1, -1, -1):
-        await job.progress(_plan(wanted, maker, files))
+        await job.progress(_plan(current, maker, files))
         try:
-            made = await maker.make(paid, Inputs(wanted, tuple(files), version))
+            product = await maker.make(charging, Inputs(current, tuple(files), version))
         except Unreadable as error:
             raise JobFailed(f"{str(error).rstrip('.')}.") from error
         except (WorkerDied, TimeoutError, MemoryError) as error:
             logger.warning("a job took more than a call may use: %s", error)
-            raise JobFailed(say(wanted.language, "too_much")) from error
-        said = await _follow_ups(job)
-        if not said:
-            break
+            raise JobFailed(say(current.language, "too_much")) from error
+        messages = await _follow_ups(job)
         if left == 0:
-            ignored += [say(wanted.language, "late", text=shortened(one.text)) for one in said]
+            late += [say(current.language, "late", text=shortened(one.text)) for one in messages]
+        before, current = current, current if left == 0 else (
+            await _edit(job, maker, current, files, messages, late)
+        )  # fmt: skip
+        if current == before:
             break
-        before, wanted = wanted, await _followed(job, maker, wanted, files, said, ignored)
-        if wanted == before:
-            break
-        earlier.append(to_json(before))
+        history.append(to_json(before))
         version += 1
     job.state.update(
-        frame=to_json(wanted), earlier=earlier[-_EARLIER:], version=version,
-        thing=str(wanted.thing),
+        frame=to_json(current), earlier=history[-_EARLIER:], version=version,
+        thing=str(current.thing),
     )  # fmt: skip
-    return _text(made, wanted.language, ignored)
+    notes = [*product.notes, *late]
+    about = details(current.language, product.used, product.skipped, notes)
+    return f"{product.text.rstrip()}\n\n{about}".strip()
 
 
 async def _follow_ups(job: Job) -> list[Said]:
-    return [bare(said) for said in await job.inbox()]
+    return [bare(message) for message in await job.inbox()]
 
 
-def _earlier(job: Job, version: int) -> list[Any]:
+def _history(job: Job, version: int) -> list[Any]:
     """The frames of this work so far, its last one included."""
-    known = job.state.get("earlier")
-    earlier: list[Any] = list(known) if isinstance(known, list) else []
-    last = job.state.get("frame")
-    if version > 1 and last is not None:
-        earlier.append(last)
-    return earlier
+    frames, last = job.state.get("earlier"), job.state.get("frame")
+    history: list[Any] = list(frames) if isinstance(frames, list) else []
+    return [*history, last] if version > 1 and last is not None else history
 
 
 def _plan(frame: Frame, maker: Maker, files: Sequence[File]) -> str:
     language = frame.language
-    formats = frame.formats or maker.usual
-    steps_of = [
-        say(language, "plan_read", files=sources(language, [file.name for file in files])),
-        say(
-            language, "plan_make",
-            thing=say(language, f"things.{maker.thing.value}"), formats=listed(language, formats),
-        ),
-        say(language, "plan_check"),
-    ]  # fmt: skip
-    return say(language, "plan", steps="; ".join(steps_of))
+    thing = say(language, f"things.{maker.thing.value}")
+    forms = listed(language, frame.formats or maker.usual)
+    names = sources(language, [file.name for file in files])
+    parts = [say(language, "plan_read", files=names),
+             say(language, "plan_make", thing=thing, formats=forms),
+             say(language, "plan_check")]  # fmt: skip
+    return say(language, "plan", steps="; ".join(parts))
 
 
-async def _followed(
-    job: Job,
-    maker: Maker,
-    frame: Frame,
-    files: Sequence[File],
-    said: Sequence[Said],
-    ignored: list[str],
-) -> Frame:
-    """The frame after follow-up messages; those that cannot be followed go to ``ignored``."""
-    if not said:
+async def _edit(
+    job: Job, maker: Maker, frame: Frame, files: Sequence[File], messages: Sequence[Said],
+    late: list[str],
+) -> Frame:  # fmt: skip
+    """The frame after follow-up messages; those that cannot be followed go to ``late``."""
+    if not messages:
         return frame
-    surveyed = await job.step(steps.survey, list(files), frame.text, timeout=steps.SECONDS)
-    tables = msgspec.convert(surveyed["tables"], list[Table])
-    for one in said:
+    survey = await job.step(steps.survey, list(files), frame.text, timeout=steps.SECONDS)
+    tables = msgspec.convert(survey["tables"], list[Table])
+    for message in messages:
         work = Work(job.work_id, frame, formats=maker.usual)
         around = requests.Surrounding(
-            tables, works=(work,), today=one.at[:10], language=frame.language
+            tables, works=(work,), today=message.at[:10], language=frame.language
         )
-        readings = requests.read(one.text, around)
-        if readings and all(read.is_edit and read.is_sure and read.target for read in readings):
+        readings = requests.read(message.text, around)
+        if readings and all(one.is_edit and one.is_sure and one.target for one in readings):
             frame = readings[-1].frame or frame
         else:
-            ignored.append(say(frame.language, "not_followed", text=shortened(one.text)))
+            late.append(say(frame.language, "not_followed", text=shortened(message.text)))
     return frame
 
 
@@ -142,8 +132,3 @@ class _Free:
     def write(self, *args: Any, cost: float = 0, **options: Any) -> Any:
         """As `Job.write`, without the cost."""
         return self._job.write(*args, **options)
-
-
-def _text(product: Product, language: str, ignored: Sequence[str]) -> str:
-    reported = details(language, product.used, product.skipped, [*product.notes, *ignored])
-    return f"{product.text.rstrip()}\n\n{reported}".strip()

@@ -30,34 +30,34 @@ def column(name: str | None, table: Table) -> Column | None:
 
 def label(name: str | None, table: Table) -> str:
     """What people read for a column."""
-    found = column(name, table)
-    return found.label if found is not None else str(name or "")
+    own = column(name, table)
+    return own.label if own is not None else str(name or "")
 
 
-def measure(wanted: Measure, table: Table, code: str = "en") -> str:
+def measure(one: Measure, table: Table, code: str = "en") -> str:
     """``Revenue``, ``Average margin``, ``Number of rows``."""
-    name = label(wanted.column, table)
+    name = label(one.column, table)
     if table.id == COMPUTED:
         return name
     tongue = texts("story", code)["measures"]
-    if wanted.column is None:
+    if one.column is None:
         base = tongue["rows"]
     else:
-        pattern = tongue[wanted.aggregate.value]
+        pattern = tongue[one.aggregate.value]
         base = pattern.format(name if pattern.startswith("{") else inner(name, code))
-    if wanted.derived is None:
+    if one.derived is None:
         return str(base)
-    return str(tongue[wanted.derived.value].format(inner(str(base), code)))
+    return str(tongue[one.derived.value].format(inner(str(base), code)))
 
 
-def unit(wanted: Measure, table: Table) -> str | None:
+def unit(one: Measure, table: Table) -> str | None:
     """The unit of a measure's values."""
-    if wanted.derived in _PERCENT:
+    if one.derived in _PERCENT:
         return numbers.PERCENT
-    if wanted.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT):
+    if one.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT):
         return None
-    found = column(wanted.column, table)
-    return found.unit if found is not None else None
+    own = column(one.column, table)
+    return own.unit if own is not None else None
 
 
 def inner(name: str, code: str = "en") -> str:
@@ -91,19 +91,19 @@ def subtitle(query: Query, table: Table, code: str = "en", *, span: str = "") ->
     return language(code).separator.join(parts)
 
 
-def condition(wanted: Filter, table: Table, code: str = "en") -> str:
+def condition(one: Filter, table: Table, code: str = "en") -> str:
     """A filter in words: ``country = Spain``, ``margin ≥ 20``."""
     tongue = texts("story", code)["filters"]
-    found = column(wanted.column, table)
-    name = inner(found.label, code) if found is not None else wanted.column
-    values = [_value(value, wanted.grain, code) for value in wanted.values]
-    if wanted.op is Op.BETWEEN and len(values) == 2:
-        if found is not None and found.kind is Kind.DATE:
-            whole = dates.whole(wanted.values[0], wanted.values[1])
+    own = column(one.column, table)
+    name = inner(own.label, code) if own is not None else one.column
+    values = [_value(value, one.grain, code) for value in one.values]
+    if one.op is Op.BETWEEN and len(values) == 2:
+        if own is not None and own.kind is Kind.DATE:
+            whole = dates.whole(one.values[0], one.values[1])
             if whole is not None:
-                return dates.period(wanted.values[0], whole, code)
+                return dates.period(one.values[0], whole, code)
         return f"{name} {values[0]} – {values[1]}"
-    pattern = str(tongue[wanted.op.value])
+    pattern = str(tongue[one.op.value])
     return pattern.format(name, language(code).separator.join(values))
 
 

@@ -70,75 +70,64 @@ def is_additive(measure: Measure) -> bool:
     )
 
 
-def columns(result: Result) -> tuple[int | None, list[int], list[int]]:
-    """Where a result has its time, its groups and its measures: groups come first, then time."""
-    query = result.query
-    groups = list(range(len(query.groups)))
-    time = len(groups) if query.time is not None else None
-    keys = len(groups) + (time is not None)
-    return time, groups, list(range(keys, len(result.header)))
-
-
 def grid(result: Result, table: Table, code: str = "en") -> Grid:
     """Lay a result out. Periods are filled up so that a time axis has no gaps."""
-    time, groups, measures = columns(result)
-    query = result.query
-    across = time if time is not None else groups[0] if groups else None
-    split = [n for n in groups if n != across]
-    keys = _keys(result, across, timed=time is not None)
-    places = {key: n for n, key in enumerate(keys)}
+    query, count = result.query, len(result.query.groups)
+    is_timed = query.time is not None
+    across = count if is_timed else 0 if count else None
+    split = [at for at in range(count) if at != across]
+    keys = _keys(result, across, is_timed=is_timed)
+    places = {key: at for at, key in enumerate(keys)}
     lines: list[Line] = []
-    for n, at in enumerate(measures):
-        measure = query.measures[n] if n < len(query.measures) else naming.ROWS
-        found: dict[tuple[Cell, ...], list[float | None]] = {}
+    first = count + is_timed
+    for at in range(first, len(result.header)):
+        measure = [*query.measures, naming.ROWS][at - first]
+        series: dict[tuple[Cell, ...], list[float | None]] = {}
         for row in result.rows:
-            key = tuple(row[i] for i in split)
-            values = found.setdefault(key, [None] * len(keys))
+            key = tuple(row[one] for one in split)
+            values = series.setdefault(key, [None] * len(keys))
             values[places[row[across]] if across is not None else 0] = number(row[at])
         name = naming.measure(measure, table, code)
-        for key, values in found.items():
+        for key, values in series.items():
             own = _short(", ".join(shown(part, code) for part in key))
-            label = name if not key else own if len(measures) == 1 else f"{own}: {name}"
+            label = (
+                name if not key else own if first + 1 == len(result.header) else f"{own}: {name}"
+            )
             only = key[0] if len(key) == 1 else None
             lines.append(Line(label, only, measure, naming.unit(measure, table), tuple(values)))
-    grain = query.grain if time is not None else None
+    grain = query.grain if is_timed else None
     labels = tuple(
-        dates.period(key, grain, code) if time is not None else _short(shown(key, code))
-        for key in keys
+        dates.period(key, grain, code) if is_timed else _short(shown(key, code)) for key in keys
     )
-    return Grid(keys, labels, tuple(lines), time is not None, grain)
+    return Grid(keys, labels, tuple(lines), is_timed, grain)
 
 
-def _keys(result: Result, across: int | None, *, timed: bool) -> tuple[Cell, ...]:
+def _keys(result: Result, across: int | None, *, is_timed: bool) -> tuple[Cell, ...]:
     if across is None:
         return (None,)
     keys = list(dict.fromkeys(row[across] for row in result.rows))
-    if not timed or result.query.order is not None:
+    if not is_timed or result.query.order is not None:
         return tuple(keys)
-    known: list[Cell] = [key for key in keys if key is not None]
-    known.sort(key=lambda key: (isinstance(key, str), key))
-    return tuple(_filled(known, result.query.grain))
+    periods: list[Cell] = [key for key in keys if key is not None]
+    periods.sort(key=lambda key: (isinstance(key, str), key))
+    return tuple(_without_gaps(periods, result.query.grain or Grain.DAY))
 
 
-def _filled(keys: list[Cell], grain: Grain | None) -> list[Cell]:
-    grain = grain or Grain.DAY
-    days = [dates.parsed(key) for key in keys]
-    if grain not in _REGULAR or len(keys) < 2 or not all(isinstance(key, str) for key in keys):
+def _without_gaps(keys: list[Cell], grain: Grain) -> list[Cell]:
+    """The periods with those between them; as they are where they follow no rule."""
+    days = {day: key for key in keys if (day := dates.parsed(key)) is not None}
+    is_regular = len(days) == len(keys) and all(isinstance(key, str) for key in keys)
+    if grain not in _REGULAR or len(keys) < 2 or not is_regular:
         return keys
-    known = {day: key for day, key in zip(days, keys, strict=True) if day is not None}
-    if len(known) != len(keys):
-        return keys
-    first, last = min(known), max(known)
-    filled: list[Cell] = []
-    day = first
-    while day <= last and len(filled) < _MOST_PERIODS:
-        filled.append(known.pop(day, None) or _like(day, str(keys[0]), grain))
+    day, last = min(days), max(days)
+    periods: list[Cell] = []
+    while day <= last and len(periods) < _MOST_PERIODS:
+        periods.append(days.pop(day, None) or _like(day, str(keys[0]), grain))
         try:
             day = dates.following(day, grain)
         except (OverflowError, ValueError):
             break
-    # Periods that do not follow each other regularly stay as they are.
-    return keys if known or len(filled) > 3 * len(keys) + 12 else filled
+    return keys if days or len(periods) > 3 * len(keys) + 12 else periods
 
 
 def _like(day: date, example: str, grain: Grain) -> str:
@@ -174,3 +163,9 @@ def _short(label: str) -> str:
 def present(values: Sequence[float | None]) -> list[float]:
     """The values that are there."""
     return [value for value in values if value is not None]
+
+
+def sum_lines(lines: Sequence[Line]) -> tuple[float | None, ...]:
+    """The sum of several series in each place where one of them has a value."""
+    columns = zip(*(line.values for line in lines), strict=True)
+    return tuple(math.fsum(values) if (values := present(column)) else None for column in columns)

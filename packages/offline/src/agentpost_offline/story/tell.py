@@ -16,9 +16,9 @@ from agentpost_offline.data.model import Cell, Result, Table
 from agentpost_offline.frame import Grain, Query
 from agentpost_offline.story import naming
 from agentpost_offline.story.model import Claim, ClaimKind, Story
-from agentpost_offline.story.shape import Grid, Line, grid, is_additive, present
+from agentpost_offline.story.shape import Grid, Line, grid, is_additive, present, sum_lines
 from agentpost_offline.style import dates, numbers
-from agentpost_offline.style.languages import language as tongue_of
+from agentpost_offline.style.languages import language as language_of
 from agentpost_offline.style.languages import texts
 
 _LATER = 0.93
@@ -58,16 +58,16 @@ def tell(source: Source, queries: Sequence[Query], language: str = "en") -> Stor
     """
     tables = {table.id: table for table in source.tables}
     results = [source.run(query) for query in queries]
-    used = list(dict.fromkeys(query.table for query in queries))
+    used = [tables[id_] for id_ in dict.fromkeys(query.table for query in queries)]
     claims: dict[tuple[ClaimKind, str], Claim] = {}
     for at, result in enumerate(results):
         for claim in findings(result, tables[result.query.table], at, language):
             claims.setdefault((claim.kind, claim.headline), claim)
     notes = [note for result in results for note in result.notes]
-    notes += [f"{tables[id_].name}: {note}" for id_ in used for note in tables[id_].notes]
+    notes += [f"{table.name}: {note}" for table in used for note in table.notes]
     return Story(
         tuple(sorted(claims.values(), key=lambda claim: -claim.weight)), tuple(results),
-        tuple(dict.fromkeys(notes)), language, tuple(tables[id_] for id_ in used),
+        tuple(dict.fromkeys(notes)), language, tuple(used),
     )  # fmt: skip
 
 
@@ -108,25 +108,28 @@ class _Subject:
 
     def claim(
         self, kind: ClaimKind, pattern: str, line: Line, weight: float,
-        figures: Mapping[str, float], phrases: Mapping[str, str], key: tuple[str, str],
-        marks: Iterable[Cell] = (),
+        figures: Mapping[str, float], words: Mapping[str, str], label: str,
+        marks: Iterable[Cell] = (), key: str = "",
     ) -> list[Claim]:  # fmt: skip
-        """A finding in words; none when a figure of it is not finite. A figure without a text is
-        an amount of the series, written as in a picture of it."""
+        """A finding in words; none when a figure of it is not finite. A figure without a word is
+        an amount of the series, written as in a picture of it.
+
+        ``label`` says what the first figure, or ``key``, is where it is set large.
+        """
         if not all(map(math.isfinite, figures.values())):
             return []
         headline, sentence = texts("story", self.code)["claims"][pattern]
         name = naming.measure(line.measure, self.table, self.code)
-        amounts = {k: v for k, v in figures.items() if k not in phrases}
-        around = [*amounts.values(), *present(line.values)]
-        form = numbers.format_for(around, line.unit, self.code)
+        amounts = {k: v for k, v in figures.items() if k not in words}
+        form = numbers.format_for([*amounts.values(), *present(line.values)], line.unit, self.code)
         parts = {"measure": name, "m": naming.inner(name, self.code),
-                 **{k: form.text(v) for k, v in amounts.items()}, **phrases}  # fmt: skip
+                 **{k: form.text(v) for k, v in amounts.items()}, **words}  # fmt: skip
+        key = key or self.written(line, next(iter(figures.values())))
         return [Claim(
             kind, _capital(headline.format(**parts)),
             _capital(sentence.format(**parts)).replace("..", "."), tuple(figures.items()),
             self.place, round(weight * _LATER**self.place, 4),
-            tuple(str(mark) for mark in marks if mark is not None), key,
+            tuple(str(mark) for mark in marks if mark is not None), (key, label),
         )]  # fmt: skip
 
 
@@ -143,89 +146,77 @@ def _totals(subject: _Subject) -> list[Claim]:
         lines = [line for line in subject.grid.lines if line.measure == measure]
         values = [value for line in lines for value in present(line.values)]
         can_add = is_additive(measure) and not subject.is_limited
-        if measure.derived is not None or not values or not (is_alone or can_add):
-            continue
-        value = math.fsum(values)
-        count = numbers.full(subject.result.counted, None, code)
-        phrases = {"rows": texts("story", code)["rows"].format(count)}
-        name = naming.measure(measure, subject.table, code)
-        claims += subject.claim(
-            ClaimKind.TOTAL, "total" if is_additive(measure) else "average", lines[0],
-            0.45 if is_alone else 0.3, {"value": value}, phrases,
-            (subject.written(lines[0], value), name),
-        )  # fmt: skip
+        if measure.derived is None and values and (is_alone or can_add):
+            count = numbers.full(subject.result.counted, None, code)
+            claims += subject.claim(
+                ClaimKind.TOTAL, "total" if is_additive(measure) else "average", lines[0],
+                0.45 if is_alone else 0.3, {"value": math.fsum(values)},
+                {"rows": texts("story", code)["rows"].format(count)},
+                naming.measure(measure, subject.table, code),
+            )  # fmt: skip
     return claims
 
 
 def _among_groups(subject: _Subject) -> list[Claim]:
     """Who is the highest, and with how much of the sum; of the lowest few, who is the lowest."""
-    laid, query = subject.grid, subject.result.query
-    ranking = _ranking(subject)
-    if ranking is None:
+    line, entries = _ranking(subject)
+    if line is None or len(entries) < 2:
         return []
-    line, entries = ranking
-    if len(entries) < 2:
-        return []
-    order = query.order
+    order = subject.result.query.order
     if subject.is_limited and order is not None and not order.descending:
         value, key, label = entries[-1]
-        if value == entries[-2][0]:
-            return []
-        return subject.claim(
+        return [] if value == entries[-2][0] else subject.claim(
             ClaimKind.LOWEST, "worst", line, 0.7, {"value": value}, {"group": label},
-            (subject.written(line, value), f"{line.name}, {label}"), [key],
+            f"{line.name}, {label}", [key],
         )  # fmt: skip
-    best, second = entries[0], entries[1]
-    if best[0] == second[0]:
+    (value, key, label), (other, _, second) = entries[:2]
+    if value == other:
         return _level(subject, line, entries)
-    if subject.written(line, best[0]) == subject.written(line, second[0]):
+    if subject.written(line, value) == subject.written(line, other):
         return []  # written the same, so that nobody sees who is ahead
-    phrases = {"group": best[2], "second": second[2]}
-    figures = {"value": best[0], "other": second[0]}
-    close = 0.25 if best[0] - second[0] < _CLOSE * abs(best[0]) else 0.0
+    words, figures = {"group": label, "second": second}, {"value": value, "other": other}
+    close = 0.25 if value - other < _CLOSE * abs(value) else 0.0
     total = math.fsum(value for value, _, _ in entries)
     is_whole = (
-        is_additive(line.measure) and line.measure.derived is None and not laid.calendar
+        is_additive(line.measure) and line.measure.derived is None and not subject.grid.calendar
         and not subject.is_limited and entries[-1][0] >= 0 and total > 0
     )  # fmt: skip
     if not is_whole:
         weight = (0.65 if len(entries) > 2 else 0.45) - close
-        key_ = (subject.written(line, best[0]), f"{line.name}, {best[2]}")
-        return subject.claim(ClaimKind.HIGHEST, "best", line, weight, figures, phrases, key_,
-                             [best[1]])  # fmt: skip
-    share = 100 * best[0] / total
-    phrases["share"] = numbers.percent(share, subject.code)
+        return subject.claim(ClaimKind.HIGHEST, "best", line, weight, figures, words,
+                             f"{line.name}, {label}", [key])  # fmt: skip
+    share = 100 * value / total
+    words["share"] = numbers.percent(share, subject.code)
     pattern = texts("story", subject.code)["measures"]["share"]
-    part = f"{pattern.format(naming.inner(line.name, subject.code))}, {best[2]}"
+    part = f"{pattern.format(naming.inner(line.name, subject.code))}, {label}"
     return subject.claim(
         ClaimKind.HIGHEST, "best_share", line, 0.6 + min(0.25, share / 250) - close,
-        {**figures, "share": share, "total": total}, phrases, (phrases["share"], part), [best[1]],
+        {**figures, "share": share, "total": total}, words, part, [key], words["share"],
     )  # fmt: skip
 
 
-def _ranking(subject: _Subject) -> tuple[Line, list[_Entry]] | None:
+def _ranking(subject: _Subject) -> tuple[Line | None, list[_Entry]]:
     """The series and its groups by their values, the highest first; of a second group or of
     periods the sums, where they mean something."""
-    laid, query = subject.grid, subject.result.query
-    if not query.groups or not laid.lines:
-        return None
-    line = laid.lines[0]
-    lines = [one for one in laid.lines if one.measure == line.measure]
-    if len(query.groups) == 1 and not laid.timed:
-        pairs = zip(line.values, laid.keys, laid.labels, strict=True)
-        entries = [(value, key, label) for value, key, label in pairs if value is not None]
-    else:
-        is_summed = is_additive(line.measure) and line.measure.derived is None
-        if not is_summed or subject.is_limited or len(query.groups) + laid.timed != 2:
-            return None
-        if laid.timed:
-            entries = [(math.fsum(present(one.values)), one.key, one.name) for one in lines]
-        else:
-            columns = zip(*(one.values for one in lines), strict=True)
-            sums = [math.fsum(present(column)) for column in columns]
-            entries = list(zip(sums, laid.keys, laid.labels, strict=True))
+    matrix, query = subject.grid, subject.result.query
+    if not query.groups or not matrix.lines:
+        return None, []
+    line = matrix.lines[0]
+    values, keys, labels = line.values, matrix.keys, matrix.labels
+    if len(query.groups) > 1 or matrix.timed:
+        is_sum = is_additive(line.measure) and line.measure.derived is None
+        if not is_sum or subject.is_limited or len(query.groups) + matrix.timed != 2:
+            return None, []
+        lines = [one for one in matrix.lines if one.measure == line.measure]
+        values = sum_lines(lines)
+        if matrix.timed:
+            values = tuple(math.fsum(present(one.values)) for one in lines)
+            keys, labels = tuple(one.key for one in lines), tuple(one.name for one in lines)
+        values = tuple(value or 0.0 for value in values)
         name = naming.measure(line.measure, subject.table, subject.code)
-        line = replace(line, name=name, key=None, values=tuple(sum_ for sum_, _, _ in entries))
+        line = replace(line, name=name, key=None, values=values)
+    entries = [(value, key, label) for value, key, label in zip(values, keys, labels, strict=True)
+               if value is not None]  # fmt: skip
     return line, sorted(entries, key=lambda entry: -entry[0])
 
 
@@ -235,10 +226,10 @@ def _level(subject: _Subject, line: Line, entries: Sequence[_Entry]) -> list[Cla
     level = [entry for entry in entries if entry[0] == value]
     if not 1 < len(level) <= _SHARING or len(level) == len(entries):
         return []
-    names = tongue_of(subject.code).listed([label for _, _, label in level])
+    names = language_of(subject.code).listed([label for _, _, label in level])
     return subject.claim(
         ClaimKind.HIGHEST, "shared", line, 0.5, {"value": value}, {"groups": names},
-        (subject.written(line, value), f"{line.name}, {names}"), [key for _, key, _ in level],
+        f"{line.name}, {names}", [key for _, key, _ in level],
     )  # fmt: skip
 
 
@@ -263,79 +254,72 @@ def _total_line(subject: _Subject) -> Line | None:
     is_one = bool(lines) and all(line.measure == lines[0].measure for line in lines)
     if not is_one or not is_additive(lines[0].measure) or subject.result.query.order is not None:
         return None
-    columns = zip(*(line.values for line in lines), strict=True)
-    sums = tuple(math.fsum(present(column)) if present(column) else None for column in columns)
     name = naming.measure(lines[0].measure, subject.table, subject.code)
-    return replace(lines[0], name=name, key=None, values=sums)
+    return replace(lines[0], name=name, key=None, values=sum_lines(lines))
 
 
 def _peak(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]:
-    laid = subject.grid
-    entries = [(line.values[at] or 0.0, laid.keys[at], laid.labels[at]) for at in places]
+    matrix = subject.grid
+    entries = [(line.values[at] or 0.0, matrix.keys[at], matrix.labels[at]) for at in places]
     entries.sort(key=lambda entry: -entry[0])
     if len(entries) < 3 or entries[0][0] == entries[-1][0]:
         return []
-    (value, key, label), second = entries[0], entries[1]
-    if value == second[0]:
+    (value, key, label), (other, _, second) = entries[:2]
+    if value == other:
         return _level(subject, line, entries)
-    figure = (subject.written(line, value), f"{line.name}, {label}")
-    if not is_additive(line.measure):
-        phrases = {"group": label, "second": second[2]}
-        return subject.claim(ClaimKind.HIGHEST, "best", line, 0.5,
-                             {"value": value, "other": second[0]}, phrases, figure,
-                             [key])  # fmt: skip
-    mean = statistics.fmean(entry[0] for entry in entries)
-    grain = texts("story", subject.code)["grains"][(laid.grain or Grain.DAY).value]
-    return subject.claim(
-        ClaimKind.HIGHEST, "peak", line, 0.55, {"value": value, "mean": mean},
-        {"period": label, "grain": grain}, figure, [key],
-    )  # fmt: skip
+    figures, words = {"value": value, "other": other}, {"group": label, "second": second}
+    pattern, weight = "best", 0.5
+    if is_additive(line.measure):
+        grains, grain = texts("story", subject.code)["grains"], matrix.grain or Grain.DAY
+        figures = {"value": value, "mean": statistics.fmean(entry[0] for entry in entries)}
+        pattern, weight, words = "peak", 0.55, {"period": label, "grain": grains[grain.value]}
+    return subject.claim(ClaimKind.HIGHEST, pattern, line, weight, figures, words,
+                         f"{line.name}, {label}", [key])  # fmt: skip
 
 
 def _growth(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]:
-    laid = subject.grid
-    if laid.grain in _CYCLES or subject.is_limited or len(places) < 2:
+    matrix = subject.grid
+    if matrix.grain in _CYCLES or subject.is_limited or len(places) < 2:
         return []
-    spans = _compared(laid, line, places)
+    spans = _compared(matrix, line, places)
     before, after = (math.fsum(line.values[at] or 0.0 for at in span) for span in spans)
     first, last = (
-        laid.labels[span[0]] if len(span) == 1
-        else dates.period(laid.keys[span[0]], Grain.YEAR, subject.code)
+        matrix.labels[span[0]] if len(span) == 1
+        else dates.period(matrix.keys[span[0]], Grain.YEAR, subject.code)
         for span in spans
     )  # fmt: skip
-    phrases, figures = {"first": first, "last": last}, {"before": before, "after": after}
-    weight = 0.8 if len(spans[0]) > 1 or laid.grain is Grain.YEAR else 0.5
-    key = (subject.written(line, after), f"{line.name}, {last}")
+    words, figures = {"first": first, "last": last}, {"before": before, "after": after}
+    weight = 0.8 if len(spans[0]) > 1 or matrix.grain is Grain.YEAR else 0.5
+    key, rising = subject.written(line, after), "up" if after > before else "down"
     if before > 0 and after >= 0 and line.unit != numbers.PERCENT:
         rate = 100 * (after / before - 1)
         figures["percent"] = rate
-        phrases["percent"] = numbers.percent(abs(rate), subject.code)
-        pattern = "growth_flat" if abs(rate) < 1 else "growth_up" if rate > 0 else "growth_down"
-        key = (numbers.percent(rate, subject.code, signed=True), key[1])
+        words["percent"] = numbers.percent(abs(rate), subject.code)
+        pattern = "growth_flat" if abs(rate) < 1 else f"growth_{rising}"
+        key = numbers.percent(rate, subject.code, signed=True)
         weight += min(0.15, abs(rate) / 400) if abs(rate) >= 1 else -0.3
     elif before == after:
         return []
     else:
-        pattern = "change_up" if after > before else "change_down"
-    marks = [laid.keys[at] for at in spans[1]]
-    return subject.claim(ClaimKind.GROWTH, pattern, line, weight, figures, phrases, key, marks)
+        pattern = f"change_{rising}"
+    marks = [matrix.keys[at] for at in spans[1]]
+    return subject.claim(ClaimKind.GROWTH, pattern, line, weight, figures, words,
+                         f"{line.name}, {last}", marks, key)  # fmt: skip
 
 
 def _compared(
-    laid: Grid, line: Line, places: Sequence[int]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    matrix: Grid, line: Line, places: Sequence[int]
+) -> tuple[Sequence[int], Sequence[int]]:
     """What growth compares: the last whole year with the one before where both are there, else
     the last period with the first."""
-    count = _IN_A_YEAR.get(laid.grain or Grain.DAY)
+    count = _IN_A_YEAR.get(matrix.grain or Grain.DAY)
     if count and is_additive(line.measure):
         years: dict[int, list[int]] = {}
         for at in places:
-            day = dates.parsed(laid.keys[at])
+            day = dates.parsed(matrix.keys[at])
             if day is not None:
                 years.setdefault(day.year, []).append(at)
         whole = [year for year, members in years.items() if len(members) == count]
         if len(whole) >= 2 and whole[-1] - whole[-2] == 1:
-            return tuple(years[whole[-2]]), tuple(years[whole[-1]])
-    if laid.grain is Grain.YEAR:
-        return (places[-2],), (places[-1],)
-    return (places[0],), (places[-1],)
+            return years[whole[-2]], years[whole[-1]]
+    return (places[-2 if matrix.grain is Grain.YEAR else 0],), (places[-1],)

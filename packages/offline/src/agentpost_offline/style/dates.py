@@ -20,12 +20,12 @@ def parsed(value: Cell) -> date | None:
     if isinstance(value, (int, float)):
         return date(int(value), 1, 1) if value == int(value) and 1 <= value <= 9999 else None
     try:
-        if found := _QUARTER.fullmatch(value):
-            return date(int(found[1]), 3 * int(found[2]) - 2, 1)
-        if found := _WEEK.fullmatch(value):
-            return date.fromisocalendar(int(found[1]), int(found[2]), 1)
-        if found := _DATE.match(value):
-            return date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+        if match := _QUARTER.fullmatch(value):
+            return date(int(match[1]), 3 * int(match[2]) - 2, 1)
+        if match := _WEEK.fullmatch(value):
+            return date.fromisocalendar(int(match[1]), int(match[2]), 1)
+        if match := _DATE.match(value):
+            return date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
     except ValueError:
         return None
     return None
@@ -68,10 +68,10 @@ def _hour(value: Cell, code: str) -> str:
     number = _whole(value)
     if number is not None:
         return language(code).hour.format(hour=number)
-    found = _DATE.match(str(value))
-    if found is None or found[4] is None:
+    match = _DATE.match(str(value))
+    if match is None or match[4] is None:
         return str(value)
-    hour = language(code).hour.format(hour=int(found[4]))
+    hour = language(code).hour.format(hour=int(match[4]))
     return f"{period(str(value)[:10], Grain.DAY, code, short=True)}, {hour}"
 
 
@@ -114,7 +114,7 @@ def whole(first: Cell, last: Cell) -> Grain | None:
         Grain.QUARTER: start.month % 3 == 1 and start.day == 1,
         Grain.MONTH: start.day == 1,
     }
-    grains = (grain for grain, begun in begins.items() if begun)
+    grains = (grain for grain, is_first in begins.items() if is_first)
     return next((grain for grain in grains if last_day(start, grain) == end), None)
 
 

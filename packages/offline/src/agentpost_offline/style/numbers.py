@@ -132,8 +132,8 @@ def format_for(
             few = largest < _PLAIN_BELOW and smallest < divisor and len(nonzero) > 1
             if few and not compact:
                 return NumberFormat(code, unit or "", digits=0)
-            scaled = [s / divisor for s in nonzero]
-            return NumberFormat(code, unit or "", divisor, suffix, _digits(scaled))
+            digits = _digits([size / divisor for size in nonzero])
+            return NumberFormat(code, unit or "", divisor, suffix, digits)
     digits = _digits(nonzero)
     return NumberFormat(code, unit or "", digits=2 if digits == 1 and is_currency(unit) else digits)
 

@@ -30,9 +30,9 @@ def _names() -> dict[str, str]:
 
 def colour(word: str) -> str | None:
     """``#rrggbb`` for a hex value or a colour's name in any of the languages, else None."""
-    found = _HEX.fullmatch(word.strip())
-    if found:
-        digits = found[1]
+    match = _HEX.fullmatch(word.strip())
+    if match:
+        digits = match[1]
         if len(digits) == 3:
             digits = "".join(c * 2 for c in digits)
         return f"#{digits.lower()}"
@@ -66,9 +66,9 @@ def legible(value: str, on: str = PAPER, least: float = 4.5) -> str:
     """The colour, darkened or lightened as far as text in it can be read on ``on``."""
     towards = "#000000" if _luminance(on) > 0.5 else "#ffffff"
     for step in range(20):
-        tried = mixed(value, towards, step / 20)
-        if contrast(tried, on) >= least:
-            return tried
+        darker = mixed(value, towards, step / 20)
+        if contrast(darker, on) >= least:
+            return darker
     return towards
 
 
@@ -79,16 +79,15 @@ def accent(wish: str | None) -> str:
 
 def series(count: int, first: str | None = None) -> list[str]:
     """Colours for several series, told apart by hue; ``first`` leads when it is given."""
-    if first is None or first == ACCENT:
-        chosen = list(_SERIES)
-    else:
-        chosen = [first, *(c for c in _SERIES if _apart(c, first))]
-    while len(chosen) < count:
-        chosen.append(mixed(chosen[len(chosen) - len(_SERIES)], "#ffffff", 0.45))
-    return chosen[:count]
+    colours = list(_SERIES)
+    if first is not None and first != ACCENT:
+        colours = [first, *(c for c in _SERIES if _are_apart(c, first))]
+    while len(colours) < count:
+        colours.append(mixed(colours[len(colours) - len(_SERIES)], "#ffffff", 0.45))
+    return colours[:count]
 
 
-def _apart(one: str, other: str) -> bool:
+def _are_apart(one: str, other: str) -> bool:
     (hue, _, full), (hue2, _, full2) = _hls(one), _hls(other)
     distance = min(abs(hue - hue2), 1 - abs(hue - hue2))
     return distance > 0.07 or min(full, full2) < 0.15

@@ -68,8 +68,8 @@ def typeset(
     import typst
 
     text = cleaned(json.dumps(data, ensure_ascii=False))
-    gone = fonts.missing(text)
-    text = fonts.without_missing(text, gone)
+    absent = fonts.missing(text)
+    text = fonts.without_missing(text, absent)
     faces = fonts.faces(text, code)
     with tempfile.TemporaryDirectory(prefix="agentpost-typst-") as folder:
         root = Path(folder)
@@ -79,7 +79,7 @@ def typeset(
             (root / Path(name).name).write_bytes(content)
         (root / "data.json").write_text(text, "utf-8")
         (root / "packages").mkdir()
-        made: Any = typst.compile(
+        result: Any = typst.compile(
             str(root / templates[0].name),
             root=str(root),
             font_paths=typst.Fonts(
@@ -94,8 +94,8 @@ def typeset(
             ppi=ppi,
             sys_inputs={"style": json.dumps(_style(faces.families, code, accent))},
         )
-    pages = tuple(made) if isinstance(made, list) else (made,)
-    return Typeset(pages, gone)
+    pages = tuple(result) if isinstance(result, list) else (result,)
+    return Typeset(pages, absent)
 
 
 def cleaned(text: str) -> str:

@@ -140,7 +140,7 @@ def test_points_fill_their_slide_without_overflowing(
         assert left + wide <= page.width + 0.5
         assert top + tall <= page.height + 0.5
         if isinstance(element, Text):
-            assert fit.height(element.paragraphs, element.size, wide, bold=element.bold) <= tall + 9
+            assert fit.height([element.text], element.size, wide, bold=element.bold) <= tall + 9
 
 
 def test_the_layout_follows_from_what_stands_under_a_heading() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from agentpost_offline.frame import Grain, Query
-from agentpost_offline.story.shape import Grid, Line, is_additive, present
+from agentpost_offline.story.shape import Grid, Line, is_additive, present, sum_lines
 from agentpost_offline.style import dates
 from agentpost_offline.style.languages import language
 
@@ -154,12 +154,6 @@ def _fewer_lines(grid: Grid, choice: Choice, rest: str) -> tuple[Grid, int]:
         sums = sum_lines(others)
         lines.append(Line(rest.format(len(others)), REST, one.measure, one.unit, sums))
     return Grid(grid.keys, grid.labels, tuple(lines), grid.timed, grid.grain), len(others)
-
-
-def sum_lines(lines: Sequence[Line]) -> tuple[float | None, ...]:
-    """The sum of several series in each place where one of them has a value."""
-    columns = zip(*(line.values for line in lines), strict=True)
-    return tuple(math.fsum(values) if (values := present(column)) else None for column in columns)
 
 
 def time_labels(grid: Grid, code: str) -> tuple[Sequence[str], Sequence[tuple[int, str]]]:

@@ -16,6 +16,8 @@ TEMPLATE = Path(__file__).with_name("chart.typ")
 _PAGE = Path(__file__).with_name("page.typ")
 _PLOTS = Path(__file__).with_name("plots.typ")
 _PLOT_PPI = 190.0
+TEXT_WIDTH = 459.0
+"""Of the text of a printed page, in points."""
 SIZE = (1600, 900)
 SMALLEST, LARGEST = 200, 6000
 _AREA = 800 * 450

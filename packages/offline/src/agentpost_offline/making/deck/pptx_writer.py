@@ -172,7 +172,6 @@ class _Slide:
 
     def _text(self, text: Text) -> None:
         from pptx.enum.text import MSO_ANCHOR
-        from pptx.util import Pt
 
         index = {"title": _TITLE, "body": _MAIN}.get(text.holder)
         if index in self._free:
@@ -183,11 +182,8 @@ class _Slide:
         frame.word_wrap = True
         frame.margin_left = frame.margin_right = frame.margin_top = frame.margin_bottom = 0
         frame.vertical_anchor = MSO_ANCHOR.MIDDLE if text.anchor == "middle" else MSO_ANCHOR.TOP
-        for place, words in enumerate(text.paragraphs):
-            paragraph = frame.paragraphs[0] if not place else frame.add_paragraph()
-            if place and text.gap:
-                paragraph.space_before = Pt(text.gap * text.size)
-            self._run(paragraph, words, text.size, text.colour, text.bold, text.align == "end")
+        self._run(frame.paragraphs[0], text.text, text.size, text.colour, text.bold,
+                  text.align == "end")  # fmt: skip
 
     def _run(
         self, paragraph: Any, words: str, size: float, colour: str, is_bold: bool, is_end: bool

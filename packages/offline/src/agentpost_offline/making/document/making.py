@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import msgspec
 
@@ -16,49 +18,36 @@ from agentpost_offline.content import blocks as content
 from agentpost_offline.content.blocks import BlockKind, Paper, plain
 from agentpost_offline.frame import Frame, Thing, from_json, to_json
 from agentpost_offline.making import catalogue, papers
+from agentpost_offline.making.chart.rendering import TEMPLATE
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.deck import pptx_writer, typeset
-from agentpost_offline.making.document import page, pdf, word
-from agentpost_offline.making.maker import Inputs, Maker, Product, file_name
+from agentpost_offline.making.document import page, word
+from agentpost_offline.making.maker import Inputs, Product, file_name
+from agentpost_offline.making.pictures import picture_name
 from agentpost_offline.style import fonts, languages
 from agentpost_offline.style.languages import texts
+from agentpost_offline.style.typeset import typeset as style_typeset
 
 SECONDS = 120.0
+_PAGE = Path(__file__).with_name("paper.typ")
 _ALIASES = {"deck": "pptx", "page": "html", "word": "docx"}
 _SUFFIXES = {Thing.REPORT: "report", Thing.SITE: "page", Thing.DECK: "deck", Thing.DOCUMENT: ""}
-_LOST_SHARE = 0.02
+_ABSENT_SHARE = 0.02
 """Of the words of a PDF: those that are hyphenated or set with ligatures."""
 
 
 async def make(job: Job, inputs: Inputs) -> Product:
-    """Convert documents and text; raises `JobFailed` with a text for the user."""
-    return await _make(job, inputs, catalogue.MAKERS[Thing.DOCUMENT])
-
-
-async def make_report(job: Job, inputs: Inputs) -> Product:
-    """Write a report of tables, or of a caller's sections; raises `JobFailed`."""
-    return await _make(job, inputs, catalogue.MAKERS[Thing.REPORT])
-
-
-async def make_page(job: Job, inputs: Inputs) -> Product:
-    """Write a dashboard of tables, or a page of a caller's sections; raises `JobFailed`."""
-    return await _make(job, inputs, catalogue.MAKERS[Thing.SITE])
-
-
-async def make_deck(job: Job, inputs: Inputs) -> Product:
-    """Write the slides of tables, or of a caller's sections; raises `JobFailed`."""
-    return await _make(job, inputs, catalogue.MAKERS[Thing.DECK])
-
-
-async def _make(job: Job, inputs: Inputs, maker: Maker) -> Product:
-    """Write a paper in each format that was asked for; credits are charged with the first file."""
+    """Convert documents and text, or write a report, page or deck of tables or of a caller's
+    sections; raises `JobFailed` with a text for the user."""
+    assert inputs.frame.thing is not None, "a frame of a job has a thing"
+    maker = catalogue.MAKERS[inputs.frame.thing]
     frame, files, thing = inputs.frame, list(inputs.files), maker.thing
     request = (str(thing), files, to_json(frame), msgspec.to_builtins(inputs.sections))
     await job.progress(f"Reading {', '.join(file.name for file in files) or 'the text'}")
     about = await job.step(describe, *request, timeout=SECONDS)
-    asked = list(dict.fromkeys(_ALIASES.get(form, form) for form in frame.formats))
+    forms = list(dict.fromkeys(_ALIASES.get(form, form) for form in frame.formats))
     products: list[File] = []
-    for form in [form for form in asked if form in maker.formats] or maker.usual:
+    for form in [form for form in forms if form in maker.formats] or maker.usual:
         name = file_name(frame.style.title or about["stem"], _SUFFIXES[thing], inputs.version, form)
         await job.progress(f"Writing {name}")
         products.append(await job.write(
@@ -124,7 +113,7 @@ def write(
         paper = msgspec.structs.replace(paper, blocks=content.in_flow(paper.blocks))
     match form:
         case "pdf":
-            data = typeset.pdf(paper, images) if is_deck else pdf.build(paper, images)
+            data = typeset.pdf(paper, images) if is_deck else _pdf(paper, images)
         case "docx":
             data = word.build(paper, images)
         case "html":
@@ -132,23 +121,41 @@ def write(
             data = page.build(paper, images, is_dashboard=is_dashboard)
         case _:
             data = pptx_writer.build(paper, images)
-    _check(data, form, paper, len(images))
+    _check(data, form, paper, images)
     return data
 
 
-def _check(data: bytes, form: str, paper: Paper, pictures: int) -> None:
+def _pdf(paper: Paper, pictures: Sequence[bytes]) -> bytes:
+    """The PDF, typeset by Typst, with page numbers and an outline of its headings."""
+    names = [picture_name(at, content) for at, content in enumerate(pictures)]
+    data: Any = {
+        **{name: getattr(paper, name) for name in ("title", "subtitle", "has_title")},
+        "remarks": list(paper.remarks), "remarks_title": paper.remarks_title,
+        "footer": paper.subtitle or paper.title, "pictures": names,
+        "blocks": [
+            {name: msgspec.to_builtins(getattr(block, name)) for name in block.__struct_fields__
+             if name != "parts"} for block in paper.blocks
+        ],
+    }  # fmt: skip
+    return style_typeset(
+        [_PAGE, TEMPLATE], data, form="pdf", code=paper.language, accent=paper.accent,
+        assets=dict(zip(names, pictures, strict=True)),
+    ).pages[0]  # fmt: skip
+
+
+def _check(data: bytes, form: str, paper: Paper, pictures: Sequence[bytes]) -> None:
     try:
-        text, shown = _READERS[form](data)
+        text, count = _read(data, form)
     except Exception as error:
         raise JobFailed(f"The {form} came out damaged.") from error
-    if form != "pdf" and shown < pictures:
+    if form != "pdf" and count < len({*pictures}):
         raise JobFailed(f"The {form} came out without one of its pictures.")
     # The caption of a chart stands on its slide where the title leaves room.
-    captioned = () if form == "pptx" else paper.of(BlockKind.CHART)
-    expected = Counter(_words("\n".join([_text_of(paper), *(one.text for one in captioned)])))
-    lost = expected - Counter(_words(text))
-    if lost.total() > (_LOST_SHARE * expected.total() + 3 if form == "pdf" else 0):
-        raise JobFailed(f"The {form} came out without some words ({', '.join(list(lost)[:3])}).")
+    captions = () if form == "pptx" else paper.of(BlockKind.CHART)
+    words = Counter(_words("\n".join([_text_of(paper), *(one.text for one in captions)])))
+    absent = words - Counter(_words(text))
+    if absent.total() > (_ABSENT_SHARE * words.total() + 3 if form == "pdf" else 0):
+        raise JobFailed(f"The {form} came out without some words ({', '.join(list(absent)[:3])}).")
 
 
 def _text_of(paper: Paper) -> str:
@@ -168,47 +175,25 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9à-ɏ]{2,}", text.casefold())
 
 
-def _pdf_text(data: bytes) -> tuple[str, int]:
+def _read(data: bytes, form: str) -> tuple[str, int]:
+    """What a written file says when it is opened again, and how many pictures are in it."""
+    import lxml.etree
+    import lxml.html
     import pypdfium2
 
-    with pypdfium2.PdfDocument(data) as document:
-        phrases = [one.get_textpage().get_text_range() for one in document]
-    return "\n".join(phrases).replace("\ufffe", "").replace("\u00ad", ""), 0
-
-
-def _word_text(data: bytes) -> tuple[str, int]:
-    import docx
-
-    word = docx.Document(io.BytesIO(data))
-    nodes = (node for node in word.element.body.iter() if node.tag.endswith(("}t", "}p", "}br")))
-    phrases = [node.text or "" if node.tag.endswith("}t") else "\n" for node in nodes]
-    return "".join(phrases), len(word.inline_shapes)
-
-
-def _page_text(data: bytes) -> tuple[str, int]:
-    import lxml.html
-
-    root = lxml.html.document_fromstring(data)
-    for style in list(root.iter("style", "title")):
-        style.drop_tree()
-    return "\n".join(root.itertext()), len(list(root.iter("img")))
-
-
-def _deck_text(data: bytes) -> tuple[str, int]:
-    from pptx import Presentation
-
-    phrases: list[str] = []
-    shown = 0
-    for slide in Presentation(io.BytesIO(data)).slides:
-        for shape in slide.shapes:
-            shown += shape.shape_type == 13
-            if shape.has_text_frame:
-                phrases.append(shape.text_frame.text)
-            if shape.has_table:
-                phrases += [cell.text for row in shape.table.rows for cell in row.cells]
-    return "\n".join(phrases), shown
-
-
-_READERS: dict[str, Callable[[bytes], tuple[str, int]]] = {
-    "pdf": _pdf_text, "docx": _word_text, "html": _page_text, "pptx": _deck_text,
-}  # fmt: skip
+    if form == "pdf":
+        with pypdfium2.PdfDocument(data) as document:
+            texts = [one.get_textpage().get_text_range() for one in document]
+        return "\n".join(texts).replace("\ufffe", "").replace("\u00ad", ""), 0
+    if form == "html":
+        root = lxml.html.document_fromstring(data)
+        for style in list(root.iter("style", "title")):
+            style.drop_tree()
+        return "\n".join(root.itertext()), len(list(root.iter("img")))
+    with ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+        parts = [lxml.etree.fromstring(archive.read(name)) for name in names
+                 if re.fullmatch(r"word/document\.xml|ppt/slides/slide\d+\.xml", name)]  # fmt: skip
+    nodes = [node for part in parts for node in part.iter("{*}t", "{*}p", "{*}br")]
+    text = "".join(node.text or "" if node.tag.endswith("}t") else "\n" for node in nodes)
+    return text, sum("/media/" in name for name in names)

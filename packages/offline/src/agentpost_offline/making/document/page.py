@@ -9,8 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from agentpost_offline.content.blocks import Block, BlockKind, Grid, Paper, Runs, plain
-from agentpost_offline.making.chart.rendering import render_plots
-from agentpost_offline.making.document.pdf import TEXT_WIDTH
+from agentpost_offline.making.chart.rendering import TEXT_WIDTH, render_plots
 from agentpost_offline.style import languages, palette
 from agentpost_offline.style.typeset import cleaned
 

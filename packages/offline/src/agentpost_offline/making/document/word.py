@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentpost_offline.content.blocks import Block, BlockKind, Figure, Grid, Paper, Run, Runs
-from agentpost_offline.making.chart.rendering import render_plots
-from agentpost_offline.making.document.pdf import TEXT_WIDTH
+from agentpost_offline.making.chart.rendering import TEXT_WIDTH, render_plots
 from agentpost_offline.style import palette
 from agentpost_offline.style.languages import language
 from agentpost_offline.style.typeset import cleaned
