@@ -41,37 +41,39 @@ def _of(table: Table, most: int) -> list[Query]:
     main = main_measure(table)
     others = [
         Measure(c.name, Aggregate.SUM if c.role is Role.AMOUNT else Aggregate.MEAN)
-        for c in table.columns if c.role in (Role.AMOUNT, Role.RATE) and c.name != main.column
-    ]  # fmt: skip
+        for c in table.columns
+        if c.role in (Role.AMOUNT, Role.RATE) and c.name != main.column
+    ]
+    _, years = _length(time)
     queries: list[Query] = []
     for measure in (main, *others):
         if len(queries) >= most or (queries and most <= _USUAL):
             break
+        by_group = [Query(table.id, (measure,), (column.name,)) for column in groups[:_GROUPS]]
         if time is not None:
             queries.append(Query(table.id, (measure,), time=time.name, grain=_grain(time)))
-        queries += [Query(table.id, (measure,), (column.name,)) for column in groups[:_GROUPS]]
-        if time is not None and groups and measure.aggregate is not Aggregate.MEAN:
-            years = _years(time)
-            if years is not None and 1 < years <= 3:
-                by_year = Query(table.id, (measure,), (groups[0].name,), time.name, Grain.YEAR)
-                queries.insert(len(queries) - len(groups[:_GROUPS]) + 1, by_year)
+            if groups and measure.aggregate is not Aggregate.MEAN and 1 < years <= 3:
+                by_group.insert(
+                    1, Query(table.id, (measure,), (groups[0].name,), time.name, Grain.YEAR)
+                )
+        queries += by_group
     return queries or [Query(table.id, (main,))]
 
 
-def to_tell(asked: Sequence[Query], tables: Sequence[Table], most: int) -> tuple[Query, ...]:
+def to_tell(asks: Sequence[Query], tables: Sequence[Table], most: int) -> tuple[Query, ...]:
     """The queries of a report or deck: those that were asked for, and what is usual under their
     conditions where there are only conditions, or where there is to be more than they tell."""
-    named = [query for query in asked if query.measures or query.groups or query.time]
-    if len(named) >= most or (named and most <= _USUAL):
-        return tuple(named)
-    filters = {query.table: query.filters for query in asked}
-    fixed = {f.column for query in asked for f in query.filters if len(f.values) == 1}
+    full = [query for query in asks if query.measures or query.groups or query.time]
+    if len(full) >= most or (full and most <= _USUAL):
+        return tuple(full)
+    filters = {query.table: query.filters for query in asks}
+    fixed = {f.column for query in asks for f in query.filters if len(f.values) == 1}
     more = [
         msgspec.structs.replace(query, filters=filters.get(query.table, ()))
-        for query in usual([table for table in tables if not asked or table.id in filters], most)
+        for query in usual([table for table in tables if not asks or table.id in filters], most)
         if not fixed & set(query.groups)
     ]
-    return tuple(dict.fromkeys([*named, *more]))[:most]
+    return tuple(dict.fromkeys([*full, *more]))[:most]
 
 
 def table_files(files: Sequence[File], text: str) -> tuple[list[File], str]:
@@ -109,17 +111,14 @@ def main_measure(table: Table) -> Measure:
 
 def _grain(column: Column) -> Grain | None:
     """Months for up to three years; None lets the table decide."""
-    days = _days(column)
-    if days is None or column.grain in (Grain.QUARTER, Grain.YEAR):
-        return None
-    return Grain.MONTH if 120 < days <= 3 * 366 else None
+    days, _ = _length(column)
+    is_monthly = column.grain not in (Grain.QUARTER, Grain.YEAR) and 120 < days <= 3 * 366
+    return Grain.MONTH if is_monthly else None
 
 
-def _years(column: Column) -> int | None:
-    first, last = dates.parsed(column.first), dates.parsed(column.last)
-    return None if first is None or last is None else last.year - first.year + 1
-
-
-def _days(column: Column) -> int | None:
-    first, last = dates.parsed(column.first), dates.parsed(column.last)
-    return None if first is None or last is None else (last - first).days
+def _length(column: Column | None) -> tuple[int, int]:
+    """How many days, and how many years, a column of dates covers; none where that is not known."""
+    first, last = (dates.parsed(column.first), dates.parsed(column.last)) if column else (None,) * 2
+    if first is None or last is None:
+        return 0, 0
+    return (last - first).days, last.year - first.year + 1

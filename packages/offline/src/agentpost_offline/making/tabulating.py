@@ -6,7 +6,6 @@ measures. Groups of different tables are the same when their values are, whateve
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -81,80 +80,80 @@ def tabulate(dataset: Dataset, request: Request, code: str = "en") -> Tabulation
     """Compute a request; raises `JobFailed` for a query that cannot be run."""
     results = [dataset.run(part.query) for part in request.parts]
     first, tables = results[0], [dataset.table(part.query.table) for part in request.parts]
-    names = [_name(part, table, code) for part, table in zip(request.parts, tables, strict=True)]
-    if len({*names, *(one.name for one in request.calculations)}) < len(names) + len(
-        request.calculations
-    ):
+    measures = [part.query.measures[0] for part in request.parts]
+    names = [
+        part.name or naming.measure(measure, table, code)
+        for part, measure, table in zip(request.parts, measures, tables, strict=True)
+    ]
+    every = [*names, *(one.name for one in request.calculations)]
+    if len({*every}) < len(every):
         raise JobFailed("Two columns of the result have one name; give each a name.")
     width = len(first.header) - 1
-    rows, notes = _joined(results, names, width)
-    columns = [_key_column(first, tables[0], at) for at in range(width)]
-    for part, table, name in zip(request.parts, tables, names, strict=True):
-        measure = part.query.measures[0]
+    rows, notes = _join(results, names, width)
+    query = first.query
+    columns = [
+        naming.column(str(name), tables[0])
+        or Column(str(name), str(name), Kind.TEXT, Role.CATEGORY)
+        for name in [*query.groups, query.time][:width]
+    ]
+    for measure, table, name in zip(measures, tables, names, strict=True):
         role = Role.RATE if measure.aggregate in _RATES else Role.AMOUNT
         columns.append(Column(name, name, Kind.NUMBER, role, naming.unit(measure, table)))
     for calculation in request.calculations:
         columns.append(_calculate(calculation, columns, rows))
-    rows = _ordered(rows, columns, request)
+    rows = _in_order(rows, columns, request)
     query = Query(
         naming.COMPUTED,
-        tuple(Measure(one.name, Aggregate.SUM if one.role is Role.AMOUNT else Aggregate.MEAN)
-              for one in columns[width:]),
-        tuple(one.name for one in columns[: len(first.query.groups)]),
-        columns[width - 1].name if first.query.time is not None else None,
-        first.query.grain,
+        tuple(
+            Measure(one.name, Aggregate.SUM if one.role is Role.AMOUNT else Aggregate.MEAN)
+            for one in columns[width:]
+        ),
+        tuple(one.name for one in columns[: len(query.groups)]),
+        columns[width - 1].name if query.time is not None else None,
+        query.grain,
         order=Order() if request.sort_by or request.top else None,
-    )  # fmt: skip
-    used = list({table.id: table for table in tables}.values())
-    table = Table(
-        naming.COMPUTED, "", " + ".join(one.name for one in used), len(rows), tuple(columns)
     )
-    result = Result(query, tuple(one.name for one in columns), tuple(map(tuple, rows)),
-                    max(one.counted for one in results))  # fmt: skip
+    used = list({table.id: table for table in tables}.values())
+    title = " + ".join(one.name for one in used)
+    table = Table(naming.COMPUTED, "", title, len(rows), tuple(columns))
+    result = Result(
+        query,
+        tuple(one.name for one in columns),
+        tuple(map(tuple, rows)),
+        max(one.counted for one in results),
+    )
     notes += [note for one in results for note in one.notes]
-    return Tabulation(result, table, _source(used, code), tuple(dict.fromkeys(notes)))
-
-
-def _name(part: Part, table: Table, code: str) -> str:
-    return part.name or naming.measure(part.query.measures[0], table, code)
-
-
-def _source(tables: Sequence[Table], code: str) -> str:
-    lines = [source_line(table, code) for table in tables]
     colon = languages.language(code).colon
-    return "; ".join([lines[0], *(line.partition(colon)[2] or line for line in lines[1:])])
+    lines = [source_line(one, code) for one in used]
+    sources = [lines[0], *(line.partition(colon)[2] or line for line in lines[1:])]
+    return Tabulation(result, table, "; ".join(sources), tuple(dict.fromkeys(notes)))
 
 
-def _key_column(result: Result, table: Table, at: int) -> Column:
-    query = result.query
-    name = query.groups[at] if at < len(query.groups) else query.time
-    known = naming.column(name, table)
-    if known is None:
-        return Column(str(name), str(name), Kind.TEXT, Role.CATEGORY)
-    return known
-
-
-def _joined(
+def _join(
     results: Sequence[Result], names: Sequence[str], width: int
 ) -> tuple[list[list[Cell]], list[str]]:
     """A row for each group of any result, in the order of the first one, and what is missing."""
     rows: dict[tuple[Cell, ...], list[Cell]] = {}
-    for at, result in enumerate(results):
+    for at, result in enumerate(results, width):
         is_additive = shape.is_additive(result.query.measures[0])
         for row in result.rows:
-            key, value = tuple(map(_same, row[:width])), _number(row[width])
-            line = rows.setdefault(key, [*row[:width], *[None] * len(results)])
-            before = _number(line[width + at])
-            if before is None or value is None:
-                line[width + at] = row[width] if value is not None else line[width + at]
-            elif is_additive:
-                line[width + at] = before + value
-            else:  # the average of two averages is none
-                rows[tuple(row[:width])] = own = [*row[:width], *[None] * len(results)]
-                own[width + at] = value
+            key, value = tuple(map(_same, row[:width])), shape.number(row[width])
+            empty: list[Cell] = [*row[:width], *[None] * len(results)]
+            line = rows.setdefault(key, empty)
+            before = shape.number(line[at])
+            if value is None:
+                continue
+            if before is not None and not is_additive:  # the average of two averages is none
+                line = rows[tuple(row[:width])] = empty
+                before = None
+            line[at] = row[width] if before is None else before + value
     notes = []
-    for at, name in enumerate(names):
-        absent = [_label(line[:width]) for line in rows.values() if line[width + at] is None]
+    for at, name in enumerate(names, width):
+        absent = [
+            ", ".join("–" if cell is None else str(cell) for cell in line[:width]) or "all"
+            for line in rows.values()
+            if line[at] is None
+        ]
         if absent and len(results) > 1:
             more = " …" if len(absent) > _UNMATCHED_NAMED else ""
             notes.append(f"{name} has no value for {', '.join(absent[:_UNMATCHED_NAMED])}{more}")
@@ -165,15 +164,6 @@ def _same(cell: Cell) -> Cell:
     return " ".join(cell.split()).casefold() if isinstance(cell, str) else cell
 
 
-def _label(cells: Sequence[Cell]) -> str:
-    return ", ".join("–" if cell is None else str(cell) for cell in cells) or "all"
-
-
-def _number(cell: Cell) -> float | None:
-    is_number = isinstance(cell, (int, float)) and not isinstance(cell, bool)
-    return float(cell) if is_number and math.isfinite(cell) else None  # type: ignore[arg-type]
-
-
 _FORMULAS: Final[dict[Operation, Callable[[float, float], float]]] = {
     Operation.DIFFERENCE: lambda a, b: a - b,
     Operation.RATIO: lambda a, b: a / b,
@@ -182,52 +172,48 @@ _FORMULAS: Final[dict[Operation, Callable[[float, float], float]]] = {
     Operation.SUM: lambda a, b: a + b,
     Operation.PRODUCT: lambda a, b: a * b,
 }
-_ADDED = (Operation.DIFFERENCE, Operation.SUM)
+_SUMS = (Operation.DIFFERENCE, Operation.SUM)
 
 
 def _calculate(
     calculation: Calculation, columns: Sequence[Column], rows: list[list[Cell]]
 ) -> Column:
     """Append the column to each row. A division by zero gives no value."""
-    places = {column.name: at for at, column in enumerate(columns)}
+    figures = {one.name: at for at, one in enumerate(columns) if one.kind is Kind.NUMBER}
     for name in (calculation.first, calculation.second):
-        if name not in places or columns[places[name]].kind is not Kind.NUMBER:
-            known = [one.name for one in columns if one.kind is Kind.NUMBER]
-            raise JobFailed(f"There is no figure {name!r} to compute with: {', '.join(known)}.")
-    first, second = columns[places[calculation.first]], columns[places[calculation.second]]
-    formula = _FORMULAS[calculation.operation]
+        if name not in figures:
+            raise JobFailed(f"There is no figure {name!r} to compute with: {', '.join(figures)}.")
+    places = figures[calculation.first], figures[calculation.second]
+    first, second = (columns[at] for at in places)
+    operation = calculation.operation
     for row in rows:
-        a, b = _number(row[places[first.name]]), _number(row[places[second.name]])
-        value = None
-        if a is not None and b is not None:
-            try:
-                value = formula(a, b)
-            except ZeroDivisionError:
-                value = None
-        row.append(value)
-    if calculation.operation in (Operation.PERCENT, Operation.CHANGE):
-        unit: str | None = numbers.PERCENT
-    else:
-        unit = first.unit if first.unit == second.unit and calculation.operation in _ADDED else None
-    is_amount = calculation.operation in _ADDED and Role.RATE not in (first.role, second.role)
-    return Column(calculation.name, calculation.name, Kind.NUMBER,
-                  Role.AMOUNT if is_amount else Role.RATE, unit)  # fmt: skip
+        a, b = (shape.number(row[at]) for at in places)
+        try:
+            row.append(None if a is None or b is None else _FORMULAS[operation](a, b))
+        except ZeroDivisionError:
+            row.append(None)
+    is_sum = operation in _SUMS
+    unit = first.unit if first.unit == second.unit and is_sum else None
+    if operation in (Operation.PERCENT, Operation.CHANGE):
+        unit = numbers.PERCENT
+    is_amount = is_sum and Role.RATE not in (first.role, second.role)
+    role = Role.AMOUNT if is_amount else Role.RATE
+    return Column(calculation.name, calculation.name, Kind.NUMBER, role, unit)
 
 
-def _ordered(
+def _in_order(
     rows: list[list[Cell]], columns: Sequence[Column], request: Request
 ) -> list[list[Cell]]:
     if request.sort_by is None:
         return rows[: request.top]
-    at = next((n for n, one in enumerate(columns) if one.name == request.sort_by), None)
-    if at is None:
-        raise JobFailed(
-            f"There is no column {request.sort_by!r} to sort by: "
-            f"{', '.join(one.name for one in columns)}."
-        )
+    names = [one.name for one in columns]
+    if request.sort_by not in names:
+        there = ", ".join(names)
+        raise JobFailed(f"There is no column {request.sort_by!r} to sort by: {there}.")
+    at = names.index(request.sort_by)
 
     def key(row: list[Cell]) -> tuple[bool, float, str]:
-        value = _number(row[at])
+        value = shape.number(row[at])
         if value is None:
             return row[at] is None, 0.0, str(row[at] or "")
         return False, -value if request.is_descending else value, ""

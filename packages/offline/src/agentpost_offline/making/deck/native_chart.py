@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentpost_offline.content.picture import Picture
@@ -61,99 +62,90 @@ def data_of(picture: Picture) -> Any:
 def dress(chart: Any, picture: Picture, colours: dict[str, str]) -> None:
     """Quiet axes, direct labels, and the accent on what the title states."""
     from pptx.enum.chart import XL_LEGEND_POSITION
-    from pptx.util import Pt
 
-    chart.font.size, chart.font.name = Pt(12), FACE
-    chart.font.color.rgb = rgb(colours["muted"])
-    chart.has_title = False
-    is_ring = picture.kind == "donut"
+    is_ring, is_line = picture.kind == "donut", picture.kind == "line"
+    _set_font(chart.font, 12, colours["muted"])
+    chart.font.name, chart.has_title = FACE, False
     chart.has_legend = len(picture.series) > 1 or is_ring
     if chart.has_legend:
         place = XL_LEGEND_POSITION.RIGHT if is_ring else XL_LEGEND_POSITION.TOP
         chart.legend.position, chart.legend.include_in_layout = place, False
-        chart.legend.font.size = Pt(14 if is_ring else 12)
-    has_values = picture.kind != "line" and not picture.axis.ticks
-    if is_ring:
-        _dress_ring(chart.plots[0], picture)
-        return
-    _dress_axes(chart, picture, colours, has_values)
+        _set_font(chart.legend.font, 14 if is_ring else 12)
     plot = chart.plots[0]
-    if picture.kind != "line":
-        plot.gap_width = 45 if len(picture.series) == 1 else 60
-        plot.overlap = 100 if picture.stacked else -6
+    if is_ring:
+        _fill_points(plot.series[0], picture.points)
+        plot.has_data_labels = True
+        labels = plot.data_labels
+        labels.show_percentage, labels.show_value = True, False
+        labels.number_format, labels.number_format_is_linked = "0%", False
+        _set_font(labels.font, 14, palette.PAPER, is_bold=True)
+        return
+    has_values = not is_line and not picture.axis.ticks
+    _dress_axes(chart, picture, colours, has_values)
     for series, own in zip(plot.series, picture.series, strict=True):
-        if picture.kind == "line":
+        if is_line:
             _dress_line(series, own.colour)
             continue
-        series.format.fill.solid()
-        series.format.fill.fore_color.rgb = rgb(own.colour)
+        _fill(series, own.colour)
         series.invert_if_negative = False
-        for at, colour in enumerate(picture.points):
-            if colour != own.colour:
-                fill = series.points[at].format.fill
-                fill.solid()
-                fill.fore_color.rgb = rgb(colour)
+        _fill_points(series, picture.points)
         if has_values:
             labels = series.data_labels
             labels.show_value, labels.number_format = True, picture.number_format
             labels.number_format_is_linked = False
-            labels.font.size = Pt(12)
-            ink = palette.PAPER if picture.stacked else colours["ink"]
-            labels.font.color.rgb = rgb(ink)
+            _set_font(labels.font, 12, palette.PAPER if picture.stacked else colours["ink"])
         elif len(picture.series) == 1 and len(picture.marked) <= _NAMED:
             for at in picture.marked:
-                _mark(series.points[at], own.texts[at], colours["accent"])
+                frame = series.points[at].data_label.text_frame
+                frame.text = own.texts[at]
+                _set_font(frame.paragraphs[0].runs[0].font, 13, colours["accent"], is_bold=True)
+    if not is_line:
+        plot.gap_width = 45 if len(picture.series) == 1 else 60
+        plot.overlap = 100 if picture.stacked else -6
+
+
+def _set_font(font: Any, size: float, colour: str = "", *, is_bold: bool = False) -> None:
+    from pptx.util import Pt
+
+    font.size = Pt(size)
+    if is_bold:
+        font.bold = True
+    if colour:
+        font.color.rgb = rgb(colour)
+
+
+def _fill(shape: Any, colour: str) -> None:
+    shape.format.fill.solid()
+    shape.format.fill.fore_color.rgb = rgb(colour)
+
+
+def _fill_points(series: Any, colours: Sequence[str]) -> None:
+    for at, colour in enumerate(colours):
+        _fill(series.points[at], colour)
 
 
 def _dress_line(series: Any, colour: str) -> None:
     from pptx.enum.chart import XL_MARKER_STYLE
     from pptx.util import Pt
 
-    series.smooth = False
-    series.format.line.color.rgb = rgb(colour)
-    series.format.line.width = Pt(2.5)
+    series.smooth, line = False, series.format.line
+    line.color.rgb, line.width = rgb(colour), Pt(2.5)
     series.marker.style = XL_MARKER_STYLE.NONE
-
-
-def _dress_ring(plot: Any, picture: Picture) -> None:
-    from pptx.util import Pt
-
-    for at, colour in enumerate(picture.points):
-        fill = plot.series[0].points[at].format.fill
-        fill.solid()
-        fill.fore_color.rgb = rgb(colour)
-    plot.has_data_labels = True
-    labels = plot.data_labels
-    labels.show_percentage, labels.show_value = True, False
-    labels.number_format, labels.number_format_is_linked = "0%", False
-    labels.font.size, labels.font.bold = Pt(14), True
-    labels.font.color.rgb = rgb(palette.PAPER)
-
-
-def _mark(point: Any, text: str, colour: str) -> None:
-    from pptx.util import Pt
-
-    frame = point.data_label.text_frame
-    frame.text = text
-    run = frame.paragraphs[0].runs[0]
-    run.font.size, run.font.bold = Pt(13), True
-    run.font.color.rgb = rgb(colour)
 
 
 def _dress_axes(chart: Any, picture: Picture, colours: dict[str, str], has_values: bool) -> None:
     from pptx.enum.chart import XL_TICK_LABEL_POSITION, XL_TICK_MARK
     from pptx.util import Pt
 
-    values, names = chart.value_axis, chart.category_axis
+    values, names, ticks = chart.value_axis, chart.category_axis, picture.axis.ticks
     values.visible = values.has_major_gridlines = not has_values
     if not has_values:
-        values.major_gridlines.format.line.color.rgb = rgb(colours["rule"])
-        values.major_gridlines.format.line.width = Pt(0.75)
+        line = values.major_gridlines.format.line
+        line.color.rgb, line.width = rgb(colours["rule"]), Pt(0.75)
         values.format.line.fill.background()
-        values.tick_labels.number_format = picture.axis.number_format
-        values.tick_labels.number_format_is_linked = False
-        values.tick_labels.font.size = Pt(11)
-        ticks = picture.axis.ticks
+        labels = values.tick_labels
+        labels.number_format, labels.number_format_is_linked = picture.axis.number_format, False
+        _set_font(labels.font, 11)
         if len(ticks) > 1:
             values.major_unit = ticks[1].at - ticks[0].at
             values.minimum_scale, values.maximum_scale = ticks[0].at, ticks[-1].at
@@ -162,7 +154,7 @@ def _dress_axes(chart: Any, picture: Picture, colours: dict[str, str], has_value
         values.minimum_scale = 0
     names.tick_label_position = XL_TICK_LABEL_POSITION.LOW
     names.format.line.color.rgb = rgb(colours["grey"])
-    names.tick_labels.font.size = Pt(12 if len(picture.labels) <= _LARGE_LABELS else 10)
+    _set_font(names.tick_labels.font, 12 if len(picture.labels) <= _LARGE_LABELS else 10)
     names._element.txPr.bodyPr.set("rot", "0")  # upright
     if picture.kind == "bar":
         names.reverse_order = True

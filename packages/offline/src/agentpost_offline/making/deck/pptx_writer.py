@@ -63,8 +63,7 @@ def build(paper: Paper, images: Sequence[bytes]) -> bytes:
     )  # fmt: skip
     layouts = {layout.name: layout for layout in deck.slide_layouts}
     for page in pages:
-        slide = deck.slides.add_slide(layouts[page.layout])
-        _Slide(slide, page, paper, palette, images).draw()
+        _Slide(deck.slides.add_slide(layouts[page.layout]), page, paper, palette, images).draw()
     _set_preview(deck, typeset.build(paper, pages[:1], images, "png", _PREVIEW_WIDTH)[0])
     buffer = io.BytesIO()
     deck.save(buffer)
