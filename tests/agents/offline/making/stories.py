@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
 from PIL import Image
 
 from agentpost.agents import File
-from agentpost_offline.documents.model import Block, BlockKind, Document
 from agentpost_offline.frame import Act, Frame, Style, Thing
-from tests.agents.fakes import file
+from agentpost_offline.making.catalogue import MAKERS
+from agentpost_offline.making.maker import Inputs, Product
+from tests.agents.fakes import FakeJob, file
 
 _PRICES = {"Espresso Machine": 850.0, "Grinder": 185.0, "Beans 1kg": 24.9}
 _REGIONS = ("East", "North", "West", "South")
@@ -74,20 +76,28 @@ def frame(
     )  # fmt: skip
 
 
-def plan() -> Document:
-    """A document of five sections."""
-    heads = {
-        "Goals": ("Deliver within two days.", "Raise revenue by 15 %.", "Fewer complaints."),
-        "Costs": ("The warehouse costs 240,000 euros a year. It opens in June.",),
-        "Timetable": ("January: choose the place.", "March: decision.", "June: first delivery."),
-        "Risks": ("Two suppliers make 80 % of our parts.", "The harbour may close in winter."),
-        "Outlook": ("If the plan works, we repeat it in Poland.",),
-    }
-    blocks = [Block(BlockKind.PARAGRAPH, "We open a second warehouse within one year.")]
-    for heading, points in heads.items():
-        blocks.append(Block(BlockKind.HEADING, heading, 2))
-        kind = BlockKind.ITEM if len(points) > 1 else BlockKind.PARAGRAPH
-        blocks.extend(Block(kind, point) for point in points)
-    table = (("Item", "Once"), ("Warehouse", "30,000"), ("Shop", "65,000"))
-    blocks.append(Block(BlockKind.TABLE, rows=table))
-    return Document("plan.md", "Expansion plan 2026", tuple(blocks))
+async def make(folder: Path, thing: Thing, files: Sequence[File], **wish: Any) -> Outcome:
+    """What the maker of a thing gives back for a wish; what it writes is in the folder.
+
+    ``wish``: as of `frame`, and ``queries``.
+    """
+    queries = wish.pop("queries", ())
+    job = FakeJob(folder)
+    request = structs.replace(frame(thing, files, **wish), queries=tuple(queries))
+    product = await MAKERS[thing].make(job, Inputs(request, tuple(files)))
+    assert job.charged == MAKERS[thing].credits
+    return Outcome(product, job, folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A product with its job, and the folder of its files."""
+
+    product: Product
+    job: FakeJob
+    folder: Path
+
+    @property
+    def main(self) -> Path:
+        """The file to open first."""
+        return self.folder / self.product.files[0].name

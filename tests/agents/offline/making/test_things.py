@@ -1,4 +1,4 @@
-"""Decks, sites, pictures and films through the job: after a crash at any call they are finished."""
+"""Each thing through the job: after a crash at any call they are finished."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.agents.fakes import Crash, FakeJob
 from tests.agents.offline.making import stories
 
 WISHES = [
+    (Thing.CHART, "draw a chart", Style()),
     (Thing.DECK, "make a deck", Style(pages=4)),
     (Thing.SITE, "make a page", Style()),
     (Thing.REPORT, "write a report", Style(pages=1)),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import pypdfium2
 import pytest
-from msgspec.structs import replace
 from PIL import Image
 
 from agentpost.agents import File, JobFailed
@@ -24,7 +24,7 @@ from agentpost_offline.frame import (
     Thing,
 )
 from agentpost_offline.making.catalogue import MAKERS
-from agentpost_offline.making.maker import Inputs, Product
+from agentpost_offline.making.maker import Product
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 
@@ -39,16 +39,13 @@ def table(folder: Path, name: str, text: str) -> File:
 
 
 async def made(
-    folder: Path, source: File, query: Query | None, style: Style | None = None, **given: object
+    folder: Path, source: File, query: Query, style: Style | None = None, **wish: Any
 ) -> tuple[Product, FakeJob]:
     """What the maker gives back for one query."""
     out = folder / "out"
     out.mkdir(exist_ok=True)
-    frame = stories.frame(Thing.CHART, [source], style=style, **given)  # type: ignore[arg-type]
-    if query is not None:
-        frame = replace(frame, queries=(query,))
-    job = FakeJob(out)
-    return await MAKERS[Thing.CHART].make(job, Inputs(frame, (source,))), job
+    one = await stories.make(out, Thing.CHART, [source], style=style, queries=[query], **wish)
+    return one.product, one.job
 
 
 def read(path: Path) -> str:
@@ -154,22 +151,6 @@ async def test_formats_and_sizes(tmp_path: Path, form: str) -> None:
             assert image.size == (1080, 1350)
 
 
-@pytest.mark.parametrize(
-    ("code", "title"),
-    [
-        ("de", "A liegt vorn mit 40 % (Revenue)"),
-        ("es", "A va en cabeza con el 40 % (revenue)"),
-        ("fr", "A en tête avec 40 % (revenue)"),
-        ("zh", "A领先，占Revenue的40%"),
-        ("ar", "A في الصدارة بنسبة 40% (Revenue)"),
-    ],
-)
-async def test_languages(tmp_path: Path, code: str, title: str) -> None:
-    source = table(tmp_path, "sales.csv", "shop,revenue\nA,4000\nB,1000\nC,3000\nD,2000\n")
-    result, _ = await made(tmp_path, source, query(source, "shop"), language=code)
-    assert title in result.text.replace("\u00a0", " ").replace("\u202f", " ")
-
-
 async def test_a_long_axis_gets_longer_periods(tmp_path: Path) -> None:
     source = stories.orders(tmp_path)
     result, _ = await made(tmp_path, source, query(source, time="date", grain=Grain.DAY))
@@ -249,12 +230,6 @@ async def test_nothing_to_draw_is_said_before_anything_is_charged(tmp_path: Path
         await made(tmp_path, source, query(source, "product", filters=nowhere))
 
 
-async def test_without_a_query_the_main_figure_is_drawn(tmp_path: Path) -> None:
-    source = stories.orders(tmp_path)
-    result, _ = await made(tmp_path, source, None)
-    assert result.text.startswith("Column chart “Revenue")
-
-
 async def test_the_best_two(tmp_path: Path) -> None:
     source = stories.orders(tmp_path)
     result, _ = await made(
@@ -264,12 +239,3 @@ async def test_the_best_two(tmp_path: Path) -> None:
     assert "Espresso Machine leads with" in result.text
     assert "Grinder" in shown
     assert "Beans" not in shown
-
-
-async def test_a_second_run_after_a_crash_takes_the_same_way(tmp_path: Path) -> None:
-    source = stories.orders(tmp_path)
-    _, job = await made(tmp_path, source, query(source, "region"))
-    again = FakeJob(tmp_path / "out", journal=job.journal)
-    frame = replace(stories.frame(Thing.CHART, [source]), queries=(query(source, "region"),))
-    await MAKERS[Thing.CHART].make(again, Inputs(frame, (source,)))
-    assert again.ran == []

@@ -23,12 +23,10 @@ from agentpost_offline.content.blocks import (
 )
 from agentpost_offline.frame import Style, Thing, to_json
 from agentpost_offline.making import fit
-from agentpost_offline.making.catalogue import MAKERS
 from agentpost_offline.making.deck.arrange import Text, arrange
 from agentpost_offline.making.deck.slides import Layout, Slide, of_paper
 from agentpost_offline.making.document import making
-from agentpost_offline.making.maker import Inputs
-from tests.agents.fakes import FakeJob, file
+from tests.agents.fakes import file
 from tests.agents.offline.making import stories
 
 BEHIND = {
@@ -42,17 +40,11 @@ def orders(tmp_path: Path) -> File:
     return stories.orders(tmp_path)
 
 
-async def made(folder: Path, files: list[File], **wish: Any) -> tuple[FakeJob, Any, dict[str, Any]]:
+async def made(folder: Path, files: list[File], **wish: Any) -> tuple[Any, dict[str, Any]]:
     """What the maker gives back, and the decks it wrote."""
-    job = FakeJob(folder)
-    frame = stories.frame(Thing.DECK, files, **wish)
-    result = await MAKERS[Thing.DECK].make(job, Inputs(frame, tuple(files)))
-    decks = {
-        name: Presentation(io.BytesIO((folder / name).read_bytes()))
-        for name in job.written
-        if name.endswith("pptx")
-    }
-    return job, result, decks
+    one = await stories.make(folder, Thing.DECK, files, **wish)
+    names = [name for name in one.job.written if name.endswith("pptx")]
+    return one.product, {name: Presentation(str(folder / name)) for name in names}
 
 
 def slides(files: list[File], **wish: Any) -> list[Slide]:
@@ -64,7 +56,7 @@ def slides(files: list[File], **wish: Any) -> list[Slide]:
 async def test_a_deck_of_a_table_has_native_charts_titles_and_notes(
     tmp_path: Path, orders: File
 ) -> None:
-    job, result, decks = await made(tmp_path, [orders])
+    result, decks = await made(tmp_path, [orders])
     deck = decks["orders-deck.pptx"]
     written = list(deck.slides)
     layouts = [slide.slide_layout.name for slide in written]
@@ -81,7 +73,6 @@ async def test_a_deck_of_a_table_has_native_charts_titles_and_notes(
     assert all(slide.notes_slide.notes_text_frame.text for slide in with_charts)
     assert result.text.startswith("“Orders” is ready: orders-deck.pptx")
     assert result.used == ["orders.csv (240 rows)"]
-    assert job.charged == MAKERS[Thing.DECK].credits
     picture = deck.part.package.part_related_by(
         "http://schemas.openxmlformats.org/package/2006/relationships/metadata/thumbnail"
     )
@@ -178,7 +169,7 @@ async def test_hostile_texts_are_text_fit_and_break_nothing(tmp_path: Path) -> N
     ]
     path.write_text("\n".join(["date,group,revenue", *rows]))
     files = [file(path, "text/csv")]
-    _, result, _ = await made(tmp_path, files, formats=("pptx", "pdf"))
+    result, _ = await made(tmp_path, files, formats=("pptx", "pdf"))
     assert [one.name for one in result.files] == ["hostile-deck.pptx", "hostile-deck.pdf"]
 
 
@@ -186,7 +177,7 @@ async def test_words_of_files_are_text(tmp_path: Path) -> None:
     path = tmp_path / "evil.csv"
     rows = [f"2025-{m:02d}-01,#eval(1) <b>{g}</b>,{m * 10}" for m in range(1, 13) for g in "AB"]
     path.write_text("\n".join(["date,group,revenue", *rows]))
-    _, _, decks = await made(tmp_path, [file(path, "text/csv")], formats=("pptx", "pdf"))
+    _, decks = await made(tmp_path, [file(path, "text/csv")], formats=("pptx", "pdf"))
     slides_ = decks["evil-deck.pptx"].slides
     charts = [s.chart for slide in slides_ for s in slide.shapes if s.has_chart]
     names = [name for chart in charts for name in chart.plots[0].categories]

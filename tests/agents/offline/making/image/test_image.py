@@ -14,11 +14,9 @@ from PIL import Image
 from agentpost.agents import File, JobFailed, Unreadable
 from agentpost_offline.frame import Style, Thing
 from agentpost_offline.making import pictures
-from agentpost_offline.making.catalogue import MAKERS
 from agentpost_offline.making.image import editing
 from agentpost_offline.making.image.editing import Edit
-from agentpost_offline.making.maker import Inputs, Product
-from tests.agents.fakes import FakeJob
+from agentpost_offline.making.maker import Product
 from tests.agents.offline.making import stories
 
 LEFT, RIGHT, BELOW = (255, 0, 0), (0, 128, 0), (0, 0, 255)
@@ -28,12 +26,9 @@ async def made(
     folder: Path, files: list[File], size: tuple[int, int] | None = None,
     formats: tuple[str, ...] = (), **options: Any,
 ) -> tuple[Product, list[Image.Image]]:  # fmt: skip
-    job = FakeJob(folder)
     style = Style(size=size, options=options)
-    frame = stories.frame(Thing.IMAGE, files, style=style, formats=formats)
-    result = await MAKERS[Thing.IMAGE].make(job, Inputs(frame, tuple(files)))
-    assert job.charged == MAKERS[Thing.IMAGE].credits
-    return result, [Image.open(folder / one.name) for one in result.files]
+    one = await stories.make(folder, Thing.IMAGE, files, style=style, formats=formats)
+    return one.product, [Image.open(folder / file.name) for file in one.product.files]
 
 
 WISHES: list[tuple[Style, Edit]] = [

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import docx
 import pypdfium2
 import pytest
-from msgspec.structs import replace
 
 from agentpost.agents import File, JobFailed
 from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query, Style, Thing
-from agentpost_offline.making.catalogue import MAKERS
-from agentpost_offline.making.maker import Inputs, Product
+from agentpost_offline.making.maker import Product
 from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 
 
-def written(folder: Path, name: str, text: str) -> File:
-    """A file with a text."""
-    (folder / name).write_text(text, "utf-8")
-    return file(folder / name)
-
-
 async def made(
-    folder: Path, files: list[File], *queries: Query, style: Style | None = None, text: str = "",
-    language: str = "en", formats: tuple[str, ...] = (),
-) -> tuple[Product, FakeJob]:  # fmt: skip
+    folder: Path, files: list[File], *queries: Query, **wish: Any
+) -> tuple[Product, FakeJob]:
     """What the maker gives back."""
     out = folder / "out"
     out.mkdir(exist_ok=True)
-    frame = stories.frame(
-        Thing.REPORT, files, style=style, text=text, language=language, formats=formats
-    )
-    job = FakeJob(out)
-    return await MAKERS[Thing.REPORT].make(
-        job, Inputs(replace(frame, queries=queries), tuple(files))
-    ), job
+    one = await stories.make(out, Thing.REPORT, files, queries=queries, **wish)
+    return one.product, one.job
 
 
 def pages(path: Path) -> list[str]:
@@ -52,14 +39,13 @@ def outline(path: Path) -> list[str]:
 
 
 async def test_a_table_becomes_answers_figures_pictures_and_tables(tmp_path: Path) -> None:
-    result, job = await made(tmp_path, [stories.orders(tmp_path)])
+    result, _ = await made(tmp_path, [stories.orders(tmp_path)])
     assert [one.name for one in result.files] == ["orders-report.pdf", "orders-report.docx"]
     first, *_ = text = pages(tmp_path / "out/orders-report.pdf")
     assert first.index("Revenue fell from") < first.index("Revenue per month")
     assert "orders.csv, 240 rows, 1 January 2024 to" in first
     assert all(f"{n} / {len(text)}" in page for n, page in enumerate(text, start=1))
     assert "Espresso Machine leads with" in " ".join(text)
-    assert job.charged == MAKERS[Thing.REPORT].credits
     with pypdfium2.PdfDocument(tmp_path / "out/orders-report.pdf") as document:
         assert document.get_metadata_dict()["Title"].startswith("Revenue")
         assert document.is_tagged()

@@ -2,24 +2,17 @@
 
 import re
 from pathlib import Path
-
-import pytest
+from typing import Any
 
 from agentpost_offline.frame import Style, Thing
-from agentpost_offline.making.catalogue import MAKERS
-from agentpost_offline.making.maker import Inputs
-from tests.agents.fakes import FakeJob, file
+from tests.agents.fakes import file
 from tests.agents.offline.making import stories
 
 
-async def page(folder: Path, *, style: Style | None = None, language: str = "en") -> str:
-    source = stories.orders(folder)
-    job = FakeJob(folder)
-    frame = stories.frame(Thing.SITE, [source], style=style, language=language)
-    result = await MAKERS[Thing.SITE].make(job, Inputs(frame, (source,)))
-    assert job.charged == MAKERS[Thing.SITE].credits
-    assert [one.name for one in result.files] == ["orders-page.html"]
-    return (folder / "orders-page.html").read_text("utf-8")
+async def page(folder: Path, **wish: Any) -> str:
+    one = await stories.make(folder, Thing.SITE, [stories.orders(folder)], **wish)
+    assert [file.name for file in one.product.files] == ["orders-page.html"]
+    return one.main.read_text("utf-8")
 
 
 async def test_a_dashboard_has_figures_and_charts_and_loads_nothing(tmp_path: Path) -> None:
@@ -41,17 +34,14 @@ async def test_words_of_a_table_are_text(tmp_path: Path) -> None:
     rows = [f"2025-{m:02d}-01,</style><img src=x onerror=alert({m})>,{m}" for m in range(1, 13)]
     path = tmp_path / "evil.csv"
     path.write_text("\n".join(["date,group,revenue", *rows, "2025-01-02,B,3"]))
-    source = file(path, "text/csv")
-    frame = stories.frame(Thing.SITE, [source], style=Style(options={"rows": True}))
-    await MAKERS[Thing.SITE].make(FakeJob(tmp_path), Inputs(frame, (source,)))
-    text = (tmp_path / "evil-page.html").read_text("utf-8")
+    style = Style(options={"rows": True})
+    one = await stories.make(tmp_path, Thing.SITE, [file(path, "text/csv")], style=style)
+    text = one.main.read_text("utf-8")
     assert "onerror=alert(3)&gt;" in text
     assert "<img src=x" not in text
 
 
-@pytest.mark.parametrize("language", ["de", "zh", "ar"])
-async def test_pages_speak_the_language_of_the_wish(tmp_path: Path, language: str) -> None:
-    text = await page(tmp_path, language=language)
-    direction = "rtl" if language == "ar" else "ltr"
-    assert f'<html lang="{language}" dir="{direction}">' in text
+async def test_a_page_is_read_in_the_direction_of_its_language(tmp_path: Path) -> None:
+    text = await page(tmp_path, language="ar")
+    assert '<html lang="ar" dir="rtl">' in text
     assert "highest" not in text

@@ -133,10 +133,7 @@ def test_texts_never_become_formulas(tmp_path: Path) -> None:
     assert [row[0] for row in written] == ["K", "'=1+1", "'@SUM(A1)", "https://example.com"]
 
 
-@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "zh", "ar"])
-def test_every_language(tmp_path: Path, language: str) -> None:
+def test_a_workbook_is_read_in_the_direction_of_its_language(tmp_path: Path) -> None:
     files = [file(tmp_path, "shop.csv", shop_csv(shop(60)))]
-    table = describe(files)[0]["id"]
-    query = Query(table, (Measure("revenue", Aggregate.SUM),), ("product",))
-    _, book = made(tmp_path, files, frame(query, language=language))
-    assert bool(book.worksheets[0].sheet_view.rightToLeft) == (language == "ar")
+    _, book = made(tmp_path, files, frame(language="ar"))
+    assert book.worksheets[0].sheet_view.rightToLeft

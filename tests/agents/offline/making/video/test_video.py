@@ -7,6 +7,7 @@ from typing import Any
 
 import av
 import pytest
+from msgspec import structs
 from PIL import ImageChops
 
 from agentpost.agents import File, JobFailed
@@ -22,7 +23,7 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.making.catalogue import MAKERS
 from agentpost_offline.making.content import Section
-from agentpost_offline.making.maker import Inputs, Product
+from agentpost_offline.making.maker import Inputs
 from agentpost_offline.making.video import encoding, film, making
 from agentpost_offline.making.video.film import Caption, Film, Scene
 from tests.agents.fakes import FakeJob, file
@@ -32,15 +33,6 @@ from tests.agents.offline.making import stories
 @pytest.fixture
 def orders(tmp_path: Path) -> File:
     return stories.orders(tmp_path)
-
-
-async def made(folder: Path, files: list[File], **wish: Any) -> tuple[Product, Path]:
-    job = FakeJob(folder)
-    result = await MAKERS[Thing.VIDEO].make(
-        job, Inputs(stories.frame(Thing.VIDEO, files, **wish), tuple(files))
-    )
-    assert job.charged == MAKERS[Thing.VIDEO].credits
-    return result, folder / result.files[0].name
 
 
 def planned(files: list[File], **wish: Any) -> Film:
@@ -57,17 +49,16 @@ def pictures(path: Path, *parts: float) -> list[Any]:
 
 
 async def test_a_race_moves_and_lasts_as_long_as_asked(tmp_path: Path, orders: File) -> None:
-    result, path = await made(
-        tmp_path, [orders], said="bar race", style=Style(seconds=4, size=(320, 180))
-    )
-    first, last = pictures(path, 0.05, 0.95)
+    style = Style(seconds=4, size=(320, 180))
+    one = await stories.make(tmp_path, Thing.VIDEO, [orders], style=style)
+    first, last = pictures(one.main, 0.05, 0.95)
     assert first.size == (320, 180)
     assert ImageChops.difference(first, last).getbbox() is not None
-    with av.open(str(path)) as container:
+    with av.open(str(one.main)) as container:
         stream: Any = container.streams.video[0]
         assert stream.codec_context.name == "h264"
         assert stream.frames == 4 * film.RATE
-    assert "4 seconds" in result.text
+    assert "4 seconds" in one.product.text
 
 
 def test_a_race_shows_the_running_totals(orders: File) -> None:
@@ -87,9 +78,7 @@ def test_a_race_is_of_what_was_named(orders: File) -> None:
         Grain.QUARTER, (Filter("region", Op.IS, ("East",)),),
     )  # fmt: skip
     frame = stories.frame(Thing.VIDEO, [orders], said="race")
-    import msgspec
-
-    frame = msgspec.structs.replace(frame, queries=(query,))
+    frame = structs.replace(frame, queries=(query,))
     race = making.film_of(stories.local([orders]), frame, [])[0].race
     assert race is not None
     assert {runner.name for runner in race.runners} == {"Espresso Machine", "Grinder", "Beans 1kg"}
@@ -117,9 +106,9 @@ async def test_sections_are_captioned_in_a_strip_of_their_own(tmp_path: Path) ->
 async def test_a_film_that_cannot_be_made_is_said(tmp_path: Path, orders: File) -> None:
     photo = stories.picture(tmp_path)
     with pytest.raises(JobFailed, match="180 seconds"):
-        await made(tmp_path, [orders], style=Style(seconds=4000))
+        await stories.make(tmp_path, Thing.VIDEO, [orders], style=Style(seconds=4000))
     with pytest.raises(JobFailed, match="date column"):
-        await made(tmp_path, [photo])
+        await stories.make(tmp_path, Thing.VIDEO, [photo])
 
 
 def test_captions_are_short_enough_to_read() -> None:
