@@ -76,6 +76,57 @@ async def test_the_first_choice_is_what_was_understood(
         assert (await talk.say(choice)).text.startswith(answer)
 
 
+Q1_Q2 = ("2025-Q1", "2025-Q2")
+
+
+@pytest.mark.parametrize(
+    ("asked", "then", "measures", "axis", "values"),
+    [
+        (("revenue in Q1 2025", "and in Q2 2025?"), "draw them", (REVENUE,), "month", Q1_Q2),
+        (("revenue in North", "and South?"), "chart both", (REVENUE,), "region",
+         ("North", "South")),
+        (("total revenue", "total orders"), "plot these as columns", (REVENUE, ORDERS), "", ()),
+        (("revenue in North", "orders by region"), "draw it", (ORDERS,), "region", ()),
+        (("orders by region",), "draw them", (ORDERS,), "region", ()),
+        (("revenue in North", "and in South?"), "ein Diagramm mit beiden", (REVENUE,), "region",
+         ("North", "South")),
+        (("ingresos en North", "y en South?"), "un gráfico de ambos", (REVENUE,), "region",
+         ("North", "South")),
+        (("revenue في North", "و South؟"), "ارسمهم أعمدة", (REVENUE,), "region",
+         ("North", "South")),
+    ],
+)  # fmt: skip
+async def test_them_are_the_answers_that_belong_together(
+    csv: File, asked: tuple[str, ...], then: str, measures: tuple[Measure, ...], axis: str,
+    values: tuple[str, ...],
+) -> None:  # fmt: skip
+    talk = Conversation()
+    for at, text in enumerate(asked):
+        assert (await talk.say(text, *([] if at else [csv]))).replies
+    (job,) = (await talk.say(then)).started
+    (query,) = frame(job).queries
+    axes = (*query.groups, query.time or "")
+    assert (query.measures, axes[0]) == (measures, axis)
+    assert not values or query.filters[-1].values == values
+
+
+async def test_both_together_are_one_figure(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("revenue in May 2025", csv)
+    await talk.say("and in June 2025?")
+    assert "4,400" in (await talk.say("both together")).text
+    await talk.say("average unit price")
+    assert (await talk.say("both together")).questions
+
+
+async def test_a_thing_that_was_just_made_is_not_made_and_charged_once_more(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("chart revenue by region", csv)
+    turn = await talk.say("draw them")
+    assert not turn.started
+    assert turn.questions
+
+
 async def test_it_has_no_result_after_a_question(csv: File) -> None:
     talk = Conversation()
     await talk.say("frobnicate the revenue", csv)

@@ -10,7 +10,7 @@ import msgspec
 from agentpost.agents.base import JobFailed
 from agentpost.agents.deaths import WorkerDied
 from agentpost.extraction import Unreadable
-from agentpost_offline import offering, questions, steps
+from agentpost_offline import offering, questions, requested, steps
 from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.frame import Frame, to_json
 from agentpost_offline.grammar.describing import frame_text
@@ -36,7 +36,7 @@ async def from_tables(here: Surroundings, reading: Reading) -> None:
     lines = [*notes(language, reading), found.text or say(language, "absent_answer")]
     skipped = list(dict.fromkeys((*found.skipped, *here.skipped)))
     reported = details(language, found.used, skipped, found.notes)
-    turn.state["answered"] = to_json(frame)
+    requested.remember_answer(turn, to_json(frame))
     turn.reply("\n\n".join(filter(None, ["\n".join(lines), reported])))
 
 

@@ -238,7 +238,7 @@ async def start(
         run.make, title, work=work, frame=to_json(frame), files=list(files), version=version,
         **({"is_free": True} if is_free else {}),
     )  # fmt: skip
-    turn.state.pop("answered", None)
+    requested.forget_answers(turn)
     requested.remember(turn, started, to_json(frame), title, version)
     before = turn.state.get("started")
     kept = dict(list(before.items())[-20:]) if isinstance(before, dict) else {}

@@ -122,6 +122,20 @@ def named(turn: Turn) -> Request | None:
     return same[-1] if same else None
 
 
+def remember_answer(turn: Turn, frame: dict[str, Any]) -> None:
+    """Keep an answer, and the ones before it that no job came after."""
+    before, last = turn.state.get("answered_before"), turn.state.get("answered")
+    answers = [*(before if isinstance(before, list) else []), *([last] if last else [])]
+    turn.state["answered_before"] = answers[-_MOST:]
+    turn.state["answered"] = frame
+
+
+def forget_answers(turn: Turn) -> None:
+    """What is made next is changed, and no answer before it."""
+    for key in ("answered", "answered_before"):
+        turn.state.pop(key, None)
+
+
 def answered(works: Sequence[Work]) -> Frame | None:
     """The last question, when it was answered last."""
     return works[0].frame if works and works[0].id == ANSWERED else None
@@ -133,7 +147,10 @@ def works_of(turn: Turn) -> list[Work]:
     made = [work for one in turn.works if (work := _work(one)) is not None]
     last = frame_of(turn.state.get("answered"))
     if last is not None:
-        made.insert(0, Work(ANSWERED, last))
+        before = turn.state.get("answered_before")
+        answers = [frame_of(one) for one in before] if isinstance(before, list) else []
+        earlier = tuple(one for one in answers if one is not None)
+        made.insert(0, Work(ANSWERED, last, earlier))
     running = {job.job_id for job in turn.running}
     return [Work(one.job, one.wanted) for one in _known(turn) if one.job in running][::-1] + made
 

@@ -42,6 +42,8 @@ from agentpost_offline.scope import (
 logger = logging.getLogger(__name__)
 
 _REMEMBERED_BYTES = 300_000
+_FEW = 12
+"""Values of a column that tell nothing of the language of a message."""
 
 
 async def agent(turn: Turn) -> None:
@@ -141,7 +143,8 @@ async def _answer(
         here.turn.reply(say(here.language, "too_much"))
         return
     if here.is_new:
-        names = " ".join(column.label for one in here.tables for column in one.columns)
+        columns = [column for one in here.tables for column in one.columns]
+        names = " ".join(name for one in columns for name in (one.label, *one.values[:_FEW]))
         here.language = language_of(text, names=names)
         here.turn.state["language"] = here.language
     if table:

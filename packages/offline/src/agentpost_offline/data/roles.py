@@ -129,6 +129,15 @@ def is_additive(column: Column) -> bool:
     return column.unit is not None or words.names(column.name, "amount")
 
 
+def is_scale(column: Column) -> bool:
+    """Whether numbers are marks on a scale of up to six, of which the lowest may be the best."""
+    low, high = column.first, column.last
+    return (
+        isinstance(low, float) and isinstance(high, float) and low >= 0.5 and high <= 6
+        and column.unit is None and not is_additive(column)
+    )  # fmt: skip
+
+
 _MONEY = re.compile(
     r"revenue|sales|turnover|income|umsatz|erlös|ventas|ingresos|chiffre|recette|vente"
     r"|销售额|收入|营业额|مبيعات|إيراد|ايراد",

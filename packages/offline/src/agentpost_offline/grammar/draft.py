@@ -21,6 +21,10 @@ class Measured:
     word: str = ""
 
 
+ROWS = ""
+"""The column of a condition on the number of rows."""
+
+
 @dataclass(slots=True)
 class Comparing:
     """A condition with a number; ``measured``: the place of the measure that it stands after."""
@@ -30,6 +34,8 @@ class Comparing:
     column: str | None = None
     measured: int | None = None
     text: str = ""
+    has_unit: bool = False
+    """Whether a currency or the unit of a column stands at the number."""
 
 
 @dataclass(slots=True)
@@ -40,6 +46,8 @@ class Ranked:
     count: int | None = None
     concept: str = ""
     word: str = ""
+    is_judged: bool = False
+    """Whether it is a word like "best", which does not say whether the highest are meant."""
 
 
 @dataclass
@@ -103,6 +111,9 @@ class Draft:
     formats: list[str] = field(default_factory=list)
     language: str | None = None
     ordinal: int | None = None
+    several: int | None = None
+    """How many of the last answers "both" or "them" means; 0 for all that belong together."""
+    several_word: str = ""
     is_dateless: str = ""
     """The words of a period, where the table has no dates."""
 

@@ -25,7 +25,7 @@ from agentpost_offline.frame import (
     Style,
     Thing,
 )
-from agentpost_offline.grammar import comparing
+from agentpost_offline.grammar import comparing, together
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.material import Calendar, Material, calendar_of
 from agentpost_offline.grammar.reading import Unclear
@@ -37,7 +37,8 @@ _MARKS = frozenset(("it", "change", "about", "only", "too", "split", "undo", "so
 
 @dataclass(frozen=True)
 class Work:
-    """Something made before: its frame, and the frames that it had earlier, oldest first."""
+    """Something made before: its frame, and the frames that it had earlier, oldest first; of the
+    last answer, the answers before it."""
 
     id: str
     frame: Frame
@@ -60,9 +61,21 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     """The edit that a clause is; None for a new request. Raises `Unclear`."""
     if not works or draft.asks - {"what"} or draft.counts or draft.talk or draft.chosen:
         return None
-    if draft.by_numbers or draft.comparing or not _may_replace_measure(draft):
+    if (
+        draft.by_numbers
+        or draft.comparing
+        or not (_may_replace_measure(draft) or draft.several is not None)
+    ):
         return None
     work = _target(draft, works)
+    if draft.several is not None and work is not None and not draft.has_query:
+        answers = _several(draft, works)
+        draft.several_word = ""
+        if answers is not None and not (draft.things or draft.style.chart):
+            return Edit(msgspec.structs.replace(answers, said=draft.text), None, False)
+        if answers is not None:
+            work, draft.aggregate = Work(ANSWERED, answers), None
+            draft.marks.add("it")
     if work is None or not _is_edit(draft, work):
         return None
     if "undo" in draft.marks:
@@ -90,6 +103,23 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if msgspec.structs.replace(made, said=frame.said) == frame:
         return None
     return Edit(made, work.id, _only_renders(frame, made))
+
+
+def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
+    """The last answers as one frame; None where "them" is one answer. Raises `Unclear` where so
+    many answers cannot be one."""
+    if works[0].id != ANSWERED:
+        return None
+    answers = [*works[0].earlier, works[0].frame]
+    is_sum = draft.aggregate is Aggregate.SUM
+    if draft.several == 0:
+        return together.longest(answers, is_sum=is_sum)
+    count = draft.several or 0
+    one = together.of(answers[-count:], is_sum=is_sum) if len(answers) >= count else None
+    shows_several = any(query.groups or query.time for query in works[0].frame.queries)
+    if one is None and not (shows_several and draft.several == 2):
+        raise Unclear("ask_anew")
+    return one
 
 
 def _may_replace_measure(draft: Draft) -> bool:
@@ -338,7 +368,7 @@ def _as_picture(query: Query) -> Query:
 
 
 def _undone(draft: Draft, work: Work) -> Edit | None:
-    if not work.earlier:
+    if not work.earlier or work.id == ANSWERED:
         raise Unclear("nothing_to_undo")
     back = work.earlier[0] if draft.ordinal == 1 else work.earlier[-1]
     return Edit(msgspec.structs.replace(back, said=draft.text), work.id, True)

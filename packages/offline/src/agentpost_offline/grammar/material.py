@@ -52,6 +52,12 @@ class Material:
         return any(self.column(one).distinct >= self.table.rows > 1 for one in names)
 
     @property
+    def row_name(self) -> str | None:
+        """The column that names the rows: of members or invoices, whose number need not be what
+        is asked for; None where rows are only measured."""
+        return next((one.name for one in self.groups if self.is_row([one.name])), None)
+
+    @property
     def numbers(self) -> list[Column]:
         """Columns that may be measured, the one that the table is about first."""
         return sorted(

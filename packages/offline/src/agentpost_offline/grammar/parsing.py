@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import Aggregate, Derived, Filter, Grain, Op, Thing
 from agentpost_offline.grammar import periods
-from agentpost_offline.grammar.draft import Comparing, Draft, Measured, Ranked
+from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, Measured, Ranked
 from agentpost_offline.grammar.material import Calendar, Material, calendar_of
 from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import folded, is_inflection, name_tokens
@@ -24,10 +24,14 @@ _PALETTE: Final = ("crop", "square", "resize", "convert", "collage", "rotate", "
 _OPS: Final = (Op.AT_LEAST, Op.AT_MOST, Op.ABOVE, Op.BELOW)
 _CURRENCIES: Final = {"eur": "€", "dol": "$", "usd": "$", "dól": "$", "pou": "£", "欧元": "€"}
 _SHEET: Final = re.compile("excel|إكسل|اكسل|xls|csv|sheet", re.IGNORECASE)
-_MONEY: Final = tuple(
-    f"concept.{one}" for one in ("revenue", "cost", "profit", "amount", "budget", "salary")
-)
+_FIGURES: Final = tuple(
+    f"concept.{one}"
+    for one in ("revenue", "cost", "profit", "margin", "amount", "budget", "salary", "price",
+                "quantity", "age", "hours", "rating", "grade", "temperature", "population", "stock")
+)  # fmt: skip
+"""Words for figures: where a table is called so, its rows are not meant."""
 _NO: Final = frozenset(("no", "n", "false", "nein", "non", "否", "لا", "falsch", "falso", "faux"))
+_SEVERAL: Final = (2, 3, 4, 5, 6)
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
 
@@ -133,6 +137,13 @@ class _Parser:
         term.columns = self.material.narrowed(term.columns)
         return self.material.column(term.columns[0])
 
+    def _set(self, slot: str, value: Any, text: str) -> None:
+        """Fill a part of the look; a second value for it is not understood."""
+        if getattr(self.draft.style, slot) not in (None, value):
+            self.draft.unknown.append(text)
+            return
+        self.draft.style = msgspec.structs.replace(self.draft.style, **{slot: value})
+
     # Productions: each returns how many terms it took.
 
     def title(self, at: int) -> int:
@@ -211,7 +222,7 @@ class _Parser:
             if Thing.DECK not in self.draft.things:
                 self.draft.things.append(Thing.DECK)
             if term.text.casefold() == "slide":
-                self.draft.style = msgspec.structs.replace(self.draft.style, pages=1)
+                self._set("pages", 1, term.text)
             return 1
         if term is None or value is None or self._names(term):
             return 0
@@ -222,7 +233,7 @@ class _Parser:
         if one is not None and one.text == "%" and self.has_images:
             self.draft.options["percent"] = value
             return end + 1 - start
-        if one is not None and one.has("unit.slides"):
+        if one is not None and one.has("unit.slides", "thing.deck"):
             unit = "slides"
         if unit in ("money", None) or (one is not None and one.columns):
             return 0
@@ -246,14 +257,14 @@ class _Parser:
         return place + 1 + bool(after is not None and after.has("unit.pixels")) - start
 
     def _measure_out(self, unit: str, value: float) -> None:
-        style, options = self.draft.style, self.draft.options
+        options = self.draft.options
         if unit in ("slides", "pages"):
-            self.draft.style = msgspec.structs.replace(style, pages=int(value))
+            self._set("pages", int(value), f"{value:g}")
             if unit == "slides" and Thing.DECK not in self.draft.things:
                 self.draft.things.append(Thing.DECK)
         elif unit in ("seconds", "minutes"):
             seconds = value * (60 if unit == "minutes" else 1)
-            self.draft.style = msgspec.structs.replace(style, seconds=seconds)
+            self._set("seconds", seconds, f"{value:g}")
         elif unit == "degrees":
             options["rotate"] = int(value)
         else:
@@ -299,7 +310,7 @@ class _Parser:
         term = self.phrases[at]
         if not term.has("not.not", "not.missing") or self._names(term):
             return 0
-        end = self._skip(at + 1, "small.in", "small.of", "only")
+        end = self._skip(at + 1, "small.in", "small.of")
         if term.has("not.missing"):
             near = self._at(end) or self._at(at)
             column = self._column(near) if near is not None else None
@@ -321,7 +332,7 @@ class _Parser:
             if column is not None and (no := _no_value(column)):
                 self.draft.filters.append(Filter(column.name, Op.IS, (no,)))
                 return end + 1 - at
-            if column is not None and column.role in (Role.AMOUNT, Role.RATE):
+            if column is not None:
                 self.draft.dropped.append(column.name)
                 return end + 1 - at
         while (one := self._at(end)) is not None:
@@ -376,7 +387,14 @@ class _Parser:
         assert op is not None
         self._compare(at, end, op, tuple(values))
         after = self._at(end)
+        if after is not None and self._is_row_word(end, after):
+            self.draft.comparing[-1].column = ROWS
+            return end + 1 - at
+        self.draft.comparing[-1].has_unit = any(
+            one.has("unit.money") for one in self.phrases[at:end]
+        )
         if after is not None and self._is_unit_of_column(after):
+            self.draft.comparing[-1].has_unit = True
             return end + 1 - at
         if self.draft.comparing[-1].column is None and after is not None and after.columns:
             column = self._column(after)
@@ -384,6 +402,14 @@ class _Parser:
                 self.draft.comparing[-1].column = column.name
                 end += 1
         return end - at
+
+    def _is_row_word(self, at: int, term: Term) -> bool:
+        """As the orders of "more than 5 orders", by which each group's rows are counted."""
+        if term.columns:
+            return not term.values and self._column(term) is not None and (
+                self._is_row_noun(at, term.columns)
+            )  # fmt: skip
+        return not self._names(term) and (term.has("rows") or self._is_own(term))
 
     def _is_unit_of_column(self, term: Term) -> bool:
         """As the days of "over 100 days" where a column is "Waiting time days"."""
@@ -464,8 +490,15 @@ class _Parser:
         after = self._at(end)
         if after is not None and after.has("grain") and not self._names(after):
             self.draft.asks.add("when")
+        if self.draft.ranked is not None:
+            count = self.draft.ranked.count if count is None else count
+            if count != self.draft.ranked.count:
+                return 0
         side, _, concept = key.partition("_")
-        self.draft.ranked = Ranked(side == "top", count, concept, term.text)
+        is_judged = concept == "good"
+        self.draft.ranked = Ranked(
+            side == "top", count, "" if is_judged else concept, term.text, is_judged
+        )
         return end - start
 
     def sorting(self, at: int) -> int:
@@ -529,7 +562,9 @@ class _Parser:
                     break
                 self.draft.by_numbers.append(Measured(column.name, self.pending, one.text))
                 self.pending = None
-            elif column is not None and per and self._is_row_noun(end, one.columns):
+            elif column is not None and (per or self.pending is Aggregate.MEAN) and (
+                self._is_row_noun(end, one.columns)
+            ):  # fmt: skip
                 self.draft.marks.add("each_row")
             elif column is not None:
                 self.draft.groups.append(column.name)
@@ -615,6 +650,9 @@ class _Parser:
         if key is None or (term.columns and not self._measure_follows(at)):
             return 0
         if self.pending is not None and self.pending is not Aggregate.SUM:
+            return 0
+        between = self.phrases[self.last_measure_at + 1 : at] if self.draft.measures else []
+        if any(one.has("small.verb") for one in between):  # "revenue by region, and show the total"
             return 0
         if self.pending is None or key != "sum":
             self.pending = Aggregate(key)
@@ -743,14 +781,18 @@ class _Parser:
         if self._is_place(at):
             self.draft.marks.add("source")
             return 1
+        if self._is_purpose(at):
+            return 0
         if at and any(one.has("small.as") for one in self.phrases[max(0, at - 3) : at]):
             self.draft.marks.add("as")
         kind = term.key("kind")
         if kind is not None:
             before = self.draft.style.chart
-            if kind == "bar" and before in ("grouped", "stacked"):  # "a grouped bar chart"
+            if before in ("grouped", "stacked") and kind == "bar":  # "a grouped bar chart"
                 kind = before
-            self.draft.style = msgspec.structs.replace(self.draft.style, chart=kind)
+            elif before == "bar" and kind in ("grouped", "stacked"):  # "bars, stacked"
+                self.draft.style = msgspec.structs.replace(self.draft.style, chart=None)
+            self._set("chart", kind, term.text)
             words = (self.draft.look_words.get("chart"), term.text)
             self.draft.look_words["chart"] = " ".join(filter(None, words))
         elif (key := term.key("thing")) is not None and Thing(key) not in self.draft.things:
@@ -760,6 +802,13 @@ class _Parser:
         if (key := term.key("format")) is not None and key not in self.draft.formats:
             self.draft.formats.append(key)
         return 1
+
+    def _is_purpose(self, at: int) -> bool:
+        """As the report of "figures for my report", which need not be made."""
+        before = at - 1
+        if before > 0 and self.phrases[before].is_glue and not self.phrases[before].has("small.in"):
+            before -= 1
+        return before > 0 and self.phrases[before].has("small.purpose") and self.draft.has_query
 
     def _is_place(self, at: int) -> bool:
         """Whether a question only says where it looks: "how many rows are in the table?"."""
@@ -780,17 +829,18 @@ class _Parser:
         term = self.phrases[at]
         if self._names(term):
             return 0
-        style = self.draft.style
         if term.kind == "hex" or (term.has("colour") and not term.has("colour.colour")):
             colour = term.text.casefold() if term.kind == "hex" else term.key("colour")
-            self.draft.style = msgspec.structs.replace(style, colour=colour)
+            self._set("colour", colour, term.text)
         elif term.kind == "size":
             wide, high = re.split("[x×*:]", term.text.replace(" ", ""))
-            self.draft.style = msgspec.structs.replace(style, size=(int(wide), int(high)))
+            self._set("size", (int(wide), int(high)), term.text)
         elif (key := term.key("format")) is not None:
             if key not in self.draft.formats:
                 self.draft.formats.append(key)
         elif (key := term.key("language")) is not None:
+            if self.draft.language not in (None, key):
+                return 0
             self.draft.language = key
         elif (key := term.key("option")) is not None and key != "caption":
             self.draft.options.setdefault(key, True)
@@ -799,10 +849,25 @@ class _Parser:
                 self.draft.marks.add("convert")
         elif term.has("edit.shorter", "edit.longer"):
             length = "shorter" if term.has("edit.shorter") else "longer"
-            self.draft.style = msgspec.structs.replace(style, length=length)
+            self._set("length", length, term.text)
             self.draft.look_words["length"] = term.text
         else:
             return 0
+        return 1
+
+    def several(self, at: int) -> int:
+        """As in "draw both", "a chart of the three": so many of the last answers."""
+        term = self.phrases[at]
+        if self._names(term):
+            return 0
+        value = self._number(term)
+        is_last = self._at(self._skip(at + 1, "small.polite")) is None
+        if not term.has("them") and not (value in _SEVERAL and is_last):
+            return 0
+        self.draft.several = int(term.key("them") or value or 0)
+        self.draft.several_word = term.text
+        if term.has("small.it"):
+            self.draft.marks.add("it")
         return 1
 
     def word(self, at: int) -> int:
@@ -827,7 +892,7 @@ class _Parser:
         elif term.has("control"):
             if draft.control is None:
                 draft.control = term.key("control")
-        elif term.has("talk") and not (term.has("small.glue") and at):
+        elif term.has("talk") and not ((term.has("small.glue") and at) or self._denies(at)):
             draft.talk = draft.talk or term.key("talk")
         elif term.has("ordinal"):
             draft.ordinal = int(term.key("ordinal") or 1)
@@ -837,10 +902,14 @@ class _Parser:
             draft.marks |= {"it"} if term.has("small.it") else {"all"}
         return 1
 
+    def _denies(self, at: int) -> bool:
+        """Whether a "no" belongs to what follows it, and is no answer: "no e-mail"."""
+        return self.phrases[at].has("not") and self._at(self._skip(at + 1)) is not None
+
     def _is_own(self, term: Term) -> bool:
         """Whether a word is the table's own name, as "orders" of ``orders.csv``; of "expenses" no
         rows are meant."""
-        if self.material is None or term.kind != "word" or term.has("carry", *_MONEY):
+        if self.material is None or term.kind != "word" or term.has("carry", *_FIGURES):
             return False
         key, typed = lexicon(self.language).key(term.text), folded(term.text)
         return key in self.material.own and any(
@@ -887,5 +956,5 @@ _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (
     _Parser.period, _Parser.comparison, _Parser.postfix, _Parser.chosen, _Parser.ranking,
     _Parser.counted_group,
     _Parser.value, _Parser.axis, _Parser.aggregate, _Parser.column, _Parser.grain, _Parser.derived,
-    _Parser.asking, _Parser.thing, _Parser.look, _Parser.word, _Parser.glue,
+    _Parser.asking, _Parser.thing, _Parser.look, _Parser.several, _Parser.word, _Parser.glue,
 )  # fmt: skip

@@ -167,6 +167,8 @@ def _begins(found: Sequence[Term], start: int, at: int) -> bool:
     for one in found[at + 1 : at + 6]:
         if one.columns or one.values:
             return False
+        if one.has("kind.grouped", "kind.stacked") and not one.has("kind.bar"):
+            return False  # "bars by month, stacked"
         if (one.has("thing") and not one.has("format")) or one.has("kind"):
             return any(each.has("thing", "kind") for each in found[start:at])
         if one.has("ask.many", "ask.much", "ask.which", "ask.who", "ask.why"):
@@ -195,6 +197,14 @@ def _reading(
             _check_look(draft, edited.frame.thing or Thing.ANSWER)
             made.notes = edited.notes
             return made
+        if around.works and not draft.has_query and draft.things and (
+            "it" in draft.marks and not (around.has_files or is_later)
+        ):  # fmt: skip
+            raise Unclear("ask_anew")  # "draw them" once more
+        if draft.several and draft.several_word and (
+            not draft.has_query or draft.several_word.isdigit()
+        ):  # fmt: skip
+            draft.unknown.append(draft.several_word)
         made.frame = _frame(draft, material, around, drafts, made)
         if made.frame is not None and len(drafts) == 1:
             _ask_of_which_data(draft, made.frame, material, around)

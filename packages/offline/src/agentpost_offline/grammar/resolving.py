@@ -28,15 +28,18 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.grammar import comparing
 from agentpost_offline.grammar.describing import query_text
-from agentpost_offline.grammar.draft import Comparing, Draft, Measured
+from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, Measured
 from agentpost_offline.grammar.material import Calendar, Material, calendar_of
 from agentpost_offline.grammar.periods import Period
 from agentpost_offline.grammar.reading import Choice, Unclear
+from agentpost_offline.grammar.vocabulary import concept_of
 
 _MOST_CHOICES = 4
 _COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
 _SUM_WORDS = ("sum", "som")
 """Beginnings of the words that ask for a sum; a "total" of orders may be their number."""
+_BETTER_HIGHER = ("revenue", "profit", "margin", "quantity", "orders", "rating")
+_BETTER_LOWER = ("cost", "price", "hours", "age", "temperature", "budget", "salary", "stock")
 _CARRIED = {
     "sold": ("quantity", "revenue"),
     "earned": ("revenue", "salary"),
@@ -135,6 +138,7 @@ class Resolved:
         makes = self.thing is not Thing.ANSWER
         if draft.mentions and (
             makes or draft.ranked or "versus" in draft.marks
+            or (draft.comparing and not self._is_counting)
             or not (self.groups or self._is_counting or self._looks_up)
         ):  # fmt: skip
             self.groups += [name for name in draft.mentions if name not in self.groups]
@@ -150,11 +154,20 @@ class Resolved:
         measured = len(draft.measures) > len(
             {one.measured for one in draft.comparing if one.measured is not None}
         )
-        if draft.row_nouns and not self.groups and not self._is_counting and listing and not (
+        if draft.row_nouns and not self.groups and not self._is_counting and listing and (
+            self.thing is not Thing.TABLE
+        ) and not (
             draft.grains or draft.is_trend or (measured and not draft.ranked)
         ):  # fmt: skip
             self.groups = draft.row_nouns[:1]
-        if draft.ranked and draft.ranked.concept == "sold" and not (self.groups or draft.grains):
+        lists_rows = draft.asks & {"which", "list"} or "all" in draft.marks
+        if lists_rows and draft.counts and self.thing is Thing.ANSWER and not (
+            draft.row_nouns or self.groups or draft.measures or self._is_counting or draft.grains
+        ):  # fmt: skip
+            self.groups = list(filter(None, [self.material.row_name]))
+        if draft.ranked and draft.ranked.concept == "sold" and not (
+            self.groups or draft.grains or "when" in draft.asks
+        ):  # fmt: skip
             self.groups = list(self.material.concepts.get("product", ()))[:1]
         if draft.grains or draft.is_trend or (draft.time and "when" in draft.asks):
             if self.calendar is None:
@@ -236,6 +249,8 @@ class Resolved:
         listed = comparing.in_one_year(listed)
         texts = [one.iso for one in listed]
         grains = {one.grain for one in listed}
+        if any(one.reach is None for one in listed):
+            raise Unclear("which_year", self._year_choices(calendar))
         if None in texts or len(grains) > 1:
             raise Unclear("periods_unclear")
         for one in listed:
@@ -251,9 +266,12 @@ class Resolved:
         if not self.groups:
             self.time, self.grain = calendar.column, Grain.MONTH
             return
+        raise Unclear("which_year", self._year_choices(calendar))
+
+    def _year_choices(self, calendar: Calendar) -> list[Choice]:
         years = range(calendar.last.year, calendar.first.year - 1, -1)
-        choices = [Choice(str(year), text=f"{self.draft.text} {year}") for year in years]
-        raise Unclear("which_year", choices[:_MOST_CHOICES])
+        text = self.draft.text.rstrip(" .!?。！？؟")
+        return [Choice(str(year), text=f"{text} {year}") for year in years][:_MOST_CHOICES]
 
     # Measures
 
@@ -268,8 +286,15 @@ class Resolved:
             draft.counts += draft.row_nouns
         if "lacking" in draft.marks and draft.measures and not self._is_counting:
             raise Unclear("which_condition", words=draft.text)
+        if self.thing is Thing.TABLE and not (self._is_counting or draft.measures or self.groups
+                                              or self.time or draft.aggregate):  # fmt: skip
+            return []
         if self._is_counting or (draft.counts and not draft.measures):
             return self._counted()
+        if any(one.column == ROWS for one in draft.comparing) and not draft.measures:
+            self.groups = self.groups or draft.mentions[:1]
+            draft.counts.append(ROWS)
+            return [Measure(None, Aggregate.COUNT)]
         conditions = {one.measured for one in draft.comparing if one.measured is not None}
         wanted = [one for at, one in enumerate(draft.measures) if at not in conditions]
         if wanted or (draft.measures and not (self.groups or draft.counts)):
@@ -428,10 +453,16 @@ class Resolved:
         sure = [one for one in self.material.numbers
                 if one.role is Role.AMOUNT and roles.is_additive(one)]  # fmt: skip
         if len(self.material.numbers) == 1:
-            return [self._measure(Measured(self.material.numbers[0].name))]
-        if len(sure) == 1 and self.thing is not Thing.ANSWER:
-            return [self._measure(Measured(sure[0].name))]
-        raise Unclear("which_measure", self._measure_choices())
+            sure = self.material.numbers
+        elif self.thing is Thing.ANSWER or len(sure) != 1:
+            raise Unclear("which_measure", self._measure_choices())
+        measure = self._measure(Measured(sure[0].name))
+        says_how = draft.aggregate or draft.ranked or draft.derived or "much" in draft.asks
+        if self.material.row_name and not says_how:
+            raise Unclear(
+                "which_measure", self._as_choices([measure, Measure(None, Aggregate.COUNT)])
+            )
+        return [measure]
 
     def _measure_choices(self) -> list[Choice]:
         """The same request with each column of numbers as its measure, the likeliest first."""
@@ -513,6 +544,11 @@ class Resolved:
         for one in self.draft.comparing:
             column = self._compared_column(one, measures)
             made = Filter(column, one.op, one.values)
+            if column == ROWS:
+                if not self.groups or measures != [Measure(None, Aggregate.COUNT)]:
+                    raise Unclear("which_condition", words=one.text)
+                self.having.append(made)
+                continue
             of_groups = bool(self.groups or self.time) and any(m.column == column for m in measures)
             lists = draft_lists(self.draft) and bool(self.groups) and not self._is_row_each
             if lists and not of_groups and measures == [Measure(None, Aggregate.COUNT)]:
@@ -546,11 +582,11 @@ class Resolved:
     def _compared_column(self, one: Comparing, measures: list[Measure]) -> str:
         if one.column is not None:
             return one.column
-        named = {measure.column for measure in measures if measure.column}
+        numbers = self.material.numbers
+        named = {measure.column for measure in measures} & {column.name for column in numbers}
         if len(named) == 1:
             return str(next(iter(named)))
-        numbers = self.material.numbers
-        if len(numbers) == 1:
+        if len(numbers) == 1 and (one.has_unit or not self.material.row_name):
             return numbers[0].name
         choices = [
             Choice(each.label, text=self._instead(one.text, f"{each.name} {one.text}"))
@@ -563,11 +599,17 @@ class Resolved:
     def _ranked(self, measures: list[Measure]) -> tuple[list[Measure], Order | None]:
         draft, ranked = self.draft, self.draft.ranked
         has_axis = bool(self.groups or self.time)
+        others = [text for name, text in draft.sort_by if measures and name != measures[0].column]
         if ranked is None:
+            draft.unknown += others if draft.sort is not None else []
             wants_order = draft.sort is not None and has_axis
             if draft.sort is not None and not has_axis:
                 draft.unknown.append("…")
             return measures, Order(bool(draft.sort)) if wants_order else None
+        if any(self._has_no_best(one) for one in measures):
+            is_group = has_axis or ranked.count is None
+            ends = self._both_ends(measures) if is_group else self._rank_choices()
+            raise Unclear("rank_what", ends)
         if not has_axis:
             return [self._extreme(one, ranked.is_top) for one in measures], None
         count = ranked.count
@@ -585,6 +627,37 @@ class Resolved:
         if count is None and self.thing is Thing.ANSWER:
             count = 1
         return measures, Order(ranked.is_top, count)
+
+    def _has_no_best(self, one: Measure) -> bool:
+        """Whether "best" may be the lowest: of marks, costs and times; "top 3" only of marks."""
+        ranked = self.draft.ranked
+        if one.column is None or ranked is None or ranked.concept:
+            return False
+        column = self.material.column(one.column)
+        if roles.is_scale(column) and concept_of(column.name) != "rating":
+            return ranked.is_judged or ranked.count is not None
+        return ranked.is_judged and not self._is_better_higher(column)
+
+    def _is_better_higher(self, column: Column) -> bool:
+        concept = concept_of(column.name)
+        if column.unit == "%":  # of a rate
+            return concept == "margin"
+        if concept in _BETTER_HIGHER:
+            return True
+        return roles.is_additive(column) and concept not in _BETTER_LOWER
+
+    def _both_ends(self, measures: Sequence[Measure]) -> list[Choice]:
+        """The request with the highest, and with the lowest."""
+        assert self.draft.ranked is not None, "something is ranked"
+        if self.groups or self.time:
+            count = self.draft.ranked.count or 1
+            ends = [self._over(measures, Order(top, count)) for top in (True, False)]
+        else:
+            ends = [
+                self._over([Measure(one.column, how) for one in measures])
+                for how in (Aggregate.MAX, Aggregate.MIN)
+            ]
+        return [self._choice(one) for one in ends]
 
     def _averages(self, measures: list[Measure]) -> None:
         """ "Average revenue per month" is that of the rows of each month, or of the months."""
@@ -659,6 +732,9 @@ class Resolved:
             ):
                 raise Unclear("share_what", self._count_choices())
             named = [f for f in self.filters if f.op is Op.IS and f.grain is None]
+            if (self.groups or self.time) and any(f.column not in self.groups for f in named):
+                parts = [msgspec.structs.replace(one, derived=derived) for one in measures]
+                raise Unclear("share_what", [self._choice(self._over(parts))])
             if not self.groups and not self.time and len(named) == 1:
                 self.groups = [named[0].column]
             elif not self.groups and not self.time:
@@ -720,6 +796,8 @@ class Resolved:
         pair = comparing.pair_of(periods)
         if pair is None or (order is not None and not self.groups):
             raise Unclear("growth_of_what", self._growth_choices(measures))
+        if draft.grains and draft.grains != [pair[0].grain]:
+            raise Unclear("two_grains", self._growth_choices(measures)[::-1])
         cut = comparing.equally_long(pair, self.calendar, self.language)
         self.notes += cut.notes
         return Query(

@@ -115,8 +115,8 @@ class _Tagger:
         for at, keys in enumerate(self._spellings(span)):
             term = self._meant(span, keys)
             if term is not None:
-                if at and self.words.has_pronoun(span[0].text):
-                    term.meanings |= {"small.it"}
+                if at:
+                    term.meanings |= self.words.pronoun(span[0].text)
                 return term
         return None
 
@@ -164,7 +164,7 @@ class _Tagger:
         if material is None:
             return (), False, ()
         plain = tuple(folded(token.text) for token in span if token.kind != "mark" or len(span) < 2)
-        is_small = any(one.startswith("small.") for one in meanings)
+        is_small = any(one.startswith(("small.", "not.")) for one in meanings)
         columns = material.columns.get(keys) or material.columns.get(plain) or []
         if is_small:
             columns = [one for one in columns if _is_written(said, one)]
@@ -185,7 +185,8 @@ class _Tagger:
         is_name = span[0].start > 0 and said[:1].isupper() and not is_small
         if not (values or columns) and (not meanings or is_name):
             parts = material.value_parts.get(plain) or material.value_parts.get(keys) or []
-            values = parts if len(parts) == 1 else []
+            exact = [one for one in parts if set(plain) <= set(map(folded, name_tokens(one[1])))]
+            values = exact if len(exact) == 1 else parts if len(parts) == 1 else []
         kept = tuple(
             (column, value) for column, value in values
             if (_is_written(said, value) and not (is_small and said == said.casefold()))

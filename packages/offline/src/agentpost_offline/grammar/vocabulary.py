@@ -26,7 +26,7 @@ _SPANISH_PRONOUN: Final = re.compile("(.{3,}?)(?:(?:me|nos|se)?(?:lo|la|los|las)
 """What is joined to a verb: "pásalo", "ponmelo"."""
 _LETTERS: Final = {
     "en": re.compile(r"(?i)n't\b|'(?:m|ve|re|ll)\b"), "de": re.compile("(?i)[äöß]"),
-    "es": re.compile("(?i)[ñ¿¡]"), "fr": re.compile(r"(?i)[çèêœ]|\b(?:d|l|n|j|qu|s)'"),
+    "es": re.compile(r"(?i)[ñ¿¡]|\by\b"), "fr": re.compile(r"(?i)[çèêœ]|\b(?:d|l|n|j|qu|s)'"),
 }  # fmt: skip
 """Letters and short forms of one language."""
 _NOT_OF_REQUESTS: Final = ("lists", "documents", "tables")
@@ -74,10 +74,13 @@ class Lexicon:
             return own, self.key(match[1])
         return (own,)
 
-    def has_pronoun(self, word: str) -> bool:
-        """Whether a pronoun is joined to a word's end, as in "pásalo"."""
+    def pronoun(self, word: str) -> set[str]:
+        """What a pronoun means that is joined to a word's end, as in "pásalo" and "ponlos"."""
         pattern = {"es": _SPANISH_PRONOUN, "ar": _ARABIC_PRONOUN}.get(self.language)
-        return pattern is not None and pattern.search(folded(word)) is not None
+        if pattern is None or pattern.search(folded(word)) is None:
+            return set()
+        is_plural = folded(word).endswith(("los", "las", "هم", "هن", "هما"))
+        return {"small.it", "them.0"} if is_plural else {"small.it"}
 
 
 @cache
