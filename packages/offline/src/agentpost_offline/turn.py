@@ -169,6 +169,8 @@ def _completed(here: Surroundings, asked: str, text: str, readings: list[Reading
     if not readings or not bare:
         return readings
     together = requests.read(f"{asked.rstrip(' .!?。！？؟')} · {text}", around(here))
+    if any("about" in one.draft.marks for one in readings):  # "and net?" goes on with the question
+        return together or readings
     return together if together and all(one.is_sure for one in together) else readings
 
 

@@ -28,7 +28,12 @@ INVOICES = "invoice,customer,status,amount,e-mail\n" + "\n".join(
 RATES = "source,bounce_rate,cost,rating\n" + "\n".join(
     f"{('Mail', 'Web')[n % 2]},{n}.5%,{n} €,{n % 5 + 1}" for n in range(1, 9)
 )
+BILLS = "client,currency,amount net,born\n" + "\n".join(
+    f"{('Acme', 'Kolb')[n % 2]},{('EUR', 'CHF')[n % 3 > 0]},{n * 10},{1970 + n}"
+    for n in range(1, 10)
+)
 TABLES = {
+    "bills.csv": BILLS,
     "sales.csv": SALES, "marks.csv": MARKS, "invoices.csv": INVOICES, "rates.csv": RATES,
 }  # fmt: skip
 ASKED = "?"
@@ -69,6 +74,12 @@ ASKED = "?"
         ("invoices.csv", "invoices over 500", ASKED),
         ("invoices.csv", "how many invoices over 500 €", "rows: 7"),
         ("invoices.csv", "not only open ones", ASKED),
+        # Amounts in several currencies stand apart, and years are never added up.
+        ("bills.csv", "total amount net", ASKED),
+        ("bills.csv", "total amount net by client", ASKED),
+        ("bills.csv", "total amount net in swiss francs", "270"),
+        ("bills.csv", "amount net by currency", "EUR: 180"),
+        ("bills.csv", "total born", ASKED),
         # "Best" is the highest only where more is better; of marks the lowest may be.
         ("marks.csv", "who has the best mark", ASKED),
         ("marks.csv", "which pupil has the highest mark", "(highest"),

@@ -149,7 +149,9 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
         return Format(Kind.TEXT)
     if all(value.strip().lower() in _BOOLEANS for value in filled):
         return Format(Kind.BOOLEAN)
-    if words.names(name, "year") and all(_YEAR.fullmatch(value.strip()) for value in filled):
+    if all(_YEAR.fullmatch(value.strip()) for value in filled) and (
+        words.names(name, "year") or _are_years(filled, name)
+    ):
         return Format(Kind.DATE, years=True)
     if not (any(_CODE.fullmatch(value.strip()) for value in filled) or _are_codes(filled)):
         found = _numbers(filled, comma_elsewhere)
@@ -167,6 +169,14 @@ def _may_have_na(values: Iterable[str]) -> bool:
     said = {value.strip() for value in values} - {""}
     is_answer = said <= {"YES", "NO", "NA", "Y", "N", "TRUE", "FALSE"}
     return len(said) > 2 and not is_answer and all(_CAPITALS.fullmatch(value) for value in said)
+
+
+def _are_years(filled: Mapping[str, int], name: str) -> bool:
+    """Whether numbers without the word are years, as of "Born": of this and the last century."""
+    near = all(1900 <= float(value) < 2100 for value in filled)
+    return near and len(filled) > 3 and not (
+        words.names(name, "amount") or words.names(name, "rate") or words.names(name, "identifier")
+    )  # fmt: skip
 
 
 _CAPITALS = re.compile("[A-Z]{2,5}")

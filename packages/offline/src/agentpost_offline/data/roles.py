@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentpost_offline.data import words
+from agentpost_offline.data.cells import is_currency
 from agentpost_offline.data.model import Column, Kind, Role
 
 _ACRONYMS = frozenset(
@@ -127,6 +128,17 @@ def is_additive(column: Column) -> bool:
     if column.role is not Role.AMOUNT or words.names(column.name, "level"):
         return False
     return column.unit is not None or words.names(column.name, "amount")
+
+
+def currencies(columns: Sequence[Column], measured: Sequence[Column]) -> Column | None:
+    """The column that tells in which of several currencies the measured amounts are."""
+    if all(one.unit is not None or words.names(one.name, "pieces") for one in measured):
+        return None
+    for column in columns:
+        codes = [value for value in column.values if is_currency(value)]
+        if len(codes) > 1 and len(codes) == len(column.values):
+            return column
+    return None
 
 
 def is_scale(column: Column) -> bool:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentpost.agents import JobFailed
-from agentpost_offline.data import limits, wording
+from agentpost_offline.data import limits, roles, wording
 from agentpost_offline.data import words as words_of_tables
-from agentpost_offline.data.cells import is_currency
 from agentpost_offline.data.coverage import TOLERANCE, coverage
 from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Cell, Column, Kind, Result, Table
@@ -87,18 +86,14 @@ def _mixed_currencies(table: Table, query: Query, texts: Mapping[str, Any]) -> l
     """A note where amounts are computed over several currencies, told by a column beside them."""
     by_name = {column.name: column for column in table.columns}
     measured = [by_name[m.column] for m in query.measures if m.column in by_name]
-    if not any(
-        one.unit is None and not words_of_tables.names(one.name, "pieces") for one in measured
-    ):
+    column = roles.currencies(table.columns, measured)
+    if column is None or column.name in query.groups:
         return []
-    for column in table.columns:
-        codes = [value for value in column.values if is_currency(value)]
-        if len(codes) < 2 or len(codes) < len(column.values) or column.name in query.groups:
-            continue
-        kept = [f.values for f in query.filters if f.column == column.name and f.op is Op.IS]
-        if not any(len(values) == 1 for values in kept):
-            return [texts["currencies"].format(codes=", ".join(codes[:5]), name=column.label)]
-    return []
+    kept = [f.values for f in query.filters if f.column == column.name and f.op is Op.IS]
+    if any(len(values) == 1 for values in kept):
+        return []
+    codes = ", ".join(column.values[:5])
+    return [texts["currencies"].format(codes=codes, name=column.label)]
 
 
 def _one(db: DuckDBPyConnection, sql: str, values: Sequence[Any] = ()) -> Any:

@@ -27,7 +27,7 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.grammar import comparing, together
 from agentpost_offline.grammar.draft import Draft
-from agentpost_offline.grammar.material import Calendar, Material, calendar_of
+from agentpost_offline.grammar.material import Calendar, Material, calendar_of, is_better_higher
 from agentpost_offline.grammar.reading import Unclear
 
 ANSWERED = ""
@@ -241,6 +241,10 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
         dates = {one.column for one in filters if calendar and one.column == calendar.column}
         kept = [one for one in kept if one.column not in dates]
         fields["filters"] = (*kept, *filters)
+    if draft.ranked is not None and draft.ranked.is_judged and any(
+        one.column and not is_better_higher(material.column(one.column)) for one in old.measures
+    ):  # fmt: skip
+        raise Unclear("ask_anew")
     if draft.ranked is not None:
         fields["order"] = Order(draft.ranked.is_top, draft.ranked.count)
     elif draft.sort is not None:

@@ -55,7 +55,9 @@ class Material:
     def row_name(self) -> str | None:
         """The column that names the rows: of members or invoices, whose number need not be what
         is asked for; None where rows are only measured."""
-        return next((one.name for one in self.groups if self.is_row([one.name])), None)
+        rows = [one for one in self.groups if self.is_row([one.name])]
+        rows.sort(key=lambda one: (one.role is Role.IDENTIFIER, one.kind is Kind.NUMBER))
+        return rows[0].name if rows else None
 
     @property
     def numbers(self) -> list[Column]:
@@ -98,9 +100,27 @@ def material_of(table: Table, words: Lexicon) -> Material:
     return made
 
 
+_BETTER_HIGHER = ("revenue", "profit", "margin", "quantity", "orders", "rating")
+_BETTER_LOWER = ("cost", "price", "hours", "age", "temperature", "budget", "salary", "stock")
+
+
+def is_better_higher(column: Column) -> bool:
+    """Whether the best of a column of numbers is surely the highest."""
+    concept = concept_of(column.name)
+    if column.unit == "%":  # of a rate
+        return concept == "margin"
+    if concept in _BETTER_HIGHER:
+        return True
+    return roles.is_additive(column) and concept not in _BETTER_LOWER
+
+
 _MEANT = {
     "female": frozenset(("female", "f", "w", "woman", "weiblich", "femme", "mujer", "女", "أنثى")),
     "male": frozenset(("male", "m", "man", "männlich", "homme", "hombre", "男", "ذكر")),
+    "usd": frozenset(("usd", "$", "us$")),
+    "eur": frozenset(("eur", "€")),
+    "gbp": frozenset(("gbp", "£")),
+    "chf": frozenset(("chf",)),
     "north": frozenset(("north", "nord", "norte", "北", "北部", "شمال", "الشمال")),
     "south": frozenset(("south", "süd", "sud", "sur", "南", "南部", "جنوب", "الجنوب")),
     "east": frozenset(("east", "ost", "este", "est", "东", "东部", "شرق", "الشرق")),

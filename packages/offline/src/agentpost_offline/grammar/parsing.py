@@ -233,11 +233,16 @@ class _Parser:
         if one is not None and one.text == "%" and self.has_images:
             self.draft.options["percent"] = value
             return end + 1 - start
-        if one is not None and one.has("unit.slides", "thing.deck"):
+        if one is not None and (
+            one.has("unit.slides") or (one.has("thing.deck") and term.number is not None)
+        ):
             unit = "slides"
         if unit in ("money", None) or (one is not None and one.columns):
             return 0
-        self._measure_out(str(unit), value)
+        sides = [self._at(end + 1), self._at(end + 2)]
+        has_side = any(one is not None and one.has("unit.wide", "unit.high") for one in sides)
+        if unit != "pixels" or not has_side:
+            self._measure_out("wide" if unit == "pixels" else str(unit), value)
         end += 1
         if (one := self._at(end)) is not None and one.has("unit.long"):
             end += 1
@@ -904,7 +909,8 @@ class _Parser:
 
     def _denies(self, at: int) -> bool:
         """Whether a "no" belongs to what follows it, and is no answer: "no e-mail"."""
-        return self.phrases[at].has("not") and self._at(self._skip(at + 1)) is not None
+        after = self._at(at + 1)
+        return self.phrases[at].has("not") and after is not None and after.kind != "mark"
 
     def _is_own(self, term: Term) -> bool:
         """Whether a word is the table's own name, as "orders" of ``orders.csv``; of "expenses" no

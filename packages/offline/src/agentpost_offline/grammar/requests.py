@@ -31,11 +31,11 @@ _THING_OF_FORMAT = {
 _FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
 _IMAGE_OPTIONS = frozenset(
     ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale", "text", "left",
-     "right", "portrait", "landscape", "pixels", "wide", "high", "percent")
+     "right", "portrait", "landscape", "wide", "high", "percent")
 )  # fmt: skip
 _OPTIONS = {
     Thing.IMAGE: _IMAGE_OPTIONS, Thing.TABLE: frozenset(("pivot", "clean")),
-    Thing.CHART: frozenset(("horizontal", "wide", "high", "pixels")),
+    Thing.CHART: frozenset(("horizontal", "wide", "high")),
     Thing.SITE: frozenset(("dark",)),
     Thing.DOCUMENT: frozenset(("convert", "headings")), Thing.DECK: frozenset(("headings",)),
 }  # fmt: skip
@@ -185,6 +185,8 @@ def _reading(
     made = Reading(draft, table=material.table if material is not None else None)
     if Thing.TABLE in draft.things or "clean" in draft.options:
         _drop_row_order(draft, material)
+    if draft.marks & {"undo", "change"}:  # "no, undo that"
+        draft.talk = None
     if draft.model or _only_stands(draft):
         return made
     try:

@@ -29,7 +29,7 @@ from agentpost_offline.frame import (
 from agentpost_offline.grammar import comparing
 from agentpost_offline.grammar.describing import query_text
 from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, Measured
-from agentpost_offline.grammar.material import Calendar, Material, calendar_of
+from agentpost_offline.grammar.material import Calendar, Material, calendar_of, is_better_higher
 from agentpost_offline.grammar.periods import Period
 from agentpost_offline.grammar.reading import Choice, Unclear
 from agentpost_offline.grammar.vocabulary import concept_of
@@ -38,8 +38,6 @@ _MOST_CHOICES = 4
 _COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
 _SUM_WORDS = ("sum", "som")
 """Beginnings of the words that ask for a sum; a "total" of orders may be their number."""
-_BETTER_HIGHER = ("revenue", "profit", "margin", "quantity", "orders", "rating")
-_BETTER_LOWER = ("cost", "price", "hours", "age", "temperature", "budget", "salary", "stock")
 _CARRIED = {
     "sold": ("quantity", "revenue"),
     "earned": ("revenue", "salary"),
@@ -104,6 +102,7 @@ class Resolved:
         measures = self._derived(measures)
         self._comparison(measures)
         self._is_whole(measures)
+        self._one_currency(measures)
         is_count = measures == [Measure(None, Aggregate.COUNT)]
         if (is_count and not (draft.counts or self._counts_all)) or self._names_only_the_table:
             raise Unclear("which_measure", self._measure_choices())
@@ -161,8 +160,10 @@ class Resolved:
         ):  # fmt: skip
             self.groups = draft.row_nouns[:1]
         lists_rows = draft.asks & {"which", "list"} or "all" in draft.marks
-        if lists_rows and draft.counts and self.thing is Thing.ANSWER and not (
-            draft.row_nouns or self.groups or draft.measures or self._is_counting or draft.grains
+        of_rows = draft.counts or (draft.values and "which" not in draft.asks)
+        if lists_rows and of_rows and self.thing is Thing.ANSWER and not (
+            draft.row_nouns or self.groups or draft.mentions or draft.measures
+            or self._is_counting or draft.grains
         ):  # fmt: skip
             self.groups = list(filter(None, [self.material.row_name]))
         if draft.ranked and draft.ranked.concept == "sold" and not (
@@ -636,15 +637,7 @@ class Resolved:
         column = self.material.column(one.column)
         if roles.is_scale(column) and concept_of(column.name) != "rating":
             return ranked.is_judged or ranked.count is not None
-        return ranked.is_judged and not self._is_better_higher(column)
-
-    def _is_better_higher(self, column: Column) -> bool:
-        concept = concept_of(column.name)
-        if column.unit == "%":  # of a rate
-            return concept == "margin"
-        if concept in _BETTER_HIGHER:
-            return True
-        return roles.is_additive(column) and concept not in _BETTER_LOWER
+        return ranked.is_judged and not is_better_higher(column)
 
     def _both_ends(self, measures: Sequence[Measure]) -> list[Choice]:
         """The request with the highest, and with the lowest."""
@@ -824,6 +817,27 @@ class Resolved:
                 grain=cut.grain, filters=(*base.filters, *cut.filters),
             )))  # fmt: skip
         return made
+
+    def _one_currency(self, measures: list[Measure]) -> None:
+        """Amounts that a column beside them tells to be in several currencies are not added up."""
+        by_name = {column.name: column for column in self.material.table.columns}
+        measured = [by_name[one.column] for one in measures if one.column in by_name]
+        column = roles.currencies(self.material.table.columns, measured)
+        if column is None or column.name in self.groups or self._is_row_each or self.is_choice:
+            return
+        kept = [f for f in self.filters if f.column == column.name and f.op is Op.IS]
+        if any(len(one.values) == 1 for one in kept):
+            return
+        query = self._over(measures)
+        choices = []
+        if len(self.groups) + (self.time is not None) < 2:
+            groups = (column.name, *self.groups)
+            choices.append(self._choice(msgspec.structs.replace(query, groups=groups)))
+        for code in column.values[:_MOST_CHOICES]:
+            one = Filter(column.name, Op.IS, (code,))
+            alone = msgspec.structs.replace(query, filters=(*query.filters, one))
+            choices.append(self._choice(alone))
+        raise Unclear("currencies", choices, codes=", ".join(column.values[:_MOST_CHOICES]))
 
     def _is_whole(self, measures: list[Measure]) -> None:
         """Whether every part of the draft went into the query; what did not is unknown."""

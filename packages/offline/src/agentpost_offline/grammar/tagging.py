@@ -179,11 +179,12 @@ class _Tagger:
             one for one in material.values.get(keys, ())
             if self.words.language == "ar" or _inflects(span, one[1])
         ]  # fmt: skip
-        for meaning in meanings:
-            if meaning.startswith("value."):
-                values = values or value_meant(material, meaning.removeprefix("value."))
+        meant = [
+            pair for meaning in meanings if meaning.startswith("value.") and not values
+            for pair in value_meant(material, meaning.removeprefix("value."))
+        ]  # fmt: skip
         is_name = span[0].start > 0 and said[:1].isupper() and not is_small
-        if not (values or columns) and (not meanings or is_name):
+        if not (values or meant or columns) and (not meanings or is_name):
             parts = material.value_parts.get(plain) or material.value_parts.get(keys) or []
             exact = [one for one in parts if set(plain) <= set(map(folded, name_tokens(one[1])))]
             values = exact if len(exact) == 1 else parts if len(parts) == 1 else []
@@ -192,7 +193,7 @@ class _Tagger:
             if (_is_written(said, value) and not (is_small and said == said.casefold()))
             or not (is_small or (len(value) <= _TINY and meanings))
         )  # fmt: skip
-        return tuple(columns), is_literal, kept
+        return tuple(columns), is_literal, (*kept, *meant)
 
     def _unknown(self, at: int) -> tuple[list[Term], int]:
         first = self.tokens[at]

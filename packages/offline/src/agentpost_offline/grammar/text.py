@@ -107,6 +107,12 @@ def wish_and_material(text: str) -> tuple[str, str]:
         head, found, body = text.partition(mark)
         if found and len(head.split()) <= _HEAD_WORDS and _is_material(body):
             return head.strip()[:WISH_CHARACTERS], body.strip(" \n")
+    parts = [part for part in re.split(r"\n\s*\n", text.strip()) if part.strip()]
+    tables = [part for part in parts if _is_table(part)]
+    if len(tables) == 1 and len(parts) > 1:
+        rest = "\n".join(part for part in parts if part is not tables[0])
+        if len(rest.split()) <= _HEAD_WORDS:
+            return rest, tables[0]
     lines = text.split("\n")
     for start in range(min(len(lines), 22)):
         if _is_table("\n".join(lines[start:])):
