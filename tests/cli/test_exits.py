@@ -49,6 +49,8 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
         ("send", "Hi", "--response-schema", "no/such.json"),
         ("send", "Hi", "--metadata", "order"),
         ("send", "Hi", "--timeout", "-1"),
+        ("send", "Hi", "--conversation", ""),
+        ("send", "Hi", "--max-credits", "x"),
         ("send", "Hi", "--idempotency-key", "k" * 129),
         ("send", "Hi", "--profile", "nobody"),
         ("send", "Hi", "--colour"),

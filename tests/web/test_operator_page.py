@@ -239,7 +239,7 @@ def test_the_doctor_says_what_it_finds(
 
     monkeypatch.setattr(doctor, "examine", examine)
     page = operator.get(f"{PATH}/doctor").text
-    assert "no node has claimed &lt;it&gt;: <code>db &lt;repair&gt;</code>" in page
+    assert "No node has claimed &lt;it&gt;: <code>db &lt;repair&gt;</code>" in page
     assert "exe_1&lt;b&gt;" in page
 
 

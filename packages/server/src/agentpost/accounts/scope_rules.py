@@ -31,7 +31,7 @@ def parse(names: Iterable[str]) -> frozenset[Scope]:
         try:
             scopes.add(Scope(name.strip()))
         except ValueError:
-            raise ValueError(f"there is no scope {name.strip()!r}: choose of {all_names}") from None
+            raise ValueError(f"no such scope: {name.strip()!r}; choose from {all_names}") from None
     if not scopes:
         raise ValueError(f"a key needs at least one scope: {all_names}")
     return frozenset(scopes)

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
 from agentpost.cli import exits
 from agentpost.cli.connection import connected, errors_told, resolve
 from agentpost.cli.errors import say
-from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.options import AsJson, ConversationName, ProfileName
 from agentpost.cli.printing import print_json, screen
 from agentpost.following import watching
 from agentpost.following.watching import Watch, interruptible
@@ -40,10 +40,7 @@ def attach(app: typer.Typer) -> None:
 
 
 def chat(
-    conversation: Annotated[
-        str | None,
-        typer.Option("--conversation", "-c", help="Conversation, such as a customer's id."),
-    ] = None,
+    conversation: ConversationName = None,
     as_json: AsJson = False,
     profile: ProfileName = None,
 ) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import typer
 
@@ -15,6 +16,8 @@ from agentpost.domain.text import displayable
 
 NAME = "agentpost"
 EXIT_USAGE = 2
+_PYDANTIC: Final = re.compile(r"Input should be ([^,.]+)(?:, unable to parse [^.]+)?")
+"""A sentence of pydantic about a value: "a valid number, unable to parse string as a number"."""
 
 
 def say(text: str) -> None:
@@ -90,6 +93,7 @@ def _wrong_call(error: typer.TyperException) -> int:
         print(displayable(error.format_message()), file=sys.stderr)
         return error.exit_code
     text = " ".join(error.format_message().split())
+    text = _PYDANTIC.sub(r"must be \1", text)
     text = text if text.endswith((".", "?")) else f"{text}."
     context = getattr(error, "ctx", None)
     say(text if context is None else f"{text} See: {context.command_path} --help")

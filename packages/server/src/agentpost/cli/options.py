@@ -62,6 +62,21 @@ ResponseSchema = Annotated[
 Conversation = Annotated[
     str | None, typer.Option("--conversation", "-c", help="Only this conversation.")
 ]
+
+
+def _named(name: str | None) -> str | None:
+    """A variable of a script that is empty would mix the memory of customers."""
+    if name is not None and not name.strip():
+        raise typer.BadParameter("its name is empty; leave it out to send without one")
+    return name
+
+
+ConversationName = Annotated[
+    str | None,
+    typer.Option(
+        "--conversation", "-c", callback=_named, help="Conversation, such as a customer's id."
+    ),
+]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Most items to list.")]
 Before = Annotated[str | None, typer.Option(metavar="ID", help="Start after this item.")]
 Since = Annotated[

@@ -14,7 +14,15 @@ import typer
 from agentpost.cli import exits, given
 from agentpost.cli.connection import connected
 from agentpost.cli.errors import fail
-from agentpost.cli.options import AsJson, Busy, MaxCredits, Metadata, ProfileName, ResponseSchema
+from agentpost.cli.options import (
+    AsJson,
+    Busy,
+    ConversationName,
+    MaxCredits,
+    Metadata,
+    ProfileName,
+    ResponseSchema,
+)
 from agentpost.cli.printing import print_json, screen
 from agentpost.files import download_commands
 from agentpost.following import watching
@@ -58,10 +66,7 @@ def send(
     upload_id: Annotated[
         list[str] | None, typer.Option(help="Upload to attach; repeatable.")
     ] = None,
-    conversation: Annotated[
-        str | None,
-        typer.Option("--conversation", "-c", help="Conversation, such as a customer's id."),
-    ] = None,
+    conversation: ConversationName = None,
     answer_to: Annotated[
         str | None, typer.Option(metavar="MESSAGE_ID", help="Message whose question this answers.")
     ] = None,

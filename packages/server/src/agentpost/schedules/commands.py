@@ -12,6 +12,7 @@ from agentpost.cli.connection import connected
 from agentpost.cli.options import (
     AsJson,
     Busy,
+    ConversationName,
     MaxCredits,
     Metadata,
     ProfileName,
@@ -81,10 +82,7 @@ def schedules_create(
             autocompletion=one_of("skip", "run_once"),
         ),
     ] = None,
-    conversation: Annotated[
-        str | None,
-        typer.Option("--conversation", "-c", help="Conversation, such as a customer's id."),
-    ] = None,
+    conversation: ConversationName = None,
     metadata: Metadata = None,
     busy: Busy = None,
     max_credits: MaxCredits = None,
