@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pypdfium2
@@ -12,9 +13,13 @@ from entries import Entry
 from PIL import Image
 
 from agentpost.agents.base import File
+from agentpost.extraction import contents
+from agentpost_offline.frame import Act, Frame, Thing, to_json
+from agentpost_offline.making.document import making as documents
 
 _GAP, _PAPER = 16, "#c9d0d8"
-_OFFICE = (".pptx", ".docx", ".xlsx")
+_OFFICE = (".pptx", ".docx")
+_ROWS = 24
 
 
 class Unseen(Exception):
@@ -26,6 +31,8 @@ def drawn(files: Sequence[File], entry: Entry, root: Path) -> Image.Image:
     path = root / files[0].name
     if path.suffix == ".mp4":
         return _sheet(_frames(path, entry.pages), entry.across)
+    if path.suffix == ".xlsx":
+        path = _printed(path)
     if path.suffix in _OFFICE:
         path = _converted(path)
     if path.suffix == ".pdf":
@@ -64,6 +71,24 @@ def _frames(path: Path, most: int) -> list[Image.Image]:
                     break
             found.append(frame.to_image().resize((640, 360)))
     return found
+
+
+def _printed(path: Path) -> Path:
+    """The rows that a server shows of a workbook before it is opened, as a PDF."""
+
+    async def content() -> AsyncIterator[bytes]:
+        yield path.read_bytes()
+
+    parts = []
+    for sheet in asyncio.run(contents.look("sheets", path.name, content()))["sheets"]:
+        rows = [[str(cell).replace("|", "\\|") for cell in row] for row in sheet["rows"][:_ROWS]]
+        rows.insert(1, ["---"] * len(rows[0]))
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        parts.append("\n".join([f"# {sheet['title']}", "", *lines]))
+    frame = to_json(Frame(Act.MAKE, Thing.DOCUMENT, text="\n\n".join(parts)))
+    printed = path.with_suffix(".pdf")
+    printed.write_bytes(documents.write("pdf", "document", [], frame, []))
+    return printed
 
 
 def _program(*names: str) -> str:

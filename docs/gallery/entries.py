@@ -60,6 +60,6 @@ PARTS: dict[str, tuple[Entry, ...]] = {
     "Tables": (
         Entry("table-pivot", "Pivot table of revenue by region and channel as Excel", pages=2,
               across=2),
-        Entry("table-clean", "Clean this table and give it to me as Excel", ("weather.csv",)),
+        Entry("table-clean", "Clean this table as Excel", ("weather.csv",)),
     ),
 }  # fmt: skip

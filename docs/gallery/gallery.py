@@ -2,8 +2,7 @@
 
 Each entry is a message to the agent: it is understood, made and checked as on a server, then drawn
 as a picture in this folder; README.md shows them all. ``ARGS`` are words that the names of the
-wanted entries contain. Workbooks are drawn by LibreOffice (``soffice``);
-without it their entries are passed over, with a line that says so.
+wanted entries contain. Of workbooks the rows that a server's preview shows are drawn.
 """
 
 from __future__ import annotations
