@@ -55,7 +55,7 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """What is drawn. ``marked`` are the numbers of the labels that the title speaks of."""
+    """What is drawn. ``marks`` are the numbers of the labels that the title speaks of."""
 
     kind: str
     title: str
@@ -67,11 +67,11 @@ class Picture(msgspec.Struct, frozen=True):
     across: Axis = Axis(0, 1)
     groups: tuple[Group, ...] = ()
     points: tuple[str, ...] = ()
-    marked: tuple[int, ...] = ()
+    marks: tuple[int, ...] = ()
     notes: tuple[Note, ...] = ()
     totals: tuple[str, ...] = ()
-    stacked: bool = False
-    timed: bool = False
+    is_stacked: bool = False
+    is_timed: bool = False
     dots: tuple[tuple[float, float, str], ...] = ()
     trend: tuple[tuple[float, float], ...] = ()
     centre: tuple[str, str] = ("", "")

@@ -34,8 +34,7 @@ _FAR = 1000
 def blocks(path: Path, name: str) -> tuple[list[Block], int]:
     """The blocks of a PDF and how many pages were read. Raises `Unreadable`."""
     pages = read_lines(path, name, limits.MAX_CHARACTERS)
-    kept = _without_edges(pages)
-    return list(_Reader(kept).read()), len(pages)
+    return list(_Reader(_without_edges(pages)).read()), len(pages)
 
 
 def _on_page(text: str, page: int) -> str:
@@ -43,50 +42,44 @@ def _on_page(text: str, page: int) -> str:
     page numbers are alike and rows of tables are not."""
 
     def distance(match: re.Match[str]) -> str:
-        number = int(match[0]) if len(match[0]) < 5 else _FAR
-        return f"#{number - page}" if number < _FAR else match[0]
+        is_small = len(match[0]) < 5 and int(match[0]) < _FAR
+        return f"#{int(match[0]) - page}" if is_small else match[0]
 
     return re.sub(r"\d+", distance, " ".join(text.split()).lower())
 
 
 def _without_edges(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     """The pages without page numbers and the lines that repeat at their top or bottom."""
-    seen: Counter[str] = Counter()
-    edges: list[set[int]] = []
+    edges: list[dict[int, str]] = []
     for number, page in enumerate(pages):
-        ordered = sorted(page, key=lambda line: line.top)
-        edge = [*ordered[:_EDGE_LINES], *ordered[-_EDGE_LINES:]]
-        seen.update({_on_page(line.text, number) for line in edge})
-        edges.append({id(line) for line in edge})
+        by_top = sorted(page, key=lambda line: line.top)
+        edge = [*by_top[:_EDGE_LINES], *by_top[-_EDGE_LINES:]]
+        edges.append({id(line): _on_page(line.text, number) for line in edge})
+    counts = Counter(text for edge in edges for text in {*edge.values()})
     often = max(3, len(pages) // 3) if len(pages) > 2 else 99
 
-    def stays(line: Line, number: int) -> bool:
+    def stays(line: Line, edge: dict[int, str]) -> bool:
+        repeats = counts[edge.get(id(line), "")] >= often and len(line.text) < 150
         is_number = _PAGE_NUMBER.fullmatch(line.text.strip())
-        repeats = seen[_on_page(line.text, number)] >= often and len(line.text) < 150
-        return id(line) not in edges[number] or not (is_number or repeats)
+        return id(line) not in edge or not (is_number or repeats)
 
-    return [[line for line in page if stays(line, number)] for number, page in enumerate(pages)]
+    return [[line for line in page if stays(line, edge)]
+            for page, edge in zip(pages, edges, strict=True)]  # fmt: skip
 
 
 class _Reader:
     def __init__(self, pages: Sequence[Sequence[Line]]) -> None:
         self._pages = pages
         sizes: Counter[float] = Counter()
-        for page in pages:
-            for line in page:
-                sizes[line.size] += len(line.text)
+        for line in (line for page in pages for line in page):
+            sizes[line.size] += len(line.text)
         self._body = sizes.most_common(1)[0][0] if sizes else 0.0
         larger = sorted({s for s in sizes if s > self._body * _LARGER}, reverse=True)
         self._levels = {size: min(level, 6) for level, size in enumerate(larger, 1)}
-        self._widest = Counter(
-            10 * round(len(line.text) / 10) for page in pages for line in page
-        )  # fmt: skip
-        wide = sorted(self._widest.elements())
-        self._full = wide[int(len(wide) * 0.8)] if wide else 0
-        self._heading = ""
-        self._text = ""
-        self._place = ""
-        self._kind = BlockKind.PARAGRAPH
+        widths = sorted(10 * round(len(line.text) / 10) for page in pages for line in page)
+        self._full = widths[int(len(widths) * 0.8)] if widths else 0
+        self._heading = self._text = self._place = ""
+        self._kind, self._heading_level = BlockKind.PARAGRAPH, 1
         self._last: Line | None = None
         self._rows: list[list[str]] = []
         self._columns: list[Span] = []
@@ -105,7 +98,7 @@ class _Reader:
                     at += table.lines
                     continue
                 yield from self._end_table(number)
-                yield from self._line(page[at], number, usual, first=at == 0)
+                yield from self._line(page[at], number, usual, is_first=at == 0)
                 at += 1
         yield from self._end()
         yield from self._end_table(len(self._pages))
@@ -117,35 +110,31 @@ class _Reader:
             yield Block(BlockKind.TABLE, place=self._placed(number), rows=rows)
         self._rows, self._columns = [], []
 
-    def _line(self, line: Line, number: int, usual: float, *, first: bool) -> Iterator[Block]:
+    def _line(self, line: Line, number: int, usual: float, *, is_first: bool) -> Iterator[Block]:
         text = " ".join(line.text.replace("\ufffe", "\u00ad").replace("\x02", "\u00ad").split())
-        level = self._level(line, text)
+        level, before = self._level(line, text), self._last
         if level:
-            before = self._last
             goes_on = (
-                self._kind is BlockKind.HEADING and before is not None and not first
-                and before.size == line.size and before.bold == line.bold
+                self._kind is BlockKind.HEADING and before is not None and not is_first
+                and (before.size, before.bold) == (line.size, line.bold)
                 and line.top - before.top < 2.2 * max(usual, 0.012)
             )  # fmt: skip
-            if goes_on:
-                self._text = f"{self._text} {text}"
-            else:
+            if not goes_on:
                 yield from self._end()
-                self._kind, self._text = BlockKind.HEADING, text
-                self._headed = level
+                self._kind, self._heading_level = BlockKind.HEADING, level
+            self._text = f"{self._text} {text}" if goes_on else text
             self._heading = self._text[:200]
             self._place = self._placed(number)
         else:
             item = _ITEM.match(text)
-            if item or self._kind is BlockKind.HEADING or self._breaks(line, usual, first=first):
+            is_new = self._kind is BlockKind.HEADING or self._breaks(line, usual, is_first=is_first)
+            if item or is_new:
                 yield from self._end()
                 self._kind = BlockKind.ITEM if item else BlockKind.PARAGRAPH
                 self._place = self._placed(number)
                 text = text[item.end() :] if item else text
             self._text = _joined(self._text, text)
         self._last = line
-
-    _headed = 1
 
     def _placed(self, number: int) -> str:
         return f"page {number}, {self._heading}" if self._heading else f"page {number}"
@@ -161,35 +150,29 @@ class _Reader:
             return min(len(self._levels) + 1, 6)
         return 0
 
-    def _breaks(self, line: Line, usual: float, *, first: bool) -> bool:
+    def _breaks(self, line: Line, usual: float, *, is_first: bool) -> bool:
         """Whether a new paragraph begins with a line."""
         if not self._text or self._last is None:
             return True
-        ended = bool(_END.search(self._text))
-        if first:
-            return ended
+        is_whole = bool(_END.search(self._text))
+        if is_first:
+            return is_whole
         gap = line.top - self._last.top
         if gap < 0 or abs(line.size - self._last.size) > 0.15 * self._body:
-            return ended or gap >= 0
-        if gap > 1.45 * usual:
-            return True
-        return ended and len(self._last.text) < 0.8 * self._full
+            return is_whole or gap >= 0
+        return gap > 1.45 * usual or (is_whole and len(self._last.text) < 0.8 * self._full)
 
     def _end(self) -> Iterator[Block]:
         if self._text:
-            level = self._headed if self._kind is BlockKind.HEADING else 0
+            level = self._heading_level if self._kind is BlockKind.HEADING else 0
             yield Block(self._kind, self._text.replace("\u00ad", ""), level, self._place)
         self._text, self._kind = "", BlockKind.PARAGRAPH
 
 
 def _joined(text: str, more: str) -> str:
     """A paragraph with its next line: a hyphen at the end of a line joins the parts of a word."""
-    if not text:
-        return more
-    if text.endswith("\u00ad"):
+    is_hyphen = re.search(r"[^\W\d_]{2}-$", text) and more[:1].islower()
+    if is_hyphen or text.endswith("\u00ad"):
         return text[:-1] + more
-    if re.search(r"[^\W\d_]{2}-$", text) and more[:1].islower():
-        return text[:-1] + more
-    if text and more and "\u3000" <= text[-1] <= "\u9fff" and "\u3000" <= more[0] <= "\u9fff":
-        return text + more
-    return f"{text} {more}"
+    is_chinese = "\u3000" <= text[-1:] <= "\u9fff" and "\u3000" <= more[:1] <= "\u9fff"
+    return text + more if is_chinese or not text else f"{text} {more}"

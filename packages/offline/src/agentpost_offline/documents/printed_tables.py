@@ -30,22 +30,22 @@ def table_at(lines: Sequence[Line], start: int, before: Sequence[Span] = ()) -> 
     end = start
     while end < len(lines) and len(lines[end].ends) > 1:
         end += 1
-    listed = lines[start:end]
-    if before and listed:
-        rows = [_row(line, before) for line in listed]
+    group = lines[start:end]
+    if before and group:
+        rows = [_row(line, before) for line in group]
         if all(rows):
-            return PrintedTable([row for row in rows if row], list(before), len(listed))
-    if len(listed) < _LEAST_ROWS:
+            return PrintedTable([row for row in rows if row], list(before), len(group))
+    if len(group) < _LEAST_ROWS:
         return None
-    width = Counter(len(line.ends) for line in listed).most_common(1)[0][0]
-    columns = _columns([line for line in listed if len(line.ends) == width])
-    rows = [_row(line, columns) for line in listed]
+    width = Counter(len(line.ends) for line in group).most_common(1)[0][0]
+    columns = _columns([line for line in group if len(line.ends) == width])
+    rows = [_row(line, columns) for line in group]
     if not columns or not all(rows):
         return None
     cells = [cell for row in rows if row for cell in row if cell]
     if sum(len(cell.split()) for cell in cells) > _CELL_WORDS * len(cells):
         return None
-    return PrintedTable([row for row in rows if row], columns, len(listed))
+    return PrintedTable([row for row in rows if row], columns, len(group))
 
 
 def _columns(rows: Sequence[Line]) -> list[Span]:

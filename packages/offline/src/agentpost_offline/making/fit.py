@@ -26,11 +26,9 @@ LINE = 1.25
 def _em(char: str) -> float:
     if east_asian_width(char) in "WF":
         return 1000 / _INTER
-    if combining(char):
-        return 0
-    if ord(char) > _LATIN_END:  # other scripts are set in faces of their own, which differ
-        return _NARROW.get(char, 680)
-    return _NARROW.get(char) or (700 if char.isupper() else 556)
+    # Other scripts are set in faces of their own, which differ.
+    usual = 680 if ord(char) > _LATIN_END else 700 if char.isupper() else 556
+    return 0 if combining(char) else _NARROW.get(char, usual)
 
 
 def width(text: str, size: float, bold: bool = False) -> float:
@@ -50,10 +48,8 @@ def lines(text: str, size: float, room: float, bold: bool = False) -> int:
             if used and used + wide > room:
                 count += 1
                 used = 0.0
-            if wide > room:
-                count += int(wide // room)
-                wide %= room
-            used += wide + width(" ", size, bold)
+            count += int(wide // room) if wide > room else 0
+            used += (wide % room if wide > room else wide) + width(" ", size, bold)
     return count
 
 
@@ -66,34 +62,25 @@ def _pieces(text: str) -> Iterable[str]:
             yield word
 
 
-def height(
-    texts: Sequence[str], size: float, room: float, *, gap: float = 0.0, bold: bool = False
-) -> float:
-    """The height of paragraphs; ``gap`` is the space between them in type sizes."""
-    count = sum(lines(text, size, room, bold) for text in texts)
-    return count * size * LINE + max(0, len(texts) - 1) * gap * size
+def height(texts: Sequence[str], size: float, room: float, *, bold: bool = False) -> float:
+    """The height of paragraphs."""
+    return sum(lines(text, size, room, bold) for text in texts) * size * LINE
 
 
 def largest(
-    texts: Sequence[str],
-    box: tuple[float, float],
-    sizes: tuple[float, float],
-    *,
-    gap: float = 0.0,
+    texts: Sequence[str], box: tuple[float, float], sizes: tuple[float, float], *,
     bold: bool = False,
-) -> float:
-    """The largest size, in whole points, at which paragraphs fit a box (width, height).
+) -> float:  # fmt: skip
+    """The largest size, in whole points, at which paragraphs fit a box (width, height) and no word
+    of them is broken.
 
     Returns the smallest of ``sizes`` (smallest, largest) when none fits: ask `height` then.
     """
     smallest, size = sizes
+    words = [word for text in texts for word in _pieces(text)]
     while size > smallest and (
-        height(texts, size, box[0], gap=gap, bold=bold) > box[1] or _broken(texts, size, box, bold)
+        height(texts, size, box[0], bold=bold) > box[1]
+        or any(width(word, size, bold) > box[0] for word in words)
     ):
         size -= 1
     return size
-
-
-def _broken(texts: Sequence[str], size: float, box: tuple[float, float], bold: bool) -> bool:
-    """Whether a word would be broken in two."""
-    return any(width(word, size, bold) > box[0] for text in texts for word in _pieces(text))

@@ -40,21 +40,21 @@ class Grid:
         keys: the labels as the result has them: groups or ISO dates.
         labels: the same for people.
         lines: the series.
-        timed: whether the labels are periods in order.
+        is_timed: whether the labels are periods in order.
         grain: the length of the periods.
     """
 
     keys: tuple[Cell, ...]
     labels: tuple[str, ...]
     lines: tuple[Line, ...]
-    timed: bool
+    is_timed: bool
     grain: Grain | None
 
     @property
     def calendar(self) -> bool:
         """Whether the labels are months or days of the week without a date: in order, but no
         groups of which one could lead."""
-        return not self.timed and bool(calendar(str(key) for key in self.keys))
+        return not self.is_timed and bool(calendar(str(key) for key in self.keys))
 
     @property
     def additive(self) -> bool:

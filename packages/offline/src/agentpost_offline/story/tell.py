@@ -75,7 +75,7 @@ def findings(result: Result, table: Table, place: int = 0, language: str = "en")
     """What one result says, which is the story's ``place``-th; most important first."""
     subject = _Subject(result, grid(result, table, language), table, language, place)
     claims = [*_totals(subject), *_among_groups(subject)]
-    if subject.grid.timed:
+    if subject.grid.is_timed:
         claims += _over_time(subject)
     return sorted(claims, key=lambda claim: -claim.weight)
 
@@ -203,13 +203,13 @@ def _ranking(subject: _Subject) -> tuple[Line | None, list[_Entry]]:
         return None, []
     line = matrix.lines[0]
     values, keys, labels = line.values, matrix.keys, matrix.labels
-    if len(query.groups) > 1 or matrix.timed:
+    if len(query.groups) > 1 or matrix.is_timed:
         is_sum = is_additive(line.measure) and line.measure.derived is None
-        if not is_sum or subject.is_limited or len(query.groups) + matrix.timed != 2:
+        if not is_sum or subject.is_limited or len(query.groups) + matrix.is_timed != 2:
             return None, []
         lines = [one for one in matrix.lines if one.measure == line.measure]
         values = sum_lines(lines)
-        if matrix.timed:
+        if matrix.is_timed:
             values = tuple(math.fsum(present(one.values)) for one in lines)
             keys, labels = tuple(one.key for one in lines), tuple(one.name for one in lines)
         values = tuple(value or 0.0 for value in values)

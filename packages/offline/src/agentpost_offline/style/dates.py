@@ -65,21 +65,19 @@ def period(value: Cell, grain: Grain | None, code: str = "en", *, short: bool = 
 
 
 def _hour(value: Cell, code: str) -> str:
-    number = _whole(value)
-    if number is not None:
-        return language(code).hour.format(hour=number)
+    pattern, number = language(code).hour, _whole(value)
     match = _DATE.match(str(value))
+    if number is not None:
+        return pattern.format(hour=number)
     if match is None or match[4] is None:
         return str(value)
-    hour = language(code).hour.format(hour=int(match[4]))
-    return f"{period(str(value)[:10], Grain.DAY, code, short=True)}, {hour}"
+    day = period(str(value)[:10], Grain.DAY, code, short=True)
+    return f"{day}, {pattern.format(hour=int(match[4]))}"
 
 
 def _whole(value: Cell) -> int | None:
-    if isinstance(value, bool) or value is None:
-        return None
     try:
-        number = float(value)
+        number = float("no" if value is None or isinstance(value, bool) else value)
     except ValueError:
         return None
     return int(number) if number == int(number) else None

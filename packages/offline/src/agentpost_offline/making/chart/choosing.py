@@ -33,7 +33,7 @@ class Choice:
     the kind that was asked for."""
 
     kind: str
-    stacked: bool = False
+    is_stacked: bool = False
     why: str | None = None
 
 
@@ -47,20 +47,20 @@ def coarser(query: Query, points: int) -> Query | None:
 def choose(grid: Grid, wish: str | None) -> Choice:
     """The kind of picture for a result laid out: the one asked for where it can show it."""
     is_split, best = len(grid.lines) > 1, _best(grid)
-    upright = "column" if grid.timed or not _is_long(grid) else "bar"
+    upright = "column" if grid.is_timed or not _is_long(grid) else "bar"
     match wish:
         case "bar" | "column":
-            if best.kind in ("bar", "column") and not (best.stacked and wish == "column"):
+            if best.kind in ("bar", "column") and not (best.is_stacked and wish == "column"):
                 return best
-            return Choice("column" if grid.timed else "bar")
+            return Choice("column" if grid.is_timed else "bar")
         case "grouped" if is_split:
             return Choice(upright)
         case "stacked" if not is_split:
             return Choice(best.kind, why="stacked_one")
         case "stacked" if not _are_parts(grid):
-            return Choice("column" if grid.timed else "bar", why="stacked_parts")
+            return Choice("column" if grid.is_timed else "bar", why="stacked_parts")
         case "stacked":
-            return Choice(upright, stacked=True)
+            return Choice(upright, is_stacked=True)
         case "line":
             return Choice("line") if len(grid.keys) > 1 else Choice(best.kind, why="line_one")
         case "donut" | "pie":
@@ -75,7 +75,7 @@ def _best(grid: Grid) -> Choice:
     lines, keys = len(grid.lines), len(grid.keys)
     if lines > MOST_LINES:
         return Choice("heatmap")
-    if grid.timed:
+    if grid.is_timed:
         is_column = keys < 3 or (
             lines < 2 and (grid.grain in CYCLES or (grid.additive and keys <= 24))
         )
@@ -83,7 +83,7 @@ def _best(grid: Grid) -> Choice:
     if lines < 2:
         return Choice("column" if grid.calendar else "bar")
     if keys * lines > 12 or _is_long(grid):
-        return Choice("bar", stacked=_are_parts(grid) and keys > 6)
+        return Choice("bar", is_stacked=_are_parts(grid) and keys > 6)
     return Choice("column")
 
 
@@ -119,7 +119,7 @@ def fit_in(grid: Grid, choice: Choice, rest: str, most_bars: int = MOST_BARS) ->
     most = min(_MOST_GROUPS[choice.kind], most_bars) if choice.kind == "column" else (
         _MOST_GROUPS.get(choice.kind, bars)
     )  # fmt: skip
-    if grid.timed or len(grid.keys) <= most:
+    if grid.is_timed or len(grid.keys) <= most:
         return grid, series
     most -= 1 if grid.additive else 0
     sizes = [math.fsum(abs(line.values[at] or 0.0) for line in grid.lines)
@@ -136,7 +136,7 @@ def fit_in(grid: Grid, choice: Choice, rest: str, most_bars: int = MOST_BARS) ->
         lines.append(Line(line.name, line.key, line.measure, line.unit, tuple(values)))
     keys = [grid.keys[at] for at in first] + ([REST] if is_sum else [])
     labels = [grid.labels[at] for at in first] + ([rest.format(len(others))] if is_sum else [])
-    return Grid(tuple(keys), tuple(labels), tuple(lines), timed=False, grain=None), len(others)
+    return Grid(tuple(keys), tuple(labels), tuple(lines), is_timed=False, grain=None), len(others)
 
 
 def _fewer_lines(grid: Grid, choice: Choice, rest: str) -> tuple[Grid, int]:
@@ -144,7 +144,7 @@ def _fewer_lines(grid: Grid, choice: Choice, rest: str) -> tuple[Grid, int]:
     if len(grid.lines) <= most:
         return grid, 0
     one = grid.lines[0]
-    is_sum = choice.stacked and {line.measure for line in grid.lines} == {one.measure} and (
+    is_sum = choice.is_stacked and {line.measure for line in grid.lines} == {one.measure} and (
         is_additive(one.measure)
     )  # fmt: skip
     order = sorted(grid.lines, key=lambda line: -math.fsum(map(abs, present(line.values))))
@@ -153,7 +153,7 @@ def _fewer_lines(grid: Grid, choice: Choice, rest: str) -> tuple[Grid, int]:
     if is_sum:
         sums = sum_lines(others)
         lines.append(Line(rest.format(len(others)), REST, one.measure, one.unit, sums))
-    return Grid(grid.keys, grid.labels, tuple(lines), grid.timed, grid.grain), len(others)
+    return Grid(grid.keys, grid.labels, tuple(lines), grid.is_timed, grid.grain), len(others)
 
 
 def time_labels(grid: Grid, code: str) -> tuple[Sequence[str], Sequence[tuple[int, str]]]:

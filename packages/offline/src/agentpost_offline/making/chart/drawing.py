@@ -91,7 +91,7 @@ def _claim_for(claims: Sequence[Claim], part: Grid) -> Claim | None:
     if len(part.lines) < 2:
         return next(iter(claims), None)
     names = {str(line.key) for line in part.lines if line.key is not None}
-    peaks = (ClaimKind.HIGHEST, ClaimKind.LOWEST) if part.timed else ()
+    peaks = (ClaimKind.HIGHEST, ClaimKind.LOWEST) if part.is_timed else ()
     order = [
         *(one for one in claims if names & set(one.marks)),
         *(one for one in claims if one.kind not in peaks), *claims,
@@ -113,13 +113,13 @@ def _one_scale(whole: Grid) -> Grid:
         line for line in whole.lines if line.unit == first.unit
         and size / _SAME_SCALE <= (largest(line) or size) <= size * _SAME_SCALE
     )  # fmt: skip
-    return Grid(whole.keys, whole.labels, lines, whole.timed, whole.grain)
+    return Grid(whole.keys, whole.labels, lines, whole.is_timed, whole.grain)
 
 
 def _titles(wish: Wish, whole: Grid, claim: Claim | None) -> tuple[str, str]:
     """The title, and the line below it: what is drawn."""
     span = ""
-    if whole.timed and whole.keys and whole.grain not in choosing.CYCLES:
+    if whole.is_timed and whole.keys and whole.grain not in choosing.CYCLES:
         span = dates.span(whole.keys[0], whole.keys[-1], whole.grain, wish.code)
     below = naming.subtitle(wish.result.query, wish.table, wish.code, span=span)
     below = below[:1].upper() + below[1:]
@@ -139,11 +139,12 @@ def _picture(wish: Wish, part: Grid, choice: choosing.Choice, marks: set[str]) -
         _series(line, colour, form, strong=not names or str(line.key) in names)
         for line, colour in zip(part.lines, colours, strict=True)
     )
-    labels, years = choosing.time_labels(part, wish.code) if part.timed else (part.labels, ())
+    labels, years = choosing.time_labels(part, wish.code) if part.is_timed else (part.labels, ())
     base = Picture(
-        kind, "", "", wish.source, tuple(labels), series, stacked=choice.stacked, timed=part.timed,
-        groups=tuple(Group(at, text) for at, text in years), number_format=form.excel(),
-        marked=tuple(at for at, key in enumerate(part.keys) if str(key) in marks),
+        kind, "", "", wish.source, tuple(labels), series, is_stacked=choice.is_stacked,
+        is_timed=part.is_timed, groups=tuple(Group(at, text) for at, text in years),
+        number_format=form.excel(),
+        marks=tuple(at for at, key in enumerate(part.keys) if str(key) in marks),
     )  # fmt: skip
     return {"line": _line, "heatmap": _heat, "donut": _ring}.get(kind, _bars)(
         base, part, form, accent
@@ -176,22 +177,22 @@ def _values(base: Picture) -> list[float]:
 def _bars(base: Picture, part: Grid, form: NumberFormat, accent: str) -> Picture:
     count = len(part.keys)
     sums = [math.fsum(present([one.values[at] for one in base.series])) for at in range(count)]
-    heights = sums if base.stacked else _values(base)
-    bars = count * (1 if base.stacked else len(base.series))
+    heights = sums if base.is_stacked else _values(base)
+    bars = count * (1 if base.is_stacked else len(base.series))
     is_crowded = base.kind == "column" and bars >= _TICKS_FROM
     low, high = min([0.0, *heights]), max([0.0, *heights])
     exact = Axis(low, high if high > low else low + 1.0)  # each value is written
     axis = axis_of(heights, form, from_zero=True) if is_crowded else exact
-    points = tuple(accent if not base.marked or at in base.marked else palette.GREY
+    points = tuple(accent if not base.marks or at in base.marks else palette.GREY
                    for at in range(count))  # fmt: skip
     return replace(base, axis=axis, points=points if len(base.series) == 1 else (),
-                   totals=tuple(map(form.bare, sums)) if base.stacked else ())  # fmt: skip
+                   totals=tuple(map(form.bare, sums)) if base.is_stacked else ())  # fmt: skip
 
 
 def _line(base: Picture, part: Grid, form: NumberFormat, accent: str) -> Picture:
     axis = axis_of(_values(base), form)
     notes: list[Note] = []
-    for at in base.marked if len(base.series) == 1 else ():
+    for at in base.marks if len(base.series) == 1 else ():
         value = base.series[0].values[at]
         if value is not None:
             is_up = at == 0 or value >= (axis.low + axis.high) / 2
@@ -228,9 +229,9 @@ def _ring(base: Picture, part: Grid, form: NumberFormat, accent: str) -> Picture
         shares = [numbers.percent(100 * values[at] / whole, form.code) for at in order]
         words = [f"{share}  ({text})" for share, text in zip(shares, words, strict=True)]
     colours = palette.series(len(order), accent)
-    if base.marked:
+    if base.marks:
         step = min(0.12, _LIGHTEST_GREY / len(order))
-        colours = [accent if at in base.marked else palette.mixed(palette.GREY, "#ffffff", step * n)
+        colours = [accent if at in base.marks else palette.mixed(palette.GREY, "#ffffff", step * n)
                    for n, at in enumerate(order)]  # fmt: skip
     one = replace(line, values=tuple(values[at] for at in order), texts=tuple(words))
     labels = tuple(base.labels[at] for at in order)
@@ -283,12 +284,12 @@ def _figures(picture: Picture) -> tuple[str, ...]:
     series = picture.series
     if picture.kind == "donut":
         return tuple(text.split("  ")[0] for text in series[0].texts)
-    if picture.kind == "bar" and not picture.stacked:
+    if picture.kind == "bar" and not picture.is_stacked:
         return tuple(text for one in series for text in one.texts if text)
     if picture.kind == "line":
         return tuple(one.end for one in series if one.end)
-    if picture.kind == "column" and len(series) == 1 and len(picture.marked) <= _NAMED:
-        return tuple(series[0].texts[at] for at in picture.marked)
+    if picture.kind == "column" and len(series) == 1 and len(picture.marks) <= _NAMED:
+        return tuple(series[0].texts[at] for at in picture.marks)
     return picture.totals
 
 

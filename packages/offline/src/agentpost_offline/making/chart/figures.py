@@ -146,8 +146,8 @@ def _crossed(matrix: shape.Grid, result: Result, table: Table, code: str) -> Gri
         series.append([math.fsum(shape.present(column)) for column in zip(*series, strict=True)])
     unit = lines[0].unit if lines else None
     columns = [_column(values, unit, code) for values in zip(*series, strict=True)]
-    header = [naming.label(query.groups[0 if matrix.timed else 1], table), *matrix.labels]
-    if matrix.timed and len(matrix.keys) > 1:
+    header = [naming.label(query.groups[0 if matrix.is_timed else 1], table), *matrix.labels]
+    if matrix.is_timed and len(matrix.keys) > 1:
         header.append(phrases["rate"])
         columns.append([_change(values[-2], values[-1], code) for values in series])
     rows = list(zip(names, *columns, strict=True))

@@ -35,7 +35,7 @@ def kind_of(picture: Picture) -> Any:
 
     name = {"column": "COLUMN", "bar": "BAR"}.get(picture.kind)
     if name is not None:
-        return XL_CHART_TYPE[f"{name}_{'STACKED' if picture.stacked else 'CLUSTERED'}"]
+        return XL_CHART_TYPE[f"{name}_{'STACKED' if picture.is_stacked else 'CLUSTERED'}"]
     return XL_CHART_TYPE.LINE if picture.kind == "line" else XL_CHART_TYPE.DOUGHNUT
 
 
@@ -93,15 +93,15 @@ def dress(chart: Any, picture: Picture, colours: dict[str, str]) -> None:
             labels = series.data_labels
             labels.show_value, labels.number_format = True, picture.number_format
             labels.number_format_is_linked = False
-            _set_font(labels.font, 12, palette.PAPER if picture.stacked else colours["ink"])
-        elif len(picture.series) == 1 and len(picture.marked) <= _NAMED:
-            for at in picture.marked:
+            _set_font(labels.font, 12, palette.PAPER if picture.is_stacked else colours["ink"])
+        elif len(picture.series) == 1 and len(picture.marks) <= _NAMED:
+            for at in picture.marks:
                 frame = series.points[at].data_label.text_frame
                 frame.text = own.texts[at]
                 _set_font(frame.paragraphs[0].runs[0].font, 13, colours["accent"], is_bold=True)
     if not is_line:
         plot.gap_width = 45 if len(picture.series) == 1 else 60
-        plot.overlap = 100 if picture.stacked else -6
+        plot.overlap = 100 if picture.is_stacked else -6
 
 
 def _set_font(font: Any, size: float, colour: str = "", *, is_bold: bool = False) -> None:

@@ -78,15 +78,13 @@ def of_paper(paper: Paper) -> list[Slide]:
     heads = [at for at, one in enumerate(paper.blocks) if one.kind is BlockKind.HEADING]
     before = paper.blocks[: heads[0]] if heads else paper.blocks
     slides: list[Slide] = []
-    course = _course(paper.blocks)
     if heads and not before and paper.blocks[0].text == paper.title:
         inside = paper.blocks[1 : [*heads, len(paper.blocks)][1]]
         before, heads = (inside, heads[1:]) if _is_line(inside) or not inside else ((), heads)
     if paper.has_title and paper.title:
+        slides = [Slide(Layout.TITLE, paper.title, paper.subtitle, backdrop=_course(paper.blocks))]
         if _is_line(before):
             slides, before = [Slide(Layout.TITLE, paper.title, before[0].text)], ()
-        else:
-            slides = [Slide(Layout.TITLE, paper.title, paper.subtitle, backdrop=course)]
     slides += _under(Block(BlockKind.HEADING), before, paper.title)
     for start, end in pairwise([*heads, len(paper.blocks)]):
         head = paper.blocks[start]
@@ -100,7 +98,7 @@ def _course(blocks: Sequence[Block]) -> tuple[float, ...]:
     """The values of the first chart of one figure over time; empty where there is none."""
     for block in blocks:
         picture = block.drawing.picture if block.drawing is not None else None
-        if picture is not None and picture.timed and len(picture.series) == 1:
+        if picture is not None and picture.is_timed and len(picture.series) == 1:
             values = [value for value in picture.series[0].values if value is not None]
             if 5 < len(values) <= 60 and min(values) >= 0:
                 return tuple(values)
@@ -118,34 +116,35 @@ def _under(head: Block, blocks: Sequence[Block], title: str) -> list[Slide]:
     slides: list[Slide] = []
     text: list[Block] = []
 
-    def take(is_beside: bool = False, most: int = 0) -> tuple[str, ...]:
+    def take(most: int = 0) -> tuple[str, ...]:
         """The text so far, when it is short enough to stand with what comes; else it gets its
-        slides first."""
-        points = _texts(text)
-        can_stay = _fits_beside(points) if is_beside else (
-            0 < len(points) <= most and all(len(point) <= _UNDER_LONGEST for point in points)
+        slides first. ``most``: points above it, or `_BESIDE_MOST` beside it."""
+        points = [_marked(one) for one in text]
+        can_stay = 0 < len(points) <= most and (
+            sum(fit.height([one], _BESIDE_SIZE, ASIDE) + ROW_PAD for one in points) <= BODY
+            if most == _BESIDE_MOST else max(map(len, points)) <= _UNDER_LONGEST
         )  # fmt: skip
         if not can_stay:
             is_ordered = all(one.number is not None and not one.level for one in text)
-            slides.extend(_pointed(title, [one.text for one in text] if is_ordered else points,
-                                   is_ordered=is_ordered))  # fmt: skip
+            words = [one.text for one in text] if is_ordered else points
+            slides.extend(_pointed(title, words, is_ordered=is_ordered))
         text.clear()
         return tuple(points) if can_stay else ()
 
     for block in blocks:
         match block.kind:
             case BlockKind.TABLE if block.grid is not None:
-                slides += _tables(title, block.grid, take(most=2), block.source)
+                slides += _tables(title, block.grid, take(2), block.source)
             case BlockKind.CHART if block.drawing is not None:
-                points = take(is_beside=True)
+                points = take(_BESIDE_MOST)
                 slides.append(Slide(Layout.CHART, title, plain(block.runs), points,
                                     drawing=block.drawing, source=block.source))  # fmt: skip
             case BlockKind.PICTURE:
-                points = take(is_beside=True)
+                points = take(_BESIDE_MOST)
                 slides.append(Slide(Layout.IMAGE, title, points=points, image=block.picture))
             case BlockKind.FIGURES:
                 for at in range(0, len(block.figures), _FIGURES):
-                    slides.append(Slide(Layout.FIGURES, title, points=take(most=3),
+                    slides.append(Slide(Layout.FIGURES, title, points=take(3),
                                         figures=block.figures[at : at + _FIGURES]))  # fmt: skip
             case BlockKind.COLUMNS:
                 take()
@@ -156,9 +155,7 @@ def _under(head: Block, blocks: Sequence[Block], title: str) -> list[Slide]:
                            for at in range(0, len(block.parts), _MOMENTS)]  # fmt: skip
             case BlockKind.QUOTE if len(block.text) <= _QUOTE_LONGEST:
                 take()
-                words, _, by = block.text.rpartition("\n") if block.runs[-1].italic else (
-                    block.text, "", ""
-                )  # fmt: skip
+                words, _, by = block.text.rpartition("\n") if block.runs[-1].italic else ("",) * 3
                 points = (words, by) if words and by else (block.text,)
                 slides.append(Slide(Layout.QUOTE, title, points=points))
             case BlockKind.RULE:
@@ -169,42 +166,40 @@ def _under(head: Block, blocks: Sequence[Block], title: str) -> list[Slide]:
     return [msgspec.structs.replace(slide, notes=head.notes) for slide in slides]
 
 
-def _texts(blocks: Sequence[Block]) -> list[str]:
-    marks = [
-        "" if one.kind is not BlockKind.ITEM
-        else f"{one.number}. " if one.number is not None
-        else "– " if one.level else ""
-        for one in blocks
-    ]  # fmt: skip
-    return [f"{mark}{one.text}" for mark, one in zip(marks, blocks, strict=True)]
-
-
-def _fits_beside(points: Sequence[str]) -> bool:
-    high = sum(fit.height([point], _BESIDE_SIZE, ASIDE) + ROW_PAD for point in points)
-    return 0 < len(points) <= _BESIDE_MOST and high <= BODY
+def _marked(block: Block) -> str:
+    """The text of a block, with the mark of an item that has one on a slide."""
+    mark = "" if block.number is None else f"{block.number}. "
+    if block.number is None and block.kind is BlockKind.ITEM and block.level:
+        mark = "– "
+    return f"{mark}{block.text}"
 
 
 def _pointed(title: str, points: Sequence[str], *, is_ordered: bool) -> list[Slide]:
     """Points on as few slides as they fit, spread evenly over them."""
     pieces = [piece for point in points for piece in _pieces(point)]
-    if not pieces:
-        return []
     heights = [_height(piece) for piece in pieces]
-    share = sum(heights) / math.ceil(sum(heights) / BODY)
-    groups: list[list[str]] = [[]]
-    full = whole = 0.0
-    for piece, high in zip(pieces, heights, strict=True):
-        if groups[-1] and (full + high > BODY or whole + high / 2 > share * len(groups)):
-            groups.append([])
-            full = 0.0
-        groups[-1].append(piece)
-        full += high
-        whole += high
+    share = sum(heights) / max(1, math.ceil(sum(heights) / BODY))
+    groups = _groups(heights, BODY, share)
     return [
-        Slide(Layout.POINTS if len(group) > 1 else Layout.STATEMENT, title, points=tuple(group),
-              is_ordered=is_ordered and len(group) > 1)
+        Slide(Layout.POINTS if len(group) > 1 else Layout.STATEMENT, title,
+              points=tuple(pieces[at] for at in group), is_ordered=is_ordered and len(group) > 1)
         for group in groups
     ]  # fmt: skip
+
+
+def _groups(heights: Sequence[float], room: float, share: float = math.inf) -> list[list[int]]:
+    """The places of things with these heights, in groups that fit the room; ``share``: the height
+    after which a group is full enough, so that all are about as high."""
+    groups: list[list[int]] = []
+    full = whole = 0.0
+    for at, high in enumerate(heights):
+        if not groups or full + high > room or whole + high / 2 > share * len(groups):
+            groups.append([])
+            full = 0.0
+        groups[-1].append(at)
+        full += high
+        whole += high
+    return groups
 
 
 def _height(text: str) -> float:
@@ -216,14 +211,13 @@ def _pieces(text: str) -> Iterator[str]:
     if _height(text) <= BODY:
         yield text
         return
+    cut = len(text) // 2
     for mark in ("\n", ". ", "。", " "):
         places = [at + len(mark) for at in range(len(text)) if text.startswith(mark, at)]
         inner = [at for at in places if len(text) * 0.2 < at < len(text) * 0.8]
         if inner:
             cut = min(inner, key=lambda at: abs(at - len(text) / 2))
             break
-    else:
-        cut = len(text) // 2
     yield from _pieces(text[:cut].strip())
     yield from _pieces(text[cut:].strip())
 
@@ -231,16 +225,8 @@ def _pieces(text: str) -> Iterator[str]:
 def _tables(title: str, grid: Grid, under: Sequence[str], source: str) -> list[Slide]:
     """A table on as many slides as it needs, its header on each."""
     room = BODY - sum(_height(point) + 14 for point in under)
-    _, _, heights = table_sizes(grid, room, (12, 18))
-    head, *rows = heights
-    groups: list[list[int]] = [[]]
-    full = head
-    for at, high in enumerate(rows):
-        if groups[-1] and full + high > room:
-            groups.append([])
-            full = head
-        groups[-1].append(at)
-        full += high
+    head, *rows = table_sizes(grid, room, (12, 18))[2]
+    groups = _groups(rows, room - head) or [[]]
     return [
         Slide(
             Layout.TABLE, title, points=() if number else tuple(under), source=source,

@@ -178,7 +178,7 @@ def _query(table: Table, frame: Frame) -> Query | None:
 
 
 def _race(grid: shape.Grid, query: Query, table: Table, frame: Frame) -> Race | None:
-    if len(grid.keys) < 3 or len(grid.lines) < 2 or not grid.timed:
+    if len(grid.keys) < 3 or len(grid.lines) < 2 or not grid.is_timed:
         return None
     code, phrases = frame.language, texts("film", frame.language)
     is_sum = grid.additive and query.measures[0].aggregate in (Aggregate.SUM, Aggregate.COUNT)

@@ -126,8 +126,8 @@ class _Drawing:
                           font=_font(round(self.size)), fill=palette.INK)  # fmt: skip
         frame.paste(back.crop((0, bottom, self.wide, self.tall)), (0, bottom))
         line, right = bottom + round(12 * u), self.wide - self.margin
-        done = self.margin + (right - self.margin) * share
-        for end, colour in ((right, palette.HAIR), (done, palette.accent(None))):
+        reach = self.margin + (right - self.margin) * share
+        for end, colour in ((right, palette.HAIR), (reach, palette.accent(None))):
             draw.rectangle((self.margin, line, end, line + 2 * u), fill=colour)
         place = (right - stamp.width, self.tall - stamp.height - round(6 * u))
         frame.paste(stamp, place, stamp)
