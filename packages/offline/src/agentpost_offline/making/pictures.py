@@ -92,14 +92,16 @@ def _in_srgb(image: Image) -> Image:
         return image
 
 
-def metadata(path: Path, name: str) -> list[int]:
-    """The EXIF tags that a picture carries; raises `Unreadable`."""
-    with _open(path, name) as image:
-        return sorted(tag for tag in image.getexif() if tag in _TELLING)
+def look(content: bytes) -> tuple[tuple[int, int], list[int]]:
+    """The size of a picture that was decoded whole, and the EXIF tags that tell of the camera;
+    raises `Unreadable`."""
+    with _open(io.BytesIO(content), "A picture") as image:
+        image.load()
+        return image.size, sorted(tag for tag in image.getexif() if tag in _TELLING)
 
 
 @contextlib.contextmanager
-def _open(path: Path, name: str) -> Iterator[Image]:
+def _open(path: Path | io.BytesIO, name: str) -> Iterator[Image]:
     from PIL import Image, UnidentifiedImageError
 
     try:

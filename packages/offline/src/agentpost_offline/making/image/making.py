@@ -1,4 +1,4 @@
-"""The steps of pictures: look at the files, make, open again and check."""
+"""The steps of pictures: look at the files; make, open again and check."""
 
 from __future__ import annotations
 
@@ -55,11 +55,8 @@ async def make(job: Job, inputs: Inputs) -> Product:
             name = file_name(f"{stem}-{number + 1}", one.label, inputs.version, one.form)
         await job.progress(f"Writing {name}")
         cost = 0.0 if products else catalogue.MAKERS[Thing.IMAGE].credits
-        file = await job.write(name, write, plan_json, number, files, frame.language, cost=cost,
-                               timeout=SECONDS)  # fmt: skip
-        await job.progress(f"Checking {name}")
-        await job.step(check, file, one.size, timeout=SECONDS)
-        products.append(file)
+        products.append(await job.write(name, write, plan_json, number, files, frame.language,
+                                        cost=cost, timeout=SECONDS))  # fmt: skip
     phrases = texts("image", frame.language)
     names = [phrases["one"].format(name=file.name, wide=one.size[0], tall=one.size[1])
              for file, one in zip(products, plan_.pictures, strict=True)]  # fmt: skip
@@ -129,30 +126,26 @@ def _is_cut(edit: Edit, before: tuple[int, int], after: tuple[int, int]) -> bool
 
 @unpacking
 def write(plan_json: dict[str, Any], number: int, files: Sequence[File], code: str) -> bytes:
-    """A step: the bytes of one picture of a plan."""
+    """A write: the bytes of one picture of a plan. Raises `JobFailed` unless it has the size asked
+    for when it is opened again, and no data that say where it was taken."""
     plan_ = msgspec.convert(plan_json, Plan)
     one = plan_.pictures[number]
     sources = [files[at] for at in one.sources]
     try:
         if plan_.edit.is_collage:
             paths, names = [file.local for file in sources], [file.name for file in sources]
-            return editing.encode(editing.collage(paths, names, one.size), one.form)
-        image = editing.apply(sources[0].local, sources[0].name, plan_.edit, code)
-        return editing.encode(image, one.form)
+            image = editing.collage(paths, names, one.size)
+        else:
+            image = editing.apply(sources[0].local, sources[0].name, plan_.edit, code)
     except Unreadable as error:
         raise CannotSucceed(f"{error}.") from error
-
-
-def check(file: File, size: Sequence[int]) -> list[int]:
-    """A step: decode a written picture; raises `JobFailed` unless it has the size asked for, and
-    no metadata that says where it was taken."""
+    data = editing.encode(image, one.form)
     try:
-        image = pictures.upright(file.local, file.name)
-        tags = pictures.metadata(file.local, file.name)
+        size, tags = pictures.look(data)
     except Unreadable as error:
-        raise JobFailed(f"{file.name} came out damaged.") from error
-    if image.size != tuple(size):
-        raise JobFailed(f"{file.name} came out with {image.width} × {image.height} pixels.")
+        raise JobFailed("The picture came out damaged.") from error
+    if size != one.size:
+        raise JobFailed(f"The picture came out with {size[0]} × {size[1]} pixels.")
     if tags:
-        raise JobFailed(f"{file.name} came out with data of the camera in it.")
-    return list(image.size)
+        raise JobFailed("The picture came out with data of the camera in it.")
+    return data

@@ -45,12 +45,10 @@ async def make(job: Job, inputs: Inputs) -> Product:
     products: list[File] = []
     for form, name in zip(forms, names, strict=True):
         await job.progress(name)
-        file = await job.write(
+        products.append(await job.write(
             name, as_workbook if form == "xlsx" else as_csv, *request, label=about["title"],
             cost=0.0 if products else maker.credits, timeout=SECONDS,
-        )  # fmt: skip
-        await job.step(check, file, *request, timeout=SECONDS)
-        products.append(file)
+        ))  # fmt: skip
     return Product(about["text"], products, about["used"], about["skipped"], about["notes"])
 
 
@@ -71,18 +69,22 @@ def _sheets(files: Sequence[File], frame: Frame, parts: Any) -> list[Sheet]:
 
 
 def as_workbook(files: Sequence[File], frame_json: Any, parts: Any) -> Path:
-    """A step: the workbook."""
+    """A write: the workbook; raises `JobFailed` unless the figures are in it."""
+    import python_calamine
+
     frame = from_json(frame_json)
     pages = _sheets(files, frame, parts)
     with tempfile.NamedTemporaryFile(suffix=".xlsx", delete=False) as file:
         path = Path(file.name)
     workbook.write(path, pages, accent=palette.accent(frame.style.colour),
                    is_rtl=language_of(frame.language).direction == "rtl")  # fmt: skip
+    sheet = python_calamine.load_workbook(path).get_sheet_by_index(0)
+    _check(sheet.to_python(skip_empty_area=False), pages[0])
     return path
 
 
 def as_csv(files: Sequence[File], frame_json: Any, parts: Any) -> bytes:
-    """A step: the first sheet as CSV. A text that a spreadsheet would take for a formula gets an
+    """A write: the first sheet as CSV. A text that a spreadsheet would take for a formula gets an
     apostrophe in front."""
     first = _sheets(files, from_json(frame_json), parts)[0]
     out = io.StringIO()
@@ -90,6 +92,7 @@ def as_csv(files: Sequence[File], frame_json: Any, parts: Any) -> bytes:
     fields = first.fields[:-1] if first.across else first.fields
     writer.writerow([_plain(field.heading) for field in fields])
     writer.writerows([_plain(cell) for cell in row] for row in first.rows)
+    _check(list(csv.reader(io.StringIO(out.getvalue()))), first)
     return out.getvalue().encode("utf-8-sig")
 
 
@@ -99,22 +102,17 @@ def _plain(cell: object) -> object:
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
-def check(file: File, files: Sequence[File], frame_json: Any, parts: Any) -> int:
-    """A step: open what was written; its rows and the sums of its columns are those computed.
-
-    Returns how many rows there are. Raises `JobFailed`.
-    """
-    truth = _sheets(files, from_json(frame_json), parts)[0]
-    rows = _read(file.local, file.name)[1 : 1 + len(truth.rows)]
+def _check(lines: Sequence[Sequence[Any]], truth: Sheet) -> None:
+    """The rows and the sums of the columns that were written are those computed."""
+    rows = lines[1 : 1 + len(truth.rows)]
     if len(rows) != len(truth.rows):
-        raise JobFailed(f"{file.name} was not written whole.")
+        raise JobFailed("The table was not written whole.")
     for at, one in enumerate(truth.fields[:-1] if truth.across else truth.fields):
         if one.kind is Kind.NUMBER:
             expected = sum(_figure(row[at]) for row in truth.rows)
             actual = sum(_figure(row[at]) for row in rows if at < len(row))
             if abs(expected - actual) > 1e-6 * max(1.0, abs(expected)):
-                raise JobFailed(f"{file.name} does not hold the figures that were computed.")
-    return len(rows)
+                raise JobFailed("The table does not hold the figures that were computed.")
 
 
 def _figure(cell: Any) -> float:
@@ -122,17 +120,6 @@ def _figure(cell: Any) -> float:
         return float(cell)
     except (TypeError, ValueError):
         return 0.0
-
-
-def _read(path: Path, name: str) -> list[list[Any]]:
-    if name.endswith(".csv"):
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return list(csv.reader(file))
-    import python_calamine
-
-    sheet = python_calamine.load_workbook(path).get_sheet_by_index(0)
-    rows: list[list[Any]] = sheet.to_python(skip_empty_area=False)
-    return rows
 
 
 @dataclass
