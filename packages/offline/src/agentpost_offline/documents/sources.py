@@ -61,6 +61,9 @@ _LINK = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
 _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 _SPAN_MOST, _PICTURES_MOST = 100, 200
+_COLUMNS_MOST, _CELLS_MOST = 500, 500_000
+"""Of a table, and of all tables together: cells that span others could be many more."""
+_TOO_LARGE = "parts of tables beyond the largest that are read"
 _LINE_LONGEST = 20_000
 """Characters of a line of Markdown: parsers take a time that grows with the square of it."""
 _WORD_STYLES = """
@@ -273,6 +276,7 @@ class _Reader:
         self._losses: Counter[str] = Counter()
         self._lists: list[int | None] = []
         self._is_quote = self._is_item = False
+        self._cells = 0
 
     def finish(self) -> Source:
         """The end of the page."""
@@ -400,18 +404,25 @@ class _Reader:
                  if next(row.iterancestors("table")) is element]  # fmt: skip
         for y, line in enumerate(lines):
             row: list[Runs] = []
+            if self._cells > _CELLS_MOST:
+                self._losses[_TOO_LARGE] += 1
+                break
             for cell in (one for one in line if one.tag in ("td", "th")):
                 while (y, len(row)) in spans:
                     row.append(spans.pop((y, len(row))))
+                wide = _span(cell.get("colspan"))
+                if len(row) + wide > _COLUMNS_MOST:
+                    self._losses[_TOO_LARGE] += 1
+                    break
                 runs = self._cell(cell)
                 again = runs if self._repeats else ()
-                wide = _span(cell.get("colspan"))
                 for down in range(1, _span(cell.get("rowspan"))):
                     spans |= {(y + down, len(row) + across): again for across in range(wide)}
                 row += [runs, *[again] * (wide - 1)]
             while (y, len(row)) in spans:
                 row.append(spans.pop((y, len(row))))
             rows.append(row)
+            self._cells += len(row)
         if any(plain(cell).strip() for row in rows for cell in row):
             self.source.blocks.append(_table_of(rows))
 
