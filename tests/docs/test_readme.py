@@ -28,7 +28,10 @@ def test_it_happens_as_it_is_written(tmp_path: Path) -> None:
                 assert (answer["status"], answer["final"]) == ("processing", False)
                 reader.ids["msg"] = answer["id"]
             if command.text.startswith("curl"):
-                file, *_ = json.loads(reader.output)["files"]
+                finished = json.loads(reader.output)
+                result = "Column chart “Jun has the highest revenue”: "
+                assert [job["text"].startswith(result) for job in finished["jobs"]] == [True]
+                file, *_ = finished["files"]
                 assert reader.paste(f"curl -s '{file['url']}' | head -c 4 | tail -c 3") == "PNG"
             if command.text == "python integration.py":
                 again = Command("python integration.py", command.shown)

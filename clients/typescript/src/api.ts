@@ -419,6 +419,7 @@ export interface Message {
   /** Only while a message sent with `busy: queue` waits for its turn; 1: it is next. */
   queue_position?: number;
   reason: string | null;
+  /** The first answer; the sentence of the result is the `text` of a job. */
   reply: string | null;
   resume?: "add_credits";
   resume_by?: string;
@@ -511,6 +512,7 @@ export interface MessageItem {
   /** Only while a message sent with `busy: queue` waits for its turn; 1: it is next. */
   queue_position?: number;
   reason: string | null;
+  /** The first answer; the sentence of the result is the `text` of a job. */
   reply: string | null;
   resume?: "add_credits";
   resume_by?: string;

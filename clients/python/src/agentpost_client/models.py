@@ -444,6 +444,7 @@ class Message(Record):
     final: bool
     """Nothing about the message will change any more."""
     reply: str | None = None
+    """The first answer; the sentence of the result is the `text` of a job."""
     jobs: tuple[Job, ...] = ()
     files: tuple[File, ...] = ()
     notes: tuple[str, ...] = ()
@@ -511,6 +512,7 @@ class MessageItem(Record):
     final: bool
     """Nothing about the message will change any more."""
     reply: str | None = None
+    """The first answer; the sentence of the result is the `text` of a job."""
     jobs: tuple[Job, ...] = ()
     files: tuple[File, ...] = ()
     notes: tuple[str, ...] = ()

@@ -74,7 +74,7 @@ COMMANDS: Final[tuple[dict[str, Any], ...]] = (
             "next_run=next_run_at",
             "message=message.message",
         ),
-        "empty": "no schedule yet: agentpost schedules create makes one",
+        "empty": "no schedule yet: `agentpost schedules create`",
         "page_default": 50,
         "page_max": 100,
     },

@@ -139,7 +139,10 @@ class MessageShape(Shape):
     reason: str | None
     question: str | None
     final: Annotated[bool, about("Nothing about the message will change any more.")]
-    reply: str | None
+    reply: Annotated[
+        str | None,
+        about("The first answer; the sentence of the result is the `text` of a job."),
+    ]
     jobs: list[JobShape]
     files: list[FileShape]
     notes: list[str]

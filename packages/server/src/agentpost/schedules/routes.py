@@ -140,7 +140,7 @@ OPERATIONS = (
         command=Command(
             "schedules list",
             ("id", "status", "cron=cron|once", "next_run=next_run_at", "message=message.message"),
-            empty="no schedule yet: agentpost schedules create makes one",
+            empty="no schedule yet: `agentpost schedules create`",
         ),
     ),
     Operation(
