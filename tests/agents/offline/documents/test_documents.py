@@ -92,6 +92,22 @@ def test_markdown_without_its_comments(tmp_path: Path) -> None:
     assert found.blocks[-1].rows == (("a", "b"), ("x", "1"))
 
 
+@pytest.mark.parametrize(
+    ("text", "headings"),
+    [
+        ("# Head\ntext\n## Two\nmore", [("Head", 1), ("Two", 2)]),
+        ("PLAN\n\nWe open.\n\n2.1 Costs\n\nLow.", [("PLAN", 1), ("2.1 Costs", 1)]),
+        ("Title\n=====\n\nCOSTS\n\nLow.", [("Title", 1), ("COSTS", 2)]),
+        ("Dear all,\nwe open in May.\n- Low costs", []),
+    ],
+)
+def test_headings_of_a_text_without_a_format(
+    tmp_path: Path, text: str, headings: list[tuple[str, int]]
+) -> None:
+    blocks = read(file(tmp_path, "a.txt", text)).blocks
+    assert [(one.text, one.level) for one in blocks if one.kind is BlockKind.HEADING] == headings
+
+
 def test_word_and_powerpoint(tmp_path: Path) -> None:
     import docx
     from pptx import Presentation

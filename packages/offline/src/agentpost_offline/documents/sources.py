@@ -156,7 +156,10 @@ def from_text(
     if is_markdown is None:
         is_markdown = re.search(r"^(#{1,6} |```|\|.*\|$|[-*] )", text, re.MULTILINE) is not None
     if not is_markdown or max(map(len, text.split("\n"))) > _LINE_LONGEST:
-        return Source(list(_without_marks(text.split("\n"))))
+        blocks = list(_without_marks(text.split("\n")))
+        lift = min((one.level for one in blocks if one.kind is BlockKind.HEADING), default=1) - 1
+        return Source([replace(one, level=one.level - lift) if one.kind is BlockKind.HEADING
+                       else one for one in blocks])  # fmt: skip
     from markdown_it import MarkdownIt
 
     engine = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -479,10 +482,10 @@ def _join(runs: Sequence[Run]) -> Runs:
             merged[-1] = replace(run, text=merged[-1].text + text)
         elif text:
             merged.append(replace(run, text=text))
-    while merged and not merged[-1].text.rstrip(" "):
+    while merged and not merged[-1].text.rstrip():
         merged.pop()
     if merged:
-        merged[-1] = replace(merged[-1], text=merged[-1].text.rstrip(" "))
+        merged[-1] = replace(merged[-1], text=merged[-1].text.rstrip())
     return tuple(run for run in merged if run.text)
 
 
@@ -513,12 +516,14 @@ def _without_marks(lines: Sequence[str]) -> Iterator[Block]:
         is_row = line.strip().startswith("|")
         if (is_row and text) or (rows and not is_row):
             yield from end()
-        heading = None if text or is_row else _heading(lines, at)
+        is_free = not (text or is_row) or _HEADING.match(line)
+        heading = _heading(lines, at) if is_free else None
         if is_row:
             cells = re.split(r"(?<!\\)\|", line.strip().removeprefix("|").removesuffix("|"))
             if not (_RULE.fullmatch(line.strip()) and "-" in line):
                 rows.append([words(" ".join(cell.replace("\\|", "|").split())) for cell in cells])
         elif heading is not None:
+            yield from end()
             level, title, is_underline = heading
             yield Block(BlockKind.HEADING, words(title), level)
         elif not line.strip() or _BREAK.match(line):
