@@ -57,9 +57,9 @@ def orders(path: Path, rows: int) -> None:
 async def make(request: str, path: Path) -> None:
     """Run one request as the agent does."""
     from agentpost_offline.turn import agent
-    from tests.agents.fakes import FakeJob, FakeTurn, file, said
+    from tests.agents.fakes import FakeJob, FakeTurn, file, utterance
 
-    turn = FakeTurn(said(request, file(path)))
+    turn = FakeTurn(utterance(request, file(path)))
     await agent(turn)
     with tempfile.TemporaryDirectory() as folder:
         for started in turn.started:

@@ -30,7 +30,7 @@ import psycopg
 from psycopg import sql
 
 from agentpost.db import migrate
-from tests.emptied import Emptied
+from tests.database_pool import ReusableDatabases
 
 # Set by the process that runs the tests, inherited by its xdist workers.
 RUN_DIR = "TEST_RUN_DIR"
@@ -108,7 +108,7 @@ class Postgres:
     def database(self, template: str = "template1") -> Iterator[str]:
         """A new database copied from `template`, as a URL; gone at the end, whoever uses it.
 
-        One with a server's tables may have been another's before: see `tests/emptied.py`.
+        One with a server's tables may have been another's before: see `tests/database_pool.py`.
         """
         again = _emptied(self.home) if template == ALL_TABLES else None
         name = again.free.pop() if again and again.free else f"test_{secrets.token_hex(6)}"
@@ -277,9 +277,9 @@ def empty_sqlite() -> Path:
 
 
 @cache
-def _emptied(home: Path) -> Emptied:
+def _emptied(home: Path) -> ReusableDatabases:
     """Of the server there, in this process."""
-    return Emptied()
+    return ReusableDatabases()
 
 
 def end_run(folder: Path) -> None:

@@ -34,7 +34,7 @@ def file(path: Path, content_type: str = "", file_id: str = "") -> File:
     )  # fmt: skip
 
 
-def said(text: str, *files: File, role: Any = "user") -> Said:
+def utterance(text: str, *files: File, role: Any = "user") -> Said:
     """Something said."""
     return Said(role, text, files, "2026-01-01T00:00:00Z", "msg_1")
 
@@ -170,7 +170,7 @@ class FakeJob:
     """A `Job` that writes below ``root``; ``journal`` survives when handed to another job."""
 
     root: Path
-    message: Said = field(default_factory=lambda: said("go"))
+    message: Said = field(default_factory=lambda: utterance("go"))
     journal: list[tuple[str, Any]] = field(default_factory=list)
     mail: list[list[Said]] = field(default_factory=list)
     crash_at: int | None = None

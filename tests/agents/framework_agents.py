@@ -26,7 +26,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from typing_extensions import TypedDict
 
 from agentpost.agents.adapters.openai_agents import ask_user
-from tests.agents.wanted import COLOURS, RIGHT, WEIGHT, WRONG
+from tests.agents.wishes import COLOURS, RIGHT, WEIGHT, WRONG
 
 set_tracing_disabled(True)
 

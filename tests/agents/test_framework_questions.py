@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentpost.testing import Conversation, run
-from tests.agents.wanted import COLOURS, RIGHT, WEIGHT
+from tests.agents.wishes import COLOURS, RIGHT, WEIGHT
 
 
 @pytest.fixture(scope="module")

@@ -255,7 +255,9 @@ def key_that_only_sends(target: ErrorServer) -> httpx2.Response:
 
 @triggers("link_invalid")
 def forged_link(target: ErrorServer) -> httpx2.Response:
-    return httpx2.get(httpx2.URL(written(target, "a.txt", "one")).copy_set_param("sig", "forged"))
+    return httpx2.get(
+        httpx2.URL(write_reply_file(target, "a.txt", "one")).copy_set_param("sig", "forged")
+    )
 
 
 @triggers("not_found", "getMessage")
@@ -282,8 +284,8 @@ def wrong_method(target: ErrorServer) -> httpx2.Response:
 # --- 412 to 416 -----------------------------------------------------------------------------------
 @triggers("file_changed")
 def old_link(target: ErrorServer) -> httpx2.Response:
-    url = written(target, "same.txt", "one")
-    written(target, "same.txt", "other")
+    url = write_reply_file(target, "same.txt", "one")
+    write_reply_file(target, "same.txt", "other")
     return httpx2.get(url)
 
 
@@ -300,10 +302,10 @@ def large_body(target: ErrorServer) -> httpx2.Response:
 
 @triggers("range_not_satisfiable")
 def beyond_the_end(target: ErrorServer) -> httpx2.Response:
-    return httpx2.get(written(target, "a.txt", "one"), headers={"Range": "bytes=99-"})
+    return httpx2.get(write_reply_file(target, "a.txt", "one"), headers={"Range": "bytes=99-"})
 
 
-def written(target: ErrorServer, path: str, text: str) -> str:
+def write_reply_file(target: ErrorServer, path: str, text: str) -> str:
     """The link of a file of a reply."""
     message = target.caller.send([["write", path, text], ["reply", "ok"]])
     url: str = message["files"][0]["url"]

@@ -123,9 +123,9 @@ def test_filters_by_type_and_conversation(caller: Caller) -> None:
     ],
 )
 def test_what_is_refused(caller: Caller, query: dict[str, str], code: str) -> None:
-    caller.refused(400, code, "GET", "/v1/events", params=query)
+    caller.refusal(400, code, "GET", "/v1/events", params=query)
     if "cursor" in query:
-        caller.refused(400, code, "GET", "/v1/events", headers={**ACCEPT, "Last-Event-ID": "mine"})
+        caller.refusal(400, code, "GET", "/v1/events", headers={**ACCEPT, "Last-Event-ID": "mine"})
 
 
 @pytest.mark.rule("Additions listEvents-2")
@@ -144,13 +144,13 @@ def test_a_cursor_is_the_accounts(
         assert [e["data"]["id"] for e in read(reader, cursor)["data"]] == ids
         with stream(reader, "/v1/events", cursor) as open_:
             assert [e.data["data"]["id"] for e in open_.take(len(ids))] == ids
-    overseer.refused(404, "not_found", "GET", f"/v1/messages/{sent['id']}")
-    second.refused(404, "not_found", "GET", f"/v1/messages/{sent['id']}")
+    overseer.refusal(404, "not_found", "GET", f"/v1/messages/{sent['id']}")
+    second.refusal(404, "not_found", "GET", f"/v1/messages/{sent['id']}")
     stranger = callers(server, server.new_key("stranger-of-events"))
-    stranger.refused(400, "bad_cursor", "GET", "/v1/events", params={"cursor": cursor})
+    stranger.refusal(400, "bad_cursor", "GET", "/v1/events", params={"cursor": cursor})
     log = caller.events(sent["id"])["cursor"]
-    caller.refused(400, "bad_cursor", "GET", "/v1/events", params={"cursor": log})
-    caller.refused(400, "bad_cursor", "GET", f"/v1/messages/{sent['id']}/events?cursor={cursor}")
+    caller.refusal(400, "bad_cursor", "GET", "/v1/events", params={"cursor": log})
+    caller.refusal(400, "bad_cursor", "GET", f"/v1/messages/{sent['id']}/events?cursor={cursor}")
 
 
 @pytest.mark.databases("sqlite", "postgres")
@@ -183,7 +183,7 @@ def test_nothing_is_kept_for_accounts_that_nobody_reads(
 @pytest.mark.rule("Additions listEvents-6")
 def test_a_stream_has_the_events_as_they_come_and_resumes(caller: Caller) -> None:
     with stream(caller, "/v1/events?types=message.completed") as open_:
-        open_.begun()
+        open_.begin()
         assert open_.retry
         first = caller.send("first")
         event = next(open_)
@@ -200,7 +200,7 @@ def test_a_stream_has_the_events_as_they_come_and_resumes(caller: Caller) -> Non
 @pytest.mark.rule("Additions listEvents-6")
 def test_a_stream_tells_its_place_before_the_first_event(caller: Caller) -> None:
     with stream(caller, "/v1/events") as open_:
-        place = open_.begun().id
+        place = open_.begin().id
     sent = caller.send("while nobody was connected")
     with stream(caller, "/v1/events", place) as again:
         assert next(again).data["data"]["id"] == sent["id"]

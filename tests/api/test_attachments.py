@@ -98,7 +98,7 @@ def inline(data: bytes, **fields: object) -> Json:
     return {"base64": base64.b64encode(data).decode(), **fields}
 
 
-def seen(message: Json) -> list[Json]:
+def files_seen(message: Json) -> list[Json]:
     """The files the agent saw; it sees the notes that the caller sees."""
     what = json.loads(message["reply"])
     assert what["notes"] == message["notes"]
@@ -119,7 +119,7 @@ def test_inline_files_reach_the_agent(caller: Caller) -> None:
 
     assert message["notes"] == ["e.txt: its name was changed to this one, a plain file name."]
     assert message["files"] == [], "what came in is no file the agent made"
-    first, second, third, fourth = seen(message)
+    first, second, third, fourth = files_seen(message)
     assert (first["name"], first["size"], first["type"]) == ("t.csv", 4, "text/csv")
     assert second["type"] == "application/pdf"
     assert (third["name"], fourth["name"]) == ("e.txt", ".gitignore")
@@ -135,7 +135,7 @@ def test_the_type_given_counts_where_bytes_do_not_tell(caller: Caller) -> None:
         inline(b"%PDF-1.7\n", name="b", content_type="text/markdown"),
         inline(b"# Notes\n", name="c", content_type=None),
     ]
-    types = [file["type"] for file in seen(caller.send([["see"]], files=files))]
+    types = [file["type"] for file in files_seen(caller.send([["see"]], files=files))]
     assert types == ["text/markdown", "application/pdf", "text/plain"]
 
 
@@ -179,7 +179,7 @@ def test_a_file_that_cannot_be_taken_is_a_note(caller: Caller, file: Json, probl
     [note] = message["notes"]
     assert note.startswith("a")
     assert problem in note
-    assert [f["name"] for f in seen(message)] == ["good.txt"]
+    assert [f["name"] for f in files_seen(message)] == ["good.txt"]
 
 
 @pytest.mark.rule("InlineFile.base64")
@@ -207,7 +207,7 @@ def test_a_file_that_cannot_be_taken_is_a_note(caller: Caller, file: Json, probl
 def test_base64_is_the_standard_one(caller: Caller, text: str, size: int | None) -> None:
     """With its padding, in lines or not; anything else is a note (design: Attachments)."""
     message = caller.send([["see"]], files=[{"base64": text, "name": "a"}])
-    assert [f["size"] for f in seen(message)] == ([] if size is None else [size])
+    assert [f["size"] for f in files_seen(message)] == ([] if size is None else [size])
     assert len(message["notes"]) == (size is None)
 
 
@@ -229,7 +229,7 @@ def test_base64_is_the_standard_one(caller: Caller, text: str, size: int | None)
 )
 def test_the_agent_sees_a_plain_name(caller: Caller, name: str) -> None:
     message = caller.send([["see"]], files=[inline(b"x", name=name)])
-    [file] = seen(message)
+    [file] = files_seen(message)
     assert not set(file["name"]) & set("/\\\n\r\0\u202e")
     assert file["name"].strip(". ")
     assert len(file["name"].encode()) <= 255
@@ -238,7 +238,7 @@ def test_the_agent_sees_a_plain_name(caller: Caller, name: str) -> None:
 def test_scripts_are_data(caller: Caller) -> None:
     message = caller.send([["see"]], files=[inline(b"#!/bin/sh\nexit\n", name="run.exe")])
     assert message["notes"] == []
-    assert len(seen(message)) == 1
+    assert len(files_seen(message)) == 1
 
 
 @pytest.mark.rule("createMessage.files", "Limits inline-files")
@@ -246,7 +246,7 @@ def test_scripts_are_data(caller: Caller) -> None:
 def test_only_the_first_five_are_taken(caller: Caller, count: int) -> None:
     files = [inline(b"x", name=f"{n}.txt") for n in range(count)]
     message = caller.send([["see"]], files=files)
-    assert [f["name"] for f in seen(message)] == [f"{n}.txt" for n in range(5)]
+    assert [f["name"] for f in files_seen(message)] == [f"{n}.txt" for n in range(5)]
     [note] = message["notes"]
     assert f"{count - 5} more files" in note
 
@@ -255,17 +255,17 @@ def test_only_the_first_five_are_taken(caller: Caller, count: int) -> None:
 def test_five_files_of_ten_megabytes_pass_with_notes(caller: Caller) -> None:
     files = [inline(bytes([n]) * 10 * MB, name=f"{n}.bin") for n in range(5)]
     message = caller.send([["see"]], files=files)
-    assert [f["name"] for f in seen(message)] == ["0.bin", "1.bin"]
+    assert [f["name"] for f in files_seen(message)] == ["0.bin", "1.bin"]
     assert len(message["notes"]) == 3
     assert all("25 MB" in note for note in message["notes"])
 
 
-def stored(server: AgentServer) -> int:
+def count_blob_files(server: AgentServer) -> int:
     blobs = server.home / "data" / "blobs"
     return sum(1 for path in blobs.rglob("*") if path.is_file())
 
 
-def recorded(server: AgentServer) -> int:
+def count_references(server: AgentServer) -> int:
     """Blobs that something names."""
     named = "SELECT blob FROM {} WHERE blob IS NOT NULL"
     return sum(len(server.rows(named.format(table))) for table in ("attachments", "files"))
@@ -274,15 +274,17 @@ def recorded(server: AgentServer) -> int:
 @pytest.mark.databases("sqlite", "postgres")
 def test_repeats_and_refusals_store_nothing(caller: Caller, server: AgentServer) -> None:
     files = [inline(b"once", name="a.txt")]
-    before = recorded(server)
+    before = count_references(server)
     with ThreadPoolExecutor(10) as pool:
         repeats = [pool.submit(caller.post, [["read"]], "blob", files=files) for _ in range(30)]
     answers = [repeat.result() for repeat in repeats]
     assert Counter(answer.status_code for answer in answers) == {201: 1, 200: 29}
     assert caller.post("other", key="blob", files=files).status_code == 409
     assert caller.post("x", files=files, webhook_endpoint_id="whe_0").status_code == 404
-    assert recorded(server) == before + 1
-    eventually(lambda: stored(server) == before + 1, what="what was stored for nothing going")
+    assert count_references(server) == before + 1
+    eventually(
+        lambda: count_blob_files(server) == before + 1, what="what was stored for nothing going"
+    )
 
 
 # --- URLs -----------------------------------------------------------------------------------------
@@ -292,7 +294,10 @@ def test_a_url_is_fetched_once(caller: Caller, origin: str) -> None:
     before = Origin.asked.get("/data.csv", 0)
     message = caller.send([["see"]], files=files)
     assert message["notes"] == []
-    assert [(f["name"], f["size"]) for f in seen(message)] == [("data.csv", 8), ("named.csv", 8)]
+    assert [(f["name"], f["size"]) for f in files_seen(message)] == [
+        ("data.csv", 8),
+        ("named.csv", 8),
+    ]
     assert Origin.asked["/data.csv"] - before == 2
 
 
@@ -304,7 +309,7 @@ def test_a_url_that_gives_nothing_usable_is_a_note(caller: Caller, origin: str, 
     message = caller.send([["see"]], files=[{"url": origin + path}])
     assert message["status"] == "completed"
     assert len(message["notes"]) == 1
-    assert seen(message) == []
+    assert files_seen(message) == []
 
 
 @pytest.mark.rule("InlineFile.url")
@@ -346,6 +351,6 @@ def test_an_address_that_must_not_be_fetched_is_a_note(caller: Caller, url: str)
 def test_urls_count_to_the_total(caller: Caller, origin: str) -> None:
     files = [{"url": f"{origin}/ten", "name": f"{n}"} for n in range(3)]
     message = caller.send([["see"]], files=files)
-    assert len(seen(message)) == 2
+    assert len(files_seen(message)) == 2
     [note] = message["notes"]
     assert "25 MB" in note

@@ -39,10 +39,10 @@ def test_each_operation_that_administers_is_recorded(
     work = caller.final(message["id"])["jobs"][0]["work_id"]
     for path in (f"/v1/work/{work}", f"/v1/messages/{message['id']}"):
         assert caller.call("DELETE", path).status_code == 200
-    caller.refused(404, "not_found", "DELETE", f"/v1/messages/{message['id']}")
-    caller.refused(404, "not_found", "DELETE", "/v1/messages/%00%ff")
+    caller.refusal(404, "not_found", "DELETE", f"/v1/messages/{message['id']}")
+    caller.refusal(404, "not_found", "DELETE", "/v1/messages/%00%ff")
     read_only = callers(server, server.another_key("reader", "read"))
-    read_only.refused(403, "forbidden", "DELETE", f"/v1/messages/{message['id']}")
+    read_only.refusal(403, "forbidden", "DELETE", f"/v1/messages/{message['id']}")
 
     lines: list[Json] = server.command("audit", "--limit", "100")["data"]
     by_key = [line for line in lines if line["via"] == "api"]

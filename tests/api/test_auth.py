@@ -127,6 +127,6 @@ def test_another_version_is_another_path(server: AgentServer) -> None:
     caller = Caller(server)
     assert caller.call("GET", "/v1/me").status_code == 200
     for path in ("/v2/me", "/me", "/v1.1/me"):
-        caller.refused(404, "not_found", "GET", path)
+        caller.refusal(404, "not_found", "GET", path)
     assert {path.split("/")[1] for path in caller.contract.document["paths"]} == {"v1"}
     caller.close()

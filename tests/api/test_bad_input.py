@@ -26,12 +26,12 @@ def server(start_server: ServerMaker) -> AgentServer:
 @pytest.fixture(autouse=True)
 def unchanged(server: AgentServer) -> Iterator[None]:
     """Nothing a test here sends becomes a message, a file, a conversation or a key."""
-    before = counted(server)
+    before = count_rows(server)
     yield
-    assert counted(server) == before
+    assert count_rows(server) == before
 
 
-def counted(server: AgentServer) -> dict[str, int]:
+def count_rows(server: AgentServer) -> dict[str, int]:
     found = {
         table: server.rows(f"SELECT count(*) AS n FROM {table}")[0]["n"]
         for table in ("messages", "conversations", "attachments", "jobs", "works")
@@ -261,7 +261,7 @@ def test_large_bodies_that_never_come_hold_up_nobody(caller: Caller, server: Age
         for _ in range(6):
             slow.enter_context(connect(server)).sendall(announced + b'{"message": "')
         began = time.monotonic()
-        caller.refused(400, "empty_message", "POST", "/v1/messages", json={})
+        caller.refusal(400, "empty_message", "POST", "/v1/messages", json={})
         assert time.monotonic() - began < PROMPT
 
 
@@ -273,23 +273,23 @@ def test_large_bodies_that_never_come_hold_up_nobody(caller: Caller, server: Age
 )
 @pytest.mark.parametrize("path", ["/v1/messages/msg_0", "/v1/messages/msg_0/events"])
 def test_a_wait_that_is_no_number_of_seconds(caller: Caller, path: str, wait: str) -> None:
-    body = caller.refused(400, "invalid_request", "GET", f"{path}?wait={wait}")
+    body = caller.refusal(400, "invalid_request", "GET", f"{path}?wait={wait}")
     assert [problem["field"] for problem in body["problems"]] == ["wait"]
 
 
 @pytest.mark.parametrize("wait", ["", "9" * 16, "9" * 5_000])
 def test_a_wait_of_another_length(caller: Caller, wait: str) -> None:
-    caller.refused(400, "invalid_request", "GET", f"/v1/messages/msg_0?wait={wait}")
+    caller.refusal(400, "invalid_request", "GET", f"/v1/messages/msg_0?wait={wait}")
 
 
 def test_a_parameter_given_twice(caller: Caller) -> None:
-    caller.refused(400, "invalid_request", "GET", "/v1/work?limit=1&limit=2")
+    caller.refusal(400, "invalid_request", "GET", "/v1/work?limit=1&limit=2")
 
 
 def test_an_unknown_endpoint_is_not_found(caller: Caller) -> None:
     for name in ("whe_0", "", "x", "whe_" + "0" * 32):
         body = {"message": "x", "webhook_endpoint_id": name}
-        caller.refused(404, "not_found", "POST", "/v1/messages", json=body)
+        caller.refusal(404, "not_found", "POST", "/v1/messages", json=body)
 
 
 @pytest.mark.parametrize(
@@ -305,12 +305,12 @@ def test_an_unknown_endpoint_is_not_found(caller: Caller) -> None:
 def test_a_misspelt_field_is_named_when_its_own_is_missing(
     caller: Caller, body: Any, said: str
 ) -> None:
-    refused = caller.refused(400, "empty_message", "POST", "/v1/messages", json=body)
+    refused = caller.refusal(400, "empty_message", "POST", "/v1/messages", json=body)
     assert refused["message"].endswith(said)
 
 
 def test_a_missing_field_of_other_bodies_names_what_was_misspelt(caller: Caller) -> None:
-    refused = caller.refused(
+    refused = caller.refusal(
         400, "invalid_request", "POST", "/v1/uploads", json={"file_name": "a.txt", "size": 1}
     )
     assert "did you mean `filename`" in str(refused["problems"])

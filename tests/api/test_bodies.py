@@ -91,10 +91,10 @@ def test_an_account_has_few_large_bodies_refused(
         assert sender.call("POST", "/v1/messages", json=large).status_code == 201
     huge = {**large, "files": [{"name": "a.txt", "base64": "YWFh" * (COUNTED_BYTES // 4 + 99_999)}]}
     for _ in range(LARGE_BODIES_REFUSED_PER_MINUTE + 1):
-        sender.refused(400, "invalid_request", "POST", "/v1/messages", json={**large, "message": 1})
+        sender.refusal(400, "invalid_request", "POST", "/v1/messages", json={**large, "message": 1})
     broken = {**huge, "message": 1}
     for _ in range(LARGE_BODIES_REFUSED_PER_MINUTE):
-        sender.refused(400, "invalid_request", "POST", "/v1/messages", json=broken)
+        sender.refusal(400, "invalid_request", "POST", "/v1/messages", json=broken)
     answer = sender.call("POST", "/v1/messages", json=huge)
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "60")
     assert sender.call("POST", "/v1/messages", json=large).status_code == 201
@@ -136,7 +136,7 @@ def test_the_name_of_a_field_of_a_large_body_has_its_limit_too(
     ):
         pairs = ", ".join(f'{json.dumps(name)}: "v"' for name in names)
         body = f'{{"message": "x{" " * 2 * LARGE_BYTES}", "metadata": {{{pairs}}}}}'
-        refused = caller.refused(400, "invalid_request", "POST", "/v1/messages", content=body)
+        refused = caller.refusal(400, "invalid_request", "POST", "/v1/messages", content=body)
         assert [problem["field"] for problem in refused["problems"]] == [field]
 
 
@@ -201,7 +201,7 @@ def test_bytes_that_are_no_http_are_refused_in_the_one_shape(
 @pytest.mark.parametrize("path", ["/v1/webhooks", "/v1/uploads", "/v1/webhooks/whe_0/replay"])
 def test_only_messages_may_be_large(server: AgentServer, caller: Caller, path: str) -> None:
     body = {"filename": "x" * LARGE_BYTES, "size": 1, "url": "https://example.com"}
-    caller.refused(413, "too_large", "POST", path, json=body)
+    caller.refusal(413, "too_large", "POST", path, json=body)
     with connect(server) as connection:
         connection.sendall(head("POST", path, "Transfer-Encoding: chunked") + chunk(LARGE))
         assert answer_on(connection).status == 413
@@ -273,7 +273,7 @@ def test_a_held_call_does_not_hold_its_files(
         return len(found) == 2 + held
 
     eventually(begun, what="the stored files")
-    eventually(lambda: server.reached("held"), what="the agent")
+    eventually(lambda: server.has_reached("held"), what="the agent")
     # Together they brought 120 MB; the allocator may keep what reading a few of them took.
     eventually(lambda: resident_kib(server) - before < 60_000, what="letting go of what was stored")
     server.open_gate("held")

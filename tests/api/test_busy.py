@@ -185,7 +185,7 @@ def test_busy_is_a_part_of_what_makes_two_calls_the_same(caller: Caller) -> None
     assert caller.post("hello", key="same", busy="wait").status_code == 200
     assert caller.post("hello", key="same", busy="queue").status_code == 409
     body = {"message": "hello", "busy": "later"}
-    refused = caller.refused(400, "invalid_request", "POST", "/v1/messages", json=body)
+    refused = caller.refusal(400, "invalid_request", "POST", "/v1/messages", json=body)
     assert refused["problems"][0]["field"] == "busy"
 
 

@@ -43,7 +43,7 @@ def test_the_ceiling_is_a_part_of_what_makes_two_calls_the_same(caller: Caller) 
 @pytest.mark.parametrize("amount", [0, -1, "2", True, 1e10])
 def test_a_ceiling_is_a_number_above_zero(caller: Caller, amount: object) -> None:
     body = {"message": "hello", "max_credits": amount}
-    refused = caller.refused(400, "invalid_request", "POST", "/v1/messages", json=body)
+    refused = caller.refusal(400, "invalid_request", "POST", "/v1/messages", json=body)
     assert refused["problems"][0]["field"] == "max_credits"
 
 

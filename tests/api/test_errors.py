@@ -85,14 +85,14 @@ def test_a_wrong_method_is_a_405(
     ],
 )
 def test_an_unknown_id_is_a_404(caller: Caller, path: str) -> None:
-    caller.refused(404, "not_found", "GET", path)
+    caller.refusal(404, "not_found", "GET", path)
 
 
 @pytest.mark.rule("Errors shape")
 def test_each_code_is_explained_where_docs_points(caller: Caller) -> None:
     for path in ("/v1/nothing", "/v1/me?x=1"):
         caller.http.get(path)
-    body = caller.refused(400, "empty_message", "POST", "/v1/messages", json={})
+    body = caller.refusal(400, "empty_message", "POST", "/v1/messages", json={})
     page, _, anchor = body["docs"].partition("#")
     assert anchor == "empty_message"
     html = caller.http.get(page).text

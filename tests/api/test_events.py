@@ -22,8 +22,8 @@ def server(start_server: ServerMaker) -> AgentServer:
     return start_server(turn_reply_seconds=30)
 
 
-def refused(caller: Caller, code: str, path: str) -> Json:
-    return caller.refused(409 if code == "poll_in_progress" else 400, code, "GET", path)
+def expect_error(caller: Caller, code: str, path: str) -> Json:
+    return caller.refusal(409 if code == "poll_in_progress" else 400, code, "GET", path)
 
 
 # --- what is in it --------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def test_one_call_at_a_time_waits(caller: Caller, server: AgentServer) -> None:
         assert refusal is not None
         assert refusal.json()["error"] == "poll_in_progress"
         assert refusal.json()["cursor"] == cursor, "the caller's own"
-        start = refused(caller, "poll_in_progress", path)["cursor"]
+        start = expect_error(caller, "poll_in_progress", path)["cursor"]
         server.open_gate("one")
         assert kinds(held.result()["data"]) == ["result"]
     assert kinds(caller.events(message["id"], start)["data"])[0] == "agent_reply"
@@ -246,8 +246,8 @@ def test_a_cursor_that_is_not_ours_is_refused(caller: Caller) -> None:
     flipped = cursor[:-1] + ("A" if cursor[-1] != "A" else "B")
     forged = ["x", "0", "%00", "%ff", "%F0%9F%92%A9", "=" * 8, "A" * 5000, cursor + "A", flipped]
     for text in [*forged, cursor[1:], foreign]:
-        refused(caller, "bad_cursor", f"{path}?cursor={text}")
-    refused(caller, "invalid_request", f"{path}?cursor={cursor}&cursor={cursor}")
+        expect_error(caller, "bad_cursor", f"{path}?cursor={text}")
+    expect_error(caller, "invalid_request", f"{path}?cursor={cursor}&cursor={cursor}")
     assert caller.events(message["id"], "")["data"], "an empty one is none"
 
 
@@ -257,7 +257,7 @@ def test_a_cursor_belongs_to_its_key(caller: Caller, server: AgentServer) -> Non
     other = Caller(server, made["key"])
     mine, theirs = caller.send("a"), other.send("b")
     cursor = caller.events(mine["id"])["cursor"]
-    refused(other, "bad_cursor", f"/v1/messages/{theirs['id']}/events?cursor={cursor}")
+    expect_error(other, "bad_cursor", f"/v1/messages/{theirs['id']}/events?cursor={cursor}")
     other.close()
 
 

@@ -30,7 +30,7 @@ def fetch(url: str, method: str = "GET", **headers: str) -> httpx2.Response:
     return httpx2.request(method, url, headers=named, timeout=PATIENCE)
 
 
-def refused(url: str, status: int, code: str) -> None:
+def expect_refusal(url: str, status: int, code: str) -> None:
     answer = fetch(url)
     assert (answer.status_code, answer.json()["error"]) == (status, code)
     assert answer.json()["request_id"] == answer.headers["Request-Id"]
@@ -225,7 +225,7 @@ def test_a_changed_file_answers_412_until_a_fresh_link_is_asked_for(caller: Call
     assert old["file_id"] == new["file_id"]
     assert old["revision"] != new["revision"]
 
-    refused(old["url"], 412, "file_changed")
+    expect_refusal(old["url"], 412, "file_changed")
     fresh = caller.call("GET", f"/v1/files/{old['file_id']}").json()
     assert fetch(fresh["url"]).text == "other"
 
@@ -243,7 +243,7 @@ def test_a_final_message_keeps_its_files_when_a_later_one_writes_the_same_path(
     assert [f["size"] for f in second["files"]] == [2]
     current = caller.call("GET", f"/v1/files/{first['files'][0]['file_id']}").json()
     assert current["revision"] == second["files"][0]["revision"]
-    refused(kept["files"][0]["url"], 412, "file_changed")
+    expect_refusal(kept["files"][0]["url"], 412, "file_changed")
 
 
 @pytest.mark.databases("sqlite", "postgres")
@@ -270,7 +270,7 @@ def test_a_link_that_was_tampered_with_is_refused(caller: Caller) -> None:
     ):
         answer = fetch(str(changed))
         assert answer.status_code in (403, 404), changed
-    refused(str(url.copy_set_param("sig", "x")), 403, "link_invalid")
+    expect_refusal(str(url.copy_set_param("sig", "x")), 403, "link_invalid")
     assert fetch(other["url"]).text == "y"
 
 
@@ -282,7 +282,7 @@ def test_a_link_expires(start_server: ServerMaker) -> None:
     began = time.monotonic()
     eventually(lambda: fetch(file["url"]).status_code == 403, PROMPT)
     assert time.monotonic() - began < PROMPT
-    refused(file["url"], 403, "link_invalid")
+    expect_refusal(file["url"], 403, "link_invalid")
     caller.close()
 
 

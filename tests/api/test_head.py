@@ -34,7 +34,7 @@ def paths(caller: Caller) -> list[str]:
     return [*filled, *PUBLISHED, "/login", "/nowhere", "/v1/nowhere", signed]
 
 
-def begun(server: AgentServer, method: str, path: str) -> dict[str, str]:
+def head_of(server: AgentServer, method: str, path: str) -> dict[str, str]:
     """Status and compared headers of an answer, whose body is not read; what HEAD sends of one is
     none."""
     with connect(server) as connection:
@@ -53,7 +53,7 @@ def begun(server: AgentServer, method: str, path: str) -> dict[str, str]:
 def test_head_answers_as_get_on_every_route(server: AgentServer, caller: Caller) -> None:
     differing = {}
     for path in paths(caller):
-        by_get, by_head = (begun(server, method, path) for method in ("GET", "HEAD"))
+        by_get, by_head = (head_of(server, method, path) for method in ("GET", "HEAD"))
         if by_get != by_head:
             differing[path] = (by_get, by_head)
     assert differing == {}

@@ -49,7 +49,7 @@ def hold(pool: ThreadPoolExecutor, caller: Caller, held: str, gate: str) -> Futu
     return pool.submit(caller.call, "GET", f"{path}/events?wait=45&cursor={cursor}")
 
 
-def refused(answer: httpx2.Response) -> tuple[int, str, str]:
+def refusal_of(answer: httpx2.Response) -> tuple[int, str, str]:
     assert "RateLimit-Limit" not in answer.headers
     assert answer.headers["WWW-Authenticate"] == "Bearer"
     return answer.status_code, answer.json()["error"], answer.json()["message"]
@@ -71,7 +71,7 @@ def test_a_revoked_key_ends_its_held_calls(
     finally:
         server.open_gate(gate)
     unknown = callers(server, "svc_key_unknown").call("GET", "/v1/me")
-    assert refused(answer) == refused(unknown) == refused(caller.call("GET", "/v1/me"))
+    assert refusal_of(answer) == refusal_of(unknown) == refusal_of(caller.call("GET", "/v1/me"))
 
 
 @pytest.mark.parametrize("held", HELD)
@@ -82,12 +82,12 @@ def test_a_key_may_expire_while_its_call_is_held(
         made, gate = made_key(server, "--expires", f"{seconds}s"), f"expired-{held}-{seconds}"
         with suppress(KeyError):  # what was to be held was refused
             call = hold(pool, callers(server, made["key"]), held, gate)
-            eventually(lambda g=gate, c=call: server.reached(g) or c.done())  # type: ignore[misc]
-            if server.reached(gate):
+            eventually(lambda g=gate, c=call: server.has_reached(g) or c.done())  # type: ignore[misc]
+            if server.has_reached(gate):
                 break
     try:
-        assert server.reached(gate)
-        assert refused(call.result(seconds + PROMPT))[:2] == (401, "unauthorized")
+        assert server.has_reached(gate)
+        assert refusal_of(call.result(seconds + PROMPT))[:2] == (401, "unauthorized")
     finally:
         server.open_gate(gate)
 
@@ -139,5 +139,5 @@ def test_a_body_that_comes_after_its_key_was_revoked_is_no_message(
         yield b'"too late"}'
 
     answer = caller.call("POST", "/v1/messages", content=body())
-    assert refused(answer)[:2] == (401, "unauthorized")
+    assert refusal_of(answer)[:2] == (401, "unauthorized")
     assert not server.rows(f"SELECT 1 FROM messages WHERE key_id = '{made['id']}'")

@@ -69,7 +69,7 @@ def server(plain_server: AgentServer) -> AgentServer:
     return plain_server
 
 
-def refused(caller: Caller, made: Json, body: bytes) -> None:
+def expect_refusal(caller: Caller, made: Json, body: bytes) -> None:
     """No file, no 5xx, an error that can be read; and the upload is as it was."""
     answer = post_raw(made, body)
     assert problem(answer)[0] in (400, 403)
@@ -90,7 +90,7 @@ def changed(made: Json, **fields: str | None) -> Json:
 def test_a_damaged_field(caller: Caller, field: str, damage: str) -> None:
     made = announce(caller)
     value = DAMAGES[damage](made["fields"][field])
-    refused(caller, made, body_of({"fields": {**made["fields"], field: value}}, FILE))
+    expect_refusal(caller, made, body_of({"fields": {**made["fields"], field: value}}, FILE))
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -98,29 +98,29 @@ def test_a_field_missing_or_twice(caller: Caller, field: str) -> None:
     made = announce(caller)
     rest = {n: v for n, v in made["fields"].items() if n != field}
     again = (f'name="{field}"', made["fields"][field].encode())
-    refused(caller, made, body_of({"fields": rest}, FILE))
-    refused(caller, made, body_of(made, again, FILE))
-    refused(caller, made, body_of({"fields": rest}, FILE, again))
+    expect_refusal(caller, made, body_of({"fields": rest}, FILE))
+    expect_refusal(caller, made, body_of(made, again, FILE))
+    expect_refusal(caller, made, body_of({"fields": rest}, FILE, again))
 
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_of_another_upload(caller: Caller, field: str) -> None:
     made, other = announce(caller), announce(caller, size=9, content_type="text/plain")
     mixed = {"fields": {**made["fields"], field: other["fields"][field]}}
-    refused(caller, made, body_of(mixed, FILE))
-    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{other['upload_id']}/complete")
+    expect_refusal(caller, made, body_of(mixed, FILE))
+    caller.refusal(409, "not_uploaded", "POST", f"/v1/uploads/{other['upload_id']}/complete")
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_key_that_leads_elsewhere(caller: Caller, key: str) -> None:
     made = announce(caller)
-    refused(caller, made, body_of(changed(made, key=key), FILE))
+    expect_refusal(caller, made, body_of(changed(made, key=key), FILE))
 
 
 @pytest.mark.parametrize("name", EXTRAS)
 def test_a_field_that_no_condition_names(caller: Caller, name: str) -> None:
     made = announce(caller)
-    refused(caller, made, body_of(made, (f'name="{name}"', b"201"), FILE))
+    expect_refusal(caller, made, body_of(made, (f'name="{name}"', b"201"), FILE))
 
 
 @pytest.mark.parametrize("forgery", POLICIES)
@@ -128,7 +128,7 @@ def test_a_policy_of_ones_own(caller: Caller, forgery: str) -> None:
     made = announce(caller)
     policy = POLICIES[forgery](json.loads(base64.b64decode(made["fields"]["policy"])))
     text = base64.b64encode(json.dumps(policy).encode()).decode()
-    refused(caller, made, body_of(changed(made, policy=text), FILE))
+    expect_refusal(caller, made, body_of(changed(made, policy=text), FILE))
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_policy_of_ones_own(caller: Caller, forgery: str) -> None:
 )
 def test_a_body_out_of_shape(caller: Caller, change: Callable[[bytes], bytes]) -> None:
     made = announce(caller)
-    refused(caller, made, change(body_of(made, FILE)))
+    expect_refusal(caller, made, change(body_of(made, FILE)))
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_the_same_key_with_another_body_is_a_conflict(
     name = f"conflict-{other}"
     headers = {"Idempotency-Key": name[:100]}
     first = caller.call("POST", "/v1/messages", json={"message": "a"}, headers=headers)
-    caller.refused(409, "idempotency_conflict", "POST", "/v1/messages", json=other, headers=headers)
+    caller.refusal(409, "idempotency_conflict", "POST", "/v1/messages", json=other, headers=headers)
     assert caller.get(first.json()["id"]) == first.json(), "nothing was sent to the agent"
 
 
@@ -102,7 +102,7 @@ def test_blanks_around_a_key_do_not_count(caller: Caller, server: AgentServer) -
 def test_two_keys_are_refused(caller: Caller, second: str) -> None:
     """Whichever we took, a client could mean the other, and start its work twice."""
     headers = [("Idempotency-Key", "twice"), ("Idempotency-Key", second)]
-    problems = caller.refused(
+    problems = caller.refusal(
         400, "invalid_request", "POST", "/v1/messages", json={"message": "x"}, headers=headers
     )["problems"]
     assert [problem["field"] for problem in problems] == ["Idempotency-Key"]
@@ -218,4 +218,4 @@ def test_a_key_never_becomes_an_id(caller: Caller) -> None:
     message = caller.post("whose id?", key=key).json()
     assert message["id"] != key
     assert re.fullmatch("msg_[0-9a-f]{32}", message["id"])
-    caller.refused(404, "not_found", "GET", f"/v1/messages/{key}")
+    caller.refusal(404, "not_found", "GET", f"/v1/messages/{key}")

@@ -110,7 +110,7 @@ def test_messages_are_limited_and_repeats_are_not_counted(limited: Callable[...,
     assert int(refused.headers["RateLimit-Remaining"]) > 0
     assert caller.post("one", key="one").status_code == 200
     assert caller.post("two", key="two", files=FILE).status_code == 200
-    caller.refused(
+    caller.refusal(
         409,
         "idempotency_conflict",
         "POST",
@@ -140,7 +140,7 @@ def test_a_message_over_the_limit_leaves_its_key_free(
     caller.send("first")
     assert caller.post("second", key="k").status_code == 429
     server.command("limits", "set", "free@example.com", "--messages-per-day", "default")
-    answer = eventually(lambda: sent(caller, "second", "k"), what="the wider limit")
+    answer = eventually(lambda: send_status(caller, "second", "k"), what="the wider limit")
     assert answer == 201
 
 
@@ -156,7 +156,7 @@ def test_a_schema_is_not_looked_at_before_the_limit(limited: Callable[..., Calle
     assert caller.post("first", key="k", **unusable).status_code == 409
 
 
-def sent(caller: Caller, text: str, key: str) -> int:
+def send_status(caller: Caller, text: str, key: str) -> int:
     status = caller.post(text, key=key).status_code
     return 0 if status == 429 else status
 
@@ -213,7 +213,7 @@ def test_an_account_may_have_to_name_conversations(limited: Callable[..., Caller
         ]
 
     for path, body in bodies():
-        refused = caller.refused(400, "invalid_request", "POST", path, json=body)
+        refused = caller.refusal(400, "invalid_request", "POST", path, json=body)
         assert [each["field"] for each in refused["problems"]] == ["conversation"]
     for path, body in bodies(conversation="customer-4711"):
         assert caller.call("POST", path, json=body).status_code == 201

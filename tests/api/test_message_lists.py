@@ -22,7 +22,7 @@ def server(start_server: ServerMaker) -> AgentServer:
     return start_server(turn_reply_seconds=30)
 
 
-def listed(caller: Caller, **query: Any) -> Json:
+def list_page(caller: Caller, **query: Any) -> Json:
     answer = caller.call("GET", "/v1/messages", params=query)
     assert answer.status_code == 200, answer.text
     page: Json = answer.json()
@@ -47,18 +47,18 @@ def test_messages_are_listed_newest_first_in_pages(
     server: AgentServer, callers: CallerMaker
 ) -> None:
     caller = callers(server, server.new_key("pages"))
-    assert listed(caller) == {"object": "list", "data": [], "has_more": False}
+    assert list_page(caller) == {"object": "list", "data": [], "has_more": False}
     sent = [caller.send(f"message {n}") for n in range(5)][::-1]
-    page = listed(caller)
+    page = list_page(caller)
     assert (ids(page), page["has_more"]) == ([message["id"] for message in sent], False)
     assert page["data"][0] == {**sent[0], "message": "message 4"}
-    first = listed(caller, limit=2)
-    second = listed(caller, limit=2, before=ids(first)[-1])
-    third = listed(caller, limit=2, before=ids(second)[-1])
+    first = list_page(caller, limit=2)
+    second = list_page(caller, limit=2, before=ids(first)[-1])
+    third = list_page(caller, limit=2, before=ids(second)[-1])
     assert [each["has_more"] for each in (first, second, third)] == [True, True, False]
     assert [*ids(first), *ids(second), *ids(third)] == ids(page)
     caller.call("DELETE", f"/v1/messages/{sent[0]['id']}")
-    assert ids(listed(caller)) == ids(page)[1:]
+    assert ids(list_page(caller)) == ids(page)[1:]
 
 
 @pytest.mark.databases("sqlite", "postgres")
@@ -70,25 +70,27 @@ def test_a_list_is_filtered(server: AgentServer, callers: CallerMaker) -> None:
     b = caller.send([["ask", "Which?"]], conversation="shop", metadata={"order": 'b: "2"'})
     c = caller.send("c", metadata={"b": "2"})
 
-    assert ids(listed(caller, conversation="shop")) == [b["id"], a["id"]]
-    assert ids(listed(caller, conversation="nowhere")) == []
-    assert ids(listed(caller, status="needs_input")) == [b["id"]]
-    assert ids(listed(caller, conversation="shop", status="completed")) == [a["id"]]
-    assert ids(listed(caller, **{"metadata[b]": "2"})) == [c["id"], a["id"]]
-    assert ids(listed(caller, **{"metadata[order]": odd["order"]})) == [a["id"]]
+    assert ids(list_page(caller, conversation="shop")) == [b["id"], a["id"]]
+    assert ids(list_page(caller, conversation="nowhere")) == []
+    assert ids(list_page(caller, status="needs_input")) == [b["id"]]
+    assert ids(list_page(caller, conversation="shop", status="completed")) == [a["id"]]
+    assert ids(list_page(caller, **{"metadata[b]": "2"})) == [c["id"], a["id"]]
+    assert ids(list_page(caller, **{"metadata[order]": odd["order"]})) == [a["id"]]
     both = {"metadata[order]": odd["order"], "metadata[b]": "2"}
-    assert ids(listed(caller, **both)) == [a["id"]]
-    assert ids(listed(caller, **{"metadata[ORDER]": odd["order"]})) == []
+    assert ids(list_page(caller, **both)) == [a["id"]]
+    assert ids(list_page(caller, **{"metadata[ORDER]": odd["order"]})) == []
     # As clients send it that were generated from the description.
-    assert ids(listed(caller, metadata="b=2")) == [c["id"], a["id"]]
-    assert ids(listed(caller, metadata=[f"order={odd['order']}", "b=2"])) == [a["id"]]
-    assert ids(listed(caller, **{"metadata": "b=2", "metadata[order]": odd["order"]})) == [a["id"]]
-    assert ids(listed(caller, created_after=b["created_at"])) == [c["id"], b["id"]]
-    assert ids(listed(caller, created_before=b["created_at"])) == [a["id"]]
+    assert ids(list_page(caller, metadata="b=2")) == [c["id"], a["id"]]
+    assert ids(list_page(caller, metadata=[f"order={odd['order']}", "b=2"])) == [a["id"]]
+    assert ids(list_page(caller, **{"metadata": "b=2", "metadata[order]": odd["order"]})) == [
+        a["id"]
+    ]
+    assert ids(list_page(caller, created_after=b["created_at"])) == [c["id"], b["id"]]
+    assert ids(list_page(caller, created_before=b["created_at"])) == [a["id"]]
     for year in ("4253", "9999"):
-        assert listed(caller, created_after=f"{year}-12-31T23:59:59Z")["data"] == []
+        assert list_page(caller, created_after=f"{year}-12-31T23:59:59Z")["data"] == []
     between = {"created_after": b["created_at"], "created_before": c["created_at"]}
-    assert ids(listed(caller, **between)) == [b["id"]]
+    assert ids(list_page(caller, **between)) == [b["id"]]
 
 
 @pytest.mark.rule("Additions listMessages-1")
@@ -99,9 +101,9 @@ def test_a_key_lists_its_own_messages(
     made = server.command("keys", "create", "--account", "owner@localhost", "--name", "second")
     second = callers(server, made["key"])
     theirs = second.send("theirs", conversation="same")
-    assert ids(listed(second)) == ids(listed(second, conversation="same")) == [theirs["id"]]
-    assert mine["id"] in ids(listed(caller))
-    assert theirs["id"] not in ids(listed(caller))
+    assert ids(list_page(second)) == ids(list_page(second, conversation="same")) == [theirs["id"]]
+    assert mine["id"] in ids(list_page(caller))
+    assert theirs["id"] not in ids(list_page(caller))
 
 
 @pytest.mark.rule("Additions listMessages-2")
@@ -129,7 +131,7 @@ def test_a_key_lists_its_own_messages(
     ],
 )
 def test_what_a_list_refuses(caller: Caller, query: str) -> None:
-    caller.refused(400, "invalid_request", "GET", f"/v1/messages?{query}")
+    caller.refusal(400, "invalid_request", "GET", f"/v1/messages?{query}")
 
 
 # --- cancelling -----------------------------------------------------------------------------------
@@ -172,7 +174,7 @@ def test_a_turn_is_stopped_and_the_next_one_begins(caller: Caller, server: Agent
 
     def known(name: str) -> Json:
         found = eventually(
-            lambda: listed(caller, **{"metadata[name]": name})["data"], what=f"message {name}"
+            lambda: list_page(caller, **{"metadata[name]": name})["data"], what=f"message {name}"
         )
         message: Json = found[0]
         return message
@@ -206,8 +208,8 @@ def test_a_final_message_stays_as_it_is(
     assert cancelled(caller, message) == message
     stranger = callers(server, server.new_key("stranger-of-lists"))
     for method, path in (("POST", f"{message['id']}/cancel"), ("DELETE", message["id"])):
-        stranger.refused(404, "not_found", method, f"/v1/messages/{path}")
-    caller.refused(404, "not_found", "POST", "/v1/messages/msg_0/cancel")
+        stranger.refusal(404, "not_found", method, f"/v1/messages/{path}")
+    caller.refusal(404, "not_found", "POST", "/v1/messages/msg_0/cancel")
 
 
 # --- deleting -------------------------------------------------------------------------------------
@@ -221,14 +223,14 @@ def test_a_final_message_is_deleted_with_all_that_is_its_own(
     inline = [{"name": "in.txt", "base64": "eA=="}]
     message = caller.post(script, key="deleted", files=inline).json()
     path = f"/v1/messages/{message['id']}"
-    caller.refused(409, "not_final", "DELETE", path)
+    caller.refusal(409, "not_final", "DELETE", path)
     server.open_gate("kept")
     done = caller.final(message["id"])
 
     answer = caller.call("DELETE", path)
     assert answer.json() == {"object": "message", "id": message["id"], "deleted": True}
     for method, where in (("GET", ""), ("GET", "/events"), ("GET", "/stream"), ("DELETE", "")):
-        caller.refused(404, "not_found", method, f"{path}{where}")
+        caller.refusal(404, "not_found", method, f"{path}{where}")
     for table in ("entries", "events", "message_jobs", "attachments"):
         found = server.rows(f"SELECT * FROM {table} WHERE message_id = '{message['id']}'")
         assert found == [], table

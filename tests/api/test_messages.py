@@ -148,16 +148,16 @@ def test_only_the_sending_key_reads_a_message(caller: Caller, server: AgentServe
     other = Caller(server, made["key"])
 
     path = f"/v1/messages/{message['id']}"
-    same = other.refused(404, "not_found", "GET", path)
-    unknown = other.refused(404, "not_found", "GET", f"{path[:-4]}0000")
+    same = other.refusal(404, "not_found", "GET", path)
+    unknown = other.refusal(404, "not_found", "GET", f"{path[:-4]}0000")
     assert same["message"] == unknown["message"]
-    other.refused(404, "not_found", "GET", f"{path}/events")
+    other.refusal(404, "not_found", "GET", f"{path}/events")
     cursor = caller.events(message["id"])["cursor"]
-    other.refused(404, "not_found", "GET", f"{path}/events?cursor={cursor}")
+    other.refusal(404, "not_found", "GET", f"{path}/events?cursor={cursor}")
     other.close()
 
 
-def held(caller: Caller, message_id: str, headers: dict[str, str] | None = None) -> "Held":
+def hold(caller: Caller, message_id: str, headers: dict[str, str] | None = None) -> "Held":
     return Held(caller, message_id, headers or {})
 
 
@@ -190,7 +190,7 @@ def test_a_held_read_answers_when_the_job_ends_and_not_on_progress(
     job = [["gate", "p1"], ["progress", "a"], ["progress", "b"], ["gate", "p2"], ["return", ""]]
     message = caller.send([["start", "Held", job]])
     server.await_gate("p1")
-    waiting = held(caller, message["id"])
+    waiting = hold(caller, message["id"])
     server.open_gate("p1")
     server.await_gate("p2")
     assert len(caller.log(message["id"])) == 3, "the progress is there"
@@ -209,10 +209,10 @@ def test_a_held_read_answers_when_the_reply_is_there(caller: Caller, server: Age
         [["start", "Keep", [["gate", "kept"]]], ["gate", "reply"], ["ask", "?"]], wait=1
     )
     assert message["reply"] is None
-    eventually(lambda: server.reached("kept"))
+    eventually(lambda: server.has_reached("kept"))
     # With what we have seen: the read may begin before or after the reply is there.
     seen = caller.get(message["id"])["version"]
-    waiting = held(caller, message["id"], {"If-None-Match": f'"v{seen}"'})
+    waiting = hold(caller, message["id"], {"If-None-Match": f'"v{seen}"'})
     server.open_gate("reply")
 
     assert waiting.ended()
@@ -293,7 +293,7 @@ def test_a_client_that_has_another_version_is_answered_at_once(
 ) -> None:
     gate = f"unseen {tag}".replace('"', "")
     message = caller.send([["start", "Unseen", [["gate", gate]]]])
-    waiting = held(caller, message["id"], {"If-None-Match": tag})
+    waiting = hold(caller, message["id"], {"If-None-Match": tag})
     assert waiting.ended()
     assert waiting.answer.json()["status"] == "processing"
     server.open_gate(gate)
@@ -309,11 +309,11 @@ def test_a_change_between_two_polls_is_answered_at_once(
     server.open_gate("gap")
     server.await_gate("gap2")
 
-    missed = held(caller, message["id"], tag)
+    missed = hold(caller, message["id"], tag)
     assert missed.ended()
     assert missed.answer.json()["version"] > message["version"]
     now = {"If-None-Match": missed.answer.headers["ETag"]}
-    waiting = held(caller, message["id"], now)
+    waiting = hold(caller, message["id"], now)
     server.open_gate("gap2")
     assert waiting.ended()
     assert waiting.answer.json()["final"] is True
@@ -326,7 +326,7 @@ def test_with_an_etag_too_progress_alone_answers_nobody(
     first = caller.post([["start", "Tag", job]])
     server.await_gate("tag1")
     now = caller.call("GET", f"/v1/messages/{first.json()['id']}")
-    waiting = held(caller, first.json()["id"], {"If-None-Match": now.headers["ETag"]})
+    waiting = hold(caller, first.json()["id"], {"If-None-Match": now.headers["ETag"]})
     waiting.join(0.2)  # it is held by now
     server.open_gate("tag1")
     server.await_gate("tag2")

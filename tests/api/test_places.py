@@ -55,7 +55,7 @@ def endpoint(caller: Caller) -> str:
     return str(made[0]["id"])
 
 
-def named(caller: Caller) -> dict[str, str]:
+def own_ids(caller: Caller) -> dict[str, str]:
     """The id of something that the caller has, of each kind that a list may be continued at."""
     cursor = caller.call("GET", "/v1/events").json()["cursor"]
     sent = caller.call("POST", "/v1/messages", json={"message": "hi"})
@@ -109,7 +109,7 @@ def test_nonsense_is_no_place(
 
 
 def test_what_others_have_is_no_place(caller: Caller, stranger: Caller, colleague: Caller) -> None:
-    theirs, of_key, own = named(stranger), named(colleague), named(caller)
+    theirs, of_key, own = own_ids(stranger), own_ids(colleague), own_ids(caller)
     for operation, place in LISTS:
         url = path(operation, caller)
         if place.name == "cursor":

@@ -73,7 +73,7 @@ def test_a_foreign_message_cannot_be_recovered(
     message = caller.send("hello")
     key = server.command("keys", "create", "--account", "owner@localhost", "--name", "x")["key"]
     for other, message_id in ((callers(server, key), message["id"]), (caller, "msg_none")):
-        other.refused(404, "not_found", "POST", f"/v1/messages/{message_id}/recover")
+        other.refusal(404, "not_found", "POST", f"/v1/messages/{message_id}/recover")
 
 
 @pytest.mark.databases("sqlite", "postgres")
@@ -88,10 +88,10 @@ def test_a_deleted_work_is_nowhere_any_more(caller: Caller) -> None:
 
     answer = caller.call("DELETE", f"/v1/work/{work_id}")
     assert answer.json() == {"object": "work", "work_id": work_id, "deleted": True}
-    caller.refused(404, "not_found", "GET", f"/v1/work/{work_id}")
-    caller.refused(404, "not_found", "GET", f"/v1/files/{file['file_id']}")
-    caller.refused(404, "not_found", "POST", f"/v1/work/{work_id}/stop")
-    caller.refused(404, "not_found", "DELETE", f"/v1/work/{work_id}")
+    caller.refusal(404, "not_found", "GET", f"/v1/work/{work_id}")
+    caller.refusal(404, "not_found", "GET", f"/v1/files/{file['file_id']}")
+    caller.refusal(404, "not_found", "POST", f"/v1/work/{work_id}/stop")
+    caller.refusal(404, "not_found", "DELETE", f"/v1/work/{work_id}")
     assert caller.http.get(download).status_code == 404
     listed = caller.call("GET", "/v1/work").json()["data"]
     assert work_id not in [work["work_id"] for work in listed]

@@ -23,7 +23,7 @@ def server(start_server: ServerMaker) -> AgentServer:
     return start_server()
 
 
-def logged(server: AgentServer, request_id: str) -> dict[str, Any]:
+def request_line(server: AgentServer, request_id: str) -> dict[str, Any]:
     """The line of a request with its bodies, once it is written."""
     sql = f"SELECT * FROM requests WHERE id = '{request_id}'"
     [found] = eventually(lambda: server.rows(sql), what=f"the line of {request_id}")
@@ -38,7 +38,7 @@ def test_a_request_is_kept_with_what_came_of_it(caller: Caller, server: AgentSer
         json={"message": "hello"},
         headers={"Idempotency-Key": "do-not-keep-me", "traceparent": TRACE},
     )
-    line = logged(server, answer.headers["Request-Id"])
+    line = request_line(server, answer.headers["Request-Id"])
     assert (line["method"], line["path"], line["status"]) == ("POST", "/v1/messages", 201)
     assert (line["error"], line["traceparent"]) == (None, TRACE)
     assert "hello" in line["request_body"]
@@ -59,11 +59,11 @@ def test_refusals_are_kept_with_their_code(
         ("PUT", "/v1/me", 405, "method_not_allowed"),
     ):
         answer = caller.call(method, path)
-        line = logged(server, answer.headers["Request-Id"])
+        line = request_line(server, answer.headers["Request-Id"])
         assert (line["path"], line["status"], line["error"]) == (path, status, code)
         assert line["key_id"] is not None
     answer = callers(server, "svc_key_wrong").call("GET", "/v1/me")
-    line = logged(server, answer.headers["Request-Id"])
+    line = request_line(server, answer.headers["Request-Id"])
     assert (line["status"], line["error"], line["key_id"]) == (401, "unauthorized", None)
     assert line["response_body"] is None
 
@@ -71,13 +71,13 @@ def test_refusals_are_kept_with_their_code(
 def test_contents_of_files_are_left_out(caller: Caller, server: AgentServer) -> None:
     content = base64.b64encode(b"the contents of a file").decode()
     answer = caller.post("see", files=[{"name": "a.txt", "base64": content}])
-    line = logged(server, answer.headers["Request-Id"])
+    line = request_line(server, answer.headers["Request-Id"])
     assert "a.txt" in line["request_body"]
     assert content not in line["request_body"]
 
     content = base64.b64encode(b"many words " * 20_000).decode()  # taken apart while it comes
     answer = caller.post("look", files=[{"name": "long.txt", "base64": content}])
-    line = logged(server, answer.headers["Request-Id"])
+    line = request_line(server, answer.headers["Request-Id"])
     sent = json.loads(line["request_body"])
     assert sent["files"] == [{"name": "long.txt", "base64": "… (220 kB)"}]
     assert line["request_bytes"] > len(content)
@@ -85,7 +85,7 @@ def test_contents_of_files_are_left_out(caller: Caller, server: AgentServer) -> 
 
 def test_a_long_text_is_kept(caller: Caller, server: AgentServer) -> None:
     answer = caller.post("x" * 19_000)
-    line = logged(server, answer.headers["Request-Id"])
+    line = request_line(server, answer.headers["Request-Id"])
     assert json.loads(line["request_body"])["message"] == "x" * 19_000
 
 
@@ -93,7 +93,7 @@ def test_signatures_of_links_are_left_out(caller: Caller, server: AgentServer) -
     message = caller.send([["write", "a.txt", "text"], ["reply", "here"]])
     answer = caller.call("GET", f"/v1/files/{message['files'][0]['file_id']}")
     url = answer.json()["url"]
-    line = logged(server, answer.headers["Request-Id"])
+    line = request_line(server, answer.headers["Request-Id"])
     assert "a.txt" in line["response_body"]
     assert url.partition("sig=")[2] not in line["response_body"]
     assert "a.txt?…" in line["response_body"]
@@ -104,7 +104,7 @@ def test_of_a_webhook_neither_secret_nor_path_is_kept(caller: Caller, server: Ag
     answer = caller.call("POST", "/v1/webhooks", json={"url": url})
     endpoint = answer.json()
     for asked in (answer, caller.call("GET", f"/v1/webhooks/{endpoint['id']}")):
-        line = logged(server, asked.headers["Request-Id"])
+        line = request_line(server, asked.headers["Request-Id"])
         kept = f"{line['request_body']}{line['response_body']}"
         assert "hooks.example.com/…" in kept
         assert "path-token" not in kept
@@ -113,7 +113,7 @@ def test_of_a_webhook_neither_secret_nor_path_is_kept(caller: Caller, server: Ag
 
 def test_of_a_file_address_the_query_is_left_out(caller: Caller, server: AgentServer) -> None:
     answer = caller.post("see", files=[{"url": "https://127.0.0.1/a.csv?ticket=abc123"}])
-    line = logged(server, answer.headers["Request-Id"])
+    line = request_line(server, answer.headers["Request-Id"])
     assert "/a.csv?…" in line["request_body"]
     assert not [value for value in line.values() if "abc123" in str(value)]
 
@@ -124,7 +124,7 @@ def test_the_log_is_written_when_the_server_stops(start_server: ServerMaker) -> 
     request_id = caller.call("GET", "/v1/me").headers["Request-Id"]
     caller.close()
     server.stop()
-    assert logged(server, request_id)["status"] == 200
+    assert request_line(server, request_id)["status"] == 200
     server.start()
 
 
@@ -163,7 +163,7 @@ def test_bodies_go_with_their_message(caller: Caller, server: AgentServer) -> No
         assert caller.call("GET", address).status_code == 200
     deleted = caller.call("DELETE", path)  # before those are written
     assert deleted.status_code == 200
-    assert logged(server, deleted.headers["Request-Id"])["status"] == 200
+    assert request_line(server, deleted.headers["Request-Id"])["status"] == 200
     assert kept(word) == set()
     assert kept(other) >= {"POST /v1/messages"}
     assert caller.call("GET", f"/v1/messages/{staying}").status_code == 200

@@ -35,7 +35,7 @@ def page(caller: Caller, **query: Any) -> Json:
     return found
 
 
-def asked(caller: Caller, path: str) -> str:
+def ask(caller: Caller, path: str) -> str:
     """Ask for something; the id of the request once it is in the log."""
     request_id = caller.call("GET", path).headers["Request-Id"]
     eventually(lambda: caller.http.get(f"/v1/requests/{request_id}").status_code == 200)
@@ -50,7 +50,7 @@ def paths(found: Json) -> list[str]:
 @pytest.mark.rule("Additions listRequests-1", "Additions getRequest")
 def test_requests_are_listed_newest_first_and_read_with_their_bodies(caller: Caller) -> None:
     sent = caller.post("What is in it?")
-    last = asked(caller, "/v1/work?first")
+    last = ask(caller, "/v1/work?first")
     newest, older = page(caller, limit=1), page(caller, limit=1, before=last)
     [line], [message] = newest["data"], older["data"]
     while line["id"] != last:  # what the test itself asked meanwhile
@@ -68,14 +68,14 @@ def test_requests_are_listed_newest_first_and_read_with_their_bodies(caller: Cal
     assert {name: whole[name] for name in message} == message
     assert json.loads(whole["request_body"]) == {"message": "What is in it?"}
     assert json.loads(whole["response_body"])["id"] == sent.json()["id"]
-    caller.refused(404, "not_found", "GET", f"/v1/requests/req_{'0' * 32}")
+    caller.refusal(404, "not_found", "GET", f"/v1/requests/req_{'0' * 32}")
 
 
 @pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Additions listRequests-2")
 def test_a_list_is_filtered(caller: Caller) -> None:
-    first = caller.refused(404, "not_found", "GET", "/v1/messages/msg_filtered")["request_id"]
-    last = asked(caller, "/v1/work?filtered=1")
+    first = caller.refusal(404, "not_found", "GET", "/v1/messages/msg_filtered")["request_id"]
+    last = ask(caller, "/v1/work?filtered=1")
 
     def found(**query: str) -> list[str]:
         """Without the test's own reads of the log, which hold the word as well."""
@@ -131,11 +131,11 @@ def test_a_key_reads_its_own_requests_and_those_of_others_only_with_the_scope(
     server: AgentServer, caller: Caller, callers: CallerMaker, reader: str
 ) -> None:
     other = callers(server, reader)
-    admins = asked(caller, "/v1/work?mine=of-the-admin")
-    theirs = asked(other, "/v1/work?mine=of-the-reader")
+    admins = ask(caller, "/v1/work?mine=of-the-admin")
+    theirs = ask(other, "/v1/work?mine=of-the-reader")
     assert paths(page(other, path="mine=")) == ["/v1/work?mine=of-the-reader"]
     assert paths(page(caller, path="mine=")) == ["/v1/work?mine=of-the-admin"]
-    caller.refused(404, "not_found", "GET", f"/v1/requests/{theirs}")
+    caller.refusal(404, "not_found", "GET", f"/v1/requests/{theirs}")
     overseer = callers(server, server.another_key("overseer", "read,read_all"))
     both = page(overseer, path="mine=")["data"]
     assert [(each["id"], each["key_name"]) for each in both] == [
@@ -147,12 +147,12 @@ def test_a_key_reads_its_own_requests_and_those_of_others_only_with_the_scope(
     assert paths(page(overseer, path="mine=", key=key_of_the_admin)) == [
         "/v1/work?mine=of-the-admin"
     ]
-    other.refused(404, "not_found", "GET", f"/v1/requests/{admins}")
-    refused = other.refused(403, "forbidden", "GET", f"/v1/requests?key={key_of_the_admin}")
+    other.refusal(404, "not_found", "GET", f"/v1/requests/{admins}")
+    refused = other.refusal(403, "forbidden", "GET", f"/v1/requests?key={key_of_the_admin}")
     assert "'read_all'" in refused["message"]
     stranger = callers(server, server.new_key("stranger"))
     assert page(stranger, path="mine=")["data"] == []
-    stranger.refused(404, "not_found", "GET", f"/v1/requests/{theirs}")
+    stranger.refusal(404, "not_found", "GET", f"/v1/requests/{theirs}")
 
 
 def test_a_key_made_while_a_call_waits_has_its_name(
@@ -186,5 +186,5 @@ def test_a_key_made_while_a_call_waits_has_its_name(
     ],
 )
 def test_what_a_list_refuses(caller: Caller, query: str, field: str) -> None:
-    refused = caller.refused(400, "invalid_request", "GET", f"/v1/requests?{query}")
+    refused = caller.refusal(400, "invalid_request", "GET", f"/v1/requests?{query}")
     assert [problem["field"] for problem in refused["problems"]] == [field]

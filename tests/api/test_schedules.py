@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
-from tests.forked import SetClock
+from tests.forking import SetClock
 from tests.waiting import eventually
 
 MESSAGE = {"message": " hello ", "metadata": {"a": "b"}, "max_credits": 2.5}
@@ -57,14 +57,14 @@ def test_a_schedule_is_made_read_paused_and_deleted(caller: Caller) -> None:
     assert caller.call("PATCH", one, json={"paused": False}).json() == made
     gone = caller.call("DELETE", one)
     assert gone.json() == {"object": "schedule", "id": made["id"], "deleted": True}
-    caller.refused(404, "not_found", "GET", one)
-    caller.refused(404, "not_found", "DELETE", one)
+    caller.refusal(404, "not_found", "GET", one)
+    caller.refusal(404, "not_found", "DELETE", one)
 
 
 def test_the_webhook_endpoint_of_a_schedule_is_the_accounts(caller: Caller) -> None:
     message = {"message": "hello", "webhook_endpoint_id": f"whe_{'0' * 32}"}
     body = {"message": message, "cron": "0 0 1 1 *"}
-    caller.refused(404, "not_found", "POST", PATH, json=body)
+    caller.refusal(404, "not_found", "POST", PATH, json=body)
     assert message not in [each["message"] for each in caller.call("GET", PATH).json()["data"]]
 
 
@@ -116,7 +116,7 @@ def test_a_schedule_belongs_to_its_key(
     create = ("keys", "create", "--account", "owner@localhost", "--name", "other")
     other = callers(server, server.command(*create)["key"])
     assert other.call("GET", PATH).json()["data"] == []
-    other.refused(404, "not_found", "GET", f"{PATH}/{made['id']}")
+    other.refusal(404, "not_found", "GET", f"{PATH}/{made['id']}")
 
 
 @pytest.mark.rule("Additions createSchedule")
@@ -149,6 +149,6 @@ def test_a_schedule_belongs_to_its_key(
 def test_what_cannot_be_planned_is_refused(
     caller: Caller, fields: dict[str, Any], code: str, field: str | None
 ) -> None:
-    refused = caller.refused(400, code, "POST", PATH, json={"message": MESSAGE, **fields})
+    refused = caller.refusal(400, code, "POST", PATH, json={"message": MESSAGE, **fields})
     if field is not None:
         assert [problem["field"] for problem in refused["problems"]] == [field]

@@ -70,7 +70,7 @@ def inline(data: bytes, name: str) -> Json:
     return {"base64": base64.b64encode(data).decode(), "name": name}
 
 
-def seen(message: Json) -> list[str]:
+def names_seen(message: Json) -> list[str]:
     """The files the agent saw."""
     what = json.loads(message["reply"])
     assert what["notes"] == message["notes"]
@@ -85,7 +85,7 @@ def test_an_inline_file(limited: Caller) -> None:
     files = [inline(b"six..6", "a.txt"), inline(b"five!", "b.txt"), inline(b"four", "c.txt")]
     message = limited.send([["see"]], key="once", files=files)
     assert message["notes"] == [f"b.txt: skipped, {FULL.format(used=6)}."]
-    assert seen(message) == ["a.txt", "c.txt"]
+    assert names_seen(message) == ["a.txt", "c.txt"]
     again = limited.post([["see"]], key="once", files=files)
     assert (again.status_code, again.json()["id"]) == (200, message["id"])
     assert again.json()["notes"] == message["notes"]
@@ -96,7 +96,7 @@ def test_a_file_by_url(limited: Caller, origin: str) -> None:
     sent = limited.send([["see"]], files=[*files, inline(b"four", "c.txt")])
     message = limited.final(sent["id"])
     assert message["notes"] == [f"b.txt: skipped, {FULL.format(used=10)}."]
-    assert seen(message) == ["a.txt", "c.txt"]
+    assert names_seen(message) == ["a.txt", "c.txt"]
 
 
 def test_an_upload(limited: Caller, server: AgentServer, request: pytest.FixtureRequest) -> None:
@@ -105,19 +105,19 @@ def test_an_upload(limited: Caller, server: AgentServer, request: pytest.Fixture
     fill(limited, 4)
     path = f"/v1/uploads/{made['upload_id']}/complete"
     body = {"filename": "b.csv", "size": 7}
-    refused = limited.refused(413, "too_large", "POST", path)
+    refused = limited.refusal(413, "too_large", "POST", path)
     assert refused["message"] == (
         "The account's storage has no space for this upload (4 of 10 bytes are used)."
         f" {ADVICE}; then call again."
     )
     assert (
-        limited.refused(413, "too_large", "POST", "/v1/uploads", json=body)["message"]
+        limited.refusal(413, "too_large", "POST", "/v1/uploads", json=body)["message"]
         == (refused["message"])
     )
     server.command("limits", "set", account_of(request), "--stored-bytes", "11")
     assert complete(limited, made).json()["status"] == "ready"
     message = limited.send([["see"]], upload_ids=[made["upload_id"]])
-    assert seen(message) == ["a.csv"]
+    assert names_seen(message) == ["a.csv"]
 
 
 def test_a_file_of_a_job(limited: Caller) -> None:

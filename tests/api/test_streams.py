@@ -28,7 +28,7 @@ def path(message: Json) -> str:
     return f"/v1/messages/{message['id']}/stream"
 
 
-def seen(events: list[Event]) -> list[str]:
+def names_of(events: list[Event]) -> list[str]:
     return [event.name for event in events]
 
 
@@ -39,17 +39,17 @@ def test_a_log_is_streamed_to_its_end(caller: Caller, server: AgentServer) -> No
     message = caller.send([["start", "Work", job]])
     server.await_gate("streamed")
     with stream(caller, path(message)) as open_:
-        assert seen(open_.take(2)) == ["agent_reply", "progress"]
+        assert names_of(open_.take(2)) == ["agent_reply", "progress"]
         server.open_gate("streamed")
         events = open_.rest()
     assert open_.retry
-    assert seen(events) == ["progress", "result", "end"]
+    assert names_of(events) == ["progress", "result", "end"]
     assert events[1].data["text"] == "Done."
     assert events[1].data["files"][0]["name"] == "a.txt"
     with stream(caller, path(message)) as again:
         everything = again.rest()
     log = caller.log(message["id"])
-    assert seen(everything) == [*(entry["type"] for entry in log), "end"]
+    assert names_of(everything) == [*(entry["type"] for entry in log), "end"]
     unlinked = [{**event.data, "files": None} for event in everything[:-1]]
     assert unlinked == [{**entry, "files": None} for entry in log]
 
@@ -68,7 +68,7 @@ def test_a_stream_resumes_behind_its_last_event(caller: Caller) -> None:
     page = caller.events(message["id"], open_.id)
     assert page["data"][0]["seq"] == 121, "the id of an event is a cursor of the log"
     with stream(caller, f"{path(message)}?cursor={page['cursor']}") as by_cursor:
-        assert seen(by_cursor.rest()) == seen(rest[len(page["data"]) :])
+        assert names_of(by_cursor.rest()) == names_of(rest[len(page["data"]) :])
     with stream(caller, f"{path(message)}?cursor={page['cursor']}", open_.id) as by_header:
         assert len(by_header.rest()) == len(rest), "the header is the newer one"
 
@@ -78,12 +78,12 @@ def test_what_is_no_stream(caller: Caller, server: AgentServer, callers: CallerM
     message = caller.send("x")
     stranger = callers(server, server.new_key("stranger-of-streams"))
     for which in (message, {"id": "msg_0"}, {"id": "msg_" + "0" * 32}):
-        stranger.refused(404, "not_found", "GET", path(which))
+        stranger.refusal(404, "not_found", "GET", path(which))
     for headers in (
         {"Last-Event-ID": "mine"},
         {"Last-Event-ID": caller.events(caller.send("y")["id"])["cursor"]},
     ):
-        caller.refused(400, "bad_cursor", "GET", path(message), headers=headers)
+        caller.refusal(400, "bad_cursor", "GET", path(message), headers=headers)
     answer = caller.http.head(path(message))
     assert (answer.status_code, answer.content) == (200, b"")
 
@@ -97,7 +97,7 @@ def test_an_old_cursor_is_told(start_server: ServerMaker, callers: CallerMaker) 
     place = caller.call("GET", "/v1/events").json()["cursor"]
     eventually(lambda: "cursor_expired" in caller.call("GET", f"/v1/events?cursor={place}").json())
     with stream(caller, path(message), cursor) as open_:
-        assert seen(open_.take(2)) == ["cursor_expired", "reset"]
+        assert names_of(open_.take(2)) == ["cursor_expired", "reset"]
     with stream(caller, "/v1/events", place) as open_:
         assert next(open_).name == "cursor_expired"
     server.open_gate("old")
@@ -122,9 +122,9 @@ def test_text_is_shown_while_it_is_written(caller: Caller, server: AgentServer) 
             assert delta.data["offset"] == len(text)
             text += delta.data["text"]
         server.open_gate("told")
-        assert seen(open_.rest()) == ["result", "end"]
+        assert names_of(open_.rest()) == ["result", "end"]
     with stream(caller, path(message)) as again:
-        assert seen(again.rest()) == ["agent_reply", "result", "end"]
+        assert names_of(again.rest()) == ["agent_reply", "result", "end"]
     assert [entry["type"] for entry in caller.log(message["id"])] == ["agent_reply", "result"]
 
 
@@ -133,7 +133,7 @@ def test_a_reply_is_shown_while_it_is_written(caller: Caller, server: AgentServe
     script = [["gate", "replying"], ["delta", "He", "llo"], ["gate", "said"], ["reply", "Hello!"]]
     message = caller.post(script, wait=0).json()
     with stream(caller, path(message)) as open_:
-        open_.begun()
+        open_.begin()
         server.open_gate("replying")
         delta = next(open_)
         assert "job_id" not in delta.data
@@ -157,7 +157,7 @@ def test_a_stream_goes_on_after_a_crash(start_server: ServerMaker, callers: Call
         entries += open_.take(2)
         server.open_gate("open")
         entries += open_.take(1)
-        assert seen(entries) == ["agent_reply", "progress", "delta"]
+        assert names_of(entries) == ["agent_reply", "progress", "delta"]
         server.kill()
         with contextlib.suppress(httpx2.TransportError):
             entries += open_.rest()
@@ -185,12 +185,12 @@ def test_a_stream_ends_with_its_key(
     message = other.send([["start", "Work", [["gate", f"revoked-{what}"]]]])
     where = path(message) if what == "message" else "/v1/events"
     with stream(other, where) as open_:
-        open_.begun()
+        open_.begin()
         server.command("keys", "revoke", made["id"])
-        assert "end" not in seen(open_.rest())
+        assert "end" not in names_of(open_.rest())
         last = open_.id
     headers = {**ACCEPT, "Last-Event-ID": last} if last else ACCEPT
-    other.refused(401, "unauthorized", "GET", where, headers=headers)
+    other.refusal(401, "unauthorized", "GET", where, headers=headers)
     server.open_gate(f"revoked-{what}")
 
 
@@ -220,14 +220,14 @@ def test_opening_a_stream_counts_as_a_wait(server: AgentServer, callers: CallerM
         with stream(caller, path(message)) as open_:
             open_.rest()
     for where, headers in ((path(message), {}), ("/v1/events", ACCEPT)):
-        caller.refused(429, "rate_limited", "GET", where, headers=headers)
+        caller.refusal(429, "rate_limited", "GET", where, headers=headers)
 
 
 def test_a_stream_lets_the_server_stop(start_server: ServerMaker, callers: CallerMaker) -> None:
     server = start_server()
     caller = callers(server)
     with stream(caller, "/v1/events") as open_:
-        open_.begun()
+        open_.begin()
         began = time.monotonic()
         assert server.stop() == 0
         assert open_.rest() == []

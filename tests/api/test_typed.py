@@ -33,9 +33,7 @@ def names() -> list[str]:
     return [f"typed-{n}" for n in range(100)]
 
 
-def asked(
-    caller: Caller, names: list[str], wanted: Json | None = None, *, job: bool = False
-) -> Json:
+def ask(caller: Caller, names: list[str], wanted: Json | None = None, *, job: bool = False) -> Json:
     """A message that asks, in a conversation of its own."""
     ask: list[list[Any]] = [["ask", "Which?", wanted or CHOICES]]
     script = [["start", "Work", [*ask, ["return", "Done."]]]] if job else ask
@@ -45,7 +43,7 @@ def asked(
 
 def problem(caller: Caller, **fields: Any) -> tuple[str, str]:
     """Where a message is refused, and why."""
-    body = caller.refused(400, "invalid_request", "POST", "/v1/messages", json=fields)
+    body = caller.refusal(400, "invalid_request", "POST", "/v1/messages", json=fields)
     return body["problems"][0]["field"], body["problems"][0]["problem"]
 
 
@@ -57,7 +55,7 @@ def problem(caller: Caller, **fields: Any) -> tuple[str, str]:
 def test_a_question_says_what_its_answer_has_to_be(
     caller: Caller, names: list[str], wanted: Json, job: bool
 ) -> None:
-    message = asked(caller, names, wanted, job=job)
+    message = ask(caller, names, wanted, job=job)
 
     assert (message["status"], message["question"]) == ("needs_input", "Which?")
     assert message["answer_format"] == wanted
@@ -90,7 +88,7 @@ def test_a_wrong_question_is_the_agents_mistake(caller: Caller) -> None:
 def test_the_agent_gets_the_answer(
     caller: Caller, names: list[str], wanted: Json, answer: Any, value: str, job: bool
 ) -> None:
-    message = asked(caller, names, wanted, job=job)
+    message = ask(caller, names, wanted, job=job)
     answered = caller.send(answer_to=message["id"], answer=answer)
 
     assert answered["reply"] == f'["{message["id"]}", {value}]'
@@ -105,7 +103,7 @@ def test_the_agent_gets_the_answer(
 def test_a_follow_up_that_fits_is_the_answer(
     caller: Caller, names: list[str], wanted: Json, text: str, value: str
 ) -> None:
-    message = asked(caller, names, wanted)
+    message = ask(caller, names, wanted)
     answered = caller.send(text, conversation=message["conversation"])
     assert answered["reply"] == f'["{message["id"]}", {value}]'
 
@@ -119,7 +117,7 @@ def test_a_follow_up_that_fits_is_the_answer(
 def test_any_other_follow_up_is_a_message(
     caller: Caller, names: list[str], wanted: Json, text: str
 ) -> None:
-    message = asked(caller, names, wanted)
+    message = ask(caller, names, wanted)
     sent = caller.send(text, conversation=message["conversation"])
     assert sent["reply"] == f"You said: {text}"
 
@@ -130,14 +128,14 @@ def test_any_other_follow_up_is_a_message(
 @pytest.mark.rule("Additions typedQuestions-2")
 @BOTH
 def test_the_text_and_the_answer_may_both_be_given(caller: Caller, names: list[str]) -> None:
-    message = asked(caller, names)
+    message = ask(caller, names)
     answered = caller.send([["answer"]], answer_to=message["id"], answer="bar")
     assert answered["reply"] == f'["{message["id"]}", "Bar"]'
 
 
 @pytest.mark.rule("Additions typedQuestions-3")
 def test_an_answer_that_does_not_fit_is_refused(caller: Caller, names: list[str]) -> None:
-    message = asked(caller, names)
+    message = ask(caller, names)
     where = {"answer_to": message["id"]}
     assert problem(caller, **where, answer="pie") == (
         "answer",
@@ -149,7 +147,7 @@ def test_an_answer_that_does_not_fit_is_refused(caller: Caller, names: list[str]
     elsewhere = problem(caller, **where, answer="Bar", conversation="elsewhere")
     assert elsewhere == ("conversation", "the question is of another one")
 
-    typed = asked(caller, names, {"schema": SCHEMA})
+    typed = ask(caller, names, {"schema": SCHEMA})
     said = problem(caller, answer_to=typed["id"], answer={"rows": "3"})
     assert said == ("answer", 'at $.rows: "3" is not of type "integer"')
     assert caller.send(answer_to=typed["id"], answer={"rows": 3})["status"] == "completed"
@@ -159,14 +157,14 @@ def test_an_answer_that_does_not_fit_is_refused(caller: Caller, names: list[str]
 def test_only_a_message_that_asks_can_be_answered(caller: Caller, names: list[str]) -> None:
     for unknown in ("msg_" + "0" * 32, "nothing"):
         body = {"answer_to": unknown, "answer": "Bar"}
-        caller.refused(404, "not_found", "POST", "/v1/messages", json=body)
+        caller.refusal(404, "not_found", "POST", "/v1/messages", json=body)
     plain = caller.send("hello", conversation=names.pop())
     assert problem(caller, answer_to=plain["id"], answer="Bar")[0] == "answer_to"
 
 
 @pytest.mark.rule("Additions typedQuestions-3")
 def test_an_answer_may_be_a_long_list(caller: Caller, names: list[str]) -> None:
-    message = asked(caller, names, {"schema": {"type": "array", "items": {"type": "integer"}}})
+    message = ask(caller, names, {"schema": {"type": "array", "items": {"type": "integer"}}})
     answer = list(range(1_000))
     assert caller.send(answer_to=message["id"], answer=answer)["status"] == "completed"
 
@@ -179,7 +177,7 @@ def test_a_question_with_a_pattern_that_is_refused_by_now_is_answered(
     for its question could never be answered and its conversation would be stuck."""
     schema: Json = {"type": "object", "properties": {"name": {"pattern": r"\w" * 50}}}
     assert problem(caller, message="go", response_schema=schema)[0] == "response_schema"
-    message = asked(caller, names, {"schema": SCHEMA})
+    message = ask(caller, names, {"schema": SCHEMA})
     stored = json.dumps({"schema": schema})
     server.execute(
         f"UPDATE messages SET answer_format_json = '{stored}' WHERE id = '{message['id']}'"
@@ -193,7 +191,7 @@ def test_a_question_with_a_pattern_that_is_refused_by_now_is_answered(
 @pytest.mark.rule("Additions typedQuestions-5")
 @BOTH
 def test_a_question_is_answered_once(caller: Caller, names: list[str]) -> None:
-    message = asked(caller, names)
+    message = ask(caller, names)
     fields = {"answer_to": message["id"], "answer": "Bar"}
     first = caller.post(**fields, key="once")
     again = caller.post(**fields, key="once")
@@ -209,7 +207,7 @@ def test_a_question_is_answered_once(caller: Caller, names: list[str]) -> None:
 def test_an_answer_that_came_to_nothing_may_be_given_again(
     caller: Caller, names: list[str]
 ) -> None:
-    message = asked(caller, names)
+    message = ask(caller, names)
     fields = {"answer_to": message["id"], "answer": "Bar"}
     assert caller.send([["leak", "error"]], **fields)["status"] == "failed"
     assert caller.send([["answer"]], **fields)["reply"] == f'["{message["id"]}", "Bar"]'
@@ -226,7 +224,7 @@ def test_a_plain_question_takes_any_answer(caller: Caller, names: list[str]) -> 
 def test_a_schema_of_an_earlier_draft_is_taken(caller: Caller, names: list[str]) -> None:
     draft = {"$schema": "http://json-schema.org/draft-07/schema#"}
     pair: Json = {**draft, "items": [{"type": "integer"}, {"type": "string"}]}
-    message = asked(caller, names, {"schema": pair})
+    message = ask(caller, names, {"schema": pair})
     schema = message["answer_format"]["schema"]
     assert schema == {"$schema": DRAFT, "prefixItems": pair["items"]}
     fields = {"message": "go", "answer_to": message["id"], "answer": ["x"]}

@@ -35,7 +35,7 @@ def test_the_size_is_capped_at_what_was_declared(caller: Caller) -> None:
     made = announce(caller)
     assert problem(post(made, CSV + b"x")) == (400, "EntityTooLarge")
     assert problem(post(made, b"")) == (400, "EntityTooSmall")
-    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+    caller.refusal(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
     assert post(made, b"less").status_code == 204
     assert complete(caller, made).json()["size"] == 4
 
@@ -74,7 +74,7 @@ def test_a_form_expires(start_server: ServerMaker, callers: Any) -> None:
     caller = callers(start_server(upload_post_seconds=0.001))
     made = announce(caller)
     assert problem(post(made)) == (403, "AccessDenied")
-    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+    caller.refusal(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_fields_after_the_file_are_ignored(caller: Caller) -> None:
 def test_forms_that_are_refused(caller: Caller, parts: list[tuple[str, bytes]], code: str) -> None:
     made = announce(caller)
     assert problem(post_raw(made, body_of(made, *parts))) == (400, code)
-    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+    caller.refusal(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_form_without_its_end(caller: Caller) -> None:
     made = announce(caller)
     cut = body_of(made, FILE).removesuffix(b"--b--\r\n")
     assert problem(post_raw(made, cut)) == (400, "MalformedPOSTRequest")
-    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+    caller.refusal(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
 
 
 def test_a_preamble_without_end_is_cut_off(caller: Caller) -> None:

@@ -48,11 +48,11 @@ def test_a_created_upload(caller: Caller, server: AgentServer) -> None:
 def test_a_size_that_is_none(caller: Caller, size: Any) -> None:
     """It comes before what else is wrong (design: Input)."""
     if size == 10**400:
-        caller.refused(
+        caller.refusal(
             413, "too_large", "POST", "/v1/uploads", json={"filename": "a", "size": size}
         )
         return
-    caller.refused(400, "bad_size", "POST", "/v1/uploads", json={"filename": 5, "size": size})
+    caller.refusal(400, "bad_size", "POST", "/v1/uploads", json={"filename": 5, "size": size})
 
 
 @pytest.mark.rule("Retry safety 5")
@@ -64,7 +64,7 @@ def test_each_call_makes_another_upload(caller: Caller) -> None:
 
 @pytest.mark.rule("createUpload.size", "Errors bad_size")
 def test_without_a_size(caller: Caller) -> None:
-    caller.refused(400, "bad_size", "POST", "/v1/uploads", json={"filename": "a"})
+    caller.refusal(400, "bad_size", "POST", "/v1/uploads", json={"filename": "a"})
 
 
 @pytest.mark.rule(
@@ -74,7 +74,7 @@ def test_500_megabytes_are_the_most(caller: Caller) -> None:
     assert announce(caller, size=500 * MIB)["max_bytes"] == 500 * MIB
     for size in (500 * MIB + 1, 10**400):
         body = {"filename": "a", "size": size}
-        caller.refused(413, "too_large", "POST", "/v1/uploads", json=body)
+        caller.refusal(413, "too_large", "POST", "/v1/uploads", json=body)
 
 
 @pytest.mark.rule("createUpload.filename")
@@ -96,7 +96,7 @@ def test_500_megabytes_are_the_most(caller: Caller) -> None:
     ],
 )
 def test_fields_that_are_wrong(caller: Caller, fields: Json, named: str) -> None:
-    body = caller.refused(400, "invalid_request", "POST", "/v1/uploads", json={"size": 5, **fields})
+    body = caller.refusal(400, "invalid_request", "POST", "/v1/uploads", json={"size": 5, **fields})
     assert [p["field"] for p in body["problems"]] == [named]
 
 
@@ -123,9 +123,9 @@ def test_the_type_is_guessed_from_the_name(
 
 def test_a_key_is_needed(caller: Caller, callers: Any) -> None:
     stranger = callers(caller.server, None)
-    stranger.refused(401, "unauthorized", "POST", "/v1/uploads", json={"filename": "a", "size": 1})
+    stranger.refusal(401, "unauthorized", "POST", "/v1/uploads", json={"filename": "a", "size": 1})
     path = f"/v1/uploads/{announce(caller)['upload_id']}/complete"
-    stranger.refused(401, "unauthorized", "POST", path)
+    stranger.refusal(401, "unauthorized", "POST", path)
 
 
 # --- complete and attach --------------------------------------------------------------------------
@@ -166,8 +166,8 @@ def test_the_whole_way(caller: Caller) -> None:
 @pytest.mark.rule("Errors not_uploaded")
 def test_an_upload_that_is_not_there_cannot_be_completed(caller: Caller) -> None:
     path = f"/v1/uploads/{announce(caller)['upload_id']}/complete"
-    caller.refused(409, "not_uploaded", "POST", path)
-    caller.refused(404, "not_found", "POST", "/v1/uploads/up_unknown/complete")
+    caller.refusal(409, "not_uploaded", "POST", path)
+    caller.refusal(404, "not_found", "POST", "/v1/uploads/up_unknown/complete")
 
 
 @pytest.mark.rule("Authentication 4", "Errors upload_not_ready")
@@ -177,9 +177,9 @@ def test_another_account_sees_nothing(caller: Caller, server: AgentServer, calle
     assert owner
     eve = callers(server, key["key"])
     mine = ready(caller)
-    eve.refused(404, "not_found", "POST", f"/v1/uploads/{mine}/complete")
+    eve.refusal(404, "not_found", "POST", f"/v1/uploads/{mine}/complete")
     body = {"message": "x", "upload_ids": [mine]}
-    eve.refused(409, "upload_not_ready", "POST", "/v1/messages", json=body)
+    eve.refusal(409, "upload_not_ready", "POST", "/v1/messages", json=body)
 
 
 @pytest.mark.rule("Upload states 3", "Errors not_pending")
@@ -187,10 +187,10 @@ def test_an_executable_is_refused_for_good(caller: Caller) -> None:
     made = announce(caller, "cat.png", 64)
     post(made, b"\x7fELF" + bytes(60))
     path = f"/v1/uploads/{made['upload_id']}/complete"
-    caller.refused(422, "executable_refused", "POST", path)
-    caller.refused(409, "not_pending", "POST", path)
+    caller.refusal(422, "executable_refused", "POST", path)
+    caller.refusal(409, "not_pending", "POST", path)
     body = {"message": "x", "upload_ids": [made["upload_id"]]}
-    caller.refused(409, "upload_not_ready", "POST", "/v1/messages", json=body)
+    caller.refusal(409, "upload_not_ready", "POST", "/v1/messages", json=body)
 
 
 @pytest.mark.databases("sqlite", "postgres")
@@ -199,9 +199,9 @@ def test_an_upload_alone_is_a_message(caller: Caller) -> None:
     upload_id = ready(caller, b"only this")
     assert caller.send(upload_ids=[upload_id, upload_id])["final"] is True
     path = f"/v1/uploads/{upload_id}/complete"
-    caller.refused(409, "not_pending", "POST", path)
+    caller.refusal(409, "not_pending", "POST", path)
     body = {"message": "x", "upload_ids": [upload_id]}
-    caller.refused(409, "upload_not_ready", "POST", "/v1/messages", json=body)
+    caller.refusal(409, "upload_not_ready", "POST", "/v1/messages", json=body)
 
 
 def test_inline_files_come_first_then_uploads_as_named(caller: Caller) -> None:
@@ -214,7 +214,7 @@ def test_inline_files_come_first_then_uploads_as_named(caller: Caller) -> None:
 @pytest.mark.rule("createMessage.upload_ids", "Errors too_many", "Limits uploads-per-message")
 def test_ten_uploads_are_the_most(caller: Caller) -> None:
     body = {"message": "x", "upload_ids": [f"up_{n}" for n in range(11)]}
-    caller.refused(400, "too_many", "POST", "/v1/messages", json=body)
+    caller.refusal(400, "too_many", "POST", "/v1/messages", json=body)
     ten = [ready(caller, b"x") for _ in range(10)]
     assert len(json.loads(caller.send([["see"]], upload_ids=ten)["reply"])["files"]) == 10
 
@@ -223,9 +223,9 @@ def test_a_refused_message_leaves_its_uploads(caller: Caller) -> None:
     upload_id = ready(caller)
     pending = announce(caller)["upload_id"]
     body: Json = {"message": "x", "upload_ids": [upload_id, pending]}
-    caller.refused(409, "upload_not_ready", "POST", "/v1/messages", json=body)
+    caller.refusal(409, "upload_not_ready", "POST", "/v1/messages", json=body)
     body = {"message": "x", "upload_ids": [upload_id], "webhook_endpoint_id": "whe_none"}
-    caller.refused(404, "not_found", "POST", "/v1/messages", json=body)
+    caller.refusal(404, "not_found", "POST", "/v1/messages", json=body)
     assert caller.send("x", upload_ids=[upload_id])["final"] is True
 
 

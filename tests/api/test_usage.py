@@ -101,7 +101,7 @@ def test_pages_lead_through_all_lines(caller: Caller, used: dict[str, str]) -> N
     ],
 )
 def test_a_range_that_cannot_be_summed_is_refused(caller: Caller, query: str, field: str) -> None:
-    refused = caller.refused(400, "invalid_request", "GET", f"/v1/usage?{query}")
+    refused = caller.refusal(400, "invalid_request", "GET", f"/v1/usage?{query}")
     assert [problem["field"] for problem in refused["problems"]] == [field]
 
 

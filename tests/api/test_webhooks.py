@@ -75,8 +75,8 @@ class Hooks:
         changed: dict[str, Any] = answer.json()
         return changed
 
-    def refused(self, status: int, code: str, **body: Any) -> dict[str, Any]:
-        return self.caller.refused(status, code, "POST", "/v1/webhooks", json=body)
+    def refusal(self, status: int, code: str, **body: Any) -> dict[str, Any]:
+        return self.caller.refusal(status, code, "POST", "/v1/webhooks", json=body)
 
 
 # --- create, read, list ---------------------------------------------------------------------------
@@ -152,8 +152,8 @@ def test_endpoints_belong_to_the_account(hooks: Hooks, server: AgentServer, call
             ("POST", f"/deliveries/evt_{'0' * 32}/redeliver", None),
         ):
             request = {} if body is None else {"json": body}
-            stranger.refused(404, "not_found", method, path + below, **request)
-            caller.refused(404, "not_found", method, f"/v1/webhooks/{UNKNOWN}{below}", **request)
+            stranger.refusal(404, "not_found", method, path + below, **request)
+            caller.refusal(404, "not_found", method, f"/v1/webhooks/{UNKNOWN}{below}", **request)
     finally:
         sibling.close()
         stranger.close()
@@ -183,8 +183,8 @@ def test_endpoints_belong_to_the_account(hooks: Hooks, server: AgentServer, call
 )
 def test_addresses_that_are_not_public_are_refused(hooks: Hooks, url: str) -> None:
     made = hooks.create()
-    hooks.refused(400, "bad_url", url=url)
-    hooks.caller.refused(400, "bad_url", "PATCH", f"/v1/webhooks/{made['id']}", json={"url": url})
+    hooks.refusal(400, "bad_url", url=url)
+    hooks.caller.refusal(400, "bad_url", "PATCH", f"/v1/webhooks/{made['id']}", json={"url": url})
     assert hooks.read(made["id"])["url"] == URL
 
 
@@ -207,10 +207,10 @@ def test_public_addresses_are_taken_as_given(hooks: Hooks, url: str) -> None:
     "events", [[], ["message.processing"], ["*", "nothing"], ["MESSAGE.COMPLETED"], [""]]
 )
 def test_unknown_events_are_refused(hooks: Hooks, events: list[str]) -> None:
-    hooks.refused(400, "bad_events", url=URL, events=events)
+    hooks.refusal(400, "bad_events", url=URL, events=events)
     made = hooks.create(events=["job.failed"])
     path = f"/v1/webhooks/{made['id']}"
-    hooks.caller.refused(400, "bad_events", "PATCH", path, json={"events": events})
+    hooks.caller.refusal(400, "bad_events", "PATCH", path, json={"events": events})
     assert hooks.read(made["id"])["events"] == ["job.failed"]
 
 
@@ -218,9 +218,9 @@ def test_unknown_events_are_refused(hooks: Hooks, events: list[str]) -> None:
 def test_a_long_description_is_refused(hooks: Hooks) -> None:
     made = hooks.create(description="é" * 120)
     assert made["description"] == "é" * 120
-    hooks.refused(400, "bad_request", url=URL, description="é" * 121)
+    hooks.refusal(400, "bad_request", url=URL, description="é" * 121)
     path = f"/v1/webhooks/{made['id']}"
-    hooks.caller.refused(400, "bad_request", "PATCH", path, json={"description": "x" * 121})
+    hooks.caller.refusal(400, "bad_request", "PATCH", path, json={"description": "x" * 121})
 
 
 @pytest.mark.rule("Webhooks create.errors")
@@ -236,7 +236,7 @@ def test_a_long_description_is_refused(hooks: Hooks) -> None:
     ],
 )
 def test_wrong_types_are_named(hooks: Hooks, body: dict[str, Any], field: str) -> None:
-    refusal = hooks.refused(400, "invalid_request", **body)
+    refusal = hooks.refusal(400, "invalid_request", **body)
     assert [problem["field"] for problem in refusal["problems"]] == [field]
 
 
@@ -245,7 +245,7 @@ def test_enabled_must_be_a_boolean(hooks: Hooks) -> None:
     path = f"/v1/webhooks/{hooks.create()['id']}"
     wrong: tuple[object, ...] = ("true", 1, [])
     for value in wrong:
-        hooks.caller.refused(400, "invalid_request", "PATCH", path, json={"enabled": value})
+        hooks.caller.refusal(400, "invalid_request", "PATCH", path, json={"enabled": value})
 
 
 @pytest.mark.rule(
@@ -265,7 +265,7 @@ def test_ten_endpoints_and_no_more(hooks: Hooks, caller: Caller) -> None:
         answers = sorted(threads.map(ask, range(15)))
     assert answers == [201] * 10 + [409] * 5
     assert len(hooks.all()) == 10
-    hooks.refused(409, "too_many_endpoints", url=URL)
+    hooks.refusal(409, "too_many_endpoints", url=URL)
     hooks.call("DELETE", hooks.all()[0]["id"])
     hooks.create()
 
@@ -316,9 +316,9 @@ def test_delete_ends_it(hooks: Hooks) -> None:
     answer = hooks.call("DELETE", made["id"])
     assert answer.json() == {"object": "webhook_endpoint", "id": made["id"], "deleted": True}
     for method in ("DELETE", "GET"):
-        hooks.caller.refused(404, "not_found", method, f"/v1/webhooks/{made['id']}")
+        hooks.caller.refusal(404, "not_found", method, f"/v1/webhooks/{made['id']}")
     assert hooks.all() == []
-    hooks.caller.refused(
+    hooks.caller.refusal(
         404,
         "not_found",
         "POST",
@@ -348,12 +348,12 @@ def test_rotate_shows_a_new_secret(hooks: Hooks) -> None:
 @pytest.mark.rule("Additions deliveries")
 def test_pages_and_replays_are_checked(hooks: Hooks) -> None:
     path = f"/v1/webhooks/{hooks.create()['id']}"
-    refused = hooks.caller.refused
+    refusal = hooks.caller.refusal
     for query in ("limit=0", "limit=101", "limit=x", "status=lost"):
-        refused(400, "invalid_request", "GET", f"{path}/deliveries?{query}")
+        refusal(400, "invalid_request", "GET", f"{path}/deliveries?{query}")
     for since in ("yesterday", "2026-01-01T00:00:00", 5, None):
-        refused(400, "invalid_request", "POST", f"{path}/replay", json={"since": since})
+        refusal(400, "invalid_request", "POST", f"{path}/replay", json={"since": since})
     body = {"since": "2026-01-01T00:00:00Z", "status": ["pending"]}
-    refused(400, "invalid_request", "POST", f"{path}/replay", json=body)
+    refusal(400, "invalid_request", "POST", f"{path}/replay", json=body)
     missing = f"{path}/deliveries/evt_{'0' * 32}/redeliver"
-    refused(404, "not_found", "POST", missing)
+    refusal(404, "not_found", "POST", missing)

@@ -39,7 +39,7 @@ def test_the_list_is_newest_first_and_bounded(caller: Caller) -> None:
 @pytest.mark.rule("listWork.limit", "Limits limit")
 @pytest.mark.parametrize("limit", ["0", "51", "-1", "+5", "1.0", "abc", "", "1_0", "٣", "9" * 30])
 def test_a_bad_limit_is_refused(caller: Caller, limit: str) -> None:
-    body = caller.refused(400, "invalid_request", "GET", "/v1/work", params={"limit": limit})
+    body = caller.refusal(400, "invalid_request", "GET", "/v1/work", params={"limit": limit})
     assert [problem["field"] for problem in body["problems"]] == ["limit"]
 
 
@@ -57,8 +57,8 @@ def test_the_text_is_paged_by_character(caller: Caller) -> None:
     assert page["text"] + rest["text"] == text
     assert rest["next_from_char"] is None
     assert caller.work(work_id, 1_000_000)["text"] == ""
-    caller.refused(400, "invalid_request", "GET", f"/v1/work/{work_id}?from_char=-1")
-    caller.refused(400, "invalid_request", "GET", f"/v1/work/{work_id}?from_char=1_0")
+    caller.refusal(400, "invalid_request", "GET", f"/v1/work/{work_id}?from_char=-1")
+    caller.refusal(400, "invalid_request", "GET", f"/v1/work/{work_id}?from_char=1_0")
 
 
 @pytest.mark.databases("sqlite", "postgres")
@@ -132,8 +132,8 @@ def test_works_belong_to_the_account(caller: Caller, server: AgentServer) -> Non
     ]
     eve, second = Caller(server, keys[0]), Caller(server, keys[1])
     for path in (f"/v1/work/{work_id}", f"/v1/files/{file_id}", "/v1/work/nope"):
-        eve.refused(404, "not_found", "GET", path)
-    eve.refused(404, "not_found", "POST", f"/v1/work/{work_id}/stop")
+        eve.refusal(404, "not_found", "GET", path)
+    eve.refusal(404, "not_found", "POST", f"/v1/work/{work_id}/stop")
     assert eve.call("GET", "/v1/work").json()["data"] == []
     assert second.work(work_id)["title"] == "Own", "every key of the account sees it"
     assert work_id in [item["work_id"] for item in second.call("GET", "/v1/work").json()["data"]]
@@ -147,4 +147,4 @@ def test_works_belong_to_the_account(caller: Caller, server: AgentServer) -> Non
 
 @pytest.mark.parametrize("path", ["/v1/work/%00", "/v1/files/wrk_1/a%00b", "/v1/webhooks/%00"])
 def test_no_id_holds_a_nul(caller: Caller, path: str) -> None:
-    caller.refused(404, "not_found", "GET", path)
+    caller.refusal(404, "not_found", "GET", path)

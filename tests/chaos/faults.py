@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.chaos.targets import Target
 from tests.e2e.server import AgentServer
-from tests.frozen import frozen
+from tests.freezing import freeze
 
 
 def harm(target: Target, fault: str) -> None:
@@ -52,7 +52,7 @@ def _kill_worker(target: Target, node: AgentServer) -> str:
 
 def _freeze(target: Target, node: AgentServer) -> str:
     seconds = target.rng.choice((1.0, 4.5, 6.0))
-    with frozen(node.pid):
+    with freeze(node.pid):
         time.sleep(seconds)
     return f"SIGSTOP of {node.home.name} for {seconds:g} s"
 

@@ -8,7 +8,7 @@ from random import Random
 
 from tests.chaos.stores import Bucket, Disk, Redis
 from tests.e2e.server import AgentServer
-from tests.forked import SetClock
+from tests.forking import SetClock
 from tests.gateway import Gateway
 from tests.servers import Postgres
 from tests.waiting import eventually

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import forked
+from tests import forking
 from tests.e2e.caller import Caller
 from tests.e2e.server import ACCOUNT, AgentServer
 
@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> AgentServer:
 
 
 def run(server: AgentServer, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return forked.run(arguments, env=server._environment(), cwd=server.home)
+    return forking.run(arguments, env=server._environment(), cwd=server.home)
 
 
 def test_limits_are_set_shown_and_taken_back(server: AgentServer) -> None:

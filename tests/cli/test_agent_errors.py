@@ -11,7 +11,7 @@ from agentpost.agents.adapters.frameworks import adapter_of
 from agentpost.agents.registry import Agent, UnknownAgent, resolve
 from agentpost.bootstrap import surroundings, way_out
 from agentpost.settings import load_settings
-from tests import forked
+from tests import forking
 
 BROKEN = {
     "syntax": (
@@ -159,7 +159,7 @@ def test_serve_says_nothing_else(by: str, tmp_path: Path) -> None:
     given = {"AGENTPOST_AGENT": "broken:agent"} if by == "variable" else {}
     options = ["--agent", "broken:agent"] if by == "option" else []
     environment = {**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path / "data"), **given}
-    ended = forked.run(["serve", "--port", "0", *options], env=environment, cwd=tmp_path)
+    ended = forking.run(["serve", "--port", "0", *options], env=environment, cwd=tmp_path)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.splitlines() == [
         "agentpost: AGENTPOST_AGENT='broken:agent' cannot be imported:",

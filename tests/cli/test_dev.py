@@ -15,7 +15,7 @@ from watchfiles import Change, watch
 from agentpost.agents.reloading import AgentCode
 from agentpost.serving import development
 from agentpost_client import Client, Message
-from tests import forked
+from tests import forking
 from tests.servers import empty_sqlite, free_port
 from tests.waiting import eventually
 
@@ -93,7 +93,7 @@ def author(tmp_path: Path) -> Iterator[Author]:
     shutil.copyfile(empty_sqlite(), data / "agentpost.db")
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     with (tmp_path / "terminal").open("wb") as output:
-        process = forked.start(
+        process = forking.start(
             ["dev", "--port", str(free_port())], env=kept, cwd=tmp_path, output=output
         )
     try:
@@ -177,7 +177,7 @@ def test_code_that_is_mended_before_the_watch_begins_is_served(
 
 
 def test_without_code_nothing_is_served(tmp_path: Path) -> None:
-    ended = forked.run(["dev"], env={"PATH": os.environ["PATH"]}, cwd=tmp_path)
+    ended = forking.run(["dev"], env={"PATH": os.environ["PATH"]}, cwd=tmp_path)
     assert ended.returncode == 1
     assert "there is no module for 'agent:agent'" in ended.stderr
     assert "agentpost new my-agent" in ended.stderr

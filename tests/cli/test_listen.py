@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from agentpost.cli import app, profiles
-from tests import forked
+from tests import forking
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker, caller, new_database, start_server
 from tests.e2e.receivers import Receiver, receiving
@@ -40,7 +40,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, list(arguments))
 
 
-def answered(*arguments: str) -> Any:
+def json_of(*arguments: str) -> Any:
     """What the command prints with ``--json``."""
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.output
@@ -50,7 +50,7 @@ def answered(*arguments: str) -> Any:
 class Running:
     """A command that runs until it is stopped, and what it has printed."""
 
-    def __init__(self, file: Path, process: forked.Process) -> None:
+    def __init__(self, file: Path, process: forking.Process) -> None:
         self._file = file
         self.process = process
 
@@ -71,7 +71,7 @@ class Running:
 def running(tmp_path: Path, *arguments: str) -> Iterator[Running]:
     file = tmp_path / f"{arguments[0]}-{free_port()}.txt"
     with file.open("wb") as output:
-        process = forked.start(arguments, env=os.environ, cwd=tmp_path, output=output)
+        process = forking.start(arguments, env=os.environ, cwd=tmp_path, output=output)
     try:
         yield Running(file, process)
     finally:
@@ -182,10 +182,10 @@ def test_a_sample_goes_where_events_were_forwarded_to(tmp_path: Path, caller: Ca
     assert "--forward-to" in nowhere.output
     secret = run("listen", "--print-secret").stdout.strip()
     with receiving() as receiver:
-        here = answered("trigger", "job.failed", "--forward-to", receiver.url)
+        here = json_of("trigger", "job.failed", "--forward-to", receiver.url)
         with listening(tmp_path, receiver) as listener:
             listener.await_text("Ctrl-C ends it")
-        answered("trigger", "message.blocked")
+        json_of("trigger", "message.blocked")
         first, second = (each.verified(secret) for each in receiver.await_count(2))
         assert (first["type"], first["test"], here["status_code"]) == ("job.failed", True, 200)
         assert (second["type"], second["data"]["resume"]) == ("message.blocked", "add_credits")
@@ -205,41 +205,41 @@ def test_every_operation_of_endpoints(tmp_path: Path) -> None:
         )
         assert text.exit_code == 0
         secret = text.stdout.rpartition("secret: ")[2].strip()
-        (listed,) = answered("webhooks", "list")["data"]
+        (listed,) = json_of("webhooks", "list")["data"]
         whe = listed["id"]
         assert (listed["events"], listed["description"]) == (["job.failed"], "a")
         assert secret not in run("webhooks", "list").output + run("webhooks", "show", whe).output
 
-        assert answered("webhooks", "update", whe, "--events", "*")["events"] == ["*"]
-        assert answered("webhooks", "disable", whe)["disabled_reason"] == "manual"
+        assert json_of("webhooks", "update", whe, "--events", "*")["events"] == ["*"]
+        assert json_of("webhooks", "disable", whe)["disabled_reason"] == "manual"
         refused = run("webhooks", "test", whe)
         assert (refused.exit_code, "enable it first" in refused.output) == (2, True)
-        assert answered("webhooks", "enable", whe)["disabled_at"] is None
+        assert json_of("webhooks", "enable", whe)["disabled_at"] is None
 
-        tested = answered("webhooks", "test", whe)
+        tested = json_of("webhooks", "test", whe)
         assert (tested["event"], tested["status"]) == ("webhook.test", "delivered")
-        sample = answered("trigger", "job.expired", "--endpoint", whe)
+        sample = json_of("trigger", "job.expired", "--endpoint", whe)
         assert (sample["event"], sample["status"]) == ("job.expired", "delivered")
         assert [each.verified(secret)["type"] for each in receiver.await_count(2)] == [
             "webhook.test",
             "job.expired",
         ]
-        shown = answered("webhooks", "deliveries", whe, "--status", "delivered", "--limit", "1")
+        shown = json_of("webhooks", "deliveries", whe, "--status", "delivered", "--limit", "1")
         assert [each["id"] for each in shown["data"]] == [sample["id"]]
         assert (shown["has_more"], shown["next_before"]) == (True, sample["id"])
         assert sample["id"] in run("webhooks", "deliveries", whe, "--attempts").stdout
 
-        rotated = answered("webhooks", "rotate-secret", whe, "--grace", "1h")
+        rotated = json_of("webhooks", "rotate-secret", whe, "--grace", "1h")
         assert rotated["old_secret_until"] is not None
         receiver.status = 500
         again = run("webhooks", "redeliver", whe, sample["id"])
         assert (again.exit_code, "HTTP status 500" in again.stdout) == (1, True)
         receiver.status = 200
-        resent = answered("events", "resend", sample["id"])
+        resent = json_of("events", "resend", sample["id"])
         assert (resent["id"], resent["status"]) == (sample["id"], "delivered")
-        assert answered("webhooks", "replay", whe, "--since", "1h")["deliveries"] == 2
+        assert json_of("webhooks", "replay", whe, "--since", "1h")["deliveries"] == 2
         receiver.await_count(6)
-        assert answered("webhooks", "delete", whe)["deleted"] is True
+        assert json_of("webhooks", "delete", whe)["deleted"] is True
     none = run("events", "resend", sample["id"])
     assert (none.exit_code, "no endpoint that is enabled was sent" in none.output) == (2, True)
 
@@ -248,10 +248,10 @@ def test_events_are_listed_from_the_first_call_on(caller: Caller) -> None:
     first = run("events", "list", "--events", "message.completed")
     assert (first.exit_code, "events are stored from now on" in first.stderr) == (0, True)
     sent = [caller.send("hello", conversation=name)["id"] for name in ("a", "b", "b")]
-    page = answered("events", "list")
+    page = json_of("events", "list")
     listed = [event["data"]["id"] for event in page["data"]]
     assert [each for each in listed if each in sent] == sent  # others may end meanwhile
-    one = answered("events", "list", "-c", "b", "--events", "message.completed", "-n", "1")
+    one = json_of("events", "list", "-c", "b", "--events", "message.completed", "-n", "1")
     assert ([event["data"]["id"] for event in one["data"]], one["has_more"]) == (sent[1:2], True)
     rest = run("events", "list", "-c", "b", "--after", one["cursor"])
     assert sent[2] in rest.stdout
@@ -284,7 +284,7 @@ def test_a_request_is_shown_with_its_bodies_and_as_a_command(caller: Caller) -> 
     command = run("requests", "show", request_id, "--curl").stdout
     assert command.startswith(f"curl -s -X POST {caller.server.url}/v1/messages \\\n")
     assert KEY not in command
-    assert answered("requests", "show", request_id)["status"] == 201
+    assert json_of("requests", "show", request_id)["status"] == 201
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agentpost.cli import app
-from tests.nested import pytest_in
+from tests.author_tests import pytest_in
 
 
 def new(*arguments: str) -> tuple[int, str]:

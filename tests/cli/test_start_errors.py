@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from agentpost.cli import app
 from agentpost.settings import load_settings, unknown_variables
-from tests import forked
+from tests import forking
 from tests.e2e.server import AgentServer
 from tests.servers import empty_sqlite
 
@@ -41,7 +41,7 @@ def test_a_wrong_setting_is_one_clear_line(case: str, tmp_path: Path) -> None:
     settings, wanted = WRONG[case]
     environment = {**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path / "data")}
     environment.update({f"AGENTPOST_{name}": value for name, value in settings.items()})
-    ended = forked.run(["serve", "--port", "0"], env=environment, cwd=tmp_path)
+    ended = forking.run(["serve", "--port", "0"], env=environment, cwd=tmp_path)
     lines = [line for line in ended.stderr.splitlines() if line.startswith("agentpost: ")]
     assert ended.returncode == 1, ended.stderr
     assert len(lines) == 1
@@ -68,7 +68,7 @@ def test_a_missing_extra_is_one_line_with_its_installation(
     settings, module, wanted = EXTRAS[extra]
     (tmp_path / "data").mkdir()
     shutil.copyfile(empty_sqlite(), tmp_path / "data" / "agentpost.db")
-    ended = forked.run(
+    ended = forking.run(
         command,
         env={
             **os.environ,
@@ -164,7 +164,7 @@ def test_a_database_that_fails_during_the_start_is_one_line(tmp_path: Path) -> N
             " SELECT RAISE(ABORT, 'database or disk is full'); END"
         )
     environment = {**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path)}
-    ended = forked.run(["serve", "--port", "0"], env=environment, cwd=tmp_path)
+    ended = forking.run(["serve", "--port", "0"], env=environment, cwd=tmp_path)
     assert ended.returncode == 1
     assert "agentpost: the database failed: database or disk is full\n" in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -17,7 +17,7 @@ ROWS = [
 ]
 
 
-def shown(is_terminal: bool, rows: Sequence[Sequence[object]] = tuple(ROWS)) -> str:
+def print_table(is_terminal: bool, rows: Sequence[Sequence[object]] = tuple(ROWS)) -> str:
     out = StringIO()
     on = Console(file=out, force_terminal=is_terminal, color_system=None, width=80)
     show_table(COLUMNS, rows, console=on, now=NOW, empty="nothing yet")
@@ -25,7 +25,7 @@ def shown(is_terminal: bool, rows: Sequence[Sequence[object]] = tuple(ROWS)) -> 
 
 
 def test_a_pipe_gets_whole_values_between_tabs() -> None:
-    assert [line.split("\t") for line in shown(False).splitlines()] == [
+    assert [line.split("\t") for line in print_table(False).splitlines()] == [
         ["WORK ID", "STATUS", "UPDATED AT", "TITLE", "COUNT"],
         [ROWS[0][0], "completed", "2026-11-21T09:55:00Z", " ".join(["A title"] * 9), "12"],
         ["wrk_1", "-", "-", "表[2J", "3"],
@@ -33,7 +33,7 @@ def test_a_pipe_gets_whole_values_between_tabs() -> None:
 
 
 def test_a_terminal_gets_columns_that_fit_and_ids_that_are_whole() -> None:
-    heading, first, second = shown(True).splitlines()
+    heading, first, second = print_table(True).splitlines()
     assert heading.split() == ["WORK", "ID", "STATUS", "UPDATED", "AT", "TITLE", "COUNT"]
     assert max(map(len, (heading, first, second))) <= 80
     assert first.startswith(f"{ROWS[0][0]}  completed  5 min ago")
@@ -56,8 +56,8 @@ def test_columns_without_room_are_left_out() -> None:
 
 
 def test_an_empty_table_says_so_apart_from_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown(True, []) == ""
-    assert shown(False, []) == "WORK ID\tSTATUS\tUPDATED AT\tTITLE\tCOUNT\n"
+    assert print_table(True, []) == ""
+    assert print_table(False, []) == "WORK ID\tSTATUS\tUPDATED AT\tTITLE\tCOUNT\n"
     assert capsys.readouterr().err == "agentpost: nothing yet\n" * 2
 
 

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from agentpost.db import migrate
-from tests import forked
+from tests import forking
 from tests.servers import Postgres, empty_sqlite
 
 COMMANDS = (["serve", "--port", "0"], ["db", "upgrade"], ["accounts", "list"])
@@ -35,7 +35,7 @@ def run(
         "AGENTPOST_DATABASE_URL": url,
     }
     if before is None:
-        ended = forked.run(arguments, env=environment, cwd=folder.parent, timeout=120)
+        ended = forking.run(arguments, env=environment, cwd=folder.parent, timeout=120)
     else:
         ended = subprocess.run(
             [sys.executable, "-m", "agentpost", *arguments],

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from agentpost.cli import app
 from agentpost_verify.running import GROUPS, list_checks
-from tests import forked
+from tests import forking
 from tests.e2e.fixtures import new_database, plain_server
 from tests.e2e.server import KEY, AgentServer
 from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
@@ -139,7 +139,7 @@ PRESSES = {
 def test_an_interrupted_run_takes_away_what_it_made(
     press: Press, plain_server: AgentServer, tmp_path: Path
 ) -> None:
-    process: forked.Process | None = None
+    process: forking.Process | None = None
     pressed = threading.Event()
 
     def look(asked: ProxiedRequest, answered: bool) -> None:
@@ -158,7 +158,7 @@ def test_an_interrupted_run_takes_away_what_it_made(
     with bent(plain_server.url, Mutation(before, after)) as proxy:
         command = ["verify", "--only", "webhooks", "--json", "--url", proxy.url, "--key", KEY]
         with TemporaryFile() as output, TemporaryFile() as errors:
-            process = forked.start(
+            process = forking.start(
                 command, env=os.environ, cwd=tmp_path, output=output, errors=errors
             )
             assert process.wait(60) == 130

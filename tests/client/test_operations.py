@@ -152,7 +152,7 @@ class Example:
             self.arguments |= {f: GIVEN.get((name, f), value) for f, value in fields.items()}
 
 
-def answered(operation: Mapping[str, Any]) -> Any:
+def success_of(operation: Mapping[str, Any]) -> Any:
     """The first answer that is a success, with every field."""
     code = min(code for code in operation["responses"] if code.startswith("2"))
     content = operation["responses"][code]["content"]
@@ -168,7 +168,7 @@ async def test_a_method_passes_on_and_reads_everything(
     name: str, method: str, path: str, talk: Talk
 ) -> None:
     operation = description()["paths"][path][method.lower()]
-    example, value = Example(name, path, operation), answered(operation)
+    example, value = Example(name, path, operation), success_of(operation)
     if isinstance(value, list):
         talk.has_streams = True
         talk.script = [streamed(value)]

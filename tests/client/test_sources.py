@@ -39,7 +39,7 @@ async def later() -> AsyncIterator[bytes]:
         yield piece
 
 
-def opened(folder: Path) -> Any:
+def open_file(folder: Path) -> Any:
     """A file that stands behind what its reader has had."""
     (folder / "a.bin").write_bytes(b"head" + DATA)
     stream = (folder / "a.bin").open("rb")
@@ -50,8 +50,8 @@ def opened(folder: Path) -> Any:
 @pytest.mark.parametrize(
     "source",
     [
-        opened,
-        lambda folder: str(opened(folder).name),
+        open_file,
+        lambda folder: str(open_file(folder).name),
         lambda _: Attachment("a.bin", DATA),
         lambda _: Attachment("a.bin", io.BytesIO(DATA)),
         lambda _: Attachment("a.bin", pieces()),
@@ -122,7 +122,7 @@ async def test_what_is_no_file_is_refused(file: Any, text: str, talk: Talk) -> N
 
 
 async def test_a_closed_file_is_refused(talk: Talk, tmp_path: Path) -> None:
-    stream = opened(tmp_path)
+    stream = open_file(tmp_path)
     stream.close()
     with pytest.raises((FileRefused, ValueError), match="closed"):
         await talk("upload", stream)

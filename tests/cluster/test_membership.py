@@ -7,7 +7,7 @@ from agentpost.jobs import actions as jobs
 from agentpost.nodes.membership import Nodes
 from agentpost.nodes.quarantine import Quarantine
 from agentpost.runtime.job_runner import JobRunner
-from tests.services.harness import NODE, opened
+from tests.services.harness import NODE, open_harness
 
 
 class Claims:
@@ -24,7 +24,7 @@ class Claims:
 async def test_a_single_server_asks_again_for_what_it_could_not_claim_at_its_start(
     tmp_path: Path,
 ) -> None:
-    async with opened(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         _, [job] = await harness.working()
         harness.ctx.node = "node_next"
         claims = Claims()

@@ -124,7 +124,7 @@ def reach(wakeups: Wakeups) -> bool:
     return wakeups._has_readers_elsewhere()
 
 
-async def sent(server: Server, text: str) -> None:
+async def send_and_follow(server: Server, text: str) -> None:
     """Send a message and follow it to its end."""
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app=server.app),
@@ -145,14 +145,14 @@ async def sent(server: Server, text: str) -> None:
 async def test_a_node_alone(node: NodeMaker, monkeypatch: pytest.MonkeyPatch) -> None:
     server = await node("all")
     for text in ("echo", "job"):
-        await sent(server, text)  # statements and keys are known from here on
+        await send_and_follow(server, text)  # statements and keys are known from here on
     watch = Watch(monkeypatch)
-    await sent(server, "echo")
+    await send_and_follow(server, "echo")
     assert watch.notices == [], "nobody else waits"
     assert watch.commits == 2, (watch.statements, watch.notices)
     assert watch.round_trips <= ROUND_TRIPS_OF_AN_ECHO, (watch.round_trips, watch.statements)
     watch.begin()
-    await sent(server, "job")
+    await send_and_follow(server, "job")
     assert watch.commits <= COMMITS_OF_A_JOB, (watch.statements, watch.notices)
     assert watch.round_trips <= ROUND_TRIPS_OF_A_JOB, (watch.round_trips, watch.statements)
     assert not [sql for sql in watch.statements if "notify" in sql]
@@ -171,9 +171,9 @@ async def test_a_node_for_the_api_and_one_for_jobs(
         return bool(engine.workers()) and [reach(each) for each in listeners] == [False, True]
 
     await eventually_awaited(know_each_other)
-    await sent(api, "job")
+    await send_and_follow(api, "job")
     watch = Watch(monkeypatch)
-    await sent(api, "job")
+    await send_and_follow(api, "job")
     assert watch.commits <= COMMITS_OF_A_JOB_ON_ANOTHER_NODE, (watch.statements, watch.notices)
     waits = watch.round_trips
     assert waits <= ROUND_TRIPS_OF_A_JOB_ON_ANOTHER_NODE, (waits, watch.statements)

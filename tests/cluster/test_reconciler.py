@@ -112,12 +112,12 @@ async def test_a_job_that_keeps_getting_lost_is_run_more_and_more_rarely(here: R
         epochs.append(here.row(JOB)[1])
     assert epochs[:6] == [1, 2, 2, 2, 2, 3]
     assert epochs[-1] == 4
-    assert here.shown(message_id)["status"] == "processing"
+    assert here.view(message_id)["status"] == "processing"
     [finding] = await doctor.examine(here.ctx)
     assert finding.problem == "its node is alive but does not run it"
 
     Script.job = done_at_once
-    while not here.shown(message_id)["final"]:
+    while not here.view(message_id)["final"]:
         await here.reconciler.reconcile()
         await here.idle()
     await here.reconciler.reconcile()
@@ -207,7 +207,7 @@ async def test_a_parked_job_that_does_not_leave_is_ended(here: Running) -> None:
 
     Script.job = lingers
     message_id = await here.send()
-    await eventually_async(lambda: here.shown(message_id)["status"] == "blocked")
+    await eventually_async(lambda: here.view(message_id)["status"] == "blocked")
     await eventually_async(lambda: "stopped" in Script.seen)
     assert not left
     await here.reconciler.reconcile()
@@ -232,7 +232,7 @@ async def test_a_turn_that_met_a_fault_is_run_again(here: Running) -> None:
     await eventually_async(lambda: here.db.fails)
     await here.idle()
     here.db.failing = ""
-    assert here.shown(message_id)["status"] == "processing"
+    assert here.view(message_id)["status"] == "processing"
     for _ in range(2):
         await here.reconciler.reconcile()
     done = await here.final(message_id)
@@ -288,9 +288,9 @@ async def test_a_job_that_is_not_ours_any_more_is_ended(
 
 
 async def stop_work(here: Running, message_id: str) -> None:
-    work_id = here.shown(message_id)["jobs"][0]["work_id"]
+    work_id = here.view(message_id)["jobs"][0]["work_id"]
     await works.stop(here.ctx, here.caller.account_id, work_id)
-    assert here.shown(message_id)["jobs"][0]["status"] == "cancelled"
+    assert here.view(message_id)["jobs"][0]["status"] == "cancelled"
 
 
 @ON_SQLITE
@@ -316,7 +316,7 @@ async def test_a_stop_while_a_job_is_being_claimed_is_not_missed(here: Running) 
     message_id = await here.send()
     await read.wait()
     await eventually_async(
-        lambda: here.shown(message_id)["reply"] is None and _ended(here, message_id)
+        lambda: here.view(message_id)["reply"] is None and _ended(here, message_id)
     )
     here.db.read = real  # type: ignore[method-assign]
     await stop_work(here, message_id)
@@ -348,7 +348,7 @@ async def test_swallowing_a_stop_does_not_make_an_end(here: Running) -> None:
     await eventually_async(lambda: "swallowed" in Script.seen)
     await here.idle()
     assert here.row(JOB) == ("running", 1, 0)
-    assert here.shown(message_id)["status"] == "processing"
+    assert here.view(message_id)["status"] == "processing"
 
 
 @ON_SQLITE

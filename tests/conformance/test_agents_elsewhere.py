@@ -75,7 +75,7 @@ def kind(request: pytest.FixtureRequest) -> str:
     return made
 
 
-def said(message: Message) -> str:
+def words_of(message: Message) -> str:
     """What the agent said: its reply and the texts of its jobs."""
     texts = [message["reply"], *(job["text"] for job in message["jobs"])]
     return "\n\n".join(text for text in texts if text)
@@ -88,7 +88,7 @@ def test_it_replies_and_remembers(caller: Caller, kind: str) -> None:
         ("again", "You said: hello | again. Found: nothing."),
     ):
         done = caller.final(caller.send(text, conversation=f"{kind}/reply")["id"])
-        assert (done["status"], said(done)) == ("completed", expected)
+        assert (done["status"], words_of(done)) == ("completed", expected)
 
 
 def test_it_asks_and_uses_the_answer(caller: Caller, kind: str) -> None:
@@ -96,7 +96,7 @@ def test_it_asks_and_uses_the_answer(caller: Caller, kind: str) -> None:
     assert (asked["status"], asked["question"]) == ("needs_input", "Which colour?")
     done = caller.final(caller.send("blue", conversation=f"{kind}/ask")["id"])
     assert done["status"] == "completed"
-    assert "blue" in said(done)
+    assert "blue" in words_of(done)
 
 
 SURVEY = {"colour": "blue", "many": "three", "'Ann'": "No", "'Bob'": "yes"}
@@ -124,7 +124,7 @@ def test_each_of_several_questions_gets_its_own_answer(caller: Caller, server: A
             assert "pay(" in question or texts[name] in ("blue", "three")
             questions[name].append(texts[name])
     for name in names:
-        assert said(done[name]) == "Blue | No | paid Bob | reserved | three", name
+        assert words_of(done[name]) == "Blue | No | paid Bob | reserved | three", name
         assert sorted(questions[name]) == sorted(SURVEY.values())
     assert count(server, "several.reserve") == count(server, "several.paid.Bob") == len(names)
     assert count(server, "several.paid.Ann") == 0
@@ -138,7 +138,7 @@ def test_an_approval_is_for_one_call(caller: Caller, server: AgentServer, name: 
     for text in ("twice", "yes"):
         asked = caller.final(caller.send(text, conversation=talk)["id"])
         assert "pay(to='Ann')" in asked["question"], (name, asked)
-    assert "No" in said(caller.final(caller.send("No", conversation=talk)["id"]))
+    assert "No" in words_of(caller.final(caller.send("No", conversation=talk)["id"]))
     assert count(server, "several.paid.Ann") - before == 1
 
     before, talk = count(server, "several.paid.Bob"), f"several-{name}/risky"
@@ -146,7 +146,7 @@ def test_an_approval_is_for_one_call(caller: Caller, server: AgentServer, name: 
         asked = caller.final(caller.send(text, conversation=talk)["id"])
         assert asked["status"] == "needs_input", (name, asked)
     failed = caller.final(caller.send("yes", conversation=talk)["id"])
-    assert (failed["status"], "Eve takes no money." in said(failed)) == ("failed", True)
+    assert (failed["status"], "Eve takes no money." in words_of(failed)) == ("failed", True)
     paid = count(server, "several.paid.Bob") - before
     again = caller.final(caller.send("yes", conversation=talk)["id"])
     assert "pay(to='Bob')" in again["question"]
@@ -164,7 +164,7 @@ def test_a_yes_from_before_the_question_approves_nothing(
     for asked in (caller.final(first), caller.final(second)):
         assert "pay(to='Ann')" in asked["question"]
     assert count(server, "several.paid.Ann") == before
-    assert said(caller.final(caller.send("yes", conversation=talk)["id"])) == "paid Ann"
+    assert words_of(caller.final(caller.send("yes", conversation=talk)["id"])) == "paid Ann"
 
 
 @pytest.mark.skipif(IN_PROCESSES, reason="a model alone runs in the server")
@@ -173,13 +173,13 @@ def test_a_model_alone_asks_one_thing_after_the_other(caller: Caller) -> None:
         asked = caller.final(caller.send(text, conversation="llm/several")["id"])
         assert (asked["status"], asked["question"]) == ("needs_input", question)
     done = caller.final(caller.send("three", conversation="llm/several")["id"])
-    assert said(done) == "You said: several. Found: blue, drawn, three."
+    assert words_of(done) == "You said: several. Found: blue, drawn, three."
 
 
 def test_it_starts_work_that_writes_a_file(caller: Caller, kind: str) -> None:
     done = caller.final(caller.send("draw it", conversation=f"{kind}/draw")["id"])
     assert done["status"] == "completed"
-    assert said(done) == "You said: draw it. Found: drawn."
+    assert words_of(done) == "You said: draw it. Found: drawn."
     (file,) = done["files"]
     assert (file["name"], httpx2.get(file["url"]).text) == ("chart.txt", "|||")
     steps = [entry["step"] for entry in caller.log(done["id"]) if entry["type"] == "progress"]
@@ -195,8 +195,8 @@ def test_a_message_joins_what_runs(caller: Caller, server: AgentServer, kind: st
     for sent in (first, second):
         done = caller.final(sent["id"])
         assert done["status"] == "completed"
-        assert "waited" in said(done)
-        assert "and this" in said(done)
+        assert "waited" in words_of(done)
+        assert "and this" in words_of(done)
 
 
 def test_a_stop_ends_it(caller: Caller, server: AgentServer, kind: str) -> None:
@@ -212,7 +212,7 @@ def test_a_stop_ends_it(caller: Caller, server: AgentServer, kind: str) -> None:
 def test_a_failure_is_told_in_its_own_words(caller: Caller, kind: str) -> None:
     done = caller.final(caller.send("fail now", conversation=f"{kind}/fail")["id"])
     assert done["status"] == "failed"
-    assert "The order book is closed." in said(done)
+    assert "The order book is closed." in words_of(done)
 
 
 def test_text_is_shown_while_it_is_written(caller: Caller, server: AgentServer, kind: str) -> None:
@@ -223,11 +223,11 @@ def test_text_is_shown_while_it_is_written(caller: Caller, server: AgentServer, 
         server.await_gate(f"{kind}.slowly")
         (found,) = caller.call("GET", f"/v1/messages?metadata[name]={talk}").json()["data"]
         with stream(caller, f"/v1/messages/{found['id']}/stream") as open_:
-            open_.begun()
+            open_.begin()
             server.open_gate(f"{kind}.slowly")
             shown = "".join(event.data["text"] for event in open_.rest() if event.name == "delta")
         assert shown.endswith(": slowly please. Found: nothing.")
-        assert said(caller.final(sending.result()["id"])) == (
+        assert words_of(caller.final(sending.result()["id"])) == (
             "You said: slowly please. Found: nothing."
         )
 
@@ -240,7 +240,7 @@ def test_the_page_s_graph_asks_and_writes(caller: Caller, server: AgentServer) -
     done = caller.final(caller.send("17", conversation=talk)["id"])
     steps = [entry["step"] for entry in caller.log(done["id"]) if entry["type"] == "progress"]
     assert steps == ["Looking for order 17", "Wrote label.txt"]
-    assert httpx2.get(done["files"][0]["url"]).text == said(done) == "Order 17 is on its way."
+    assert httpx2.get(done["files"][0]["url"]).text == words_of(done) == "Order 17 is on its way."
 
 
 def test_the_page_s_desk_books(caller: Caller, server: AgentServer) -> None:
@@ -252,7 +252,7 @@ def test_the_page_s_desk_books(caller: Caller, server: AgentServer) -> None:
 def test_what_models_use_is_charged(caller: Caller) -> None:
     """Two calls of the model, a tool between them."""
     done = caller.final(caller.send("draw it", conversation="charged/1")["id"])
-    assert (said(done), done["credits_used"]) == ("You said: draw it. Found: drawn.", 0.5)
+    assert (words_of(done), done["credits_used"]) == ("You said: draw it. Found: drawn.", 0.5)
 
 
 def test_what_was_recorded_is_not_done_again_after_a_crash(
@@ -268,7 +268,7 @@ def test_what_was_recorded_is_not_done_again_after_a_crash(
         eventually(partial(paid_twice, server, kind), what="the step that was interrupted")
         server.open_gate(f"{kind}.pay")
         done = caller.final(sent[kind])
-        assert said(done) == "You said: order it. Found: reserved, paid."
+        assert words_of(done) == "You said: order it. Found: reserved, paid."
         keys = {line.split()[1] for line in server.trace() if line.startswith(f"tool.pay.{kind}")}
         assert len(keys) == 1, "a step that runs again keeps its key"
         for n in range(3):

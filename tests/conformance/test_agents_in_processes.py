@@ -11,12 +11,12 @@ from tests.conformance.test_agents_elsewhere import (
     count,
     new_database,
     paid_twice,
-    said,
     test_a_stop_ends_it,
     test_it_asks_and_uses_the_answer,
     test_it_replies_and_remembers,
     test_it_starts_work_that_writes_a_file,
     test_text_is_shown_while_it_is_written,
+    words_of,
 )
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import (
@@ -64,7 +64,7 @@ def test_what_was_recorded_is_not_done_again(caller: Caller, server: AgentServer
     os.kill(lines(server, "agent_process_started")[-1]["pid"], signal.SIGKILL)
     eventually(lambda: paid_twice(server, KIND), what="the step that was interrupted")
     server.open_gate(f"{KIND}.pay")
-    assert said(caller.final(sent)) == "You said: order it. Found: reserved, paid."
+    assert words_of(caller.final(sent)) == "You said: order it. Found: reserved, paid."
     keys = {line.split()[1] for line in server.trace() if line.startswith("tool.pay")}
     assert len(keys) == 1, "a step that runs again keeps its key"
     assert [count(server, f"{KIND}.model.order.{n}") for n in range(3)] == [1, 1, 1]

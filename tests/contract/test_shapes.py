@@ -88,7 +88,7 @@ FILE: FileRecord = blank(
 )
 
 
-def sent(shape: Shape) -> dict[str, Any]:
+def body_of(shape: Shape) -> dict[str, Any]:
     """What goes out; raises for a value that the class, and so the OpenAPI document, forbids."""
     msgspec.json.decode(shape.json(), type=type(shape))
     return dict(json.loads(shape.json()))
@@ -96,10 +96,10 @@ def sent(shape: Shape) -> dict[str, Any]:
 
 def message(*links: JobLink, files: tuple[FileRecord, ...] = (), **changes: Any) -> dict[str, Any]:
     record = replace(MESSAGE, **changes)
-    return sent(MessageShape.of(Snapshot(record, list(links), list(files)), LINKS))
+    return body_of(MessageShape.of(Snapshot(record, list(links), list(files)), LINKS))
 
 
-def listed(state: JobState = JobState.COMPLETED, **changes: Any) -> JobLink:
+def job_link(state: JobState = JobState.COMPLETED, **changes: Any) -> JobLink:
     role = changes.pop("role", JobRole.EXECUTION)
     return JobLink(replace(JOB, state=state, **changes), role)
 
@@ -161,19 +161,19 @@ MESSAGE_SHAPE = {
     "Job.settled_at",
 )
 def test_a_message_to_the_letter() -> None:
-    assert message(listed(), files=(FILE,)) == MESSAGE_SHAPE
+    assert message(job_link(), files=(FILE,)) == MESSAGE_SHAPE
 
 
 @pytest.mark.rule("Job.object", "Job.message_id")
 def test_a_job_event_to_the_letter() -> None:
     """In `job.*` events with `object` and `message_id`."""
-    shape = sent(JobEventDataShape.started(JOB, MESSAGE, [FILE], LINKS))
+    shape = body_of(JobEventDataShape.started(JOB, MESSAGE, [FILE], LINKS))
     assert shape == {"object": "job", "message_id": "msg_1", **JOB_SHAPE}
 
 
 @pytest.mark.rule("File.object", "File.file_id", "File.name", "File.size", "File.work_id")
 def test_a_file_alone() -> None:
-    shape = sent(FileObject.linked(FILE, LINKS))
+    shape = body_of(FileObject.linked(FILE, LINKS))
     assert shape == {"object": "file", **FILE_SHAPE}
 
 
@@ -182,7 +182,7 @@ def test_every_file_once_and_each_at_its_job() -> None:
     """All at the message; those that a job made, at the job, too."""
     other = replace(FILE, path="b", job_id="exe_2")
     reply = replace(FILE, path="c", job_id=None)
-    shape = message(listed(), listed(id="exe_2"), files=(FILE, other, reply))
+    shape = message(job_link(), job_link(id="exe_2"), files=(FILE, other, reply))
     paths = [file["file_id"].partition("/")[2] for file in shape["files"]]
     assert paths == ["out/a.png", "b", "c"]
     assert [[f["file_id"] for f in job["files"]] for job in shape["jobs"]] == [
@@ -199,7 +199,7 @@ def test_a_job_in_every_state(state: JobState) -> None:
     record = replace(
         JOB, state=state, queue_by=AT + DAY, reason=Reason.HOSTING_FEES if refused else None
     )
-    shape = sent(JobShape.of(JobLink(record, JobRole.FOLLOW_UP), [], LINKS))
+    shape = body_of(JobShape.of(JobLink(record, JobRole.FOLLOW_UP), [], LINKS))
     view = VIEWS[state]
     assert (shape["status"], shape["final"]) == (view.status, view.final)
     assert shape["reason"] == ("hosting_fees" if refused else view.reason)
@@ -217,7 +217,7 @@ def test_files_and_text_after_the_watch_are_not_shown(state: JobState) -> None:
     ended = AT + 8 * DAY if state is not JobState.OVERDUE else None
     late = replace(FILE, path="late", created_at=AT + 7 * DAY + 1)
     reply = replace(FILE, path="reply", job_id=None, created_at=AT + 8 * DAY)
-    link = listed(state, settled_at=ended, result="Late.")
+    link = job_link(state, settled_at=ended, result="Late.")
     shape = message(link, files=(FILE, late, reply))
     assert shape["jobs"][0]["text"] is None
     assert [file["file_id"] for file in shape["files"]] == ["wrk_1/out/a.png", "wrk_1/reply"]
@@ -228,14 +228,14 @@ def test_files_and_text_after_the_watch_are_not_shown(state: JobState) -> None:
 @pytest.mark.rule("Message.credits_used")
 def test_credits_count_on_the_message_that_started_the_work() -> None:
     """design: Credits."""
-    joined = listed(id="exe_2", role=JobRole.FOLLOW_UP)
-    assert message(listed(), listed(id="exe_3"), joined)["credits_used"] == 2.5
+    joined = job_link(id="exe_2", role=JobRole.FOLLOW_UP)
+    assert message(job_link(), job_link(id="exe_3"), joined)["credits_used"] == 2.5
 
 
 # --- fields that are there only when they say something -------------------------------------------
 @pytest.mark.rule("Message.resume", "Message.resume_by")
 def test_resume_names_the_earliest_deadline() -> None:
-    jobs = [listed(JobState.QUEUED, id=f"exe_{n}", queue_by=AT + n * DAY) for n in (3, 1, 2)]
+    jobs = [job_link(JobState.QUEUED, id=f"exe_{n}", queue_by=AT + n * DAY) for n in (3, 1, 2)]
     shape = message(*jobs)
     assert shape["resume"] == "add_credits"
     assert shape["resume_by"] == "2027-01-16T08:00:00.000000Z"
@@ -244,18 +244,18 @@ def test_resume_names_the_earliest_deadline() -> None:
 @pytest.mark.rule("Message.resume")
 def test_work_that_waits_no_more_is_not_resumed() -> None:
     """Queued work only."""
-    shape = message(listed(JobState.QUEUE_EXPIRED, queue_by=AT), listed(JobState.REFUSED))
+    shape = message(job_link(JobState.QUEUE_EXPIRED, queue_by=AT), job_link(JobState.REFUSED))
     assert not {"resume", "resume_by"} & set(shape)
 
 
 @pytest.mark.rule("Message.running")
 def test_running_lists_what_held_the_slots() -> None:
     running = [{"job_id": "exe_9", "message_id": "msg_9", "work_id": "wrk_9"}]
-    refusal = listed(
+    refusal = job_link(
         JobState.REFUSED, reason=Reason.TOO_MANY_RUNNING, running_json=json.dumps(running)
     )
-    assert message(listed(), refusal)["running"] == running
-    assert "running" not in message(listed(JobState.REFUSED, reason=Reason.HOSTING_FEES))
+    assert message(job_link(), refusal)["running"] == running
+    assert "running" not in message(job_link(JobState.REFUSED, reason=Reason.HOSTING_FEES))
 
 
 @pytest.mark.rule("Message.retry_after_seconds")
@@ -279,7 +279,7 @@ def test_metadata_is_given_back() -> None:
 def test_an_entry_knows_what_is_known() -> None:
     body = {"step": "Count", "status": "started", "file_names": []}
     record = EntryRecord("msg_1", 3, "progress", AT, json.dumps(body), "wrk_1", "exe_1")
-    assert sent(EntryShape.of(record, LINKS)) == {
+    assert body_of(EntryShape.of(record, LINKS)) == {
         "seq": 3,
         "type": "progress",
         "at": "2027-01-15T08:00:00.000000Z",
@@ -288,17 +288,17 @@ def test_an_entry_knows_what_is_known() -> None:
         "job_id": "exe_1",
         **body,
     }
-    plain = sent(EntryShape.of(replace(record, work_id=None, job_id=None), LINKS))
+    plain = body_of(EntryShape.of(replace(record, work_id=None, job_id=None), LINKS))
     assert not {"work_id", "job_id"} & set(plain)
 
 
 @pytest.mark.rule("Message event log result")
 def test_the_files_of_an_entry_get_fresh_links() -> None:
-    facts = sent(FileFacts.of(FILE))
+    facts = body_of(FileFacts.of(FILE))
     assert "url" not in facts
     body = json.dumps({"files": [facts]})
     record = EntryRecord("msg_1", 1, "result", AT, body, "wrk_1", "exe_1")
-    assert sent(EntryShape.of(record, LINKS))["files"] == [FILE_SHAPE]
+    assert body_of(EntryShape.of(record, LINKS))["files"] == [FILE_SHAPE]
 
 
 @pytest.mark.rule(
@@ -319,7 +319,7 @@ def test_a_work_is_paged_by_characters(
 ) -> None:
     work: WorkRecord = blank(WorkRecord, id="wrk_1", title="Chart", text="€" * length)
     given: dict[str, Any] = {"files": [FILE], "from_char": from_char}
-    shape = sent(WorkShape.of(work, LINKS, running=True, **given))
+    shape = body_of(WorkShape.of(work, LINKS, running=True, **given))
     assert (len(shape["text"]), shape["next_from_char"]) == (shown, following)
     assert (shape["object"], shape["status"]) == ("work", "running")
     assert shape["link"] == "https://app.test/chat/wrk_1"
@@ -330,7 +330,7 @@ def test_a_work_is_paged_by_characters(
 @pytest.mark.rule("Work.work_id", "Work.title", "Work.list", "Additions work-items")
 def test_a_line_of_the_work_list() -> None:
     work: WorkRecord = blank(WorkRecord, id="wrk_1", title="Chart", text="x" * 500, updated_at=0)
-    assert sent(WorkItemShape.of(work, LINKS, running=True)) == {
+    assert body_of(WorkItemShape.of(work, LINKS, running=True)) == {
         "object": "work",
         "work_id": "wrk_1",
         "title": "Chart",

@@ -49,7 +49,7 @@ from agentpost.webhooks import shapes as webhook_shapes
 from agentpost.webhooks.endpoint_rules import DeliveryStatus, DisabledReason
 from agentpost.webhooks.event_shapes import EventShape, JobEventDataShape
 from agentpost.webhooks.records import AttemptRecord, DeliveryRecord, EndpointRecord
-from tests.contract.test_shapes import AT, DAY, FILE, JOB, LINKS, MESSAGE, blank, listed
+from tests.contract.test_shapes import AT, DAY, FILE, JOB, LINKS, MESSAGE, blank, job_link
 
 RECORDED = Path(__file__).with_name("wire.json")
 ODD = 'tab\tquote"back\\slash/ nul-ish\x1f del\x7f é € 𝄞 \u2028\u2029 </script>\r\n\b\f'
@@ -68,17 +68,17 @@ def messages() -> Bytes:
     for reason in Reason:
         yield message(reason, status=MessageStatus.FAILED, reason=reason)
     for state in JobState:
-        link = listed(state, queue_by=AT + DAY, reason=Reason.HOSTING_FEES, started_at=None)
+        link = job_link(state, queue_by=AT + DAY, reason=Reason.HOSTING_FEES, started_at=None)
         yield message(f"with a job {state}", link, files=(FILE,))
     running = [{"job_id": "exe_9", "message_id": "msg_9", "work_id": "wrk_9"}]
-    refusal = listed(
+    refusal = job_link(
         JobState.REFUSED, kind=JobKind.REFUSAL, running_json=json.dumps(running), id="ref_1"
     )
-    joined = listed(id="exe_2", role=JobRole.FOLLOW_UP)
+    joined = job_link(id="exe_2", role=JobRole.FOLLOW_UP)
     outputs = [replace(FILE, path=f"{n}/é.csv", name="é.csv", label=ODD) for n in range(10)]
     reply = replace(FILE, path="reply", job_id=None, size=5_000_000_000)
     labels = {"metadata_json": json.dumps({"order": ODD, "": ""}), "traceparent": "00-1-2-03"}
-    yield message("full", listed(), refusal, joined, files=(*outputs, reply), **labels)
+    yield message("full", job_link(), refusal, joined, files=(*outputs, reply), **labels)
     yield message("odd", reply=ODD, question=ODD, notes_json=json.dumps([ODD]), metadata_json="{}")
 
 
@@ -120,7 +120,7 @@ def webhook_bodies() -> Bytes:
     metadata = json.dumps({"files": '[{"file_id": 1}]', "file_id": "no"})
     for name, files in (("files", [FILE, replace(FILE, job_id=None)]), ("nothing", [])):
         record = replace(MESSAGE, metadata_json=metadata, reply=ODD)
-        message = MessageShape.of(Snapshot(record, [listed()], files), LINKS)
+        message = MessageShape.of(Snapshot(record, [job_link()], files), LINKS)
         yield f"message.completed with {name}", event("message.completed", message)
         job = JobEventDataShape.started(JOB, record, files, LINKS)
         yield f"job.failed with {name}", event("job.failed", job)

@@ -111,7 +111,7 @@ async def test_whatever_an_answer_holds_can_be_kept(ctx: AppContext, account: st
             for server, status in ((odd, "pending"), (fine, "delivered")):
                 target = await endpoint(ctx, account, server)
                 await send(ctx, account, target, 1)
-                await shown(ctx, account, target, status, 1)
+                await await_status(ctx, account, target, status, 1)
         (kept,), _ = await deliveries.page(ctx, account, target, 1, None, None)
     assert kept.last_response is not None
     assert kept.last_response.startswith("a\ufffdb\ufffd")
@@ -291,7 +291,7 @@ async def test_a_retry_comes_when_the_clock_says_so(
         await send(ctx, account, target, 1)
         await eventually_async(lambda: len(server.requests) == 1)
         for count, pause in enumerate((60, 300, 1_800), start=2):
-            await recorded(ctx, account, target, count - 1)
+            await await_attempts(ctx, account, target, count - 1)
             clock.advance(pause)
             loop.poll()
             await eventually_async(lambda count=count: len(server.requests) == count)  # type: ignore[misc]
@@ -300,12 +300,12 @@ async def test_a_retry_comes_when_the_clock_says_so(
     assert len({request.headers["webhook-id"] for request in server.requests}) == 1
 
 
-async def recorded(ctx: AppContext, account: str, endpoint_id: str, attempts: int) -> None:
+async def await_attempts(ctx: AppContext, account: str, endpoint_id: str, attempts: int) -> None:
     """Wait until that many attempts are on record."""
-    await shown(ctx, account, endpoint_id, "pending", attempts)
+    await await_status(ctx, account, endpoint_id, "pending", attempts)
 
 
-async def shown(
+async def await_status(
     ctx: AppContext, account: str, endpoint_id: str, status: str, attempts: int
 ) -> None:
     """Wait until the only delivery has that status after that many attempts."""
@@ -333,6 +333,6 @@ async def test_a_failed_commit_loses_no_outcome(
     async with serving(replies()) as server, sending(ctx):
         target = await endpoint(ctx, account, server)
         await send(ctx, account, target, 1)
-        await shown(ctx, account, target, "delivered", 1)
+        await await_status(ctx, account, target, "delivered", 1)
     assert len(broken) == failures
     assert len(server.requests) == 1

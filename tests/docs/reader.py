@@ -1,7 +1,7 @@
 """A reader who pastes a page's blocks in their order, in a folder of their own.
 
 `make serve` and `agentpost dev` are started as shown; any other `agentpost` behind a prompt is run
-by `tests/forked.py`, where starting it takes a tenth of the time. The folder looks like a fresh
+by `tests/forking.py`, where starting it takes a tenth of the time. The folder looks like a fresh
 clone. Whatever differs from one machine to the next is put in as a person would: the keys that
 servers print, the ids of what was made, free ports for the ones shown.
 """
@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Self
 
-from tests import forked
+from tests import forking
 from tests.docs.snippets import Block, Command, blocks
 from tests.house.tree import ROOT
 from tests.servers import free_port
@@ -84,7 +84,7 @@ class Reader:
         self.ids: dict[str, str] = {}
         self.key = ""
         self.output = ""
-        self.servers: list[forked.Process] = []
+        self.servers: list[forking.Process] = []
         self._state = home / "state"
         self._where = home / "where"
         self._state.write_text("")
@@ -201,7 +201,7 @@ class Reader:
             words = (here / "cmdline").read_bytes().split(b"\0")[5:-1]
             variables = (here / "environ").read_bytes().split(b"\0")[:-1]
             with (here / "fd/3").open("ab") as output, (here / "fd/2").open("ab") as errors:
-                process = forked.start(
+                process = forking.start(
                     [word.decode() for word in words],
                     env=dict(each.decode().split("=", 1) for each in variables),
                     cwd=(here / "cwd").resolve(),
@@ -241,7 +241,7 @@ class Reader:
             self.key = printed[0]
         return reported
 
-    def _start(self, text: str, output: IO[bytes]) -> forked.Process:
+    def _start(self, text: str, output: IO[bytes]) -> forking.Process:
         if sys.platform == "linux" and SERVE.match(text):
             return self._fork(text, output)
         script = f'. {self._state}; cd "$(cat {self._where})"; exec env {text}'
@@ -254,7 +254,7 @@ class Reader:
             start_new_session=True,
         )
 
-    def _fork(self, text: str, output: IO[bytes]) -> forked.Process:
+    def _fork(self, text: str, output: IO[bytes]) -> forking.Process:
         """The server with the words, environment and folder that the terminal gives it."""
         environ, words = self._home / "environ", self._home / "words"
         asking = STARTED.replace("ENVIRON", shlex.quote(str(environ)))
@@ -263,7 +263,7 @@ class Reader:
         assert done.returncode == 0, f"{text}\n{done.stdout}"
         folder, *given = words.read_text().split("\0")[:-1]
         variables = environ.read_text().split("\0")[:-1]
-        return forked.start(
+        return forking.start(
             given,
             env=dict(each.split("=", 1) for each in variables),
             cwd=Path(folder),

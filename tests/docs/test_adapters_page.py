@@ -84,7 +84,7 @@ def serving(home: Path, secret: str) -> HTTPServer:
     return service
 
 
-def ended(client: Client, text: str, conversation: str) -> Message:
+def send_and_wait(client: Client, text: str, conversation: str) -> Message:
     return client.wait(client.send(text, conversation=conversation).id, timeout=SECONDS_MAX)
 
 
@@ -97,22 +97,22 @@ def ended(client: Client, text: str, conversation: str) -> Message:
     ],
 )
 def test_it_works(client: Client, tmp_path: Path, name: str, file: str, contents: str) -> None:
-    done = ended(client, "one two three", name)
+    done = send_and_wait(client, "one two three", name)
     assert done.status == "completed"
     assert [each.name for each in done.files] == [file]
     assert client.download(done.files[0], tmp_path).read_text() == contents
 
 
 def test_a_deferred_tool_asks(client: Client) -> None:
-    asked = ended(client, "a lamp", "orders_that_ask")
+    asked = send_and_wait(client, "a lamp", "orders_that_ask")
     assert (asked.status, asked.question) == ("needs_input", "Which size?")
-    assert ended(client, "large", "orders_that_ask").status == "completed"
+    assert send_and_wait(client, "large", "orders_that_ask").status == "completed"
 
 
 def test_a_program_that_stays_has_a_second_run(client: Client) -> None:
-    replies = [ended(client, "hello", "counter that stays").reply for _ in range(2)]
+    replies = [send_and_wait(client, "hello", "counter that stays").reply for _ in range(2)]
     assert replies == [f"You said hello. This is run {run}." for run in (1, 2)]
-    greetings = [ended(client, "hello", "greeter that stays").reply or "" for _ in range(2)]
+    greetings = [send_and_wait(client, "hello", "greeter that stays").reply or "" for _ in range(2)]
     assert greetings[0].startswith("Good day from process ")
     assert greetings[0] == greetings[1]
 

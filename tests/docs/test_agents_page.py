@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agentpost_client import Client, Message
+from tests.author_tests import run_tests
 from tests.docs.snippets import write_programs
 from tests.e2e.server import KEY, AgentServer
 from tests.house.tree import DOCS
-from tests.nested import run_tests
 
 PAGES = ("agents.md", "agents-reference.md", "agents-testing.md")
 SECONDS_MAX = 90.0
@@ -32,14 +32,14 @@ def write_pages(folder: Path) -> None:
         write_programs(DOCS / page, folder)
 
 
-def ended(client: Client, message: Message) -> Message:
+def wait_for(client: Client, message: Message) -> Message:
     return client.wait(message.id, timeout=SECONDS_MAX)
 
 
 def test_the_ten_line_agent(tmp_path: Path) -> None:
     write_pages(tmp_path)
     with serving(tmp_path, "hello:agent") as client:
-        done = ended(client, client.send("to be or not to be"))
+        done = wait_for(client, client.send("to be or not to be"))
         results = [entry.text for entry in client.follow(done.id) if entry.type == "result"]
         path = client.download(done.files[0], tmp_path)
     assert (done.status, done.reply) == ("completed", "I am counting.")
@@ -53,9 +53,9 @@ def test_the_agent_that_uses_an_earlier_file(tmp_path: Path) -> None:
     with serving(tmp_path, "columns:agent") as client:
         without = client.send("Add this up", conversation="eve")
         asked = client.send("This", files=[tmp_path / "sales.csv"], conversation="eve")
-        done = ended(client, client.send(answer_to=asked.id, answer="revenue"))
+        done = wait_for(client, client.send(answer_to=asked.id, answer="revenue"))
         failed = client.send("The other column", conversation="eve")
-        failed = ended(client, client.send(answer_to=failed.id, answer="month"))
+        failed = wait_for(client, client.send(answer_to=failed.id, answer="month"))
         other = client.send("Add this up", conversation="bob")
     assert without.question == other.question == "Please attach a CSV file."
     assert asked.answer_format is not None
@@ -70,9 +70,9 @@ def test_the_agent_with_an_order(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{")
     with serving(tmp_path, "orders:agent") as client:
         asked = client.send("Please order")
-        done = ended(client, client.send("This", files=[tmp_path / "order.json"]))
+        done = wait_for(client, client.send("This", files=[tmp_path / "order.json"]))
         receipt = client.download(done.files[0], tmp_path)
-        failed = ended(client, client.send("This", files=[tmp_path / "broken.json"]))
+        failed = wait_for(client, client.send("This", files=[tmp_path / "broken.json"]))
     assert (asked.status, asked.question) == ("needs_input", "Please attach the order.")
     assert (done.status, done.credits_used) == ("completed", 2.5)
     assert receipt.read_text().endswith(": 2 lines\n")
@@ -86,7 +86,7 @@ def test_the_agent_with_typed_questions(tmp_path: Path) -> None:
         first = client.send("A parcel to Rome")
         second = client.send(answer_to=first.id, answer="express")
         third = client.send(answer_to=second.id, answer={"kilograms": 1.5}, response_schema=schema)
-        done = ended(client, third)
+        done = wait_for(client, third)
     assert first.answer_format is not None
     assert second.answer_format is not None
     assert first.answer_format.choices == ("Standard", "Express")
@@ -105,10 +105,10 @@ def test_the_example(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("month\n")
     with serving(tmp_path, "examples.csv_agent:agent") as client:
         asked = client.send("What is in it?")
-        done = ended(client, client.send("This", files=[tmp_path / "sales.csv"]))
+        done = wait_for(client, client.send("This", files=[tmp_path / "sales.csv"]))
         made = client.download(done.files[0], tmp_path)
-        again = ended(client, client.send("Once more"))  # it looks back for the file
-        failed = ended(client, client.send("This", files=[tmp_path / "empty.csv"]))
+        again = wait_for(client, client.send("Once more"))  # it looks back for the file
+        failed = wait_for(client, client.send("This", files=[tmp_path / "empty.csv"]))
     assert asked.status == "needs_input"
     assert (done.status, done.credits_used) == ("completed", 0.2)
     assert made.read_text() == "name,filled,kind\nmonth,2,text\nrevenue,2,numbers\n"

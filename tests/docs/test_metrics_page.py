@@ -11,7 +11,7 @@ import yaml
 
 from agentpost.operations.metrics import Metrics
 from tests.house.tree import DOCS, ROOT
-from tests.services.harness import opened
+from tests.services.harness import open_harness
 
 PAGE = DOCS / "metrics.md"
 ALERTS = ROOT / "deploy/prometheus/alerts.yml"
@@ -24,7 +24,7 @@ SEVERITIES = {"warning", "critical"}
 @pytest.fixture
 async def exposed(tmp_path: Path) -> dict[str, str]:
     """The kind of each metric, by name."""
-    async with opened(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         text = (await Metrics(harness.ctx, lambda: True).text()).decode()
     return dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
 
@@ -40,7 +40,7 @@ def queries() -> list[str]:
     return [target["expr"] for panel in panels for target in panel.get("targets", [])]
 
 
-def named(expression: str) -> Iterator[str]:
+def metrics_in(expression: str) -> Iterator[str]:
     """The metrics in an expression."""
     for name in NAME.findall(expression):
         yield name.removesuffix("_bucket") if "_seconds_bucket" in name else name
@@ -62,7 +62,7 @@ async def test_the_page_has_every_metric(exposed: dict[str, str]) -> None:
 async def test_rules_and_dashboard_name_metrics_that_there_are(exposed: dict[str, str]) -> None:
     expressions = [*(rule["expr"] for rule in rules()), *queries()]
     assert len(expressions) > 40
-    assert {name for each in expressions for name in named(each)} - set(exposed) == set()
+    assert {name for each in expressions for name in metrics_in(each)} - set(exposed) == set()
     assert [each for each in expressions if not balanced(each)] == []
 
 

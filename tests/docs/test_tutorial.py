@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from tests.author_tests import run_tests
 from tests.docs.reader import Reader
 from tests.docs.snippets import Command
 from tests.house.tree import DOCS
-from tests.nested import run_tests
 from tests.waiting import eventually
 
 PAGE = DOCS / "tutorial.md"

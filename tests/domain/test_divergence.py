@@ -69,7 +69,7 @@ def test_the_difference_alone_quotes_no_values() -> None:
     assert "eyes" not in f"{found.recorded} {found.made} {found.differs}"
 
 
-def recorded(n: int, state: CallState = CallState.DONE) -> Call:
+def call_record(n: int, state: CallState = CallState.DONE) -> Call:
     return Call(n, f"f{n}", state, "null", summary("step", f"orders:part_{n}", [], 0))
 
 
@@ -77,12 +77,12 @@ def recorded(n: int, state: CallState = CallState.DONE) -> Call:
     ("calls", "made", "cause"),
     [
         ([], 0, None),
-        ([recorded(1), recorded(2)], 2, None),
-        ([recorded(1), recorded(2)], 5, None),
-        ([recorded(1), recorded(2, CallState.HELD)], 1, None),
-        ([recorded(1), recorded(-1, CallState.OWED)], 1, None),
+        ([call_record(1), call_record(2)], 2, None),
+        ([call_record(1), call_record(2)], 5, None),
+        ([call_record(1), call_record(2, CallState.HELD)], 1, None),
+        ([call_record(1), call_record(-1, CallState.OWED)], 1, None),
         (
-            [recorded(3), recorded(1), recorded(2, CallState.ERROR)],
+            [call_record(3), call_record(1), call_record(2, CallState.ERROR)],
             1,
             "call 2 was step orders:part_2, the re-run ended without it: it made 1 of 3",
         ),

@@ -39,11 +39,11 @@ def facts(state: JobState, question: str | None = None) -> JobFacts:
     return JobFacts(state, reason, question)
 
 
-def ended(*states: JobState, question: str | None = None) -> Derived:
+def status_at_end(*states: JobState, question: str | None = None) -> Derived:
     return derive(TurnState.ENDED, question, [facts(state) for state in states])
 
 
-def seen(derived: Derived) -> tuple[int, str, str | None, bool]:
+def facts_of(derived: Derived) -> tuple[int, str, str | None, bool]:
     return derived.rule, derived.status, derived.reason, derived.final
 
 
@@ -61,7 +61,7 @@ def test_a_client_sees_the_public_form_of_each_state(state: JobState) -> None:
 def test_rule_1(turn: TurnState, states: tuple[JobState, ...]) -> None:
     """Planning or starting is processing, whatever the jobs are."""
     derived = derive(turn, None, [facts(state) for state in states])
-    assert seen(derived) == (1, "processing", None, False)
+    assert facts_of(derived) == (1, "processing", None, False)
 
 
 @pytest.mark.rule("Message status 2")
@@ -70,8 +70,8 @@ def test_rule_1(turn: TurnState, states: tuple[JobState, ...]) -> None:
 )
 def test_rule_2(turn: TurnState, reason: str) -> None:
     """A failed or busy turn is failed, even if some jobs finished."""
-    assert seen(derive(turn, None, [])) == (2, "failed", reason, True)
-    assert seen(derive(turn, None, [facts(COMPLETED)])) == (2, "failed", reason, True)
+    assert facts_of(derive(turn, None, [])) == (2, "failed", reason, True)
+    assert facts_of(derive(turn, None, [facts(COMPLETED)])) == (2, "failed", reason, True)
 
 
 @pytest.mark.rule("Message.final", "Finality 3")
@@ -79,14 +79,14 @@ def test_rule_2(turn: TurnState, reason: str) -> None:
 def test_rule_2_is_not_final_while_a_job_is_open(state: JobState) -> None:
     """A failed turn with a job still open can change (design: Status)."""
     derived = derive(TurnState.FAILED, None, [facts(COMPLETED), facts(state)])
-    assert seen(derived) == (2, "failed", "turn_failed", False)
+    assert facts_of(derived) == (2, "failed", "turn_failed", False)
 
 
 @pytest.mark.rule("Message status 3")
 def test_rule_3() -> None:
     """Any running job is processing, before any question."""
-    assert seen(ended(COMPLETED, RUNNING, FAILED)) == (3, "processing", None, False)
-    asked = ended(RUNNING, question="Which one?")
+    assert facts_of(status_at_end(COMPLETED, RUNNING, FAILED)) == (3, "processing", None, False)
+    asked = status_at_end(RUNNING, question="Which one?")
     assert (asked.rule, asked.question) == (3, None)
 
 
@@ -94,54 +94,59 @@ def test_rule_3() -> None:
 def test_rule_4() -> None:
     """A question with nothing running waits for the user."""
     for states in [(), (COMPLETED,), (FAILED,), (REFUSED,)]:
-        derived = ended(*states, question="Which one?")
-        assert seen(derived) == (4, "needs_input", None, True)
+        derived = status_at_end(*states, question="Which one?")
+        assert facts_of(derived) == (4, "needs_input", None, True)
         assert derived.question == "Which one?"
 
 
 @pytest.mark.rule("Message status 5")
 def test_rule_5() -> None:
     """No jobs, just a reply."""
-    assert seen(ended()) == (5, "completed", None, True)
+    assert facts_of(status_at_end()) == (5, "completed", None, True)
 
 
 @pytest.mark.rule("Message status 6")
 def test_rule_6() -> None:
     """Every job completed."""
-    assert seen(ended(COMPLETED, COMPLETED)) == (6, "completed", None, True)
+    assert facts_of(status_at_end(COMPLETED, COMPLETED)) == (6, "completed", None, True)
 
 
 @pytest.mark.rule("Message status 7", "Finality 3")
 def test_rule_7() -> None:
     """Every job blocked; not final while one of them waits for credits."""
-    assert seen(ended(REFUSED)) == (7, "blocked", "too_many_running", True)
-    assert seen(ended(QUEUED)) == (7, "blocked", "out_of_credits", False)
-    assert seen(ended(REFUSED, QUEUED)) == (7, "blocked", "too_many_running", False)
+    assert facts_of(status_at_end(REFUSED)) == (7, "blocked", "too_many_running", True)
+    assert facts_of(status_at_end(QUEUED)) == (7, "blocked", "out_of_credits", False)
+    assert facts_of(status_at_end(REFUSED, QUEUED)) == (7, "blocked", "too_many_running", False)
 
 
 @pytest.mark.rule("Message status 8")
 def test_rule_8() -> None:
     """Every job expired."""
-    assert seen(ended(QUEUE_EXPIRED, OVERDUE)) == (8, "expired", "queue_expired", True)
-    assert seen(ended(OVERDUE)) == (8, "expired", "watch_expired", True)
+    assert facts_of(status_at_end(QUEUE_EXPIRED, OVERDUE)) == (8, "expired", "queue_expired", True)
+    assert facts_of(status_at_end(OVERDUE)) == (8, "expired", "watch_expired", True)
 
 
 @pytest.mark.rule("Message status 9")
 def test_rule_9() -> None:
     """At least one completed and at least one not."""
-    assert seen(ended(COMPLETED, FAILED)) == (9, "partial", "execution_failed", True)
-    assert seen(ended(COMPLETED, QUEUED)) == (9, "partial", "out_of_credits", False)
-    assert seen(ended(OVERDUE, COMPLETED, STOPPED)) == (9, "partial", "watch_expired", True)
+    assert facts_of(status_at_end(COMPLETED, FAILED)) == (9, "partial", "execution_failed", True)
+    assert facts_of(status_at_end(COMPLETED, QUEUED)) == (9, "partial", "out_of_credits", False)
+    assert facts_of(status_at_end(OVERDUE, COMPLETED, STOPPED)) == (
+        9,
+        "partial",
+        "watch_expired",
+        True,
+    )
 
 
 @pytest.mark.rule("Message status 10")
 def test_rule_10() -> None:
     """Otherwise failed, for the reason of the job that failed."""
-    assert seen(ended(FAILED)) == (10, "failed", "execution_failed", True)
-    assert seen(ended(STOPPED)) == (10, "failed", "stopped", True)
-    assert seen(ended(REFUSED, FAILED)) == (10, "failed", "execution_failed", True)
-    assert seen(ended(QUEUED, STOPPED)) == (10, "failed", "stopped", False)
-    assert seen(ended(REFUSED, OVERDUE)) == (10, "failed", "too_many_running", True)
+    assert facts_of(status_at_end(FAILED)) == (10, "failed", "execution_failed", True)
+    assert facts_of(status_at_end(STOPPED)) == (10, "failed", "stopped", True)
+    assert facts_of(status_at_end(REFUSED, FAILED)) == (10, "failed", "execution_failed", True)
+    assert facts_of(status_at_end(QUEUED, STOPPED)) == (10, "failed", "stopped", False)
+    assert facts_of(status_at_end(REFUSED, OVERDUE)) == (10, "failed", "too_many_running", True)
 
 
 def test_the_last_question_is_the_one_asked() -> None:
@@ -157,7 +162,7 @@ def test_a_question_kept_for_a_recover_is_not_asked_yet() -> None:
     recover).
     """
     derived = derive(TurnState.ENDED, None, [facts(JobState.LATE_COMPLETED, "Which one?")])
-    assert seen(derived) == (8, "expired", "watch_expired", True)
+    assert facts_of(derived) == (8, "expired", "watch_expired", True)
     assert derived.question is None
 
 

@@ -38,12 +38,12 @@ def create(client: OpenAI, *messages: dict[str, Any], **more: Any) -> Any:
     return client.chat.completions.create(**{"model": MODEL, "messages": list(messages), **more})
 
 
-def said(completion: Any) -> dict[str, Any]:
+def assistant_message(completion: Any) -> dict[str, Any]:
     """The answer as a client sends it back."""
     return {"role": "assistant", "content": completion.choices[0].message.content}
 
 
-def seen(completion: Any) -> dict[str, Any]:
+def turn_view(completion: Any) -> dict[str, Any]:
     """What the agent saw in a turn whose script is ``see``."""
     value: dict[str, Any] = json.loads(completion.choices[0].message.content)
     return value
@@ -60,20 +60,20 @@ def test_three_turns_are_one_conversation_and_an_edit_begins_another(client: Ope
     first = create(client, *history)
     assert first.choices[0].message.content == "You said: first, of three"
     assert (first.object, first.choices[0].finish_reason) == ("chat.completion", "stop")
-    history += [said(first), user(["start", "Report", JOB])]
+    history += [assistant_message(first), user(["start", "Report", JOB])]
     second = create(client, *history)
     content = second.choices[0].message.content
     assert content.startswith("Report: running\n\nIt is done.\n\n[report.txt](http")
     link = content.partition("](")[2].removesuffix(")")
     assert httpx2.get(link).text == "all is well"
-    third = create(client, *history, said(second), user(["see"]))
-    found = seen(third)
+    third = create(client, *history, assistant_message(second), user(["see"]))
+    found = turn_view(third)
     assert found["history"][-1] == ["job", "It is done."]
     assert len(found["works"]) == 1
     names = {each.agentpost["conversation"] for each in (first, second, third)}
     assert names == {found["conversation"]}
-    edited = [user("first, edited"), said(first), user("go on")]
-    made_anew = [*history, said(second), user("another answer")]
+    edited = [user("first, edited"), assistant_message(first), user("go on")]
+    made_anew = [*history, assistant_message(second), user("another answer")]
     for branch in (edited, made_anew):
         answer = create(client, *branch)
         assert branch[0]["content"] in answer.choices[0].message.content, "it is context"
@@ -111,16 +111,16 @@ def test_a_conversation_may_be_named_and_is_then_the_history(client: OpenAI) -> 
     messages: Any = [user("one")]
     raw = calls.create(model=MODEL, messages=messages, extra_headers=named)
     assert raw.headers[CONVERSATION] == "case-9"
-    messages = [user("one"), said(raw.parse()), user(["see"])]
+    messages = [user("one"), assistant_message(raw.parse()), user(["see"])]
     for way in ({"extra_headers": named}, {"extra_body": {"conversation": "case-9"}}):
         again = create(client, *messages, **way)
-        assert seen(again)["conversation"] == "case-9"
-        assert seen(again)["history"][0] == ["user", "one"]
+        assert turn_view(again)["conversation"] == "case-9"
+        assert turn_view(again)["history"][0] == ["user", "one"]
     unnamed = calls.create(model=MODEL, messages=[{"role": "user", "content": "hi"}])
     later = create(
         client, user(["see"]), extra_headers={CONVERSATION: unnamed.headers[CONVERSATION]}
     )
-    assert seen(later)["history"][0] == ["user", "hi"]
+    assert turn_view(later)["history"][0] == ["user", "hi"]
     odd = create(client, user("hi"), extra_body={"conversation": "größe 東"})
     assert odd.agentpost["conversation"] == "größe 東"
 
@@ -179,7 +179,7 @@ def test_files_come_in_all_forms(client: OpenAI) -> None:
         {"type": "input_audio", "input_audio": {"data": one, "format": "wav"}},
         {"type": "file", "file": {"file_id": uploaded.id}},
     ]
-    files = seen(create(client, {"role": "user", "content": parts}))["files"]
+    files = turn_view(create(client, {"role": "user", "content": parts}))["files"]
     names = [file["name"] for file in files]
     assert (names[0], names[1], names[3:]) == ("a.txt", "b.txt", ["audio.wav", "up.txt"])
     assert files[2]["type"] == "image/png"
@@ -189,7 +189,7 @@ def test_what_a_person_has_to_know_is_said(client: OpenAI) -> None:
     choices = {"choices": ["2024", "2025"]}
     asked = create(client, user(["ask", "Which year?", choices]))
     assert asked.choices[0].message.content == "Which year?\n\n- 2024\n- 2025"
-    history = [user(["ask", "Which year?", choices]), said(asked)]
+    history = [user(["ask", "Which year?", choices]), assistant_message(asked)]
     answer = create(client, *history, user("2024"))
     assert "2024" in answer.choices[0].message.content
     assert answer.agentpost["conversation"] == asked.agentpost["conversation"]
@@ -287,9 +287,9 @@ def test_work_that_takes_longer_than_a_call_is_held_goes_on(
     held = create(client, *history)
     streamed = list(create(client, user(["start", "Slow", [["gate", "slow"]]]), stream=True))
     assert streamed[-1].choices[0].finish_reason == held.choices[0].finish_reason == "length"
-    assert said(held)["content"] == (
+    assert assistant_message(held)["content"] == (
         "Slow: running\n\n*The work goes on. Write again in this chat to hear how it ends.*"
     )
     server.open_gate("slow")
-    later = create(client, *history, said(held), user(["see"]))
+    later = create(client, *history, assistant_message(held), user(["see"]))
     assert later.agentpost["conversation"] == held.agentpost["conversation"]

@@ -7,7 +7,7 @@ from functools import partial
 import httpx2
 import pytest
 
-from tests import forked
+from tests import forking
 from tests.e2e.caller import Caller
 from tests.e2e.server import ACCOUNT, AgentServer
 from tests.waiting import eventually
@@ -144,5 +144,5 @@ def test_a_proxy_that_is_not_trusted_is_named(start_server: Callable[..., AgentS
     with httpx2.Client(base_url=server.url, trust_env=False) as client:
         page = client.get("/login", headers={"X-Forwarded-For": HERE}).text
     assert "the proxy 127.0.0.1 is not" in page
-    done = forked.run(["doctor"], env=server._environment(), cwd=server.home)
+    done = forking.run(["doctor"], env=server._environment(), cwd=server.home)
     assert "127.0.0.1 sends X-Forwarded-For" in done.stdout, done.stderr

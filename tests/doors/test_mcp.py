@@ -92,7 +92,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     return given
 
 
-async def refused(client: Client, tool: str, **arguments: Any) -> str:
+async def refusal_code(client: Client, tool: str, **arguments: Any) -> str:
     """The code of a call that is refused; its text says what to do."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error
@@ -182,7 +182,7 @@ async def questions_and_files(client: Client, caller: Caller) -> None:
         client, "send_message", text=script(["ask", "Which?", {"choices": ["Bar", "Line"]}])
     )
     elsewhere = {**once, "message_id": also["message_id"]}
-    assert await refused(client, "answer_question", **elsewhere) == "idempotency_conflict"
+    assert await refusal_code(client, "answer_question", **elsewhere) == "idempotency_conflict"
     await answers_are_repeated(client)
     heard = await call(
         client,
@@ -207,7 +207,7 @@ async def answers_are_repeated(client: Client) -> None:
         again = await call(client, "answer_question", **sent)
         assert again["message_id"] == answer["message_id"]
     changed = {**typed, "text": "bar"}
-    assert await refused(client, "answer_question", **changed) == "idempotency_conflict"
+    assert await refusal_code(client, "answer_question", **changed) == "idempotency_conflict"
 
 
 async def failures_and_ends(client: Client) -> None:
@@ -239,15 +239,15 @@ async def works(client: Client) -> None:
 
 async def refusals(client: Client) -> None:
     """What is wrong is said with what to do."""
-    assert await refused(client, "send_message", text="") == "empty_message"
-    assert await refused(client, "send_message", txt="x") == "invalid_request"
+    assert await refusal_code(client, "send_message", text="") == "empty_message"
+    assert await refusal_code(client, "send_message", txt="x") == "invalid_request"
     empty = [{"name": "a.txt"}, {"name": "b.txt"}]
     wrong = await client.call_tool("send_message", {"text": "x", "files": empty})
     assert wrong.is_error
     assert "files.0 needs a url or base64; files.1 needs" in str(wrong.content)
-    assert await refused(client, "follow_message", message_id="msg_1") == "not_found"
-    assert await refused(client, "get_work", work_id="wrk_1") == "not_found"
-    assert await refused(client, "answer_question", text="1999") == "invalid_request"
+    assert await refusal_code(client, "follow_message", message_id="msg_1") == "not_found"
+    assert await refusal_code(client, "get_work", work_id="wrk_1") == "not_found"
+    assert await refusal_code(client, "answer_question", text="1999") == "invalid_request"
     with pytest.raises(MCPError, match="not_found"):
         await client.read_resource("agentpost://files/wrk_1/x")
 
@@ -260,16 +260,16 @@ async def test_other_accounts_find_nothing(
     file_id = made["files"][0]["file_id"]
     connect = over_http if connect_with == "http" else beside
     async with connect(server, foreign_key) as client:
-        assert await refused(client, "follow_message", message_id=made["id"]) == "not_found"
-        assert await refused(client, "stop_message", message_id=made["id"]) == "not_found"
+        assert await refusal_code(client, "follow_message", message_id=made["id"]) == "not_found"
+        assert await refusal_code(client, "stop_message", message_id=made["id"]) == "not_found"
         work_id = made["jobs"][0]["work_id"]
-        assert await refused(client, "get_work", work_id=work_id) == "not_found"
-        assert await refused(client, "stop_work", work_id=work_id) == "not_found"
+        assert await refusal_code(client, "get_work", work_id=work_id) == "not_found"
+        assert await refusal_code(client, "stop_work", work_id=work_id) == "not_found"
         with pytest.raises(MCPError, match="not_found"):
             await client.read_resource(f"agentpost://files/{file_id}")
         assert (await call(client, "list_work"))["data"] == []
         for place in (made["id"], "msg_7"):
-            assert await refused(client, "list_messages", before=place) == "invalid_request"
+            assert await refusal_code(client, "list_messages", before=place) == "invalid_request"
 
 
 @pytest.mark.parametrize("connect_with", ["http", "api"])
@@ -278,13 +278,13 @@ async def test_a_key_that_may_only_read_sends_nothing(
 ) -> None:
     connect = over_http if connect_with == "http" else beside
     async with connect(server, reading_key) as client:
-        assert await refused(client, "send_message", text="hi") == "forbidden"
+        assert await refusal_code(client, "send_message", text="hi") == "forbidden"
         assert "data" in await call(client, "list_work")
 
 
 async def test_a_wrong_key_over_stdio_is_said_by_each_tool(server: AgentServer) -> None:
     async with beside(server, "svc_key_wrong") as client:
-        assert await refused(client, "send_message", text="hi") == "unauthorized"
+        assert await refusal_code(client, "send_message", text="hi") == "unauthorized"
 
 
 def test_a_wrong_key_over_http_is_refused_before_the_body_is_read(server: AgentServer) -> None:
@@ -344,10 +344,10 @@ async def test_a_call_that_is_cancelled_holds_nothing(server: AgentServer) -> No
                 partial(client.call_tool, "follow_message", arguments, progress_callback=hear)
             )
             await heard.wait()
-            assert await refused(client, "follow_message", **arguments) == "rate_limited"
+            assert await refusal_code(client, "follow_message", **arguments) == "rate_limited"
             tasks.cancel_scope.cancel()
         unknown = {"message_id": "msg_" + "0" * 32}
-        while (code := await refused(client, "follow_message", **unknown)) == "rate_limited":
+        while (code := await refusal_code(client, "follow_message", **unknown)) == "rate_limited":
             pass
         assert code == "not_found"
         runs_on = await call(

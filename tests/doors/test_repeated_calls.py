@@ -14,7 +14,7 @@ import pytest
 from openai import OpenAI
 
 from tests.e2e.server import KEY, AgentServer
-from tests.forked import SetClock
+from tests.forking import SetClock
 from tests.servers import Postgres
 from tests.waiting import PATIENCE
 

@@ -48,7 +48,7 @@ class Caller:
         self.contract.check(answer)
         return answer
 
-    def refused(self, status: int, code: str, method: str, path: str, **request: Any) -> Json:
+    def refusal(self, status: int, code: str, method: str, path: str, **request: Any) -> Json:
         """A request that must be refused so; the error body."""
         answer = self.call(method, path, **request)
         body: Json = answer.json()

@@ -14,7 +14,7 @@ MB = 2**20
 TABLE = b"month,region,revenue\n2025-01,North,10\n2025-02,South,30\n2025-03,North,20\n"
 
 
-def zipped(members: Mapping[str, bytes]) -> bytes:
+def zip_of(members: Mapping[str, bytes]) -> bytes:
     """An archive of these members."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
@@ -25,15 +25,15 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
 
 def nested(depth: int) -> bytes:
     """An archive in an archive, so deep."""
-    data = zipped({"sales.csv": TABLE})
+    data = zip_of({"sales.csv": TABLE})
     for number in range(depth):
-        data = zipped({f"{number}.zip": data})
+        data = zip_of({f"{number}.zip": data})
     return data
 
 
 def overlapping() -> bytes:
     """An archive whose 2,000 members are the same ten packed megabytes."""
-    data = zipped({"a.csv": b"a,b\n" + b"1,2\n" * (10 * MB // 4)})
+    data = zip_of({"a.csv": b"a,b\n" + b"1,2\n" * (10 * MB // 4)})
     begin = data.index(b"PK\x01\x02")
     entry = data[begin : data.index(b"PK\x05\x06")]
     directory = entry * 2_000
@@ -43,7 +43,7 @@ def overlapping() -> bytes:
 
 def outside() -> bytes:
     """An archive whose members want to be written elsewhere."""
-    return zipped({"../../../../tmp/evil.csv": TABLE, "/etc/evil.csv": TABLE, "ok.csv": TABLE})
+    return zip_of({"../../../../tmp/evil.csv": TABLE, "/etc/evil.csv": TABLE, "ok.csv": TABLE})
 
 
 def links() -> bytes:
@@ -59,7 +59,7 @@ def links() -> bytes:
 
 def locked_archive() -> bytes:
     """An archive whose only member says that it is encrypted."""
-    data = bytearray(zipped({"sales.csv": TABLE}))
+    data = bytearray(zip_of({"sales.csv": TABLE}))
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         data[data.index(mark) + offset] |= 1
     return bytes(data)
@@ -98,7 +98,7 @@ def office(kind: str, prologue: str, entity: str) -> bytes:
             f'<c t="inlineStr"><is><t>{entity}</t></is></c></row></sheetData></worksheet>',
         },
     }[kind]
-    return zipped({"[Content_Types].xml": b"<Types/>"} | {n: t.encode() for n, t in parts.items()})
+    return zip_of({"[Content_Types].xml": b"<Types/>"} | {n: t.encode() for n, t in parts.items()})
 
 
 def png(width: int, height: int, *, pixels: bool = False) -> bytes:

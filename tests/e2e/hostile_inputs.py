@@ -143,7 +143,7 @@ _CROP, _READ, _SITE = "Crop it square", "Where does it say 3 March?", "Build a w
 
 def _archives() -> dict[str, Input]:
     return {
-        "bomb": one(_CHART, "b.zip", lambda: made.zipped({"a.csv": b"1,2\n" * 20_000_000}),
+        "bomb": one(_CHART, "b.zip", lambda: made.zip_of({"a.csv": b"1,2\n" * 20_000_000}),
                     "needs_input", "a.csv unpacks to too much"),
         "nested": one(_CHART, "n.zip", lambda: made.nested(8), "needs_input",
                       "0.zip is an archive in an archive|archive in an archive"),
@@ -152,7 +152,7 @@ def _archives() -> dict[str, Input]:
         "outside": one(_CHART, "o.zip", made.outside, "needs_input", "Several tables have that"),
         "link": one(_CHART, "l.zip", made.links, "completed", "sales.csv", no_secrets),
         "locked": one(_CHART, "l.zip", made.locked_archive, "needs_input", "by a password"),
-        "cut": one(_CHART, "c.zip", lambda: made.zipped({"a.csv": TABLE})[:90], "needs_input",
+        "cut": one(_CHART, "c.zip", lambda: made.zip_of({"a.csv": TABLE})[:90], "needs_input",
                    "c.zip is damaged"),
         "directory": one(_READ, "d.docx", BOMBS["directory.docx"], "completed",
                          "d.docx is damaged"),

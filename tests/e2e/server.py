@@ -21,8 +21,8 @@ import httpx2
 import psycopg
 from psycopg.rows import dict_row
 
-from tests import forked
-from tests.forked import Process
+from tests import forking
+from tests.forking import Process
 from tests.servers import empty_sqlite, free_port
 from tests.waiting import eventually
 
@@ -52,7 +52,7 @@ class AgentServer:
     Args:
         home: an empty folder: data, gates, traces and the log go there.
         settings: names and values of settings; ``agent`` is ours unless given. ``constants`` is
-            none of them, nor is ``clock``: see `tests.forked.start`.
+            none of them, nor is ``clock``: see `tests.forking.start`.
     """
 
     def __init__(self, home: Path, **settings: Any) -> None:
@@ -103,7 +103,7 @@ class AgentServer:
                     start_new_session=True,
                 )
             else:
-                self.process = forked.start(
+                self.process = forking.start(
                     ["serve"],
                     env=self._environment(),
                     cwd=self.home,
@@ -165,7 +165,7 @@ class AgentServer:
     def command(self, *arguments: str) -> Any:
         """Run `agentpost …` on the same data folder; what it prints with ``--json``."""
         with TemporaryFile() as output:
-            command = forked.start(
+            command = forking.start(
                 [*arguments, "--json"], env=self._environment(), cwd=self.home, output=output
             )
             code = command.wait(COMMAND_SECONDS_MAX)
@@ -234,13 +234,13 @@ class AgentServer:
         """Let the agent pass where it waits, or will wait, for that gate."""
         (self.gates / name).touch()
 
-    def reached(self, name: str) -> bool:
+    def has_reached(self, name: str) -> bool:
         """Whether the agent has come to that gate."""
         return (self.gates / f"{name}.reached").exists()
 
     def await_gate(self, name: str) -> None:
         """Wait until the agent has come to that gate."""
-        eventually(lambda: self.reached(name), what=f"the agent at the gate {name}")
+        eventually(lambda: self.has_reached(name), what=f"the agent at the gate {name}")
 
     def trace(self) -> list[str]:
         """What the agent's steps left: a line for each time one began."""

@@ -46,7 +46,7 @@ class Stream:
         """Every event until the server ends the stream."""
         return list(self.events)
 
-    def begun(self) -> "Stream":
+    def begin(self) -> "Stream":
         """Read what every stream begins with: from then on nothing is missed."""
         while self.retry is None or not self.id:
             self._line(next(self._lines), {})

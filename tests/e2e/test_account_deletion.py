@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests import forked
+from tests import forking
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 from tests.schema import TABLES
@@ -90,7 +90,7 @@ def test_killed_in_the_middle_nothing_is_reachable_and_the_rest_goes(server: Age
             return int(server.rows(sql)[0]["n"])
 
         output = until.enter_context(TemporaryFile())
-        deleting = forked.start(
+        deleting = forking.start(
             ["accounts", "delete", account, "--yes"],
             env=server._environment(),
             cwd=server.home,

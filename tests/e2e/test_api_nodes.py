@@ -11,11 +11,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests import forked
+from tests import forking
 from tests.conformance.test_ratelimit import redis_url
 from tests.e2e.caller import Caller
 from tests.e2e.server import ACCOUNT, AgentServer
-from tests.forked import SetClock
+from tests.forking import SetClock
 from tests.servers import Postgres
 from tests.waiting import PATIENCE, PROMPT, eventually, holds_after
 
@@ -174,6 +174,6 @@ def test_several_nodes_without_an_address_in_common_say_so(two_nodes: list[Calle
 
 def findings(server: AgentServer) -> list[dict[str, str]]:
     """What the doctor finds beside the server."""
-    done = forked.run(["doctor", "--json"], env=server._environment(), cwd=server.home)
+    done = forking.run(["doctor", "--json"], env=server._environment(), cwd=server.home)
     found: list[dict[str, str]] = json.loads(done.stdout)["findings"]
     return found

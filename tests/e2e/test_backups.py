@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 import httpx2
 import pytest
 
-from tests import forked
+from tests import forking
 from tests.cli.terminals import terminal
 from tests.e2e.caller import Caller, Json
 from tests.e2e.server import AgentServer
@@ -40,7 +40,7 @@ def run(server: AgentServer, *arguments: str, data: Path | None = None) -> tuple
     environment = server._environment()
     if data is not None:
         environment["AGENTPOST_DATA_DIR"] = str(data)
-    done = forked.run(arguments, env=environment, cwd=server.home)
+    done = forking.run(arguments, env=environment, cwd=server.home)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr
 
@@ -53,8 +53,8 @@ def killed(server: AgentServer, data: Path, blocked: Path, *arguments: str) -> N
     environment = {**server._environment(), "AGENTPOST_DATA_DIR": str(data)}
     try:
         with TemporaryFile() as output:
-            process = forked.start(arguments, env=environment, cwd=server.home, output=output)
-            eventually(lambda: opened(blocked), what="the command at the blob that hangs")
+            process = forking.start(arguments, env=environment, cwd=server.home, output=output)
+            eventually(lambda: has_reader(blocked), what="the command at the blob that hangs")
             assert process.poll() is None
             process.send_signal(signal.SIGKILL)
             process.wait(60)
@@ -72,14 +72,14 @@ def killed_while_restoring(server: AgentServer, data: Path, place: Path, *option
         shutil.rmtree(data, ignore_errors=True)
         with TemporaryFile() as output:
             command = ("restore", str(place), *options)
-            process = forked.start(command, env=environment, cwd=server.home, output=output)
+            process = forking.start(command, env=environment, cwd=server.home, output=output)
             while not mark.exists() and process.poll() is None:
                 pass
             process.send_signal(signal.SIGKILL)
             process.wait(60)
 
 
-def opened(fifo: Path) -> bool:
+def has_reader(fifo: Path) -> bool:
     """Whether somebody waits to read it: only then it can be opened for writing at once."""
     try:
         os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests import forked
+from tests import forking
 from tests.e2e.caller import Caller
 from tests.e2e.cluster import Cluster, cluster
 from tests.e2e.server import AgentServer
@@ -88,7 +88,7 @@ class Deployed:
 
     def problems(self) -> list[str]:
         """What the doctor says of the job."""
-        done = forked.run(
+        done = forking.run(
             ["doctor", "--json"], env=self.server._environment(), cwd=self.server.home
         )
         findings = json.loads(done.stdout)["findings"]
@@ -156,7 +156,7 @@ def test_a_wrong_deploy_is_said_everywhere_and_taken_back(
 def test_the_operator_tries_now_and_ends_it(deployed: Deploy) -> None:
     """A job that does not wait is neither."""
     here = deployed()
-    refused = forked.run(
+    refused = forking.run(
         ["jobs", "fail", here.job_id], env=here.server._environment(), cwd=here.server.home
     )
     assert refused.returncode == 1

@@ -9,7 +9,7 @@ from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import answer_on, connect, head, raw
 from tests.e2e.server import AgentServer
-from tests.frozen import frozen
+from tests.freezing import freeze
 
 FILES = 256
 IDLE = 400
@@ -57,7 +57,7 @@ def test_more_than_may_wait_to_be_accepted_are_turned_away(
         kept.sendall(head("GET", "/v1/me"))
         assert answer_on(kept).status == 200
         lines = []
-        with frozen(server.pid):
+        with freeze(server.pid):
             for request in requests:
                 line = open_.enter_context(connect(server))
                 line.sendall(request)

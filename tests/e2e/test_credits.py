@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.caller import Caller, Json, kinds
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import ACCOUNT, AgentServer
-from tests.forked import SetClock
+from tests.forking import SetClock
 from tests.waiting import PATIENCE, PROMPT, eventually
 
 HOUR = 3_600

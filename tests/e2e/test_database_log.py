@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from tests import forked
+from tests import forking
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
@@ -20,7 +20,7 @@ SHORT = {
 
 
 def doctor(server: AgentServer) -> tuple[int, str]:
-    done = forked.run(["doctor"], env=server._environment(), cwd=server.home, constants=SHORT)
+    done = forking.run(["doctor"], env=server._environment(), cwd=server.home, constants=SHORT)
     return done.returncode, done.stdout + done.stderr
 
 

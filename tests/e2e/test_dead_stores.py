@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests import forked
+from tests import forking
 from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.conformance.test_ratelimit import redis_url, start_redis
 from tests.e2e.caller import Caller
@@ -93,7 +93,7 @@ def doctor(server: AgentServer, **limits: Callable[[], None]) -> tuple[int, str]
             **limits,  # type: ignore[call-overload]
         )
     else:
-        done = forked.run(["doctor"], env=environment, cwd=server.home, constants=server.constants)
+        done = forking.run(["doctor"], env=environment, cwd=server.home, constants=server.constants)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr
 
@@ -295,7 +295,7 @@ def test_a_second_server_does_not_come_up_when_the_lock_s_file_is_deleted(
 ) -> None:
     server = start_server()
     (server.home / "data" / "agentpost.lock").unlink()
-    done = forked.run(["serve", "--port", "0"], env=server._environment(), cwd=server.home)
+    done = forking.run(["serve", "--port", "0"], env=server._environment(), cwd=server.home)
     assert done.returncode == 1
     assert "is in use by another agentpost server" in done.stderr
 

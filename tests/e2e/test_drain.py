@@ -29,7 +29,7 @@ def fresh(server: AgentServer, path: str) -> httpx2.Response:
     return httpx2.get(f"{server.url}{path}", headers=headers, timeout=60)
 
 
-def begun(server: AgentServer) -> Counter[str]:
+def step_starts(server: AgentServer) -> Counter[str]:
     """How often each step began, by its name."""
     return Counter(line.split()[0] for line in server.trace())
 
@@ -69,7 +69,7 @@ def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
     for gate in ("here", "apart"):
         server.open_gate(gate)
     eventually(lambda: server.rows("SELECT id FROM jobs WHERE node IS NOT NULL") == [])
-    assert set(begun(server)) == {"here.0", "apart.0"}, "no other step begins"
+    assert set(step_starts(server)) == {"here.0", "apart.0"}, "no other step begins"
     process.send_signal(signal.SIGTERM)  # enough of that
     assert process.wait(60) == 0
     server.process = None
@@ -78,7 +78,7 @@ def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
         if message is waits:
             caller.send([["join", None, "go on"]], conversation="c")
         assert caller.final(message["id"])["status"] == "completed"
-    assert set(begun(server).values()) == {1}
+    assert set(step_starts(server).values()) == {1}
     caller.close()
     server.kill()  # nobody waits for an hour
 
@@ -147,7 +147,7 @@ def test_a_rolling_restart_fails_no_request_and_repeats_no_step(cluster: Cluster
     caller = Caller(nodes[0])
     ended = [caller.final(message_id) for message_id in sent]
     assert [message for message in ended if message["status"] != "completed"] == []
-    times = begun(nodes[0])
+    times = step_starts(nodes[0])
     assert len(times) == len(sent) * (STEPS + 1)
     assert set(times.values()) == {1}, [name for name, count in times.items() if count > 1]
     caller.close()

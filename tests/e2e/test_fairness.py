@@ -61,7 +61,7 @@ def test_blocking_steps_of_one_account_leave_a_worker_to_another(
     assert answer["reply"].startswith("a,b\n1,2")
     shown = [greedy.get(message["id"])["status"] for message in [*holding, building]]
     assert shown == ["processing"] * 5
-    assert not any(server.reached(f"a{n}") for n in range(1, 5))
+    assert not any(server.has_reached(f"a{n}") for n in range(1, 5))
     for n in range(5):
         server.open_gate(f"a{n}")
     assert [result(greedy, message) for message in holding] == ["a0", "a1", "a2", "a3"]

@@ -127,7 +127,7 @@ def server(start_server: ServerMaker) -> AgentServer:
     return start_server(agent="agentpost_offline:agent", pool_workers=2)
 
 
-def asked(caller: Caller, way: str, name: str, data: bytes, message: str) -> Json:
+def send_file(caller: Caller, way: str, name: str, data: bytes, message: str) -> Json:
     """The final message about one file, sent inline or uploaded first."""
     if way == "inline":
         content = base64.b64encode(data).decode()
@@ -146,14 +146,14 @@ def both_ways(kinds: Iterable[str]) -> pytest.MarkDecorator:
 
 @both_ways(TABLES)
 def test_a_table_is_asked(caller: Caller, way: str, name: str) -> None:
-    done = asked(caller, way, name, TABLES[name](), TOTAL)
+    done = send_file(caller, way, name, TABLES[name](), TOTAL)
     assert "Total Orders: 42." in done["reply"], done
     assert f"Source: {name}" in done["reply"], done
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.xlsx"])
 def test_a_table_is_charted(caller: Caller, name: str) -> None:
-    done = asked(caller, "uploaded", name, TABLES[name](), "Chart orders by region")
+    done = send_file(caller, "uploaded", name, TABLES[name](), "Chart orders by region")
     assert done["status"] == "completed", done
     assert [file["name"] for file in done["files"] if "chart" in file["name"]], done
 
@@ -176,23 +176,23 @@ def test_a_word_that_is_not_understood_is_asked_about_for_no_credits(caller: Cal
 
 @both_ways(TEXTS)
 def test_a_text_is_asked(caller: Caller, way: str, name: str) -> None:
-    done = asked(caller, way, name, TEXTS[name](), ASKED)
+    done = send_file(caller, way, name, TEXTS[name](), ASKED)
     assert "opens in April" in done["reply"], done
     assert f"Used: {name}" in done["reply"]
 
 
 def test_what_is_in_an_archive_is_asked(caller: Caller) -> None:
-    done = asked(caller, "uploaded", "a.zip", packed("a.txt", SENTENCE.encode()), ASKED)
+    done = send_file(caller, "uploaded", "a.zip", packed("a.txt", SENTENCE.encode()), ASKED)
     assert "opens in April" in done["reply"], done
     assert "Used: a.txt" in done["reply"]
-    done = asked(caller, "uploaded", "b.zip", packed("data/b.csv", table(",")), TOTAL)
+    done = send_file(caller, "uploaded", "b.zip", packed("data/b.csv", table(",")), TOTAL)
     assert "Total Orders: 42." in done["reply"], done
     assert "Source: b.csv" in done["reply"], done
 
 
 @both_ways(PICTURES)
 def test_no_passages_are_looked_for_in_a_picture(caller: Caller, way: str, name: str) -> None:
-    done = asked(caller, way, name, PICTURES[name](), ASKED)
+    done = send_file(caller, way, name, PICTURES[name](), ASKED)
     assert done["status"] == "needs_input"
     assert done["question"] == "I look for passages in documents, and there are none here."
 

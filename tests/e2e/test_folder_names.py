@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import forked
+from tests import forking
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 
@@ -31,7 +31,7 @@ def test_every_command_finds_the_folder_by_its_name(
 
     def run(*arguments: str, folder: Path = data) -> None:
         environment = {**server._environment(), "AGENTPOST_DATA_DIR": str(folder)}
-        done = forked.run(arguments, env=environment, cwd=server.home)
+        done = forking.run(arguments, env=environment, cwd=server.home)
         assert done.returncode == 0, done.stderr
 
     run("db", "upgrade")

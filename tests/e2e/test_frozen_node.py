@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.e2e.caller import Caller
 from tests.e2e.cluster import Cluster, cluster
-from tests.frozen import frozen
+from tests.freezing import freeze
 from tests.waiting import eventually
 
 __all__ = ["cluster"]
@@ -41,7 +41,7 @@ def test_a_woken_node_runs_no_step_of_a_job_that_went_on_elsewhere(
         first.await_gate(kind)
     [(owner,)] = cluster.rows("SELECT DISTINCT node FROM jobs")
     cluster.start("worker")
-    with frozen(first.pid):
+    with freeze(first.pid):
         for kind in next_calls:
             first.open_gate(kind)
         assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
@@ -57,7 +57,7 @@ def test_a_woken_node_does_not_try_a_step_again(cluster: Cluster, callers: Calle
     message = caller.send([["start", "Work", script]])
     first.await_gate("g")
     cluster.start("worker")
-    with frozen(first.pid):
+    with freeze(first.pid):
         first.open_gate("g")
         assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
     eventually(lambda: "run_stopped" in first.log_tail() or "job_aborted" in first.log_tail())
@@ -74,7 +74,7 @@ def test_a_woken_node_runs_no_step_of_a_turn_that_ended_elsewhere(
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(caller.post, script)
         first.await_gate("g")
-        with frozen(first.pid):
+        with freeze(first.pid):
             first.open_gate("g")
             eventually(
                 lambda: cluster.rows("SELECT turn_state FROM messages") == [("ended",)],
@@ -90,7 +90,7 @@ def test_a_woken_node_whose_job_nobody_took_goes_on(cluster: Cluster, callers: C
     script: list[list[object]] = [["gate", "g"], ["step", "f.0"], ["return", "ok"]]
     message = caller.send([["start", "Work", script]])
     only.await_gate("g")
-    with frozen(only.pid):
+    with freeze(only.pid):
         # The other node beats on and sees it dead, but runs no jobs itself.
         eventually(lambda: cluster.rows("SELECT count(*) FROM nodes") == [(1,)], TAKE_OVER_SECONDS)
         only.open_gate("g")

@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests import forked
+from tests import forking
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.posting import announce, complete, post, problem
@@ -75,7 +75,7 @@ def test_files_that_do_not_fit(server: AgentServer, callers: Callable[..., Calle
             assert problem(post(made, b"x" * 8 * MIB)) == (500, "InternalError")
         assert rows(server) == before
         eventually(lambda: blobs(server) == 0, what="what was stored of it going")
-        caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+        caller.refusal(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
         assert send(caller, "small").status_code == 201, "small ones still fit"
     assert send(caller, "large", files=files).status_code == 201
     assert post(made, b"x" * 8 * MIB).status_code == 204
@@ -164,7 +164,7 @@ def test_a_job_that_waits_for_space_says_so_and_goes_on(
         return [each["step"] for each in caller.log(message["id"]) if each["type"] == "progress"]
 
     def found() -> list[str]:
-        done = forked.run(["doctor", "--json"], env=server._environment(), cwd=server.home)
+        done = forking.run(["doctor", "--json"], env=server._environment(), cwd=server.home)
         findings = json.loads(done.stdout)["findings"]
         return [each["problem"] for each in findings if each["id"] == row["id"]]
 

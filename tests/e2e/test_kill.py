@@ -155,7 +155,7 @@ def test_a_job_that_kills_its_server_fails_in_the_end(start_server: ServerMaker)
     caller = Caller(server)
     message = caller.send([["start", "Poison", [["gate", "poison"]]]])
     for _ in range(6):
-        eventually(lambda: server.reached("poison"))
+        eventually(lambda: server.has_reached("poison"))
         (server.gates / "poison.reached").unlink()
         server.kill()
         server.start()
@@ -222,7 +222,7 @@ def test_a_job_that_goes_another_way_waits_and_the_log_says_where(
         ["return", "x"],
     ]
     message = caller.send([["start", "Wanderer", script]])
-    eventually(lambda: server.reached("wayside"))
+    eventually(lambda: server.has_reached("wayside"))
     server.open_gate("egress")
     kill_and_restart(server)
     waits = "Waits for its code, which changed: call 2 was"
@@ -253,7 +253,7 @@ def test_a_turn_that_goes_another_way_is_interrupted(
 ) -> None:
     script: Script = [["unrepeatable", "turning"], ["gate", "turned"], ["reply", "never"]]
     call = pool.submit(lost, caller, script, "turned")
-    eventually(lambda: server.reached("turned"))
+    eventually(lambda: server.has_reached("turned"))
     server.open_gate("turning")
     kill_and_restart(server)
     assert call.result() is None

@@ -53,7 +53,7 @@ def job_of(caller: Caller, name: str, **fields: object) -> tuple[str, str]:
     return message["id"], ended["jobs"][0]["job_id"]
 
 
-def said(server: AgentServer, message_id: str, *, until_line: str) -> dict[str, Json]:
+def printed_lines(server: AgentServer, message_id: str, *, until_line: str) -> dict[str, Json]:
     """What the author's code printed for a message, once that line is there."""
 
     def found() -> dict[str, Json]:
@@ -172,7 +172,7 @@ def test_deliveries_that_fail_and_an_endpoint_that_is_disabled(
 # --- what an author's code says -------------------------------------------------------------------
 def test_a_turn(server: AgentServer, caller: Caller) -> None:
     message = caller.send("turn")
-    printed = said(server, message["id"], until_line="turn without an end")
+    printed = printed_lines(server, message["id"], until_line="turn without an end")
     assert printed["turn printed"]["stream"] == "stdout"
     assert printed["turn to stderr"]["stream"] == "stderr"
     (logged,) = soon(server, "agent_log", message_id=message["id"])
@@ -183,14 +183,14 @@ def test_a_turn(server: AgentServer, caller: Caller) -> None:
 
 def test_a_step_of_a_turn(server: AgentServer, caller: Caller) -> None:
     message = caller.send("turn step")
-    printed = said(server, message["id"], until_line="turn step by a child")
+    printed = printed_lines(server, message["id"], until_line="turn step by a child")
     assert {"turn step printed", "turn step to stderr", "turn step by descriptor"} <= set(printed)
     assert {line["call"] for line in printed.values()} == {1}
 
 
 def test_the_body_of_a_job(server: AgentServer, caller: Caller) -> None:
     message_id, job_id = job_of(caller, "body")
-    printed = said(server, message_id, until_line="job without an end")
+    printed = printed_lines(server, message_id, until_line="job without an end")
     assert {"job printed", "job to stderr"} <= set(printed)
     assert {line["job_id"] for line in printed.values()} == {job_id}
     soon(server, "agent_log", job_id=job_id, message="job logged")
@@ -198,7 +198,7 @@ def test_the_body_of_a_job(server: AgentServer, caller: Caller) -> None:
 
 def test_an_async_step(server: AgentServer, caller: Caller) -> None:
     message_id, job_id = job_of(caller, "async step")
-    printed = said(server, message_id, until_line="async step without an end")
+    printed = printed_lines(server, message_id, until_line="async step without an end")
     assert {"async step printed", "async step to stderr"} <= set(printed)
     assert {(line["job_id"], line["call"]) for line in printed.values()} == {(job_id, 2)}
     soon(server, "agent_log", job_id=job_id, call=2, message="async step logged")
@@ -206,7 +206,7 @@ def test_an_async_step(server: AgentServer, caller: Caller) -> None:
 
 def test_a_plain_step(server: AgentServer, caller: Caller) -> None:
     message_id, job_id = job_of(caller, "plain step")
-    printed = said(server, message_id, until_line="plain step by a child")
+    printed = printed_lines(server, message_id, until_line="plain step by a child")
     assert {
         "plain step printed",
         "plain step to stderr",
@@ -221,8 +221,8 @@ def test_a_plain_step(server: AgentServer, caller: Caller) -> None:
 
 def test_calls_beside_each_other_keep_their_numbers(server: AgentServer, caller: Caller) -> None:
     message_id, _ = job_of(caller, "beside")
-    said(server, message_id, until_line="first in a thread")
-    printed = said(server, message_id, until_line="second in a thread")
+    printed_lines(server, message_id, until_line="first in a thread")
+    printed = printed_lines(server, message_id, until_line="second in a thread")
     calls = {line: about["call"] for line, about in printed.items()}
     assert calls["first printed"] == calls["first in a thread"] == 2
     assert calls["second printed"] == calls["second in a thread"] == 3
@@ -262,14 +262,14 @@ def test_a_flood_is_bounded(server: AgentServer, caller: Caller, name: str, writ
 
 def test_a_long_line_is_cut(server: AgentServer, caller: Caller) -> None:
     message_id, job_id = job_of(caller, "long line")
-    said(server, message_id, until_line="w" * 2048)
+    printed_lines(server, message_id, until_line="w" * 2048)
     (dropped,) = soon(server, "agent_output_dropped", job_id=job_id)
     assert dropped["bytes"] == 100_000 - 2048
 
 
 def test_control_characters_are_logged_as_data(server: AgentServer, caller: Caller) -> None:
     message_id, _ = job_of(caller, "terminal")
-    said(server, message_id, until_line="\x1b[2J\x1b[31mred")
+    printed_lines(server, message_id, until_line="\x1b[2J\x1b[31mred")
     assert "\x1b" not in server.log_file.read_text()
 
 
@@ -277,9 +277,9 @@ def test_a_program_that_outlives_its_step_is_bounded_and_disturbs_no_other(
     server: AgentServer, caller: Caller
 ) -> None:
     message_id, job_id = job_of(caller, "child")
-    said(server, message_id, until_line="still here")
+    printed_lines(server, message_id, until_line="still here")
     other, _ = job_of(caller, "plain step")
-    said(server, other, until_line="plain step printed")
+    printed_lines(server, other, until_line="plain step printed")
     assert {line["job_id"] for line in lines(server, "agent_output", line="still here")} >= {job_id}
 
 

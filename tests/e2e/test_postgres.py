@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.caller import Caller, Json
 from tests.e2e.cluster import Cluster, cluster
 from tests.e2e.server import ACCOUNT
-from tests.frozen import frozen
+from tests.freezing import freeze
 from tests.waiting import PATIENCE, PROMPT, eventually
 
 __all__ = ["cluster"]
@@ -216,7 +216,7 @@ def test_a_database_that_hangs_does_not_keep_the_server_from_ending(
     )
     process, node.process = node.process, None
     assert process is not None
-    with frozen(*(int(str(pid)) for (pid,) in backends)):
+    with freeze(*(int(str(pid)) for (pid,) in backends)):
         try:
             process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE) == 1, "not everything could be brought to an end"

@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
-from tests.forked import Process
+from tests.forking import Process
 from tests.waiting import PATIENCE, PROMPT, eventually
 
 
@@ -99,7 +99,7 @@ def test_stops_in_order_are_not_held_against_a_job(start_server: ServerMaker) ->
     caller = Caller(server)
     message = caller.send([["start", "Long", [["step_gate", "long.0", "deploys"]]]])
     for _ in range(7):
-        eventually(lambda: server.reached("deploys"))
+        eventually(lambda: server.has_reached("deploys"))
         (server.gates / "deploys.reached").unlink()
         assert server.stop() == 0
         server.start()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import forked
+from tests import forking
 from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
@@ -36,12 +36,12 @@ def node(tmp_path: Path, fresh_postgres: Callable[..., str]) -> Iterator[Maker]:
 
 def run(node: AgentServer, *arguments: str) -> tuple[int, str]:
     """Exit code and what an `agentpost` command says."""
-    done = forked.run(arguments, env=node._environment(), cwd=node.home)
+    done = forking.run(arguments, env=node._environment(), cwd=node.home)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr
 
 
-def refused(node: AgentServer) -> str:
+def refusal_line(node: AgentServer) -> str:
     code, said = run(node, "serve")
     assert code == 1
     [line] = [line for line in said.splitlines() if line.startswith("agentpost: ")]
@@ -55,7 +55,7 @@ def test_a_second_node_with_a_folder_of_its_own(
     url = fresh_postgres(postgres.schema())
     first = node("first", database_url=url).start()
     second = node("second", database_url=url, role=role)
-    line = refused(second)
+    line = refusal_line(second)
     assert f"{second.home}/data/blobs is not the one that holds the files" in line
     assert "the same AGENTPOST_DATA_DIR" in line
     assert "AGENTPOST_STORAGE_URL" in line
@@ -66,7 +66,7 @@ def test_a_second_node_with_a_folder_of_its_own(
     caller = Caller(first)
     caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])
     caller.close()
-    assert "is not the one" in refused(shared), "there are files now that it does not have"
+    assert "is not the one" in refusal_line(shared), "there are files now that it does not have"
 
 
 def test_a_folder_that_moves_and_one_that_is_replaced(
@@ -86,7 +86,7 @@ def test_a_folder_that_moves_and_one_that_is_replaced(
     second.start()
     second.stop()
     shutil.rmtree(second.home / "data" / "blobs")
-    assert "agentpost db adopt-storage" in refused(second)
+    assert "agentpost db adopt-storage" in refusal_line(second)
     assert run(second, "doctor")[0] == 1
     assert run(second, "db", "adopt-storage")[0] == 0
     second.start()
@@ -142,14 +142,14 @@ def test_a_wrong_bucket_is_named_and_the_right_one_taken_afterwards(
 
     url = fresh_postgres(postgres.schema())
     wrong_url = s3_url.replace(s3_url.split("/")[2], "no-such-bucket")
-    line = refused(node("wrong", database_url=url, storage_url=wrong_url))
+    line = refusal_line(node("wrong", database_url=url, storage_url=wrong_url))
     assert line.startswith("agentpost: the object store has no bucket 'no-such-bucket'")
     assert "AGENTPOST_STORAGE_URL" in line
     server = node("right", database_url=url, storage_url=s3_url)
     with monkeypatch.context() as patch:
         patch.setattr(s3_server, "INITIAL_NO_AUTH_ACTION_COUNT", 0)
         credentials = "refuses the credentials (InvalidAccessKeyId): correct AWS_ACCESS_KEY_ID"
-        assert credentials in refused(server)
+        assert credentials in refusal_line(server)
         code, said = run(server, "db", "adopt-storage")
         assert (code, len(said.splitlines()), credentials in said) == (1, 2, True), said
     server.start()

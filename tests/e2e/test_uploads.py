@@ -21,7 +21,7 @@ import httpx2
 import pytest
 
 from agentpost_client import Client
-from tests import forked
+from tests import forking
 from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
@@ -43,7 +43,7 @@ BROWSER_OPTIONS = (
     "--remote-debugging-port=0",
 )
 MEMORY_MIB = 60
-CHROMIUM = chromium.found()
+CHROMIUM = chromium.find_program()
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_the_command_line(server: AgentServer, tmp_path: Path) -> None:
 
     def run(*arguments: str) -> Any:
         environment = {**os.environ, "AGENTPOST_URL": server.url, "AGENTPOST_KEY": KEY}
-        done = forked.run([*arguments, "--json"], env=environment, cwd=tmp_path)
+        done = forking.run([*arguments, "--json"], env=environment, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -293,7 +293,7 @@ def test_a_killed_server_keeps_no_half_file(start_server: ServerMaker, callers: 
         )
         server.kill()
     server.start()
-    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+    caller.refusal(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
     data = b"y" * (4 * MIB)
     answer = httpx2.post(made["url"], data=made["fields"], files={"file": data}, trust_env=False)
     assert answer.status_code == 204, answer.text
@@ -306,7 +306,7 @@ def test_a_client_that_hangs_up_leaves_nothing(server: AgentServer, caller: Call
     with open_post(made, 4 * MIB, b"x" * (3 * MIB)):
         eventually(lambda: arriving(server), what="the beginning")
     eventually(lambda: not arriving(server), what="the end of it")
-    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+    caller.refusal(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
 
 
 def test_an_upload_survives_a_restart(start_server: ServerMaker, callers: Any) -> None:
@@ -332,11 +332,11 @@ def test_s3_a_store_that_takes_too_much_is_seen_through(
     answer = httpx2.post(made["url"], data=made["fields"], files={"file": b"x" * 5})
     path = f"/v1/uploads/{made['upload_id']}/complete"
     if answer.status_code == 204:
-        caller.refused(413, "too_large", "POST", path)
-        caller.refused(409, "not_pending", "POST", path)
+        caller.refusal(413, "too_large", "POST", path)
+        caller.refusal(409, "not_pending", "POST", path)
     else:
         assert answer.status_code == 400
-        caller.refused(409, "not_uploaded", "POST", path)
+        caller.refusal(409, "not_uploaded", "POST", path)
 
 
 def test_announced_bytes_are_bounded_however_many_calls_come_at_once(

@@ -46,7 +46,7 @@ def read(caller: Caller, message: Json) -> bytes:
     return SIGNED.sub(b"", caller.call("GET", f"/v1/messages/{message['id']}").content)
 
 
-def named(receiver: Receiver, secret: str, name: str) -> Delivery:
+def delivery_of(receiver: Receiver, secret: str, name: str) -> Delivery:
     """The delivery of that event, once it is there."""
 
     def look() -> Delivery | None:
@@ -71,15 +71,15 @@ def test_each_status_reached_is_reported_as_a_read_shows_it(
     endpoint = hooks.create(receiver.url)
     secret = endpoint["secret"]
     message = caller.send([WORK], metadata={"ü": '"\\'})
-    blocked = named(receiver, secret, "message.blocked")
+    blocked = delivery_of(receiver, secret, "message.blocked")
     assert data_of(blocked) == read(caller, message)
     assert blocked.verified(secret)["data"]["final"] is False
     account = caller.call("GET", "/v1/me").json()["email"]
     server.command("credits", "add", account, "5")
-    completed = named(receiver, secret, "message.completed")
+    completed = delivery_of(receiver, secret, "message.completed")
     assert data_of(completed) == read(caller, message)
     assert completed.verified(secret)["data"]["final"] is True
-    named(receiver, secret, "job.completed")
+    delivery_of(receiver, secret, "job.completed")
     reported = [event["type"] for event in receiver.events(secret)]
     assert sorted(reported) == [
         "job.blocked",
@@ -124,7 +124,7 @@ def test_every_ending_has_its_event(
     endpoint = hooks.create(receiver.url)
     message = caller.send(script)
     receiver.await_count(len(names))
-    final = named(receiver, endpoint["secret"], names[-1])
+    final = delivery_of(receiver, endpoint["secret"], names[-1])
     assert data_of(final) == read(caller, message)
     assert sorted(e["type"] for e in receiver.events(endpoint["secret"])) == names
 
@@ -142,7 +142,7 @@ def test_a_busy_message_is_reported_each_time_it_runs(
         other = Caller(server)
         busy = other.post("hello", key="k1").json()
         assert busy["reason"] == "agent_busy"
-        failed = named(receiver, endpoint["secret"], "message.failed")
+        failed = delivery_of(receiver, endpoint["secret"], "message.failed")
         assert data_of(failed) == read(other, busy)
         server.open_gate("busy")
         first.result()

@@ -257,7 +257,7 @@ def test_a_sample_of_an_event_is_sent(
     assert event["data"]["id"] == f"msg_{'0' * 32}"
     assert event["data"]["files"][0]["url"].startswith("http")
     caller.contract.check_shape("MessageEventShape", event)
-    refused = caller.refused(400, "bad_events", "POST", path, json={"event": "message.eaten"})
+    refused = caller.refusal(400, "bad_events", "POST", path, json={"event": "message.eaten"})
     assert "message.completed" in refused["message"]
 
 

@@ -52,7 +52,7 @@ def name_of(value: ast.expr) -> str:
     return str(value.value) if isinstance(value, ast.Constant) else ""
 
 
-def logged() -> dict[str, str]:
+def events_by_name() -> dict[str, str]:
     """Events by name, with a place where each is logged."""
     found = {name: f"{s.path}:{line}" for s in package() for line, name in events(s)}
     assert "" not in found, f"{found.get('')}: an event's name is written where it is logged"
@@ -61,11 +61,11 @@ def logged() -> dict[str, str]:
 
 def test_every_event_is_documented() -> None:
     documented = set(ROW.findall(document(DOCS / "logs.md")))
-    assert {n: place for n, place in logged().items() if n not in documented} == {}
+    assert {n: place for n, place in events_by_name().items() if n not in documented} == {}
 
 
 def test_every_documented_event_exists() -> None:
-    assert sorted(set(ROW.findall(document(DOCS / "logs.md"))) - logged().keys()) == []
+    assert sorted(set(ROW.findall(document(DOCS / "logs.md"))) - events_by_name().keys()) == []
 
 
 def test_every_event_is_documented_once_and_in_words() -> None:

@@ -131,7 +131,9 @@ async def hold(budget: BodyBudget, account_id: str, until: asyncio.Event) -> Non
         await until.wait()
 
 
-async def held(budget: BodyBudget, over: asyncio.Event, *accounts: str) -> list[asyncio.Task[None]]:
+async def hold_places(
+    budget: BodyBudget, over: asyncio.Event, *accounts: str
+) -> list[asyncio.Task[None]]:
     """Bodies of these accounts in their places."""
     tasks = [asyncio.create_task(hold(budget, a, over)) for a in accounts]
     await asyncio.sleep(0)
@@ -141,7 +143,7 @@ async def held(budget: BodyBudget, over: asyncio.Event, *accounts: str) -> list[
 async def test_one_account_cannot_take_all_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "SLOT_WAIT_SECONDS", 0.05)
     budget, over = BodyBudget(), asyncio.Event()
-    tasks = await held(budget, over, *["acc_1"] * bodies.LARGE_BODIES_PER_ACCOUNT_MAX)
+    tasks = await hold_places(budget, over, *["acc_1"] * bodies.LARGE_BODIES_PER_ACCOUNT_MAX)
     with pytest.raises(RateLimited) as refused:
         await hold(budget, "acc_1", over)
     assert refused.value.retry_after_seconds == 60
@@ -159,7 +161,7 @@ async def test_a_body_beyond_the_budget_is_refused_after_a_wait(
     accounts = [
         f"acc_{n // bodies.LARGE_BODIES_PER_ACCOUNT_MAX}" for n in range(bodies.LARGE_BODIES_MAX)
     ]
-    tasks = await held(budget, over, *accounts)
+    tasks = await hold_places(budget, over, *accounts)
     with pytest.raises(Overloaded) as refused:
         await hold(budget, "acc_other", over)
     assert refused.value.code == "unavailable"
@@ -170,7 +172,7 @@ async def test_a_body_beyond_the_budget_is_refused_after_a_wait(
 
 async def test_a_place_is_free_once_its_body_is_gone() -> None:
     budget, over = BodyBudget(), asyncio.Event()
-    tasks = await held(budget, over, *["acc_1"] * (bodies.LARGE_BODIES_PER_ACCOUNT_MAX + 1))
+    tasks = await hold_places(budget, over, *["acc_1"] * (bodies.LARGE_BODIES_PER_ACCOUNT_MAX + 1))
     for task in tasks:
         assert not task.done()
     tasks[0].cancel()
@@ -183,7 +185,7 @@ async def test_a_place_is_free_once_its_body_is_gone() -> None:
 
 async def test_a_small_body_needs_no_place() -> None:
     budget, over = BodyBudget(), asyncio.Event()
-    tasks = await held(budget, over, *["acc_1"] * bodies.LARGE_BODIES_PER_ACCOUNT_MAX)
+    tasks = await hold_places(budget, over, *["acc_1"] * bodies.LARGE_BODIES_PER_ACCOUNT_MAX)
     async with budget.slot("acc_1", uncounted):
         pass
     over.set()

@@ -75,7 +75,7 @@ class Wire(asyncio.Transport):
         pass
 
 
-def opened(app: SentRequest) -> tuple[Connection, Wire]:
+def open_connection(app: SentRequest) -> tuple[Connection, Wire]:
     connections = Connections(10, ManualClock())
     config = uvicorn.Config(app, log_config=None)
     made = Connection(config, ServerState(), {}, connections=connections)
@@ -84,7 +84,7 @@ def opened(app: SentRequest) -> tuple[Connection, Wire]:
     return made, wire
 
 
-async def answered(made: Connection) -> None:
+async def await_answer(made: Connection) -> None:
     """Wait for the answer to what was sent."""
     while made.cycle is None or not made.cycle.response_complete:  # noqa: ASYNC110 - its own event
         await asyncio.sleep(0)
@@ -93,11 +93,11 @@ async def answered(made: Connection) -> None:
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS.keys())
 async def test_a_request_arrives_in_any_two_pieces(request_: bytes) -> None:
     app = SentRequest()
-    made, wire = opened(app)
+    made, wire = open_connection(app)
     for cut in range(1, len(request_) + 1):
         made.data_received(request_[:cut])
         made.data_received(request_[cut:])
-        await answered(made)
+        await await_answer(made)
         made.cycle = None  # type: ignore[assignment]
     assert app.bodies == [b"body"] * len(request_)
     assert wire.sent.count(b"HTTP/1.1 200 OK") == len(request_)
@@ -107,16 +107,16 @@ async def test_a_request_arrives_in_any_two_pieces(request_: bytes) -> None:
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS.keys())
 async def test_a_request_arrives_byte_by_byte(request_: bytes) -> None:
     app = SentRequest()
-    made, _ = opened(app)
+    made, _ = open_connection(app)
     for at in range(len(request_)):
         made.data_received(request_[at : at + 1])
-    await answered(made)
+    await await_answer(made)
     assert app.bodies == [b"body"]
 
 
 async def test_requests_arrive_together() -> None:
     app = SentRequest()
-    made, _ = opened(app)
+    made, _ = open_connection(app)
     made.data_received(b"".join(REQUESTS.values()))
     while len(app.bodies) < len(REQUESTS):  # noqa: ASYNC110 - its own event
         await asyncio.sleep(0)
@@ -131,7 +131,7 @@ async def test_a_connection_that_brings_no_head_ends(
 ) -> None:
     monkeypatch.setattr(connection, "HEAD_SECONDS_MAX", 0.05)
     app = SentRequest()
-    made, wire = opened(app)
+    made, wire = open_connection(app)
     made.timeout_keep_alive = 0
     if sent:
         made.data_received(sent)
@@ -143,13 +143,13 @@ async def test_a_connection_that_brings_no_head_ends(
 async def test_a_body_may_take_longer_than_a_head(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "HEAD_SECONDS_MAX", 0.0)
     app = SentRequest()
-    made, wire = opened(app)
+    made, wire = open_connection(app)
     made.data_received(REQUESTS["plain"][:-1])
     for _ in range(100):
         await asyncio.sleep(0)
     assert not wire.closed.is_set()
     made.data_received(REQUESTS["plain"][-1:])
-    await answered(made)
+    await await_answer(made)
     assert app.bodies == [b"body"]
 
 
@@ -157,7 +157,7 @@ async def test_a_body_may_take_longer_than_a_head(monkeypatch: pytest.MonkeyPatc
 async def test_of_very_many_requests_at_once_the_first_are_answered(kind: str) -> None:
     """An offer among them begins anew, without depth; the last answer says that it is the last."""
     app = SentRequest()
-    made, wire = opened(app)
+    made, wire = open_connection(app)
     made.data_received(REQUESTS[kind] * 977)
     async with asyncio.timeout(PATIENCE):
         await wire.closed.wait()

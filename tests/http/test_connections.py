@@ -18,7 +18,7 @@ class Line:
         self.is_closed = True
 
 
-def opened(connections: Connections, *addresses: str) -> list[Line]:
+def open_lines(connections: Connections, *addresses: str) -> list[Line]:
     lines = [Line() for _ in addresses]
     for line, address in zip(lines, addresses, strict=True):
         connections.opened(line, address)
@@ -27,13 +27,13 @@ def opened(connections: Connections, *addresses: str) -> list[Line]:
 
 def test_the_one_idle_longest_makes_room() -> None:
     connections = Connections(3, ManualClock())
-    first, second, third = opened(connections, "a", "a", "a")
+    first, second, third = open_lines(connections, "a", "a", "a")
     connections.busy(first)
     connections.busy(second)
     connections.idle(second)
     connections.idle(first)
     for closed in (third, second, first):
-        opened(connections, "a")
+        open_lines(connections, "a")
         assert [line.is_closed for line in (third, second, first)].count(True) == 1
         assert closed.is_closed
         closed.is_closed = False
@@ -41,28 +41,28 @@ def test_the_one_idle_longest_makes_room() -> None:
 
 def test_the_busy_stay() -> None:
     connections = Connections(2, ManualClock())
-    busy = opened(connections, "a", "a")
+    busy = open_lines(connections, "a", "a")
     for line in busy:
         assert not connections.are_busy, "an idle one could make room"
         connections.busy(line)
     assert connections.are_busy
-    [new] = opened(connections, "b")
+    [new] = open_lines(connections, "b")
     assert [line.is_closed for line in (*busy, new)] == [False, False, True]
 
 
 def test_who_has_most_loses_one_first() -> None:
     connections = Connections(4, ManualClock())
-    lines = opened(connections, "honest", "greedy", "greedy", "greedy", "other")
+    lines = open_lines(connections, "honest", "greedy", "greedy", "greedy", "other")
     assert [line.is_closed for line in lines] == [False, True, False, False, False]
 
 
 def test_a_place_is_free_once_its_connection_is_gone() -> None:
     connections = Connections(2, ManualClock())
-    lines = opened(connections, "a", "a")
+    lines = open_lines(connections, "a", "a")
     for _ in range(2):
         connections.closed(lines[0])
         connections.idle(lines[0])
-    lines += opened(connections, "a")
+    lines += open_lines(connections, "a")
     assert not any(line.is_closed for line in lines)
 
 
@@ -70,9 +70,9 @@ def test_a_flood_is_one_line_in_the_log() -> None:
     clock = ManualClock()
     connections = Connections(1, clock)
     with capture_logs() as logs:
-        opened(connections, *["a"] * 10)
+        open_lines(connections, *["a"] * 10)
         clock.advance(LOG_SECONDS)
-        opened(connections, "a")
+        open_lines(connections, "a")
     assert [(line["event"], line["closed_idle"]) for line in logs] == [
         ("connections_full", 1),
         ("connections_full", 9),

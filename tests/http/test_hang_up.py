@@ -50,7 +50,7 @@ class Holding:
         return PlainTextResponse(problem, 400)
 
 
-async def opened(app: Holding, sent: bytes) -> Connection:
+async def open_connection(app: Holding, sent: bytes) -> Connection:
     config = uvicorn.Config(app, log_config=None)
     made = Connection(config, ServerState(), {}, connections=Connections(10, ManualClock()))
     made.connection_made(Wire())
@@ -62,7 +62,7 @@ async def opened(app: Holding, sent: bytes) -> Connection:
 @pytest.mark.parametrize("sent", [WHOLE, PART, WHOLE + PLAIN], ids=["whole", "part", "pipelined"])
 async def test_a_held_call_ends_when_its_client_hangs_up(sent: bytes) -> None:
     app = Holding()
-    made = await opened(app, sent)
+    made = await open_connection(app, sent)
     await asyncio.sleep(0)
     made.connection_lost(None)
     async with asyncio.timeout(PATIENCE):
@@ -86,7 +86,7 @@ async def test_a_client_that_is_gone_before_its_call_is_held_is_noticed() -> Non
 
 async def test_a_call_that_is_over_is_told_nothing() -> None:
     app = Holding()
-    made = await opened(app, WHOLE)
+    made = await open_connection(app, WHOLE)
     app.wakeups.hint("msg")
     async with asyncio.timeout(PATIENCE):
         while not made.cycle.response_complete:  # noqa: ASYNC110 - its own event

@@ -24,7 +24,7 @@ from tests.waiting import eventually_async
 __all__ = ["anyio_backend", "bench", "steps"]
 
 
-async def ended(*calls: asyncio.Task[Any]) -> None:
+async def await_all(*calls: asyncio.Task[Any]) -> None:
     for call in calls:
         call.cancel()
     await asyncio.wait(calls)
@@ -230,7 +230,7 @@ async def test_a_long_call_leaves_a_worker_ready_for_others(
     ready = await one.call("pid", account="b")
     assert ready != busy
     assert len(list(one.scratch.iterdir())) == 2, "it was there before the call"
-    await ended(call)
+    await await_all(call)
 
 
 async def test_there_is_no_worker_more_than_may_be_busy(
@@ -242,7 +242,7 @@ async def test_there_is_no_worker_more_than_may_be_busy(
     for n in range(2):
         await pid_in(tmp_path / str(n))
     assert len(list(one.scratch.iterdir())) == 2
-    await ended(*calls)
+    await await_all(*calls)
 
 
 async def test_temporary_files_live_in_the_scratch_folder(bench: Callable[..., Bench]) -> None:

@@ -133,7 +133,7 @@ class Running:
         await sending.accept(self.ctx, self.caller, new, message_id)
         return message_id
 
-    def shown(self, message_id: str) -> dict[str, Any]:
+    def view(self, message_id: str) -> dict[str, Any]:
         """The message as a client sees it."""
 
         def fn(tx: Tx) -> dict[str, Any]:
@@ -157,8 +157,8 @@ class Running:
 
     async def final(self, message_id: str) -> dict[str, Any]:
         """The message once it is final, without anybody looking around."""
-        await eventually_async(lambda: self.shown(message_id)["final"])
-        return self.shown(message_id)
+        await eventually_async(lambda: self.view(message_id)["final"])
+        return self.view(message_id)
 
 
 @asynccontextmanager

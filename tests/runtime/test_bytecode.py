@@ -7,7 +7,7 @@ import pytest
 from agentpost.clock import ManualClock
 from agentpost.processes import bytecode
 from agentpost.runtime.steps import make_steps
-from tests.services.databases import opened
+from tests.services.databases import open_context
 
 
 @pytest.mark.parametrize("is_kept", [False, True])
@@ -16,7 +16,7 @@ async def test_workers_keep_byte_code_where_nobody_else_does(
 ) -> None:
     monkeypatch.setattr(bytecode, "is_kept", lambda: is_kept)
     monkeypatch.setenv(bytecode.NOT_WRITTEN, "1")
-    async with opened(tmp_path, ManualClock(), None) as ctx:
+    async with open_context(tmp_path, ManualClock(), None) as ctx:
         pool = make_steps(ctx.settings, ctx.storage, tmp_path / "scratch").pool
         await pool.start()
         assert await pool.call("builtins:len", [[1, 2]], account="a", key="k") == 2

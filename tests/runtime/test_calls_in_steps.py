@@ -272,14 +272,14 @@ async def test_charges_beyond_the_balance_park_the_job_and_not_the_step(here: Ru
 
     Inner.does, Script.job = does, one_step
     message_id = await here.send()
-    await eventually_async(lambda: here.shown(message_id)["status"] == "blocked")
+    await eventually_async(lambda: here.view(message_id)["status"] == "blocked")
     assert here.row(WALLET) == (0, 0)
     await here.idle()
     await credits.add(here.ctx, "owner@example.com", 2)
     await eventually_async(
         lambda: here.row("SELECT COUNT(*) FROM ledger WHERE kind = 'charge'") == (2,)
     )
-    await eventually_async(lambda: here.shown(message_id)["status"] == "blocked")
+    await eventually_async(lambda: here.view(message_id)["status"] == "blocked")
     assert here.row(WALLET) == (0, 0), "the first takes what is there, the second waits"
     await here.idle()
     await credits.add(here.ctx, "owner@example.com", 10)

@@ -15,13 +15,13 @@ from agentpost.processes.output import _Handler, _StandardStream
 from agentpost.retention import rows as retention_rows
 from agentpost.runtime.causes import cause_of
 from tests.runtime.running import Running, Script, running
-from tests.services.databases import opened
+from tests.services.databases import open_context
 
 
 @pytest.fixture
 async def here(tmp_path: Path) -> AsyncIterator[Running]:
     """A running house on SQLite."""
-    async with opened(tmp_path, ManualClock()) as ctx, running(ctx, tmp_path) as made:
+    async with open_context(tmp_path, ManualClock()) as ctx, running(ctx, tmp_path) as made:
         yield made
 
 

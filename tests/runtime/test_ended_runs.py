@@ -91,7 +91,7 @@ async def test_a_job_that_was_ended_makes_no_call_more(here: Running, fn: object
     message_id = await here.send()
     await eventually_async(lambda: "long" in Script.seen)
     if how == "client":
-        work_id = here.shown(message_id)["jobs"][0]["work_id"]
+        work_id = here.view(message_id)["jobs"][0]["work_id"]
         await works.stop(here.ctx, here.caller.account_id, work_id)
     else:
         await here.job_runner.stop(5)

@@ -63,7 +63,7 @@ async def goes_on_later(here: Running, message_id: str, mend: Callable[[], None]
     """Nothing is written as an end, the author sees nothing, and it goes on once all is well."""
     await eventually_async(lambda: here.row("SELECT COUNT(*) FROM jobs") == (1,))
     await here.idle()
-    assert here.shown(message_id)["status"] == "processing"
+    assert here.view(message_id)["status"] == "processing"
     mend()
     for _ in range(2):
         await here.reconciler.reconcile()

@@ -131,7 +131,7 @@ def test_a_browser_sends_a_file(server: AgentServer) -> None:
     page = HTMLResponse('<link rel="icon" href="data:,"><script src="upload.js"></script>')
     script = FileResponse(BUILD / "upload.js", media_type="text/javascript")
     routes = [Route("/", lambda _: page), Route("/upload.js", lambda _: script)]
-    assert chromium.found() is not None, chromium.MISSING
+    assert chromium.find_program() is not None, chromium.MISSING
     text = "month,revenue\nJan,120\n"
     with (
         Client(server.url, KEY) as client,

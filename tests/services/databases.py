@@ -38,7 +38,7 @@ ON_SQLITE = pytest.mark.parametrize("schema_url", ["sqlite"], indirect=True)
 
 
 @asynccontextmanager
-async def opened(
+async def open_context(
     folder: Path, clock: ManualClock, postgres_url: str | None = None, **given: object
 ) -> AsyncIterator[AppContext]:
     """A context on SQLite in ``folder``, or on an empty PostgreSQL database."""
@@ -107,7 +107,7 @@ async def ctx(
     tmp_path: Path, clock: ManualClock, schema_url: str | None
 ) -> AsyncIterator[AppContext]:
     """A context on each database."""
-    async with opened(tmp_path, clock, schema_url, egress_allow="127.0.0.1/32") as made:
+    async with open_context(tmp_path, clock, schema_url, egress_allow="127.0.0.1/32") as made:
         yield made
 
 

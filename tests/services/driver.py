@@ -85,7 +85,7 @@ class ManualHarness:
         ticket = self._hands.tickets[message_id]
         await turns.end(self.ctx, ticket, TurnResult(reply, question, None))
 
-    async def said(self, text: str = "hello", **fields: object) -> str:
+    async def say(self, text: str = "hello", **fields: object) -> str:
         """A message that was answered; its id."""
         message_id = (await self.accept(text, **fields)).message.id
         await self.end(message_id)

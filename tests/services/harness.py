@@ -141,12 +141,12 @@ class Harness:
         message_id = new_id(ids.MESSAGE, now)
         return await sending.accept(self.ctx, self.caller, new, message_id)
 
-    async def begun(self, text: str = "hello", **more: Any) -> TurnTicket:
+    async def begin_turn(self, text: str = "hello", **more: Any) -> TurnTicket:
         """A message whose turn has begun."""
         accepted = await self.send(text, **more)
         return self.ticket(accepted.message.id)
 
-    def shown(self, message_id: str) -> Shape:
+    def view(self, message_id: str) -> Shape:
         """The message as GET answers it."""
         return self.ctx.db.read_now(lambda tx: self.shown_in(tx, message_id))
 
@@ -159,7 +159,7 @@ class Harness:
 
     def job(self, message_id: str, n: int = 0) -> Shape:
         """The message's n-th job as GET answers it."""
-        return Shape(self.shown(message_id)["jobs"][n])
+        return Shape(self.view(message_id)["jobs"][n])
 
     # --- what an agent does -----------------------------------------------------------------------
     def ticket(self, message_id: str) -> TurnTicket:
@@ -199,7 +199,7 @@ class Harness:
 
     async def working(self, *titles: str) -> tuple[str, list[JobClaim]]:
         """A message whose turn has started these jobs and ended: (message id, its jobs)."""
-        ticket = await self.begun()
+        ticket = await self.begin_turn()
         started = [await self.start(ticket, title) for title in titles or ("Work",)]
         await self.end(ticket)
         return ticket.message.id, [self.owned(s.job_id) for s in started]
@@ -323,7 +323,7 @@ def work_record(account_id: str, now: int, **fields: Any) -> WorkRecord:
 
 
 @asynccontextmanager
-async def opened(
+async def open_harness(
     folder: Path,
     *,
     balance: float = 100,

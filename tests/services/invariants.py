@@ -78,7 +78,7 @@ class Watch:
         """A busy message was sent again: it may change once more (design: One turn at a time)."""
         self._final.pop(message_id, None)
 
-    def recovered(self, job_id: str) -> None:
+    def note_recovery(self, job_id: str) -> None:
         """Expired work was looked for again: its messages may change (design: Expiry and
         recover).
         """

@@ -33,7 +33,7 @@ from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.attachments import InlineFile
 from agentpost.uploads.rules import UploadStatus
 from tests.services.databases import schema_url
-from tests.services.harness import Harness, opened
+from tests.services.harness import Harness, open_harness
 
 __all__ = ["schema_url"]
 
@@ -44,7 +44,7 @@ MOST = 10
 @pytest.fixture
 async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
     """A context on each database, where an account may store ten bytes."""
-    async with opened(tmp_path, postgres_url=schema_url, stored_bytes_max=MOST) as made:
+    async with open_harness(tmp_path, postgres_url=schema_url, stored_bytes_max=MOST) as made:
         yield made
         assert await account_audit.audit(made.ctx, full=True) == []
         assert await account_audit.audit(made.ctx, full=False) == []
@@ -196,7 +196,7 @@ async def test_writers_at_once_do_not_pass_the_limit(harness: Harness) -> None:
     await allowances.override(harness.ctx, harness.account_id, {"running_jobs": 30})
     owned = []
     for n in range(15):
-        ticket = await harness.begun(conversation=f"c{n}")
+        ticket = await harness.begin_turn(conversation=f"c{n}")
         owned.append(harness.owned((await harness.start(ticket)).job_id))
         await harness.end(ticket)
     answers = await asyncio.gather(
@@ -227,7 +227,7 @@ async def test_a_limit_below_what_is_stored_refuses_more_and_deletes_nothing(
     await send(harness, b"x" * 8)
     await allowances.override(harness.ctx, harness.account_id, {"stored_bytes": 5})
     message = (await send(harness, b"x", b"")).message
-    assert harness.shown(message.id)["notes"] == [
+    assert harness.view(message.id)["notes"] == [
         "0.txt: skipped, the account's storage has no space for it (8 of 5 bytes are used)."
     ]
     assert message.attachments == 1, "an empty file takes no room"

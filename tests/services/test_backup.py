@@ -26,7 +26,7 @@ from agentpost.operations import doctor
 from agentpost.secrets import actions as secrets
 from agentpost.storage.base import BlobMissing
 from tests.servers import Postgres
-from tests.services.databases import new_account, opened
+from tests.services.databases import new_account, open_context
 from tests.services.files import put_file
 
 WHO = Actor("ada", "command", "here")
@@ -39,7 +39,7 @@ CONTENTS = {"a.txt": b"aaa", "b.txt": b"bb", "c.bin": b"c" * 3_000_000}
 async def ctx(tmp_path: Path) -> AsyncIterator[AppContext]:
     folder = tmp_path / "data"
     folder.mkdir()
-    async with opened(folder, ManualClock()) as context:
+    async with open_context(folder, ManualClock()) as context:
         account = await new_account(context)
         for name, data in CONTENTS.items():
             await put_file(context, account, name, data)
@@ -203,7 +203,7 @@ async def test_postgresql_by_its_own_programs(
     url, other, third = fresh_postgres(postgres.schema()), fresh_postgres(), fresh_postgres()
     folder, target = tmp_path / "backup", tmp_path / "restored"
     (tmp_path / "data").mkdir()
-    async with opened(tmp_path / "data", ManualClock(), url, database_url=url) as ctx:
+    async with open_context(tmp_path / "data", ManualClock(), url, database_url=url) as ctx:
         await put_file(ctx, await new_account(ctx), "a.txt", b"aaa")
         await ctx.db.write(lambda tx: meta.put(tx, secrets.NAME, KEY))
         made, copying = await backups.make(ctx, folder)

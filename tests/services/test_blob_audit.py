@@ -26,7 +26,7 @@ __all__ = ["account", "clock", "ctx", "schema_url"]
 KEY = "files/" + "0" * 30 + "ab"
 
 
-async def found(ctx: AppContext, *, full: bool = False) -> list[tuple[str, str, str]]:
+async def findings(ctx: AppContext, *, full: bool = False) -> list[tuple[str, str, str]]:
     return [(each.id, each.state, each.problem) for each in await doctor.examine(ctx, full=full)]
 
 
@@ -57,25 +57,25 @@ def path_of(ctx: AppContext, blob: str) -> Path:
 async def test_a_file_whose_bytes_are_gone(ctx: AppContext, account: str, full: bool) -> None:
     await blobs.store(ctx, KEY, b"x")
     await record_file(ctx, account, KEY)
-    assert await found(ctx, full=full) == []
+    assert await findings(ctx, full=full) == []
     path_of(ctx, KEY).unlink()
-    assert await found(ctx, full=full) == [("wrk_1/a.txt", KEY, audit.MISSING)]
+    assert await findings(ctx, full=full) == [("wrk_1/a.txt", KEY, audit.MISSING)]
 
 
 @pytest.mark.parametrize("full", [False, True])
 async def test_bytes_that_nothing_names(ctx: AppContext, account: str, full: bool) -> None:
     await ctx.storage.put(KEY, b"x")
-    assert await found(ctx, full=full) == [], "a commit may be on its way"
+    assert await findings(ctx, full=full) == [], "a commit may be on its way"
     path = path_of(ctx, KEY)
     os.utime(path, (path.stat().st_mtime - 3_700,) * 2)
     name = str(fanned_out(KEY))
-    assert await found(ctx, full=full) == [(name, "unrecorded", audit.UNRECORDED)]
+    assert await findings(ctx, full=full) == [(name, "unrecorded", audit.UNRECORDED)]
     await ctx.db.write(
         lambda tx: tx.execute(
             "INSERT INTO pending_deletions (blob, due_at, tries) VALUES (?, ?, 0)", (KEY, 1)
         )
     )
-    assert await found(ctx, full=full) == [], "they are to go"
+    assert await findings(ctx, full=full) == [], "they are to go"
 
 
 async def test_a_sample_is_bounded_and_everything_is_not(
@@ -89,12 +89,14 @@ async def test_a_sample_is_bounded_and_everything_is_not(
         path = path_of(ctx, blob)
         os.utime(path, (path.stat().st_mtime - 3_700,) * 2)
     await record_file(ctx, account, KEY)
-    assert await found(ctx) == []
-    assert await found(ctx, full=True) == [(str(fanned_out(other)), "unrecorded", audit.UNRECORDED)]
+    assert await findings(ctx) == []
+    assert await findings(ctx, full=True) == [
+        (str(fanned_out(other)), "unrecorded", audit.UNRECORDED)
+    ]
 
 
 # --- room -----------------------------------------------------------------------------------------
-def given(ctx: AppContext, **settings: object) -> AppContext:
+def with_settings(ctx: AppContext, **settings: object) -> AppContext:
     ctx.settings = ctx.settings.model_copy(update=settings)
     return ctx
 
@@ -102,7 +104,7 @@ def given(ctx: AppContext, **settings: object) -> AppContext:
 async def test_below_the_floor_files_are_refused(ctx: AppContext, account: str) -> None:
     await health.check_blobs(ctx)
     assert ctx.health.free_bytes is not None
-    given(ctx, free_space_min_bytes=ctx.health.free_bytes * 2)
+    with_settings(ctx, free_space_min_bytes=ctx.health.free_bytes * 2)
     with pytest.raises(Refusal) as refused:
         await uploads.create(ctx, account, NewUpload("a.csv", 10, None))
     assert refused.value.code == "unavailable"
@@ -111,14 +113,14 @@ async def test_below_the_floor_files_are_refused(ctx: AppContext, account: str) 
     assert attached.notes == [f"a.txt: skipped, {space.NO_ROOM}."]
     with pytest.raises(StoreUnavailable):
         await blobs.store(ctx, KEY, b"x")
-    given(ctx, free_space_min_bytes=0)
+    with_settings(ctx, free_space_min_bytes=0)
     await uploads.create(ctx, account, NewUpload("a.csv", 10, None))
 
 
 async def test_the_bytes_an_account_announces_are_bounded(
     ctx: AppContext, account: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given(ctx, upload_pending_bytes_max=100)
+    with_settings(ctx, upload_pending_bytes_max=100)
     await uploads.create(ctx, account, NewUpload("a.csv", 60, None))
     with pytest.raises(Refusal, match="announce 60 bytes") as refused:
         await uploads.create(ctx, account, NewUpload("a.csv", 41, None))
@@ -128,6 +130,6 @@ async def test_the_bytes_an_account_announces_are_bounded(
     await uploads.sweep(ctx)
     await uploads.create(ctx, account, NewUpload("a.csv", 100, None))
     monkeypatch.setattr(limits, "UPLOADS_PENDING_MAX", 1)
-    given(ctx, upload_pending_bytes_max=1_000)
+    with_settings(ctx, upload_pending_bytes_max=1_000)
     with pytest.raises(Refusal, match="1 unfinished uploads"):
         await uploads.create(ctx, account, NewUpload("a.csv", 1, None))

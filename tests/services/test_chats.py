@@ -50,7 +50,9 @@ async def work_of(at: ManualHarness, message_id: str) -> str:
     return link.job.work_id
 
 
-async def listed(at: ManualHarness, search: str = "", before: str = "") -> list[tuple[str, str]]:
+async def chat_lines(
+    at: ManualHarness, search: str = "", before: str = ""
+) -> list[tuple[str, str]]:
     found = await lists.list_(at.ctx, account(at), search, before)
     return [(line.title, line.state.value) for line in found.lines]
 
@@ -58,18 +60,18 @@ async def listed(at: ManualHarness, search: str = "", before: str = "") -> list[
 async def test_the_list_has_works_and_conversations_without_any(at: ManualHarness) -> None:
     _, owned = await at.working("by the API")
     at.clock.advance(1)
-    await at.said("only asked", conversation="other")
+    await at.say("only asked", conversation="other")
     at.clock.advance(1)
     chat_id = await says(at, "from the app")
-    assert await listed(at) == [
+    assert await chat_lines(at) == [
         ("from the app", "running"),
         ("only asked", "completed"),
         ("Work", "running"),
     ]
     await at.finish(owned)
     await at.end(await newest(at))
-    assert ("from the app", "completed") in await listed(at)
-    assert ("Work", "completed") in await listed(at)
+    assert ("from the app", "completed") in await chat_lines(at)
+    assert ("Work", "completed") in await chat_lines(at)
     assert chat_id.startswith(ids.CONVERSATION)
 
 
@@ -100,7 +102,7 @@ async def test_a_chat_of_the_app_stands_as_its_newest_message_does(at: ManualHar
     await at.end(await newest(at))
     await at.finish(owned)
     await says(at, "what is the weather?", chat_id)
-    assert await listed(at) == [("one", "running")]
+    assert await chat_lines(at) == [("one", "running")]
     await at.end(await newest(at), "", question="Where?")
     (line,) = (await lists.list_(at.ctx, account(at))).lines
     assert (line.state.value, line.preview) == ("needs input", "Where?")
@@ -109,19 +111,19 @@ async def test_a_chat_of_the_app_stands_as_its_newest_message_does(at: ManualHar
 @ON_SQLITE
 async def test_a_long_title_ends_with_a_word(at: ManualHarness) -> None:
     await says(at, "\n" + "word " * 40)
-    ((title, _),) = await listed(at)
+    ((title, _),) = await chat_lines(at)
     assert title == "word " * 22 + "word…"
     await says(at, "w" * 200)
-    assert (await listed(at))[0][0] == "w" * 119 + "…"
+    assert (await chat_lines(at))[0][0] == "w" * 119 + "…"
 
 
 async def test_the_list_is_searched_and_paged(at: ManualHarness) -> None:
     _, owned = await at.working("a")
     await at.finish(owned, "Revenue rose by 100% in May_June")
-    assert await listed(at, "ROSE BY 100%") == [("Work", "completed")]
-    assert await listed(at, "may_june") == [("Work", "completed")]
-    assert await listed(at, "mayxjune") == []
-    assert await listed(at, "work") == [("Work", "completed")]
+    assert await chat_lines(at, "ROSE BY 100%") == [("Work", "completed")]
+    assert await chat_lines(at, "may_june") == [("Work", "completed")]
+    assert await chat_lines(at, "mayxjune") == []
+    assert await chat_lines(at, "work") == [("Work", "completed")]
     for n in range(lists.LIST_PAGE):
         await at.finish((await at.working(f"more {n}"))[1])
     page = await lists.list_(at.ctx, account(at))
@@ -173,7 +175,7 @@ async def test_long_conversations_are_paged(at: ManualHarness) -> None:
     work_id = await work_of(at, message_id)
     count = 2 * lists.TURNS_PAGE
     for n in range(count):
-        await at.said(f"m{n}", conversation="the first")
+        await at.say(f"m{n}", conversation="the first")
     newest_page = await lists.conversation(at.ctx, account(at), await conversation(at, message_id))
     texts = [each.message.text for each in newest_page.exchanges]
     assert texts == [f"m{n}" for n in range(count - lists.TURNS_PAGE, count)]
@@ -210,11 +212,11 @@ async def test_deleting_a_chat_of_the_app_deletes_its_works(at: ManualHarness) -
     await at.finish(owned)
     other, _ = await at.working("by the API")
     await chatting.delete(at.ctx, account(at), chat_id)
-    assert await listed(at) == [("Work", "running")]
+    assert await chat_lines(at) == [("Work", "running")]
     shown = await lists.conversation(at.ctx, account(at), chat_id)
     assert [card.gone for each in shown.exchanges for card in each.cards] == [True]
     await chatting.delete(at.ctx, account(at), await work_of(at, other))
-    assert await listed(at) == []
+    assert await chat_lines(at) == []
 
 
 @ON_SQLITE

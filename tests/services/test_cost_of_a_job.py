@@ -4,14 +4,14 @@ from pathlib import Path
 
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.jobs import actions as jobs
-from tests.services.harness import opened
+from tests.services.harness import open_harness
 
 STATEMENTS = 24
 """Of five write functions: message, start, turn's end, step, job's end."""
 
 
 async def test_the_statements_of_a_job(tmp_path: Path) -> None:
-    async with opened(tmp_path, listening=False) as harness:
+    async with open_harness(tmp_path, listening=False) as harness:
         await harness.working()  # the conversation is there, and has a work
         assert isinstance(harness.ctx.db, SqliteDatabase)
         assert harness.ctx.db._connection is not None
@@ -23,4 +23,4 @@ async def test_the_statements_of_a_job(tmp_path: Path) -> None:
         harness.ctx.db._connection.set_trace_callback(None)
         made = [sql for sql in seen if sql.split()[0] in ("SELECT", "INSERT", "UPDATE", "DELETE")]
         assert len(made) <= STATEMENTS, "\n".join(made)
-        assert harness.shown(message_id)["status"] == "completed"
+        assert harness.view(message_id)["status"] == "completed"

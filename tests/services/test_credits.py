@@ -60,10 +60,10 @@ async def test_a_step_is_held_then_charged(harness: Harness) -> None:
     message_id, [job] = await harness.working()
     n = await hold(harness, job, 30)
     assert wallet(harness) == (100, 30)
-    assert harness.shown(message_id)["credits_used"] == 0
+    assert harness.view(message_id)["credits_used"] == 0
     await settle(harness, job, n, 30)
     assert wallet(harness) == (70, 0)
-    assert harness.shown(message_id)["credits_used"] == 30
+    assert harness.view(message_id)["credits_used"] == 30
 
 
 async def test_a_failed_step_costs_nothing(harness: Harness) -> None:
@@ -71,7 +71,7 @@ async def test_a_failed_step_costs_nothing(harness: Harness) -> None:
     n = await hold(harness, job, 30)
     await settle(harness, job, n, 30, failed=True)
     assert wallet(harness) == (100, 0)
-    assert harness.shown(message_id)["credits_used"] == 0
+    assert harness.view(message_id)["credits_used"] == 0
 
 
 async def test_a_charge_takes_what_there_is_and_the_next_one_parks(harness: Harness) -> None:
@@ -79,7 +79,7 @@ async def test_a_charge_takes_what_there_is_and_the_next_one_parks(harness: Harn
     await charge(harness, job, 60)
     await charge(harness, job, 60)
     assert wallet(harness) == (0, 0)
-    assert harness.shown(message_id)["credits_used"] == 100
+    assert harness.view(message_id)["credits_used"] == 100
     assert harness.job(message_id)["status"] == "running"
     with pytest.raises(OutOfCredits):
         await charge(harness, job, 0.000_001)
@@ -89,12 +89,12 @@ async def test_a_charge_takes_what_there_is_and_the_next_one_parks(harness: Harn
 async def test_follow_ups_do_not_pay(harness: Harness) -> None:
     """Credits count on the message that started the job (design: Credits)."""
     first, [job] = await harness.working()
-    ticket = await harness.begun("more")
+    ticket = await harness.begin_turn("more")
     await harness.join(ticket, job.job_id)
     await harness.end(ticket)
     await charge(harness, job, 5)
-    assert harness.shown(first)["credits_used"] == 5
-    assert harness.shown(ticket.message.id)["credits_used"] == 0
+    assert harness.view(first)["credits_used"] == 5
+    assert harness.view(ticket.message.id)["credits_used"] == 0
 
 
 @pytest.mark.rule(
@@ -109,7 +109,7 @@ async def test_a_job_parks_in_the_middle_and_goes_on(harness: Harness) -> None:
     started_at = harness.job(message_id)["started_at"]
     with pytest.raises(OutOfCredits):
         await hold(harness, job, 101)
-    shown = harness.shown(message_id)
+    shown = harness.view(message_id)
     assert (shown["status"], shown["reason"]) == ("blocked", "out_of_credits")
     assert (shown["final"], shown["resume"]) == (False, "add_credits")
     assert shown["resume_by"] == iso(harness.clock.now() + DAY)
@@ -256,7 +256,7 @@ async def test_as_many_resume_as_there_are_slots_however_long_the_queue(harness:
 @pytest.mark.rule("Limits running-jobs")
 async def test_starts_at_the_same_moment_respect_the_cap(harness: Harness) -> None:
     """5 at once, whatever the conversations."""
-    tickets = [await harness.begun(conversation=str(n)) for n in range(12)]
+    tickets = [await harness.begin_turn(conversation=str(n)) for n in range(12)]
     started = await asyncio.gather(*(harness.start(ticket) for ticket in tickets))
     states = [s.state for s in started]
     assert (states.count("running"), states.count("refused")) == (5, 7)

@@ -31,19 +31,19 @@ HOUR = 3_600
 DAY = 24 * HOUR
 
 
-async def found(ctx: AppContext) -> list[tuple[str, str, str]]:
+async def findings(ctx: AppContext) -> list[tuple[str, str, str]]:
     return [(each.id, each.state, each.problem) for each in await doctor.examine(ctx)]
 
 
 async def test_an_upload_that_stays(ctx: AppContext, account: str, clock: ManualClock) -> None:
     made, _ = await uploads.create(ctx, account, NewUpload("a.csv", 10, None))
     clock.advance(ctx.settings.upload_keep_seconds + HOUR)
-    assert await found(ctx) == []
+    assert await findings(ctx) == []
     clock.advance(1)
     problem = "expired more than an hour ago and was not deleted"
-    assert await found(ctx) == [(made.id, "pending", problem)]
+    assert await findings(ctx) == [(made.id, "pending", problem)]
     await uploads.sweep(ctx)
-    assert await found(ctx) == []
+    assert await findings(ctx) == []
 
 
 async def test_a_deleted_work_that_stays(ctx: AppContext, account: str, clock: ManualClock) -> None:
@@ -56,12 +56,12 @@ async def test_a_deleted_work_that_stays(ctx: AppContext, account: str, clock: M
 
     await ctx.db.write(fn)
     clock.advance(DAY)
-    assert await found(ctx) == []
+    assert await findings(ctx) == []
     clock.advance(1)
     problem = "was deleted more than a day ago, but its rows remain"
-    assert await found(ctx) == [(work.id, "deleted", problem)]
+    assert await findings(ctx) == [(work.id, "deleted", problem)]
     await retention.deleted_works(ctx)
-    assert await found(ctx) == []
+    assert await findings(ctx) == []
 
 
 async def failing(ctx: AppContext, account: str, clock: ManualClock) -> EndpointRecord:
@@ -84,12 +84,12 @@ async def test_an_endpoint_that_stays_on(ctx: AppContext, account: str, clock: M
         await ctx.db.write(lambda tx: tx.execute(sql, (since, made.id)))
 
     await failing_for(limit + 10)
-    assert await found(ctx) == []
+    assert await findings(ctx) == []
     await failing_for(limit + 11)
     problem = "has failed for too long and was not disabled"
-    assert await found(ctx) == [(made.id, "failing", problem)]
+    assert await findings(ctx) == [(made.id, "failing", problem)]
     await deliveries.turn_off_failing(ctx)
-    assert await found(ctx) == []
+    assert await findings(ctx) == []
 
 
 async def test_an_endpoint_with_a_chance_left_is_fine(
@@ -99,11 +99,11 @@ async def test_an_endpoint_with_a_chance_left_is_fine(
     made = await failing(ctx, account, clock)
     clock.advance(ctx.settings.webhook_disable_seconds + DAY)
     await deliveries.turn_off_failing(ctx)
-    assert await found(ctx) == []
+    assert await findings(ctx) == []
     sql = "UPDATE deliveries SET status = 'failed', next_attempt_at = NULL WHERE endpoint_id = ?"
     await ctx.db.write(lambda tx: tx.execute(sql, (made.id,)))
     await deliveries.turn_off_failing(ctx)
-    assert await found(ctx) == []
+    assert await findings(ctx) == []
     assert (await endpoints.get(ctx, account, made.id)).endpoint.disabled_at is None
 
 
@@ -119,21 +119,21 @@ async def waiting(ctx: AppContext, account: str, clock: ManualClock) -> str:
 async def test_mail_that_nobody_sends(ctx: AppContext, clock: ManualClock, waiting: str) -> None:
     """Without a mail server that is as it should be."""
     clock.advance(HOUR)
-    assert await found(with_mail(ctx)) == []
+    assert await findings(with_mail(ctx)) == []
     clock.advance(1)
-    assert await found(with_mail(ctx)) == [(waiting, "tried 0 times", "its mail was not sent")]
-    assert await found(ctx) == []
+    assert await findings(with_mail(ctx)) == [(waiting, "tried 0 times", "its mail was not sent")]
+    assert await findings(ctx) == []
 
 
 async def test_mail_that_cannot_be_sent(ctx: AppContext, clock: ManualClock, waiting: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         server = SmtpServer.parse(f"smtp://127.0.0.1:{closed.getsockname()[1]}")
     for _ in range(3):
-        assert await found(with_mail(ctx)) == []
+        assert await findings(with_mail(ctx)) == []
         await mail.send_due(ctx, server)
         clock.advance(mail.RETRY_SECONDS)
-    assert await found(with_mail(ctx)) == [(waiting, "tried 3 times", "its mail was not sent")]
-    assert await found(ctx) == []
+    assert await findings(with_mail(ctx)) == [(waiting, "tried 3 times", "its mail was not sent")]
+    assert await findings(ctx) == []
 
 
 def with_mail(ctx: AppContext) -> AppContext:

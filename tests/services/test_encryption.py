@@ -14,7 +14,7 @@ from agentpost.secrets.encryption import SecretCipher, SecretUnreadable, hkdf
 from agentpost.webhooks import endpoint_rows, endpoints, secrets
 from agentpost.webhooks.secrets import PlainSecrets
 from agentpost.webhooks.signing import new_secret
-from tests.services.databases import new_account, opened
+from tests.services.databases import new_account, open_context
 
 URL = "https://hooks.example.com/in"
 OLD_BEAT = "INSERT INTO nodes (id, started_at, beat) VALUES ('node_old', 1, 1)"
@@ -22,11 +22,11 @@ OLD_BEAT = "INSERT INTO nodes (id, started_at, beat) VALUES ('node_old', 1, 1)"
 
 @pytest.fixture
 async def ctx(tmp_path: Path) -> AsyncIterator[AppContext]:
-    async with opened(tmp_path, ManualClock()) as made:
+    async with open_context(tmp_path, ManualClock()) as made:
         yield made
 
 
-async def stored(ctx: AppContext, endpoint_id: str) -> str:
+async def stored_secret(ctx: AppContext, endpoint_id: str) -> str:
     found = await ctx.db.read(lambda tx: endpoint_rows.get(tx, endpoint_id))
     assert found is not None
     return found.secret
@@ -76,7 +76,7 @@ async def test_secrets_stay_plain_while_an_earlier_version_runs(ctx: AppContext)
     rotated = await endpoints.rotate(ctx, account, made.id, 60)
     plain = PlainSecrets(ctx)
     await plain.encrypt()
-    assert await stored(ctx, made.id) == rotated.secret
+    assert await stored_secret(ctx, made.id) == rotated.secret
     with pytest.raises(Refusal, match="earlier version"):
         await secrets.reencrypt(ctx)
     await ctx.db.write(lambda tx: node_rows.forget(tx, "node_old", None))
@@ -99,10 +99,10 @@ async def test_reencryption_makes_an_earlier_key_superfluous(ctx: AppContext) ->
     assert (done.encrypted, done.current, done.unreadable) == (1, 1, [lost.id])
     ctx.cipher = SecretCipher([b"new"])
     for each in (kept, newest):
-        assert ctx.cipher.decrypt(each.id, await stored(ctx, each.id)) == each.secret
+        assert ctx.cipher.decrypt(each.id, await stored_secret(ctx, each.id)) == each.secret
     assert len(await secrets.unknown_keys(ctx)) == 1
     named = {f.id: f.problem for f in await doctor.examine(ctx) if f.state == "unreadable"}
     assert named == {lost.id: secrets.UNREADABLE}
     repaired = await endpoints.rotate(ctx, account, lost.id)
     assert await secrets.unreadable(ctx) == []
-    assert ctx.cipher.decrypt(lost.id, await stored(ctx, lost.id)) == repaired.secret
+    assert ctx.cipher.decrypt(lost.id, await stored_secret(ctx, lost.id)) == repaired.secret

@@ -20,7 +20,7 @@ async def test_a_message_is_given_out_now_and_then_and_when_the_time_is_over(
 
     monkeypatch.setattr(MemoryWait, "wait", wait)
     monkeypatch.setattr(followers, "_PAUSE_SECONDS", 0)
-    message_id = (await harness.begun()).message.id
+    message_id = (await harness.begin_turn()).message.id
     until = harness.clock.passed() + seconds(40)
     followed = followers.follow(harness.ctx, harness.caller, message_id, until=until)
     statuses = [moment.snapshot.message.status async for moment in followed]

@@ -97,7 +97,7 @@ async def posted(harness: Harness) -> AsyncIterator[asyncio.Task[Answer]]:
     await sent
 
 
-def stored(harness: Harness, message_id: str) -> Snapshot:
+def snapshot(harness: Harness, message_id: str) -> Snapshot:
     def read(tx: Tx) -> Snapshot:
         message = message_rows.get(tx, message_id)
         assert message is not None
@@ -125,7 +125,7 @@ async def test_the_answer_of_a_post_is_what_is_stored(harness: Harness, end: End
         ticket = harness.runner.tickets[-1]
         await end(harness, ticket)
         answered = (await sent).snapshot
-    assert answered == stored(harness, ticket.message.id)
+    assert answered == snapshot(harness, ticket.message.id)
 
 
 @pytest.mark.parametrize("end", [_reply, _start])
@@ -192,7 +192,7 @@ async def test_what_a_held_read_answers_is_what_is_stored(
     message_id, started = await harness.working(*titles)
     async with followed(harness, message_id) as reads:
         await end(harness, started[-1])
-        now = stored(harness, message_id)
+        now = snapshot(harness, message_id)
         assert [await read for read in reads] == [now, now]
     assert not harness.ctx.handover._watched
 
@@ -221,7 +221,7 @@ async def test_a_job_that_was_placed_here_is_handed_to_its_runner(harness: Harne
     _, [before] = await harness.working("Chart")
     await jobs.finish(harness.ctx, before, "Done.", None, '{"color":"red"}')
     work_id = harness.one("SELECT work_id FROM jobs WHERE id = ?", before.job_id)[0]
-    ticket = await harness.begun("Bluer")
+    ticket = await harness.begin_turn("Bluer")
     for work in (None, work_id):
         job_id = (await harness.start(ticket, work_id=work)).job_id
         handed = harness.ctx.handover.take_job(job_id, 1)

@@ -20,4 +20,4 @@ async def test_a_key_is_kept_for_seven_days(harness: Harness) -> None:
     assert later.is_new
     assert later.message.id != first.message.id
     assert not (await harness.send("two", idempotency_key="k")).is_new
-    assert harness.shown(first.message.id)["status"] == "completed"
+    assert harness.view(first.message.id)["status"] == "completed"

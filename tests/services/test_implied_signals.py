@@ -6,7 +6,7 @@ from tests.services.harness import Harness
 
 
 async def test_signals_that_other_rows_imply_need_no_rows(harness: Harness) -> None:
-    first = await harness.begun()
+    first = await harness.begin_turn()
     second = (await harness.send()).message.id
     await harness.end(first, "Gladly.", "Which one?")
     for message_id, expected in (

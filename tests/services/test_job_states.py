@@ -52,7 +52,7 @@ async def without_credits(harness: Harness) -> None:
 @pytest.mark.rule("Job.job_id", "Job.kind", "Job.started_at", "Job.settled_at", "Transitions 1")
 async def test_work_starts(harness: Harness) -> None:
     message_id, [job] = await harness.working("Chart")
-    shown = harness.shown(message_id)
+    shown = harness.view(message_id)
     assert facts(shown) == ("processing", None, False)
     listed = shown["jobs"][0]
     assert facts(listed) == ("running", None, False)
@@ -74,7 +74,7 @@ async def test_work_starts(harness: Harness) -> None:
 async def test_work_without_credits_is_queued(harness: Harness) -> None:
     await without_credits(harness)
     message_id, _ = await harness.working("Chart")
-    shown = harness.shown(message_id)
+    shown = harness.view(message_id)
     assert facts(shown) == ("blocked", "out_of_credits", False)
     listed = shown["jobs"][0]
     assert facts(listed) == ("blocked", "out_of_credits", False)
@@ -94,12 +94,12 @@ async def test_credits_resume_queued_work(harness: Harness) -> None:
     message_id, [job] = await harness.working("Chart")
     harness.tick()
     await credits.add(harness.ctx, harness.account_id, 5)
-    shown = harness.shown(message_id)
+    shown = harness.view(message_id)
     assert facts(shown) == ("processing", None, False)
     assert facts(shown["jobs"][0]) == ("running", None, False)
     assert not {"resume", "resume_by"} & set(shown)
     await jobs.finish(harness.ctx, harness.owned(job.job_id), "Charted.", None, "{}")
-    assert facts(harness.shown(message_id)) == ("completed", None, True)
+    assert facts(harness.view(message_id)) == ("completed", None, True)
     assert harness.names(message_id, "job.") == ["job.blocked", "job.resumed", "job.completed"]
     assert harness.names(message_id, "message.") == ["message.blocked", "message.completed"]
     assert [e.get("state") or e["type"] for e in harness.log(message_id)] == [
@@ -137,14 +137,14 @@ async def test_queued_work_is_dropped_after_a_day(harness: Harness) -> None:
     await expire(harness)
     assert harness.job(message_id)["status"] == "blocked"
     await expire(harness)
-    shown = harness.shown(message_id)
+    shown = harness.view(message_id)
     assert facts(shown) == ("expired", "queue_expired", True)
     assert facts(shown["jobs"][0]) == ("expired", "queue_expired", True)
     assert not {"resume", "resume_by"} & set(shown)
     assert harness.names(message_id, "job.") == ["job.blocked", "job.expired"]
     assert harness.names(message_id, "message.") == ["message.blocked", "message.expired"]
     await credits.add(harness.ctx, harness.account_id, 5)
-    assert harness.shown(message_id) == shown
+    assert harness.view(message_id) == shown
 
 
 @pytest.mark.rule("Limits retention")
@@ -184,7 +184,7 @@ async def test_work_finishes(harness: Harness) -> None:
     )
     harness.tick()
     await jobs.finish(harness.ctx, job, "Charted.", None, "{}")
-    shown = harness.shown(message_id)
+    shown = harness.view(message_id)
     assert facts(shown) == ("completed", None, True)
     assert facts(shown["jobs"][0]) == ("completed", None, True)
     assert shown["files"] == shown["jobs"][0]["files"]
@@ -203,7 +203,7 @@ async def test_work_is_stopped(harness: Harness) -> None:
     """Cancelled, told as job.failed."""
     message_id, [job] = await harness.working()
     await stop_work(harness, message_id)
-    assert facts(harness.shown(message_id)) == ("failed", "stopped", True)
+    assert facts(harness.view(message_id)) == ("failed", "stopped", True)
     assert facts(harness.job(message_id)) == ("cancelled", "stopped", True)
     assert harness.engine.aborted == [job.job_id]
     assert harness.log(message_id)[-1]["state"] == "stopped"
@@ -238,7 +238,7 @@ async def test_work_that_does_not_report_back_expires(harness: Harness) -> None:
     assert harness.job(message_id)["status"] == "running"
     harness.clock.advance(1)
     await expire(harness)
-    assert facts(harness.shown(message_id)) == ("expired", "watch_expired", True)
+    assert facts(harness.view(message_id)) == ("expired", "watch_expired", True)
     assert facts(harness.job(message_id)) == ("expired", "watch_expired", True)
     assert harness.log(message_id)[-1]["state"] == "expired"
     assert sorted(harness.names(message_id)) == ["job.expired", "message.expired"]
@@ -246,28 +246,28 @@ async def test_work_that_does_not_report_back_expires(harness: Harness) -> None:
     assert all(j.job_id.startswith("exe_") for j in more)
     refused, _ = await harness.working("fifth")
     assert harness.job(refused)["reason"] == "too_many_running"
-    assert job.job_id in [j["job_id"] for j in harness.shown(refused)["running"]]
+    assert job.job_id in [j["job_id"] for j in harness.view(refused)["running"]]
 
 
 @pytest.mark.rule("Message.final")
 async def test_nothing_of_a_final_message_changes_when_its_work_goes_on(harness: Harness) -> None:
     """Late results and charges appear on recover only."""
     message_id, job = await overdue(harness)
-    before, reported = harness.shown(message_id), harness.events(message_id)
+    before, reported = harness.view(message_id), harness.events(message_id)
     harness.tick()
     await jobs.progress(harness.ctx, job, harness.call(job.job_id), "Still at it")
     held = harness.call(job.job_id)
     await jobs.hold(harness.ctx, job, held, 2_000_000)
     await jobs.write_file(harness.ctx, job, held, await harness.file(job, "late.txt"), 2_000_000)
     await jobs.charge(harness.ctx, job, harness.call(job.job_id), 3_000_000, "")
-    assert harness.shown(message_id) == before
+    assert harness.view(message_id) == before
     harness.tick()
     await jobs.finish(harness.ctx, job, "Late.", "Which one?", "{}")
-    assert harness.shown(message_id) == before
+    assert harness.view(message_id) == before
     assert harness.events(message_id) == reported
     finished = harness.clock.now()
     await recover(harness, job.job_id)
-    after = harness.shown(message_id)
+    after = harness.view(message_id)
     assert facts(after) == ("needs_input", None, True)
     assert after["credits_used"] == 5
     assert [file["name"] for file in after["files"]] == ["late.txt"]
@@ -280,10 +280,10 @@ async def test_a_stale_sweep_changes_nothing(harness: Harness) -> None:
     """Guarded by the state it starts from."""
     message_id, job = await overdue(harness)
     await recover(harness, job.job_id)
-    before = harness.shown(message_id)
+    before = harness.view(message_id)
 
     def late(tx: Tx) -> None:
         upkeep._expire(harness.ctx, job.job_id, JobState.RUNNING, tx)
 
     await harness.ctx.db.write(late)
-    assert harness.shown(message_id) == before
+    assert harness.view(message_id) == before

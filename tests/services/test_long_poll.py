@@ -46,7 +46,7 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(
         return True
 
     monkeypatch.setattr(MemoryWait, "wait", wait)
-    message_id = (await harness.begun()).message.id
+    message_id = (await harness.begin_turn()).message.id
     async with asyncio.timeout(PATIENCE):
         await held(harness, message_id)
     assert lengths == [40, 30, 30]
@@ -94,7 +94,7 @@ async def test_a_post_is_answered_in_time_although_the_clock_was_set_back(
 async def test_a_message_waits_no_longer_for_its_turn_when_the_clock_was_set_back(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await harness.begun("first")
+    await harness.begin_turn("first")
     lengths = _waits(harness, monkeypatch, (2, 3_600), (3, 0))
     sent = await _post(harness, "second")
     assert (lengths, sent.snapshot.message.reason) == ([5, 3], "agent_busy")

@@ -9,14 +9,14 @@ from agentpost.db import filtered
 from agentpost.messages import lists
 from agentpost.messages.filter_rules import ListFilter
 from tests.services.databases import schema_url
-from tests.services.harness import Harness, opened
+from tests.services.harness import Harness, open_harness
 
 __all__ = ["schema_url"]
 
 
 @pytest.fixture
 async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
-    async with opened(tmp_path, postgres_url=schema_url) as made:
+    async with open_harness(tmp_path, postgres_url=schema_url) as made:
         yield made
 
 

@@ -16,7 +16,7 @@ from agentpost.operations import metric_rows
 from agentpost.operations import metrics as service
 from agentpost.operations.metrics import COUNTS_SECONDS, Metrics
 from tests.services.databases import schema_url
-from tests.services.harness import Harness, opened
+from tests.services.harness import Harness, open_harness
 
 __all__ = ["schema_url"]
 
@@ -25,13 +25,13 @@ Values = dict[str, float]
 
 @pytest.fixture
 async def server(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
-    async with opened(tmp_path, postgres_url=schema_url) as made:
+    async with open_harness(tmp_path, postgres_url=schema_url) as made:
         yield made
 
 
 @pytest.fixture
 async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
-    async with opened(tmp_path) as made:
+    async with open_harness(tmp_path) as made:
         yield made
 
 
@@ -46,8 +46,8 @@ async def test_open_rows_are_counted_on_each_database(server: Harness) -> None:
     metrics = Metrics(server.ctx, lambda: True)
     assert (await values(metrics))['agentpost_turns{state="running"}'] == 0
     server.clock.advance(COUNTS_SECONDS)
-    await server.break_turn(await server.begun("none"))
-    await server.begun("one", conversation="a")
+    await server.break_turn(await server.begin_turn("none"))
+    await server.begin_turn("one", conversation="a")
     await server.send("two", conversation="a")
     _, (owned,) = await server.working()
     server.clock.advance(60)
@@ -83,7 +83,7 @@ async def test_held_and_charged_credits_are_said(server: Harness) -> None:
 
 
 async def test_a_queued_job_has_the_age_of_its_wait(tmp_path: Path) -> None:
-    async with opened(tmp_path, balance=0) as harness:
+    async with open_harness(tmp_path, balance=0) as harness:
         await harness.working()
         harness.clock.advance(100)
         found = await values(Metrics(harness.ctx, lambda: True))
@@ -92,8 +92,8 @@ async def test_a_queued_job_has_the_age_of_its_wait(tmp_path: Path) -> None:
 
 
 async def test_ends_are_counted_once_they_are_committed(harness: Harness) -> None:
-    await harness.break_turn(await harness.begun())
-    await harness.break_turn(await harness.begun(), TurnFailure.EMPTY)
+    await harness.break_turn(await harness.begin_turn())
+    await harness.break_turn(await harness.begin_turn(), TurnFailure.EMPTY)
     _, owned = await harness.working("first", "second")
     await harness.ctx.db.write(lambda tx: _stop(tx, harness, owned[0].job_id))
     with pytest.raises(RuntimeError, match="rolled back"):

@@ -9,12 +9,12 @@ from agentpost.credits import actions as credits
 from agentpost.jobs import actions as jobs
 from agentpost.jobs import works
 from tests.links import without_links
-from tests.services.harness import Harness, opened
+from tests.services.harness import Harness, open_harness
 
 
 async def test_an_event_when_a_status_becomes_final(harness: Harness) -> None:
     """Once more when final becomes true without a change of status (design: Webhook events)."""
-    ticket = await harness.begun()
+    ticket = await harness.begin_turn()
     await harness.start(ticket, "a")
     await harness.start(ticket, "b")
     await harness.end(ticket)
@@ -38,7 +38,7 @@ async def test_a_status_that_no_poll_could_see_is_no_event(harness: Harness) -> 
     """A job ends and queued work of the same message takes its slot in the same commit; the message
     was processing all along.
     """
-    ticket = await harness.begun()
+    ticket = await harness.begin_turn()
     first = await harness.start(ticket, "first")
     job = harness.owned(first.job_id)
     await jobs.charge(harness.ctx, job, harness.call(job.job_id), 100_000_000, "")
@@ -69,7 +69,7 @@ async def test_job_events_carry_the_labels_of_their_message(harness: Harness) ->
 
 
 async def finished(harness: Harness, **more: Any) -> str:
-    ticket = await harness.begun(**more)
+    ticket = await harness.begin_turn(**more)
     started = await harness.start(ticket)
     await harness.end(ticket)
     await jobs.finish(harness.ctx, harness.owned(started.job_id), "Done.", None, "{}")
@@ -77,6 +77,6 @@ async def finished(harness: Harness, **more: Any) -> str:
 
 
 async def test_nothing_is_stored_for_nobody(tmp_path_factory: pytest.TempPathFactory) -> None:
-    async with opened(tmp_path_factory.mktemp("context"), listening=False) as harness:
+    async with open_harness(tmp_path_factory.mktemp("context"), listening=False) as harness:
         message_id = await finished(harness)
         assert harness.events(message_id) == []

@@ -10,7 +10,7 @@ import pytest
 from agentpost.domain.errors import Overloaded
 from agentpost.extraction import contents
 from agentpost.files import previews
-from tests.services.harness import opened
+from tests.services.harness import open_harness
 from tests.waiting import eventually_async
 
 
@@ -26,7 +26,7 @@ async def test_an_account_that_asks_for_many_does_not_stall_others(
         return {"kind": kind}
 
     monkeypatch.setattr(contents, "look", look)
-    async with opened(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         _, (owned, *_) = await harness.working("report")
         stored = await harness.file(owned, "a.zip")
         file = replace(stored, name="mine", content_type="application/zip")
@@ -52,7 +52,7 @@ async def test_too_many_of_all_accounts_are_refused(
         return {"kind": kind}
 
     monkeypatch.setattr(contents, "look", look)
-    async with opened(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         _, (owned, *_) = await harness.working("report")
         file = replace(await harness.file(owned, "a.zip"), content_type="application/zip")
         files = [replace(file, account_id=f"acc_{n}") for n in range(25)]

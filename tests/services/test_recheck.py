@@ -49,18 +49,18 @@ async def external_commit(at: ManualHarness, sql: str) -> None:
 async def test_nothing_is_read_while_nobody_else_commits(
     at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    message_id = await at.said()
+    message_id = await at.say()
     recheck, reads = long_polls.Recheck(at.ctx), Reads(at, monkeypatch)
     with at.ctx.wakeups.listen(message_id):
         for _ in range(5):
             await recheck.run()
-            await at.said()  # our own commits bring their hints
+            await at.say()  # our own commits bring their hints
     assert reads.count == 0
 
 
 async def test_another_process_commit_wakes_who_waits(at: ManualHarness) -> None:
     """Also who began to wait after the last look."""
-    first, second = await at.said(), await at.said()
+    first, second = await at.say(), await at.say()
     recheck = long_polls.Recheck(at.ctx)
     for message_id in (first, second):
         with at.ctx.wakeups.listen(message_id) as wait:
@@ -86,7 +86,7 @@ async def test_another_process_commit_wakes_open_pages(at: ManualHarness) -> Non
 async def test_a_look_that_fails_is_made_up_for(
     at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    message_id = await at.said()
+    message_id = await at.say()
     recheck = long_polls.Recheck(at.ctx)
 
     async def failing(_: Callable[[Tx], T]) -> T:
@@ -107,7 +107,7 @@ async def test_changes_are_counted_when_there_are_any(at: ManualHarness) -> None
     assert before is not None
     await at.ctx.db.write(lambda tx: tx.execute("DELETE FROM mails"))
     assert at.ctx.db.changes == before
-    await at.said()
+    await at.say()
     after = at.ctx.db.changes
     assert after is not None
     assert after > before

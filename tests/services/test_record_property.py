@@ -44,7 +44,7 @@ from agentpost.record.journal_rules import CallState
 from agentpost.record.tickets import TurnTicket
 from agentpost.turns import actions as turns
 from tests.servers import Postgres
-from tests.services.harness import NODE, opened
+from tests.services.harness import NODE, open_harness
 from tests.services.invariants import Watch
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ class Account(RuleBasedStateMachine):
         self.open = AsyncExitStack()
         folder = tempfile.TemporaryDirectory(prefix="agentpost-test-")
         self.open.callback(folder.cleanup)
-        ctx = opened(
+        ctx = open_harness(
             Path(folder.name),
             balance=4,
             postgres_url=self.database(),
@@ -202,7 +202,7 @@ class Account(RuleBasedStateMachine):
         job_id, ctx, now = self.pick(n, LATE)[0], self.ctx, self.harness.tick()
         look_again = s.Recovered()
         self.run(ctx.db.write(lambda tx: writer.apply_job(tx, ctx, job_id, look_again, now)))
-        self.watch.recovered(job_id)
+        self.watch.note_recovery(job_id)
 
     # --- agents -----------------------------------------------------------------------------------
     @there_is(TURNS)

@@ -32,7 +32,7 @@ async def expired(at: ManualHarness) -> tuple[str, JobClaim]:
     return message_id, owned
 
 
-async def recovered(at: ManualHarness, message_id: str) -> list[R]:
+async def recover(at: ManualHarness, message_id: str) -> list[R]:
     return list((await recovery.recover(at.ctx, at.caller, message_id)).values())
 
 
@@ -48,17 +48,17 @@ async def test_work_that_still_runs_is_watched_again(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
     assert (await at.shape(message_id))["final"] is True
 
-    assert await recovered(at, message_id) == [R.RECOVERING]
+    assert await recover(at, message_id) == [R.RECOVERING]
     shape = await at.shape(message_id)
     assert (shape["status"], shape["final"]) == ("processing", False)
     assert shape["jobs"][0]["status"] == "running"
-    assert await recovered(at, message_id) == [R.WATCHING], "safe to repeat"
+    assert await recover(at, message_id) == [R.WATCHING], "safe to repeat"
 
     await at.finish(owned)
     shape = await at.shape(message_id)
     assert (shape["status"], shape["final"]) == ("completed", True)
     assert await entry_types(at, message_id) == ["agent_reply", "state", "result"]
-    assert await recovered(at, message_id) == [R.SETTLED]
+    assert await recover(at, message_id) == [R.SETTLED]
 
 
 @pytest.mark.rule("recoverMessage.repeat")
@@ -69,21 +69,21 @@ async def test_a_result_that_came_late_is_kept_for_a_recover(at: ManualHarness) 
     shape = await at.shape(message_id)
     assert (shape["status"], shape["jobs"][0]["reason"]) == ("expired", "watch_expired")
 
-    assert await recovered(at, message_id) == [R.SETTLED]
+    assert await recover(at, message_id) == [R.SETTLED]
     shape = await at.shape(message_id)
     assert (shape["status"], shape["final"]) == ("completed", True)
     last = await at.rows(
         "SELECT body_json FROM entries WHERE message_id = ? ORDER BY seq DESC LIMIT 1", message_id
     )
     assert "late, but there" in str(last[0][0])
-    assert await recovered(at, message_id) == [R.SETTLED]
+    assert await recover(at, message_id) == [R.SETTLED]
     assert len(await entry_types(at, message_id)) == 3
 
 
 async def test_a_late_failure_is_reported_too(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
     await jobs.fail(at.ctx, owned, "broke in the end")
-    assert await recovered(at, message_id) == [R.SETTLED]
+    assert await recover(at, message_id) == [R.SETTLED]
     shape = await at.shape(message_id)
     assert (shape["status"], shape["reason"]) == ("failed", "execution_failed")
 
@@ -95,7 +95,7 @@ async def test_idle_with_nothing_to_show_is_result_unknown(at: ManualHarness) ->
     with pytest.raises(OutOfCredits):
         await jobs.hold(at.ctx, owned, at._call(), 5)
 
-    assert await recovered(at, message_id) == [R.SETTLED]
+    assert await recover(at, message_id) == [R.SETTLED]
     shape = await at.shape(message_id)
     assert (shape["status"], shape["reason"]) == ("expired", "result_unknown")
     assert shape["final"] is True
@@ -106,14 +106,14 @@ async def test_idle_with_nothing_to_show_is_result_unknown(at: ManualHarness) ->
 async def test_it_is_watched_again_three_times_at_most(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
     for _ in range(RECOVER_REQUESTS_MAX):
-        assert await recovered(at, message_id) == [R.RECOVERING]
+        assert await recover(at, message_id) == [R.RECOVERING]
         at.clock.advance(7 * DAY)
         await upkeep.expire_jobs(at.ctx)
-    assert await recovered(at, message_id) == [R.EXHAUSTED]
+    assert await recover(at, message_id) == [R.EXHAUSTED]
     assert (await at.shape(message_id))["status"] == "expired"
 
     await at.finish(owned)  # what is there in the end is given out all the same
-    assert await recovered(at, message_id) == [R.SETTLED]
+    assert await recover(at, message_id) == [R.SETTLED]
     assert (await at.shape(message_id))["status"] == "completed"
 
 
@@ -123,10 +123,10 @@ async def test_work_that_waited_too_long_for_credits_is_settled(at: ManualHarnes
     await at.ctx.db.write(lambda tx: tx.execute("UPDATE accounts SET balance = 0"))
     with pytest.raises(OutOfCredits):
         await jobs.hold(at.ctx, owned, at._call(), 5)
-    assert await recovered(at, message_id) == [R.WATCHING]
+    assert await recover(at, message_id) == [R.WATCHING]
     at.clock.advance(DAY)
     await upkeep.expire_jobs(at.ctx)
-    assert await recovered(at, message_id) == [R.SETTLED]
+    assert await recover(at, message_id) == [R.SETTLED]
     await credits.add(at.ctx, "owner@localhost", 10)
     assert (await at.shape(message_id))["reason"] == "queue_expired"
 
@@ -155,7 +155,7 @@ async def test_a_joined_message_recovers_the_job_for_all(at: ManualHarness) -> N
     await at.end(follower)
     at.clock.advance(7 * DAY)
     await upkeep.expire_jobs(at.ctx)
-    assert await recovered(at, follower) == [R.RECOVERING]
+    assert await recover(at, follower) == [R.RECOVERING]
     for each in (message_id, follower):
         assert (await at.shape(each))["status"] == "processing"
 
@@ -163,6 +163,6 @@ async def test_a_joined_message_recovers_the_job_for_all(at: ManualHarness) -> N
 async def test_a_recovered_message_is_kept_longer(at: ManualHarness) -> None:
     message_id, _ = await expired(at)
     before = (await at.snapshot(message_id)).message.expires_at
-    await recovered(at, message_id)
+    await recover(at, message_id)
     after = (await at.snapshot(message_id)).message.expires_at
     assert after - before == 7 * DAY * 1_000_000

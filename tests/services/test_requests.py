@@ -45,7 +45,7 @@ def made_entry(
     return request
 
 
-async def kept(at: ManualHarness) -> list[RequestRecord]:
+async def all_records(at: ManualHarness) -> list[RequestRecord]:
     await at.ctx.requests.flush()
     lines, _ = await requests.recent(at.ctx.db, at.caller.account_id, limit=500)
     found = [await requests.get(at.ctx.db, at.caller.account_id, line.id) for line in lines]
@@ -57,7 +57,7 @@ async def test_requests_are_kept_with_their_facts(at: ManualHarness) -> None:
         at.ctx.requests.append(
             made_entry(at, n, query=b"limit=2", request_body=b'{"a": 1}', status=500)
         )
-    found = await kept(at)
+    found = await all_records(at)
     assert len(found) == 200
     first, more = await requests.recent(at.ctx.db, at.caller.account_id)
     assert [line.id for line in first] == [each.id for each in found[:50]]
@@ -133,7 +133,7 @@ async def test_bodies_and_paths_are_kept_without_secrets(at: ManualHarness) -> N
     at.ctx.requests.append(
         made_entry(at, request_body=secret, response_body=secret, query=b"a=1&sig=abc&b=2")
     )
-    found = (await kept(at))[0]
+    found = (await all_records(at))[0]
     assert (found.request_body, found.response_body) == ('{"secret": "…"}', '{"secret": "…"}')
     assert found.path == "/v1/me?a=1&sig=…&b=2"
 
@@ -173,7 +173,7 @@ async def test_strangers_cannot_fill_the_log(at: ManualHarness) -> None:
     await at.ctx.requests.flush()
     assert await at.count("requests", "account_id IS NULL") == STRANGERS_PER_FLUSH
     assert await at.count("requests", "account_id IS NULL AND request_body IS NOT NULL") == 0
-    assert len(await kept(at)) == 1
+    assert len(await all_records(at)) == 1
 
 
 async def test_a_write_that_fails_takes_nobody_down(
@@ -185,7 +185,7 @@ async def test_a_write_that_fails_takes_nobody_down(
     assert "request_log_failed" in capsys.readouterr().out
     await at.ctx.db.write(lambda tx: tx.execute("ALTER TABLE away RENAME TO requests"))
     at.ctx.requests.append(made_entry(at))
-    assert len(await kept(at)) == 1
+    assert len(await all_records(at)) == 1
 
 
 @pytest.mark.rule("Limits inspector")
@@ -291,7 +291,7 @@ async def test_a_flush_walks_over_the_accounts_that_asked_and_no_others(
     await log.flush()
     monkeypatch.setattr(log, "_uses", Unwalked(log._uses))
     log.append(made_entry(at, 2))
-    assert len(await kept(at)) == 2
+    assert len(await all_records(at)) == 2
 
 
 async def test_a_day_s_accounts_are_forgotten_with_it(at: ManualHarness) -> None:
@@ -301,7 +301,7 @@ async def test_a_day_s_accounts_are_forgotten_with_it(at: ManualHarness) -> None
     log.append(made_entry(at, 2, known=False))
     at.clock.advance(3 * DAY)
     log.append(made_entry(at, 3))
-    assert len(await kept(at)) == 1, "requests of two days may come in one batch"
+    assert len(await all_records(at)) == 1, "requests of two days may come in one batch"
     rows = await at.ctx.db.read(lambda tx: tx.one("SELECT COUNT(*) FROM requests"))
     assert rows == (3,)
     at.clock.advance(DAY)
@@ -318,12 +318,12 @@ async def test_a_long_body_is_kept_while_there_is_room_for_it(
     for n in range(3):
         at.ctx.requests.append(made_entry(at, n, request_body=long))
     at.ctx.requests.append(made_entry(at, 3, request_body=b'{"a": 1}'))
-    short, left_out, *whole = await kept(at)
+    short, left_out, *whole = await all_records(at)
     assert short.request_body == '{"a": 1}'
     assert (left_out.request_body, left_out.request_bytes) == (None, len(long))
     assert all((each.request_body or "").endswith('word ", "secret": "…"}') for each in whole)
     at.ctx.requests.append(made_entry(at, 4, request_body=long))  # there is room again
-    assert (await kept(at))[0].request_body == whole[0].request_body
+    assert (await all_records(at))[0].request_body == whole[0].request_body
 
 
 async def test_a_call_that_only_reads_is_none_that_changes(at: ManualHarness) -> None:

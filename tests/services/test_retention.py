@@ -49,7 +49,7 @@ async def assert_unseen(at: ManualHarness, message_id: str) -> None:
 
 
 async def test_logged_bodies_go_with_their_message(at: ManualHarness) -> None:
-    message_id = await at.said()
+    message_id = await at.say()
 
     def read(n: int) -> RequestLogEntry:
         path = f"/v1/messages/{message_id}".encode()
@@ -72,7 +72,7 @@ async def test_logged_bodies_go_with_their_message(at: ManualHarness) -> None:
 
 @pytest.mark.rule("getMessage.answers", "Errors not_found", "Limits retention")
 async def test_a_message_is_unseen_at_once_and_gone_after_the_purge(at: ManualHarness) -> None:
-    message_id = await at.said()
+    message_id = await at.say()
     at.clock.advance(14 * DAY - 1)
     await all_messages(at)
     assert (await at.shape(message_id))["status"] == "completed"
@@ -150,7 +150,7 @@ async def test_large_messages_go_in_several_transactions(
     )
     await at.finish(owned)
     at.clock.advance(21 * DAY)
-    kept = await at.said("another")
+    kept = await at.say("another")
     await all_messages(at)
     for table in ("calls", "jobs", "message_jobs"):
         assert await at.count(table) == 0, table
@@ -163,7 +163,7 @@ async def test_a_sweep_is_bounded_and_goes_on_where_it_was(
 ) -> None:
     monkeypatch.setattr(retention, "MESSAGES_PER_SWEEP", 2)
     for n in range(5):
-        await at.said(f"{n}")
+        await at.say(f"{n}")
     at.clock.advance(14 * DAY)
     cursor = await retention.messages(at.ctx)
     assert (await at.count("messages"), bool(cursor)) == (3, True)
@@ -174,7 +174,7 @@ async def test_a_sweep_is_bounded_and_goes_on_where_it_was(
 
 
 async def test_bytes_that_came_with_a_message_go_with_it(at: ManualHarness) -> None:
-    message_id = await at.said()
+    message_id = await at.say()
     await at.ctx.storage.put("attachments/one", b"bytes")
     attached = AttachmentRecord(message_id, 0, "a", None, "t", "text", 5, "r", "attachments/one")
     await at.ctx.db.write(lambda tx: history_rows.ATTACHMENTS.insert(tx, attached))
@@ -194,7 +194,7 @@ async def test_events_deliveries_and_attempts_go_with_their_message(at: ManualHa
             (at.caller.account_id,),
         )
     )
-    await at.said()
+    await at.say()
     claimed = await deliveries.record_and_claim(at.ctx, [], [], {"whe_1": 1})
     done = [Attempted(each, at.clock.now(), 200, None, "", 3) for each in claimed]
     await deliveries.record_and_claim(at.ctx, done, [], {})
@@ -227,9 +227,9 @@ async def test_entries_are_walked_page_by_page(
 ) -> None:
     monkeypatch.setattr(retention, "PAGE", 2)
     for n in range(5):
-        await at.said(f"{n}")
+        await at.say(f"{n}")
     at.clock.advance(7 * DAY)
-    young = await at.said("young")
+    young = await at.say("young")
     cursor: retention.LogCursor | None = ("", 0)
     steps = 0
     while cursor is not None:
@@ -240,7 +240,7 @@ async def test_entries_are_walked_page_by_page(
 
 
 async def test_idempotency_keys_are_freed_after_seven_days(at: ManualHarness) -> None:
-    first = await at.said("one", idempotency_key="k")
+    first = await at.say("one", idempotency_key="k")
     at.clock.advance(7 * DAY - 1)
     assert await retention.keys(at.ctx) is None
     assert (await at.accept("one", idempotency_key="k")).message.id == first
@@ -252,7 +252,7 @@ async def test_idempotency_keys_are_freed_after_seven_days(at: ManualHarness) ->
 
 async def test_a_key_does_not_lead_to_a_message_that_is_unseen(tmp_path: Path) -> None:
     async with manual_harness(tmp_path, message_retention_seconds=10) as at:
-        first = await at.said("one", idempotency_key="k")
+        first = await at.say("one", idempotency_key="k")
         new = NewMessage(text="one", idempotency_key="k")
         found = await sending.find_replay(at.ctx, at.caller, new)
         assert found is not None
@@ -286,12 +286,12 @@ async def test_a_deleted_work_loses_its_files_and_then_its_row(at: ManualHarness
 
 async def test_the_rounds_rest_between_each_other(at: ManualHarness) -> None:
     purge = Purge(at.ctx)
-    await at.said()
+    await at.say()
     await purge.run()
     at.clock.advance(14 * DAY)
     await purge.run()
     assert await at.count("messages") == 0
-    await at.said()
+    await at.say()
     at.clock.advance(REST_SECONDS - 1)
     await at.ctx.db.write(lambda tx: tx.execute("UPDATE messages SET expires_at = 0"))
     await purge.run()

@@ -17,7 +17,7 @@ from agentpost.schedules.actions import NewSchedule
 from agentpost.schedules.rules import Missed, ScheduleRecord
 from agentpost.webhooks import endpoints
 from tests.services.databases import ON_SQLITE, schema_url
-from tests.services.harness import Harness, opened
+from tests.services.harness import Harness, open_harness
 
 __all__ = ["schema_url"]
 
@@ -27,7 +27,7 @@ HOUR, DAY = 3_600, 86_400
 @pytest.fixture
 async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
     """A context of one account, on each database."""
-    async with opened(tmp_path, postgres_url=schema_url, schedules_max=3) as made:
+    async with open_harness(tmp_path, postgres_url=schema_url, schedules_max=3) as made:
         yield made
 
 
@@ -42,7 +42,7 @@ async def read(harness: Harness, schedule_id: str) -> ScheduleRecord:
     return await schedules.get(harness.ctx, harness.caller, schedule_id)
 
 
-def sent(harness: Harness) -> list[str]:
+def message_texts(harness: Harness) -> list[str]:
     """The texts of all messages."""
     return [row[0] for row in harness.all("SELECT text FROM messages ORDER BY id")]
 
@@ -60,14 +60,14 @@ async def test_a_run_is_sent_once_however_many_send_it(harness: Harness) -> None
     until(harness, planned)
     await asyncio.gather(*(schedules.run_due(harness.ctx) for _ in range(4)))
     found = await read(harness, schedule_id)
-    assert sent(harness) == ["the report"]
+    assert message_texts(harness) == ["the report"]
     assert (found.last_planned_at, found.last_outcome) == (planned, "sent")
     assert found.next_at == (planned or 0) + 60 * MINUTE
     assert found.last_message_id is not None
-    shown = harness.shown(found.last_message_id)
+    shown = harness.view(found.last_message_id)
     assert shown["metadata"] == {"a": "b"}
     await schedules.run_due(harness.ctx)
-    assert sent(harness) == ["the report"], "the next hour has not come"
+    assert message_texts(harness) == ["the report"], "the next hour has not come"
 
 
 @pytest.mark.rule("Additions createSchedule-once")
@@ -87,10 +87,10 @@ async def test_a_run_that_was_sent_before_a_crash_is_not_sent_again(
         patch.setattr(sending, "post", dies)
         with pytest.raises(SystemExit):
             await schedules.run_due(harness.ctx)
-    assert sent(harness) == ["the report"]
+    assert message_texts(harness) == ["the report"]
     harness.clock.advance(late)
     await schedules.run_due(harness.ctx)
-    assert sent(harness) == ["the report"]
+    assert message_texts(harness) == ["the report"]
     found = await read(harness, schedule_id)
     assert (found.last_outcome, found.missed_runs) == ("sent", 0)
 
@@ -102,7 +102,7 @@ async def test_missed_runs_are_skipped_and_told(harness: Harness) -> None:
     until(harness, (await read(harness, schedule_id)).next_at, more=3 * HOUR + 600)
     await schedules.run_due(harness.ctx)
     found = await read(harness, schedule_id)
-    assert sent(harness) == []
+    assert message_texts(harness) == []
     assert (found.last_outcome, found.missed_runs) == ("missed", 4)
     assert found.next_at is not None
     assert found.next_at > harness.clock.now()
@@ -115,7 +115,7 @@ async def test_missed_runs_are_made_up_for_by_one(harness: Harness) -> None:
     until(harness, (await read(harness, schedule_id)).next_at, more=3 * HOUR + 600)
     await schedules.run_due(harness.ctx)
     found = await read(harness, schedule_id)
-    assert sent(harness) == ["the report"]
+    assert message_texts(harness) == ["the report"]
     assert (found.last_outcome, found.missed_runs) == ("sent", 3)
 
 
@@ -126,7 +126,7 @@ async def test_the_last_of_missed_runs_is_sent_when_it_is_not_late(harness: Harn
     until(harness, (await read(harness, schedule_id)).next_at, more=2 * HOUR + 60)
     await schedules.run_due(harness.ctx)
     found = await read(harness, schedule_id)
-    assert sent(harness) == ["the report"]
+    assert message_texts(harness) == ["the report"]
     assert (found.last_outcome, found.missed_runs) == ("sent", 2)
 
 
@@ -138,7 +138,7 @@ async def test_one_time_is_run_once_and_ends(harness: Harness) -> None:
     until(harness, at)
     await schedules.run_due(harness.ctx)
     found = await read(harness, schedule_id)
-    assert (sent(harness), found.status, found.next_at) == (["once"], "ended", None)
+    assert (message_texts(harness), found.status, found.next_at) == (["once"], "ended", None)
 
 
 @ON_SQLITE
@@ -152,7 +152,7 @@ async def test_a_paused_schedule_misses_nothing(harness: Harness) -> None:
     assert (found.status, found.missed_runs, found.last_outcome) == ("active", 0, None)
     until(harness, found.next_at)
     await schedules.run_due(harness.ctx)
-    assert sent(harness) == ["the report"]
+    assert message_texts(harness) == ["the report"]
 
 
 @ON_SQLITE
@@ -178,7 +178,7 @@ async def test_a_schedule_ends_with_its_key(harness: Harness) -> None:
     await schedules.run_due(harness.ctx)
     found = await read(harness, schedule_id)
     assert (found.status, found.next_at, found.last_outcome) == ("ended", None, "refused")
-    assert sent(harness) == []
+    assert message_texts(harness) == []
 
 
 @pytest.mark.rule("Additions createSchedule-limit")
@@ -245,13 +245,13 @@ async def test_a_single_time_can_be_paused(
     if late:
         until(harness, at, more=late)
     await schedules.run_due(harness.ctx)
-    assert sent(harness) == []
+    assert message_texts(harness) == []
     going = await schedules.pause(harness.ctx, harness.caller, schedule_id, False)
     assert (going.status, going.next_at) == ("active", at)
     await schedules.run_due(harness.ctx)
     found = await read(harness, schedule_id)
     assert found.last_outcome == outcome
-    assert sent(harness) == (["once"] if outcome == "sent" else [])
+    assert message_texts(harness) == (["once"] if outcome == "sent" else [])
 
 
 @pytest.mark.rule("Additions createSchedule-once")
@@ -269,6 +269,6 @@ async def test_a_run_that_another_node_sent_is_not_told_as_refused(
     monkeypatch.setattr(sending, "post", refused_here)
     await schedules.run_due(harness.ctx)
     found = await read(harness, schedule_id)
-    assert sent(harness) == ["the report"]
+    assert message_texts(harness) == ["the report"]
     assert (found.last_outcome, found.last_error) == ("sent", None)
     assert [found.last_message_id] == [row[0] for row in harness.all("SELECT id FROM messages")]

@@ -10,12 +10,12 @@ from agentpost.context import AppContext
 from agentpost.domain.times import SECOND
 from agentpost.secrets.actions import server_secrets
 from agentpost.storage.post_policy import PolicySigner, PostRefused
-from tests.services.databases import opened
+from tests.services.databases import open_context
 
 
 @pytest.fixture
 async def ctx(tmp_path: Path) -> AsyncIterator[AppContext]:
-    async with opened(tmp_path, ManualClock()) as made:
+    async with open_context(tmp_path, ManualClock()) as made:
         yield made
 
 

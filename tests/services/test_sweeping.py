@@ -158,7 +158,7 @@ async def test_a_turn_that_cannot_be_abandoned(
 async def test_one_message_that_cannot_be_purged(
     at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = [await at.said(f"{n}") for n in range(3)]
+    made = [await at.say(f"{n}") for n in range(3)]
     real = retention.purge_message
 
     async def fails(ctx: Any, message_id: str) -> None:

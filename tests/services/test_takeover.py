@@ -37,14 +37,14 @@ async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:
         partial(jobs.finish, text="", question=None, state_json="{}"),
         partial(jobs.fail, text=""),
     ]
-    before, log = harness.shown(message_id), harness.log(message_id)
+    before, log = harness.view(message_id), harness.log(message_id)
     for write in writes:
         with pytest.raises(Fenced):
             await write(harness.ctx, old)
-    assert (harness.shown(message_id), harness.log(message_id)) == (before, log)
+    assert (harness.view(message_id), harness.log(message_id)) == (before, log)
     assert harness.all("SELECT * FROM calls WHERE owner = ?", old.job_id) == []
     await jobs.finish(harness.ctx, new, "Done.", None, "{}")
-    assert harness.shown(message_id)["status"] == "completed"
+    assert harness.view(message_id)["status"] == "completed"
 
 
 async def test_only_one_node_takes_a_job_over(harness: Harness) -> None:
@@ -72,7 +72,7 @@ async def test_a_job_that_gets_nowhere_fails(harness: Harness) -> None:
         assert await taken_over_from_dead_node(harness, job)
     assert harness.job(message_id)["status"] == "running"
     assert not await taken_over_from_dead_node(harness, job)
-    shown = harness.shown(message_id)
+    shown = harness.view(message_id)
     assert (shown["status"], shown["reason"], shown["final"]) == (
         "failed",
         "execution_failed",
@@ -151,36 +151,36 @@ async def turn_taken_over_from_dead_node(harness: Harness, message_id: str) -> N
 
 async def test_a_turn_whose_nodes_die_fails_in_the_end(harness: Harness) -> None:
     """design: Work that ends its process."""
-    message_id = (await harness.begun()).message.id
+    message_id = (await harness.begin_turn()).message.id
     later = (await harness.send("later", busy=WhenBusy.QUEUE)).message.id
     for _ in range(5):
         await turn_taken_over_from_dead_node(harness, message_id)
         await turns.reclaim(harness.ctx, message_id, harness.ctx.node)  # lost here: not counted
-        assert harness.shown(message_id)["status"] == "processing"
+        assert harness.view(message_id)["status"] == "processing"
     await turn_taken_over_from_dead_node(harness, message_id)
-    assert harness.shown(message_id)["reason"] == "turn_failed"
+    assert harness.view(message_id)["reason"] == "turn_failed"
     [entry] = harness.log(message_id)
     assert (entry["reason"], "given up" in entry["text"]) == ("poisoned", True)
     await harness.end(harness.ticket(later))
-    assert harness.shown(later)["status"] == "completed"
+    assert harness.view(later)["status"] == "completed"
 
 
 async def test_a_suspected_turn_may_wait_and_then_has_all_its_time(harness: Harness) -> None:
     """design: Work that ends its process."""
     ctx, limit = harness.ctx, harness.ctx.settings.turn_limit_seconds
     await nodes.beat(ctx)
-    message_id = (await harness.begun()).message.id
+    message_id = (await harness.begin_turn()).message.id
     await turn_taken_over_from_dead_node(harness, message_id)
     gone = ctx.node
     harness.tick(3 * limit)
     await upkeep.abandon_turns(ctx)
-    assert harness.shown(message_id)["status"] == "processing", "its node is dead: it waits"
+    assert harness.view(message_id)["status"] == "processing", "its node is dead: it waits"
     ctx.node = f"{gone}+"
     await nodes.beat(ctx)
     await turns.reclaim(ctx, message_id, gone)
     harness.tick(limit / 2)
     await upkeep.abandon_turns(ctx)
-    assert harness.shown(message_id)["status"] == "processing"
+    assert harness.view(message_id)["status"] == "processing"
     await turns.reclaim(ctx, message_id, ctx.node)  # lost here: it gets no more time for that
     harness.tick(limit)
     await upkeep.abandon_turns(ctx)

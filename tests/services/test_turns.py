@@ -27,7 +27,7 @@ from tests.services.harness import NODE, Harness
 
 
 def state(harness: Harness, message_id: str) -> tuple[str, str | None, bool]:
-    shown = harness.shown(message_id)
+    shown = harness.view(message_id)
     return shown["status"], shown["reason"], shown["final"]
 
 
@@ -36,7 +36,7 @@ def state(harness: Harness, message_id: str) -> tuple[str, str | None, bool]:
 @pytest.mark.parametrize("detail", list(TurnFailure))
 async def test_a_broken_turn(harness: Harness, detail: TurnFailure) -> None:
     """design: How a turn ends."""
-    ticket = await harness.begun()
+    ticket = await harness.begin_turn()
     await harness.break_turn(ticket, detail)
     assert state(harness, ticket.message.id) == ("failed", "turn_failed", True)
     [entry] = harness.log(ticket.message.id)
@@ -47,7 +47,7 @@ async def test_a_broken_turn(harness: Harness, detail: TurnFailure) -> None:
 @pytest.mark.rule("Message status 3")
 async def test_a_turn_that_only_starts_work_says_nothing(harness: Harness) -> None:
     """design: Entries and events."""
-    ticket = await harness.begun()
+    ticket = await harness.begin_turn()
     await harness.start(ticket)
     await harness.end(ticket, None)
     assert state(harness, ticket.message.id) == ("processing", None, False)
@@ -63,7 +63,7 @@ async def test_a_held_read_answers_what_it_waits_for(harness: Harness) -> None:
         row = harness.one("SELECT state_version FROM messages WHERE id = ?", ticket.message.id)
         return int(row[0])
 
-    ticket = await harness.begun()
+    ticket = await harness.begin_turn()
     versions = [waited_for()]
     job = harness.owned((await harness.start(ticket)).job_id)
     versions.append(waited_for())
@@ -80,8 +80,8 @@ async def test_a_held_read_answers_what_it_waits_for(harness: Harness) -> None:
 # --- one turn at a time ---------------------------------------------------------------------------
 async def test_conversations_do_not_wait_for_each_other(harness: Harness) -> None:
     """design: Conversations."""
-    await harness.begun("one", conversation="ada")
-    await harness.begun("two", conversation="bob")
+    await harness.begin_turn("one", conversation="ada")
+    await harness.begin_turn("two", conversation="bob")
     assert [t.conversation for t in harness.runner.tickets] == ["ada", "bob"]
 
 
@@ -91,13 +91,13 @@ async def test_a_follow_up_continues_the_conversation_and_may_join_its_work(
 ) -> None:
     """The joined job is listed with role follow_up and leads the status."""
     message_id, [job] = await harness.working("Chart")
-    ticket = await harness.begun("make it blue")
+    ticket = await harness.begin_turn("make it blue")
     inputs = ticket.message.turn_inputs_json or ""
     assert job.job_id in inputs
     assert await harness.join(ticket, job.job_id)
     assert await harness.join(ticket, job.job_id)  # once more changes nothing
     await harness.end(ticket)
-    [listed] = harness.shown(ticket.message.id)["jobs"]
+    [listed] = harness.view(ticket.message.id)["jobs"]
     assert (listed["job_id"], listed["role"]) == (job.job_id, "follow_up")
     assert harness.job(message_id)["role"] == "execution"
     assert state(harness, ticket.message.id) == ("processing", None, False)
@@ -116,7 +116,7 @@ async def test_the_works_a_turn_is_shown_are_frozen_with_it(harness: Harness) ->
     file = await harness.file(job, "out/a.txt")
     await jobs.write_file(harness.ctx, job, harness.call(job.job_id), file, 0)
     await jobs.finish(harness.ctx, job, "done \\ über", "Which?", values.dump(memory))
-    ticket = await harness.begun("more")
+    ticket = await harness.begin_turn("more")
     [work] = values.load(ticket.message.turn_inputs_json or "", None)["works"]
     shown = {**work, "files": [each.id for each in work["files"]]}
     texts = {"title": "Zeichnung „A“", "text": "done \\ über", "question": "Which?"}
@@ -130,17 +130,17 @@ async def test_work_that_has_ended_cannot_be_joined_or_stopped(harness: Harness)
     """`join` and `stop` answer False (design: Durable execution)."""
     _, [job] = await harness.working()
     await jobs.finish(harness.ctx, job, "Done.", None, "{}")
-    ticket = await harness.begun("more")
+    ticket = await harness.begin_turn("more")
     assert not await harness.join(ticket, job.job_id)
     assert not await harness.stop(ticket, job.job_id)
     assert not await harness.join(ticket, "exe_unknown")
-    assert harness.shown(ticket.message.id)["jobs"] == []
+    assert harness.view(ticket.message.id)["jobs"] == []
 
 
 # --- busy -----------------------------------------------------------------------------------------
 async def busy(harness: Harness) -> tuple[TurnTicket, str]:
     """A turn that runs and a message behind it that lost its patience."""
-    running = await harness.begun("long")
+    running = await harness.begin_turn("long")
     waiting = (await harness.send("short", idempotency_key="k")).message.id
     harness.tick(harness.ctx.settings.busy_wait_seconds)
     await upkeep.expire_waiting_turns(harness.ctx)
@@ -152,14 +152,14 @@ async def test_a_message_that_waited_too_long_is_busy(harness: Harness) -> None:
     """Nothing ran, when to send again."""
     _, message_id = await busy(harness)
     assert state(harness, message_id) == ("failed", "agent_busy", True)
-    assert harness.shown(message_id)["retry_after_seconds"] == 15
+    assert harness.view(message_id)["retry_after_seconds"] == 15
     assert harness.types(message_id) == ["turn_busy"]
     assert harness.names(message_id) == ["message.failed"]
     assert [t.message.id for t in harness.runner.tickets].count(message_id) == 0
 
 
 async def test_patience_lasts_to_the_microsecond(harness: Harness) -> None:
-    await harness.begun("long")
+    await harness.begin_turn("long")
     message_id = (await harness.send("short")).message.id
     harness.tick(harness.ctx.settings.busy_wait_seconds - 0.000_001)
     await upkeep.expire_waiting_turns(harness.ctx)
@@ -168,7 +168,7 @@ async def test_patience_lasts_to_the_microsecond(harness: Harness) -> None:
 
 async def test_a_turn_that_ends_late_passes_over_those_who_lost_patience(harness: Harness) -> None:
     """A waiting turn has a deadline, whoever notices (design: One turn at a time)."""
-    running = await harness.begun("long")
+    running = await harness.begin_turn("long")
     first = (await harness.send("early")).message.id
     harness.tick(harness.ctx.settings.busy_wait_seconds)
     second = (await harness.send("late")).message.id
@@ -204,7 +204,7 @@ async def test_a_turn_taken_over_takes_nothing_from_its_old_runner(
     harness: Harness, write: Write
 ) -> None:
     """design: Ownership."""
-    old = await harness.begun()
+    old = await harness.begin_turn()
     await turns.reclaim(harness.ctx, old.message.id, NODE)
     assert harness.ticket(old.message.id).epoch == old.epoch + 1
     rows = harness.one("SELECT version FROM messages WHERE id = ?", old.message.id)
@@ -216,17 +216,17 @@ async def test_a_turn_taken_over_takes_nothing_from_its_old_runner(
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 async def test_a_turn_that_has_ended_takes_nothing_more(harness: Harness, write: Write) -> None:
-    ticket = await harness.begun()
+    ticket = await harness.begin_turn()
     await harness.end(ticket)
-    before = harness.shown(ticket.message.id)
+    before = harness.view(ticket.message.id)
     with pytest.raises(Fenced):
         await write(harness, ticket)
-    assert harness.shown(ticket.message.id) == before
+    assert harness.view(ticket.message.id) == before
 
 
 async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(harness: Harness) -> None:
     """design: How a turn ends."""
-    ticket = await harness.begun()
+    ticket = await harness.begin_turn()
     harness.tick(harness.ctx.settings.turn_limit_seconds)
     await turns.reclaim(harness.ctx, ticket.message.id, NODE)
     assert state(harness, ticket.message.id) == ("failed", "turn_failed", True)
@@ -236,9 +236,9 @@ async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(harness: Harne
 @pytest.mark.rule("Message event log agent_reply")
 async def test_a_reply_says_whether_the_post_still_waits_for_it(harness: Harness) -> None:
     """design: The POST window."""
-    soon = await harness.begun("one", conversation="a")
-    late = await harness.begun("two", conversation="b")
-    taken_over = await harness.begun("three", conversation="c")
+    soon = await harness.begin_turn("one", conversation="a")
+    late = await harness.begin_turn("two", conversation="b")
+    taken_over = await harness.begin_turn("three", conversation="c")
     await turns.reclaim(harness.ctx, taken_over.message.id, NODE)
     await harness.end(soon)
     await harness.end(harness.ticket(taken_over.message.id))
@@ -262,7 +262,7 @@ async def test_files_that_cannot_be_taken_become_notes(harness: Harness) -> None
     new = NewMessage("look", attached=attached)
     message_id = f"msg_{'0' * 32}"
     await sending.accept(harness.ctx, harness.caller, new, message_id)
-    shown = harness.shown(message_id)
+    shown = harness.view(message_id)
     assert shown["status"] == "processing"
     assert len(shown["notes"]) == 3
     for word, note in zip(("odd.txt", "run.txt", "1 more"), shown["notes"], strict=True):
@@ -275,9 +275,9 @@ async def test_a_signal_without_a_row_changes_nothing(harness: Harness) -> None:
     """A programmer's error is loud, and the transaction is undone (design: One record and one
     writer).
     """
-    ticket = await harness.begun()
+    ticket = await harness.begin_turn()
     await harness.end(ticket)
-    before = harness.shown(ticket.message.id)
+    before = harness.view(ticket.message.id)
 
     def fn(tx: Tx) -> None:
         message = message_rows.lock(tx, ticket.message.id)
@@ -286,25 +286,25 @@ async def test_a_signal_without_a_row_changes_nothing(harness: Harness) -> None:
 
     with pytest.raises(RuleBroken, match="ended cannot take TurnBegun"):
         await harness.ctx.db.write(fn)
-    assert harness.shown(ticket.message.id) == before
+    assert harness.view(ticket.message.id) == before
 
 
 @pytest.mark.rule("Additions busy")
 async def test_a_queued_message_keeps_its_place_and_waits_a_day(harness: Harness) -> None:
-    ticket = await harness.begun()
+    ticket = await harness.begin_turn()
     queued = (await harness.send("queued", busy=WhenBusy.QUEUE)).message
     harness.clock.advance(1)
     waits = (await harness.send("waits")).message
     harness.clock.advance(harness.ctx.settings.busy_wait_seconds)
     await upkeep.expire_waiting_turns(harness.ctx)
-    assert harness.shown(waits.id)["reason"] == "agent_busy"
-    assert harness.shown(queued.id)["queue_position"] == 1
+    assert harness.view(waits.id)["reason"] == "agent_busy"
+    assert harness.view(queued.id)["queue_position"] == 1
     later = (await harness.send("later")).message
     await harness.end(ticket)
     assert harness.ticket(queued.id).message.id == queued.id, "it was accepted first"
-    assert harness.shown(later.id)["status"] == "processing"
+    assert harness.view(later.id)["status"] == "processing"
 
     other = (await harness.send("forgotten", busy=WhenBusy.QUEUE)).message
     harness.clock.advance(harness.ctx.settings.queue_wait_seconds + 1)
     await upkeep.expire_waiting_turns(harness.ctx)
-    assert harness.shown(other.id)["reason"] == "agent_busy"
+    assert harness.view(other.id)["reason"] == "agent_busy"

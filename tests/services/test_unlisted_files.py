@@ -18,7 +18,7 @@ from agentpost.operations import doctor
 from agentpost.retention import actions as retention
 from agentpost.turns import actions as turns
 from tests.services.databases import schema_url
-from tests.services.harness import NODE, Harness, opened
+from tests.services.harness import NODE, Harness, open_harness
 from tests.waiting import PATIENCE
 
 __all__ = ["schema_url"]
@@ -29,7 +29,7 @@ DAY = 86_400
 @pytest.fixture
 async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
     """A context on each database."""
-    async with opened(tmp_path, postgres_url=schema_url) as made:
+    async with open_harness(tmp_path, postgres_url=schema_url) as made:
         yield made
 
 
@@ -44,7 +44,7 @@ async def problems(harness: Harness) -> list[tuple[str, str]]:
 # --- turns ----------------------------------------------------------------------------------------
 async def test_a_message_whose_turn_is_open_stays(harness: Harness) -> None:
     """After an outage of weeks: the purge may come before those who end such turns."""
-    running = (await harness.begun("runs")).message.id
+    running = (await harness.begin_turn("runs")).message.id
     waiting = (await harness.send("waits")).message.id
     harness.tick(15 * DAY)
     await retention.messages(harness.ctx)
@@ -54,13 +54,13 @@ async def test_a_message_whose_turn_is_open_stays(harness: Harness) -> None:
     await retention.messages(harness.ctx)
     assert messages(harness) == []
     assert await problems(harness) == []
-    await harness.end(await harness.begun("the next"), "Hello!")
+    await harness.end(await harness.begin_turn("the next"), "Hello!")
 
 
 @pytest.mark.parametrize("named", ["msg_gone", "ended"])
 async def test_a_conversation_that_nobody_holds_is_free(harness: Harness, named: str) -> None:
     """Whatever it names as its turn, if that does not run."""
-    ticket = await harness.begun("earlier")
+    ticket = await harness.begin_turn("earlier")
     await harness.end(ticket)
     stale = ticket.message.id if named == "ended" else named
     conversation = ticket.message.conversation_id
@@ -76,10 +76,10 @@ async def test_a_conversation_that_nobody_holds_is_free(harness: Harness, named:
             "the conversation points at a turn that is not running; later messages are blocked",
         )
     ]
-    await harness.end(await harness.begun("the next"))
+    await harness.end(await harness.begin_turn("the next"))
     assert await problems(harness) == []
 
-    before = await harness.begun("before")
+    before = await harness.begin_turn("before")
     waiting = (await harness.send("waits")).message.id
     await harness.end(before)
     sql = "UPDATE messages SET turn_state = 'waiting' WHERE id = ?"
@@ -88,7 +88,7 @@ async def test_a_conversation_that_nobody_holds_is_free(harness: Harness, named:
     assert (await upkeep.left_behind(harness.ctx, set())).turns == [(waiting, None, 0)]
     await turns.reclaim(harness.ctx, waiting, None)
     await harness.end(harness.ticket(waiting))
-    assert harness.shown(waiting)["status"] == "completed"
+    assert harness.view(waiting)["status"] == "completed"
     assert await problems(harness) == []
 
 
@@ -96,7 +96,7 @@ async def test_a_conversation_that_nobody_holds_is_free(harness: Harness, named:
 async def test_two_nodes_that_purge_leave_no_job(harness: Harness, schema_url: str | None) -> None:
     """Each message lists the job; who comes second has to see that the first is gone."""
     first, [job] = await harness.working()
-    follower = await harness.begun("joins", conversation="another")
+    follower = await harness.begin_turn("joins", conversation="another")
     assert await harness.join(follower, job.job_id)
     await harness.end(follower)
     await jobs.finish(harness.ctx, job, "Done.", None, "{}")

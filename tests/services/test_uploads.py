@@ -65,7 +65,7 @@ async def announce(ctx: AppContext, size: int = len(CSV), name: str = "a.csv") -
     return made.id
 
 
-async def refused(code: str, awaited: Any) -> Refusal:
+async def refusal_of(code: str, awaited: Any) -> Refusal:
     with pytest.raises(Refusal) as caught:
         await awaited
     assert caught.value.code == code
@@ -103,9 +103,9 @@ def files_in(folder: Path) -> list[Path]:
 @pytest.mark.rule("Errors not_uploaded")
 async def test_the_file_must_have_arrived(ctx: AppContext, clock: ManualClock, post: Any) -> None:
     upload_id = await announce(ctx)
-    early = await refused("not_uploaded", uploads.complete(ctx, ACCOUNT, upload_id))
+    early = await refusal_of("not_uploaded", uploads.complete(ctx, ACCOUNT, upload_id))
     clock.advance(15 * 60)
-    late = await refused("not_uploaded", uploads.complete(ctx, ACCOUNT, upload_id))
+    late = await refusal_of("not_uploaded", uploads.complete(ctx, ACCOUNT, upload_id))
     assert early.message != late.message
     await post(upload_id, CSV)  # began in time
     assert (await uploads.complete(ctx, ACCOUNT, upload_id)).status is UploadStatus.READY
@@ -117,8 +117,8 @@ async def test_an_executable_is_refused_and_deleted(
 ) -> None:
     upload_id = await announce(ctx, 100, "cat.png")
     await post(upload_id, ELF)
-    await refused("executable_refused", uploads.complete(ctx, ACCOUNT, upload_id))
-    await refused("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refusal_of("executable_refused", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refusal_of("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
     await blobs.sweep(ctx)
     assert files_in(tmp_path) == []
 
@@ -134,7 +134,7 @@ async def test_a_private_copy_that_cannot_be_deleted_yet_goes_later(
     monkeypatch.setattr(ctx.storage, "delete", broken)
     upload_id = await announce(ctx, 100)
     await post(upload_id, ELF)
-    await refused("executable_refused", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refusal_of("executable_refused", uploads.complete(ctx, ACCOUNT, upload_id))
     await blobs.sweep(ctx)
     assert len(files_in(tmp_path)) == 1
     monkeypatch.undo()
@@ -149,7 +149,7 @@ async def test_a_second_header_far_inside_is_seen(ctx: AppContext, post: Any) ->
     data[200_000:200_004] = b"PE\0\0"
     upload_id = await announce(ctx, len(data))
     await post(upload_id, bytes(data))
-    await refused("executable_refused", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refusal_of("executable_refused", uploads.complete(ctx, ACCOUNT, upload_id))
 
 
 @pytest.mark.rule("Upload states 1", "completeUpload.checks")
@@ -158,8 +158,8 @@ async def test_a_store_that_let_too_much_in_is_caught(
 ) -> None:
     upload_id = await announce(ctx, 7)
     await post(upload_id, CSV)
-    await refused("too_large", uploads.complete(ctx, ACCOUNT, upload_id))
-    await refused("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refusal_of("too_large", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refusal_of("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
     assert files_in(tmp_path) == []
 
 
@@ -199,7 +199,7 @@ async def test_a_file_replaced_while_completing(
             await post(upload_id, b"second")
 
     monkeypatch.setattr(ctx.incoming, "snapshot", snapshot)
-    await refused("changed", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refusal_of("changed", uploads.complete(ctx, ACCOUNT, upload_id))
     monkeypatch.undo()
     await blobs.sweep(ctx)
     assert len(files_in(tmp_path)) == 1, "only what was posted last"
@@ -254,7 +254,7 @@ async def test_uploads_together_have_up_to_a_gigabyte(ctx: AppContext, post: Any
         tx.execute("UPDATE uploads SET size = ? WHERE id = ?", (size, two[0]))
 
     await ctx.db.write(lambda tx: resize(tx, 2**30 - len(CSV) + 1))
-    await refused("too_large", attach(ctx, *two))
+    await refusal_of("too_large", attach(ctx, *two))
     await ctx.db.write(lambda tx: resize(tx, 2**30 - len(CSV)))
     assert len(await attach(ctx, *two)) == 2
 
@@ -268,14 +268,14 @@ async def test_an_upload_that_nobody_attached_is_gone_after_a_day(
     posted, rejected = await announce(ctx), await announce(ctx)
     await post(posted, CSV)
     await post(rejected, ELF)
-    await refused("executable_refused", uploads.complete(ctx, ACCOUNT, rejected))
+    await refusal_of("executable_refused", uploads.complete(ctx, ACCOUNT, rejected))
     clock.advance(DAY - 1)
     await sweep(ctx)
     assert (await uploads.complete(ctx, ACCOUNT, ready)).status is UploadStatus.READY
     clock.advance(1)
     for upload_id in (pending, ready, posted, rejected):
-        await refused("not_found", uploads.complete(ctx, ACCOUNT, upload_id))
-    await refused("upload_not_ready", attach(ctx, ready))
+        await refusal_of("not_found", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refusal_of("upload_not_ready", attach(ctx, ready))
     clock.advance(400)
     await sweep(ctx)
     assert [await row(ctx, upload_id) for upload_id in (pending, ready, posted, rejected)] == [
@@ -296,7 +296,7 @@ async def test_an_attached_upload_stays_without_its_leftovers(
     await sweep(ctx)
     assert len(files_in(tmp_path)) == 1
     assert await read(ctx, attached.blob or "") == CSV
-    await refused("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refusal_of("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
 
 
 async def test_an_upload_whose_message_is_gone_leaves_no_row(

@@ -22,7 +22,7 @@ from agentpost.retention import actions as retention
 from agentpost.storage.base import BlobMissing
 from agentpost.turns import actions as turns
 from tests.services.databases import schema_url
-from tests.services.harness import Harness, opened
+from tests.services.harness import Harness, open_harness
 
 __all__ = ["schema_url"]
 
@@ -33,7 +33,7 @@ A = "a.txt"
 @pytest.fixture
 async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
     """A context on each database, where the bytes stored are still counted right in the end."""
-    async with opened(tmp_path, postgres_url=schema_url) as made:
+    async with open_harness(tmp_path, postgres_url=schema_url) as made:
         yield made
         assert await account_audit.audit(made.ctx, full=True) == []
         assert await account_audit.audit(made.ctx, full=False) == []
@@ -70,7 +70,7 @@ async def reply(harness: Harness, ticket: TurnTicket) -> str:
     return blob
 
 
-async def kept(harness: Harness, *keys: str, after: float = 0) -> list[bool]:
+async def which_remain(harness: Harness, *keys: str, after: float = 0) -> list[bool]:
     """Which of them are there so many seconds later, when what is due has gone."""
     harness.tick(after)
     await blobs.sweep(harness.ctx)
@@ -90,19 +90,21 @@ def rows(harness: Harness) -> int:
 
 
 def shown_files(harness: Harness, message_id: str) -> list[str]:
-    return [file["file_id"] for file in harness.shown(message_id)["files"]]
+    return [file["file_id"] for file in harness.view(message_id)["files"]]
 
 
 # --- a job writes over ----------------------------------------------------------------------------
 async def test_a_file_that_a_job_wrote_over_stays_until_it_has_ended(harness: Harness) -> None:
     message_id, [job] = await harness.working()
     old, older, new = [await write(harness, job) for _ in range(3)]
-    assert await kept(harness, old, older, new, after=6 * DAY) == [True] * 3
+    assert await which_remain(harness, old, older, new, after=6 * DAY) == [True] * 3
     assert len(shown_files(harness, message_id)) == 1, "the job lists its last"
 
     await jobs.finish(harness.ctx, job, "Done.", None, "{}")
-    assert await kept(harness, old, older, new, after=HOUR - 1) == [True] * 3, "a step may read it"
-    assert await kept(harness, old, older, new, after=1) == [False, False, True]
+    assert await which_remain(harness, old, older, new, after=HOUR - 1) == [True] * 3, (
+        "a step may read it"
+    )
+    assert await which_remain(harness, old, older, new, after=1) == [False, False, True]
     assert rows(harness) == 1
     assert len(shown_files(harness, message_id)) == 1
 
@@ -123,7 +125,9 @@ async def loses_its_work(harness: Harness, job: JobClaim) -> None:
 async def expires_queued(harness: Harness, job: JobClaim) -> None:
     with pytest.raises(jobs.OutOfCredits):
         await jobs.hold(harness.ctx, job, harness.call(job.job_id), 10**12)
-    assert all(await kept(harness, *blobs_of(harness), after=HOUR)), "it may still be resumed"
+    assert all(await which_remain(harness, *blobs_of(harness), after=HOUR)), (
+        "it may still be resumed"
+    )
     harness.tick(DAY)
     await upkeep.expire_jobs(harness.ctx)
 
@@ -131,7 +135,7 @@ async def expires_queued(harness: Harness, job: JobClaim) -> None:
 async def ends_late(harness: Harness, job: JobClaim) -> None:
     harness.tick(7 * DAY)
     await upkeep.expire_jobs(harness.ctx)
-    assert all(await kept(harness, *blobs_of(harness), after=HOUR)), "it goes on"
+    assert all(await which_remain(harness, *blobs_of(harness), after=HOUR)), "it goes on"
     await jobs.finish(harness.ctx, job, "Done.", None, "{}")
 
 
@@ -161,7 +165,7 @@ async def test_it_goes_however_the_job_ends(
     _, [job] = await harness.working()
     old, new = await write(harness, job), await write(harness, job)
     await end(harness, job)
-    assert await kept(harness, old, new, after=HOUR) == [False, end is not loses_its_work]
+    assert await which_remain(harness, old, new, after=HOUR) == [False, end is not loses_its_work]
     assert rows(harness) == (0 if end is loses_its_work else 1)
     assert harness.all("SELECT blob FROM pending_deletions") == []
 
@@ -171,18 +175,18 @@ async def test_it_stays_for_another_job_of_the_work(harness: Harness) -> None:
     """The other one may have recorded it in its list of the work's files."""
     _, [first] = await harness.working()
     old, new = await write(harness, first), await write(harness, first)
-    ticket = await harness.begun("more")
+    ticket = await harness.begin_turn("more")
     second = harness.owned((await harness.start(ticket, work_id=work_of(harness, first))).job_id)
     await harness.end(ticket)
     await jobs.finish(harness.ctx, first, "Done.", None, "{}")
-    assert await kept(harness, old, new, after=DAY) == [True, True]
+    assert await which_remain(harness, old, new, after=DAY) == [True, True]
     await jobs.finish(harness.ctx, second, "Done.", None, "{}")
-    assert await kept(harness, old, new, after=HOUR) == [False, True]
+    assert await which_remain(harness, old, new, after=HOUR) == [False, True]
 
 
 async def test_a_job_lists_a_path_once_whoever_wrote_in_between(harness: Harness) -> None:
     message_id, [first] = await harness.working()
-    ticket = await harness.begun("more")
+    ticket = await harness.begin_turn("more")
     second = harness.owned((await harness.start(ticket, work_id=work_of(harness, first))).job_id)
     await harness.end(ticket)
     written = [await write(harness, job) for job in (first, second, first)]
@@ -191,7 +195,7 @@ async def test_a_job_lists_a_path_once_whoever_wrote_in_between(harness: Harness
     )
     for job in (first, second):
         await jobs.finish(harness.ctx, job, "Done.", None, "{}")
-    assert await kept(harness, *written, after=HOUR) == [False, True, True]
+    assert await which_remain(harness, *written, after=HOUR) == [False, True, True]
 
 
 async def test_a_version_of_a_purged_message_stays_for_a_job_of_the_work(harness: Harness) -> None:
@@ -199,36 +203,36 @@ async def test_a_version_of_a_purged_message_stays_for_a_job_of_the_work(harness
     old = await write(harness, first)
     await jobs.finish(harness.ctx, first, "Done.", None, "{}")
     harness.tick(20 * DAY)
-    ticket = await harness.begun("more")
+    ticket = await harness.begin_turn("more")
     second = harness.owned((await harness.start(ticket, work_id=work_of(harness, first))).job_id)
     await harness.end(ticket)
     new = await write(harness, second)
     harness.tick(2 * DAY)
     await retention.messages(harness.ctx)
     assert harness.all("SELECT id FROM jobs") == [(second.job_id,)], "the first message is gone"
-    assert await kept(harness, old, new, after=DAY) == [True, True]
+    assert await which_remain(harness, old, new, after=DAY) == [True, True]
     await jobs.finish(harness.ctx, second, "Done.", None, "{}")
-    assert await kept(harness, old, new, after=HOUR) == [False, True]
+    assert await which_remain(harness, old, new, after=HOUR) == [False, True]
 
 
 # --- replies --------------------------------------------------------------------------------------
 async def test_a_reply_written_over_goes_after_its_turn(harness: Harness) -> None:
-    ticket = await harness.begun()
+    ticket = await harness.begin_turn()
     old, new = await reply(harness, ticket), await reply(harness, ticket)
-    assert await kept(harness, old, new, after=2 * HOUR) == [True, True]
+    assert await which_remain(harness, old, new, after=2 * HOUR) == [True, True]
     assert len(shown_files(harness, ticket.message.id)) == 1
     await turns.fail(harness.ctx, ticket, TurnFailure.ERROR)
-    assert await kept(harness, old, new, after=HOUR) == [False, True]
+    assert await which_remain(harness, old, new, after=HOUR) == [False, True]
     assert rows(harness) == 1
 
 
 async def test_a_reply_written_over_stays_for_the_jobs_of_its_turn(harness: Harness) -> None:
     """They may have been started with it."""
-    ticket = await harness.begun()
+    ticket = await harness.begin_turn()
     old = await reply(harness, ticket)
     job = harness.owned((await harness.start(ticket)).job_id)
     new = await reply(harness, ticket)
     await harness.end(ticket)
-    assert await kept(harness, old, new, after=DAY) == [True, True]
+    assert await which_remain(harness, old, new, after=DAY) == [True, True]
     await jobs.finish(harness.ctx, job, "Done.", None, "{}")
-    assert await kept(harness, old, new, after=HOUR) == [False, True]
+    assert await which_remain(harness, old, new, after=HOUR) == [False, True]

@@ -251,7 +251,7 @@ class History:
         if (message_id := self._some_message(n)) is not None:
             sql = "SELECT job_id FROM message_jobs WHERE message_id = ?"
             for (job_id,) in self.world.rows(sql, message_id):
-                self._watch.recovered(job_id)
+                self._watch.note_recovery(job_id)
             account_id = self._caller.account_id
             await self._call(lambda ctx: recovery.recover_for(ctx, account_id, message_id))
 

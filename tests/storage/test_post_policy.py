@@ -35,7 +35,7 @@ def policy(*conditions: Any, expiration: Any = LATER) -> dict[str, Any]:
     return {"expiration": expiration, "conditions": list(conditions)}
 
 
-def refused(fields: dict[str, str], now: int = NOW) -> tuple[int, str]:
+def refusal_of(fields: dict[str, str], now: int = NOW) -> tuple[int, str]:
     with pytest.raises(PostRefused) as caught:
         SIGNER.check(fields, now)
     return caught.value.status, caught.value.code
@@ -72,17 +72,17 @@ def test_the_policy_is_readable_base64_json() -> None:
     ],
 )
 def test_a_form_that_was_changed(changes: dict[str, Any], status: int, code: str) -> None:
-    assert refused(form(**changes)) == (status, code)
+    assert refusal_of(form(**changes)) == (status, code)
 
 
 def test_it_ends_at_its_time() -> None:
     assert SIGNER.check(form(), NOW + SECOND - 1)
-    assert refused(form(), NOW + SECOND) == (403, "AccessDenied")
+    assert refusal_of(form(), NOW + SECOND) == (403, "AccessDenied")
 
 
 def test_another_servers_form_is_none_of_ours() -> None:
     fields = PolicySigner(b"other").fields("up_1", "text/csv", 8, NOW + SECOND)
-    assert refused({n.lower(): v for n, v in fields.items()}) == (403, "SignatureDoesNotMatch")
+    assert refusal_of({n.lower(): v for n, v in fields.items()}) == (403, "SignatureDoesNotMatch")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_another_servers_form_is_none_of_ours() -> None:
     ids=str,
 )
 def test_a_genuine_policy_that_says_nothing_clear(text: Any) -> None:
-    assert refused(signed(text)) == (400, "InvalidPolicyDocument")
+    assert refusal_of(signed(text)) == (400, "InvalidPolicyDocument")
 
 
 def test_names_of_fields_are_alike_in_any_case() -> None:

@@ -38,7 +38,7 @@ class Hang:
         self.release.wait(PATIENCE)  # the one thing agent code must not do
 
 
-def named(logs: list[Any], event: str) -> list[Any]:
+def lines_of(logs: list[Any], event: str) -> list[Any]:
     return [line for line in logs if line["event"] == event]
 
 
@@ -142,9 +142,9 @@ def test_exceptions_are_logged(loop: AgentLoop) -> None:
     with capture_logs() as logs:
         loop.submit(fail).ended.result(PATIENCE)
         loop.call_soon(fail_plainly)
-        eventually(lambda: named(logs, "agent_loop_callback_failed"))
-    assert named(logs, "agent_loop_task_failed")[0]["exc_info"] is True
-    assert "in a callback" in str(named(logs, "agent_loop_callback_failed")[0]["exc_info"])
+        eventually(lambda: lines_of(logs, "agent_loop_callback_failed"))
+    assert lines_of(logs, "agent_loop_task_failed")[0]["exc_info"] is True
+    assert "in a callback" in str(lines_of(logs, "agent_loop_callback_failed")[0]["exc_info"])
 
 
 def test_agent_code_cannot_end_the_loop(loop: AgentLoop) -> None:
@@ -154,16 +154,18 @@ def test_agent_code_cannot_end_the_loop(loop: AgentLoop) -> None:
     with capture_logs() as logs:
         loop.submit(leave).ended.result(PATIENCE)
         loop.submit(lambda: asyncio.sleep(0)).ended.result(PATIENCE)
-        eventually(lambda: named(logs, "agent_loop_exit_refused"))
+        eventually(lambda: lines_of(logs, "agent_loop_exit_refused"))
 
 
 def test_the_watchdog_logs_each_stall_once_with_its_place(loop: AgentLoop) -> None:
     def stalls(logs: list[Any]) -> list[Any]:
         """Those of ours: on a busy machine any task may get no turn for a tenth of a second."""
-        return [each for each in named(logs, "agent_loop_stalled") if "hang_here" in each["stack"]]
+        return [
+            each for each in lines_of(logs, "agent_loop_stalled") if "hang_here" in each["stack"]
+        ]
 
     def recovered(logs: list[Any]) -> list[Any]:
-        return [each for each in named(logs, "agent_loop_recovered") if each["seconds"] >= 0.3]
+        return [each for each in lines_of(logs, "agent_loop_recovered") if each["seconds"] >= 0.3]
 
     def stall(logs: list[Any], times: int) -> None:
         hang = Hang()
@@ -242,7 +244,7 @@ def test_stop_gives_up_on_a_blocked_loop_and_says_where_it_hangs() -> None:
     late = loop.submit(never)
     with capture_logs() as logs:
         assert not loop.stop(0.05)
-    assert "hang_here" in named(logs, "agent_loop_did_not_stop")[0]["stack"]
+    assert "hang_here" in lines_of(logs, "agent_loop_did_not_stop")[0]["stack"]
     refused = loop.submit(never)  # the loop has not even seen yet that it shall stop
     hang.release.set()
     assert loop.stop(PATIENCE)

@@ -50,7 +50,7 @@ def test_a_broken_rule_is_found(case: Case, request: pytest.FixtureRequest, othe
     options = ("--second-key", other_key) if "ownership" in case.groups else ()
     with bent(server.url, case.mutation()) as proxy:
         reported = verify(proxy.url, *case.groups, options=options)
-    assert reported.named("failed") == case.fails, reported.unproved()
+    assert reported.names("failed") == case.fails, reported.unproved()
     assert reported.code == 1
     for name in case.fails:
         assert reported.check(name)["expected"]
@@ -62,7 +62,7 @@ def test_an_honest_proxy_changes_nothing(quick: AgentServer) -> None:
     groups = {group for case in CASES if not case.offline for group in case.groups}
     with bent(quick.url, Mutation()) as proxy:
         reported = verify(proxy.url, *sorted(groups - {"ownership"}))
-    assert (reported.named("failed"), reported.code) == (set(), 0), reported.unproved()
+    assert (reported.names("failed"), reported.code) == (set(), 0), reported.unproved()
 
 
 @pytest.mark.usefixtures("held_shortly")
@@ -82,7 +82,7 @@ def test_waits_that_miss_each_other_prove_nothing(quick: AgentServer) -> None:
 
     with bent(quick.url, Mutation(before=one_by_one)) as proxy:
         reported = verify(proxy.url, "events")
-    assert (reported.named("failed"), reported.code) == (set(), 0), reported.unproved()
+    assert (reported.names("failed"), reported.code) == (set(), 0), reported.unproved()
     assert reported.check("events/one-at-a-time")["why"] == "the two calls did not meet"
 
 
@@ -106,8 +106,8 @@ def test_a_message_that_never_ends_proves_nothing(quick: AgentServer) -> None:
 
     with bent(quick.url, after(never)()) as proxy:
         reported = verify(proxy.url, "reading", options=("--timeout", "1"))
-    assert reported.named("failed") == set()
-    assert reported.named("not_checked") == {"reading/final-at-once", "reading/final-stays",
+    assert reported.names("failed") == set()
+    assert reported.names("not_checked") == {"reading/final-at-once", "reading/final-stays",
                                          "reading/etag"}  # fmt: skip
     assert "processing after 1 s" in reported.check("reading/etag")["why"]
 
@@ -184,7 +184,7 @@ def test_a_broken_delivery_is_found(
     with bent(f"http://127.0.0.1:{port}", mutation()) as egress:
         hooks = ("--hooks-url", f"{egress.url}/hooks", "--hooks-port", str(port))
         reported = verify(offline.url, "deliveries", options=(*hooks, "--timeout", patience))
-    assert reported.named("failed") == {f"deliveries/{name}" for name in fails}, reported.unproved()
+    assert reported.names("failed") == {f"deliveries/{name}" for name in fails}, reported.unproved()
 
 
 def test_an_event_that_differs_from_the_message_is_found(offline: AgentServer) -> None:
@@ -196,5 +196,5 @@ def test_an_event_that_differs_from_the_message_is_found(offline: AgentServer) -
     hooks = ("--hooks-url", f"http://127.0.0.1:{port}", "--hooks-port", str(port))
     with bent(offline.url, after(other_reply)(), rewrites=False) as proxy:
         reported = verify(proxy.url, "deliveries", options=hooks)
-    assert reported.named("failed") == {"deliveries/same-as-read"}
+    assert reported.names("failed") == {"deliveries/same-as-read"}
     assert "Something else" in json.dumps(reported.check("deliveries/same-as-read"))

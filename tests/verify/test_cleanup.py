@@ -39,16 +39,18 @@ class Deployment:
             return broken
         if asked.is_to("GET", "/v1/work"):
             data = [{"work_id": each} for each in self.works]
-            return given({"object": "list", "data": data}, self.listing)
+            return json_response({"object": "list", "data": data}, self.listing)
         if asked.is_to("POST", "/v1/messages"):
-            return given({"id": "msg_1", "object": "message", "final": True, "jobs": []}, 201)
+            return json_response(
+                {"id": "msg_1", "object": "message", "final": True, "jobs": []}, 201
+            )
         if asked.method == "DELETE":
             self.deleted.append(asked.path.rpartition("/")[2])
-            return given({"deleted": True})
-        return given({"error": "not_found"}, 404)
+            return json_response({"deleted": True})
+        return json_response({"error": "not_found"}, 404)
 
 
-def given(body: Json, status: int = 200) -> ProxiedResponse:
+def json_response(body: Json, status: int = 200) -> ProxiedResponse:
     return ProxiedResponse(status, {"content-type": "application/json"}, json.dumps(body).encode())
 
 
@@ -126,9 +128,9 @@ def test_a_work_the_list_never_shows_is_left(probe: Probe, deployment: Deploymen
 @pytest.mark.parametrize(
     "break_",
     [
-        lambda asked: given({"error": "internal"}, 500),
-        lambda asked: given({"data": "none"}),
-        lambda asked: given({"data": [{}]}),
+        lambda asked: json_response({"error": "internal"}, 500),
+        lambda asked: json_response({"data": "none"}),
+        lambda asked: json_response({"data": [{}]}),
         lambda asked: ProxiedResponse(200, {"content-encoding": "gzip"}, b"no gzip"),
     ],
     ids=["500", "no-list", "no-ids", "unreadable"],
@@ -182,8 +184,8 @@ def test_a_surprise_stops_nothing_and_what_stays_is_reported(
     def broken(asked: ProxiedRequest) -> ProxiedResponse | None:
         if asked.path != "/v1/webhooks/whe_1":
             return None
-        unavailable = given({"error": "unavailable"}, 503)
-        return unavailable if asked.method == "GET" else given({"error": "not_found"}, 404)
+        unavailable = json_response({"error": "unavailable"}, 503)
+        return unavailable if asked.method == "GET" else json_response({"error": "not_found"}, 404)
 
     probe.send("Hello")
     deployment.works = ["wrk_1"]
@@ -248,8 +250,8 @@ def test_a_person_is_reported_what_is_left(plain_server: AgentServer) -> None:
     def broken(asked: ProxiedRequest) -> ProxiedResponse | None:
         if asked.method == "DELETE":
             removed.add(asked.path)
-            return given({"error": "not_found"}, 404)
-        return given({"error": "unavailable"}, 503) if asked.path in removed else None
+            return json_response({"error": "not_found"}, 404)
+        return json_response({"error": "unavailable"}, 503) if asked.path in removed else None
 
     with bent(plain_server.url, Mutation(before=broken)) as proxy:
         arguments = ["verify", "--url", proxy.url, "--key", KEY, "--only", "webhooks"]

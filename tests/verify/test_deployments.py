@@ -32,7 +32,7 @@ def test_everything_is_proved_of_the_whole_server(offline: AgentServer) -> None:
     hooks = ("--hooks-url", f"http://127.0.0.1:{port}/hooks", "--hooks-port", str(port))
     reported = verify(offline.url, options=(*hooks, "--second-key", second_key(offline)))
     assert reported.unproved().keys() == NO_LIMIT_HIT | NO_OUTPUT, reported.unproved()
-    assert reported.named("proved") == checks() - NO_LIMIT_HIT - NO_OUTPUT
+    assert reported.names("proved") == checks() - NO_LIMIT_HIT - NO_OUTPUT
     assert reported.code == 0
     assert reported.report["left_behind"] == []
     assert reported.report["messages_sent"] == 15
@@ -46,22 +46,22 @@ def test_the_key_of_another_account_proves_ownership_too(offline: AgentServer) -
     offline.command("accounts", "create", "--email", "other@example.com")
     other = second_key(offline, "other@example.com")
     reported = verify(offline.url, "ownership", options=("--second-key", other))
-    assert reported.named("proved") == checks("ownership")
+    assert reported.names("proved") == checks("ownership")
 
 
 def test_the_same_key_twice_proves_nothing(offline: AgentServer) -> None:
     reported = verify(offline.url, "ownership", options=("--second-key", KEY))
-    assert reported.named("not_checked") == checks("ownership")
+    assert reported.names("not_checked") == checks("ownership")
 
 
 def test_an_unknown_agent_is_not_judged(plain_server: AgentServer) -> None:
     """It answers every message and never starts a job."""
     reported = verify(plain_server.url)
-    assert (reported.code, reported.named("failed")) == (0, set())
+    assert (reported.code, reported.names("failed")) == (0, set())
     needs_a_job = checks("jobs", "files") | {"work/one", "work/pages", "work/from-char-bounds"}
     needs_a_job -= {"jobs/recover-unknown", "files/unknown"}
     others = checks("deliveries", "ownership") | NO_LIMIT_HIT | NO_OUTPUT | {"additions/question"}
-    assert reported.named("not_checked") == needs_a_job | others
+    assert reported.names("not_checked") == needs_a_job | others
     assert "started no job" in reported.check("jobs/fields")["why"]
     assert "--hooks-url" in reported.check("deliveries/signed")["why"]
     assert "--second-key" in reported.check("ownership/foreign-cursor")["why"]

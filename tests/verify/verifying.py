@@ -12,13 +12,13 @@ from tests.e2e.server import ACCOUNT, KEY, AgentServer
 
 
 @dataclass(frozen=True)
-class Told:
+class Verdict:
     """What the command printed as JSON, and its exit code."""
 
     code: int
     report: dict[str, Any]
 
-    def named(self, outcome: str) -> set[str]:
+    def names(self, outcome: str) -> set[str]:
         """The checks that ended so, as ``group/name``."""
         return {f"{c['group']}/{c['name']}" for c in self.report["checks"] if is_(c, outcome)}
 
@@ -41,13 +41,13 @@ def is_(check: dict[str, Any], outcome: str) -> bool:
     return bool(check["outcome"] == outcome)
 
 
-def verify(url: str, *groups: str, options: tuple[str, ...] = (), key: str = KEY) -> Told:
+def verify(url: str, *groups: str, options: tuple[str, ...] = (), key: str = KEY) -> Verdict:
     """`agentpost verify --json` of these groups, or of all."""
     only = [word for group in groups for word in ("--only", group)]
     arguments = ["verify", "--json", "--url", url, "--key", key, *only, *options]
     result = CliRunner().invoke(app, arguments)
     assert result.stdout, (result.output, result.exception)
-    return Told(result.exit_code, json.loads(result.stdout))
+    return Verdict(result.exit_code, json.loads(result.stdout))
 
 
 def offline_server(start: ServerMaker, **settings: object) -> AgentServer:

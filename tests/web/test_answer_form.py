@@ -27,7 +27,7 @@ PARCEL = {
 }
 
 
-def filled(**values: str) -> Form:
+def make_form(**values: str) -> Form:
     return Form({name.replace("_", "-"): [value] for name, value in values.items()})
 
 
@@ -65,17 +65,19 @@ def test_any_other_schema_is_answered_with_json(schema: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("wanted", "form", "value"),
     [
-        (AnswerFormat(choices=("a", "b")), filled(answer="b"), "b"),
+        (AnswerFormat(choices=("a", "b")), make_form(answer="b"), "b"),
         (
             AnswerFormat(schema=PARCEL),
-            filled(answer_0="1.5", answer_1="2", answer_2="false", answer_3="3", answer_4=" Eve "),
+            make_form(
+                answer_0="1.5", answer_1="2", answer_2="false", answer_3="3", answer_4=" Eve "
+            ),
             {"kilograms": 1.5, "floors": 2, "express": False, "size": 3, "to_whom": "Eve"},
         ),
-        (AnswerFormat(schema=PARCEL), filled(answer_0="1", answer_4=""), {"kilograms": 1}),
-        (AnswerFormat(schema={"type": "boolean"}), filled(answer_0="true"), True),
-        (AnswerFormat(schema={"enum": ["x", "y"]}), filled(answer_0='"y"'), "y"),
-        (AnswerFormat(schema={"type": "array"}), filled(answer_json="[1, 2]"), [1, 2]),
-        (AnswerFormat(schema={"type": "array"}), filled(), None),
+        (AnswerFormat(schema=PARCEL), make_form(answer_0="1", answer_4=""), {"kilograms": 1}),
+        (AnswerFormat(schema={"type": "boolean"}), make_form(answer_0="true"), True),
+        (AnswerFormat(schema={"enum": ["x", "y"]}), make_form(answer_0='"y"'), "y"),
+        (AnswerFormat(schema={"type": "array"}), make_form(answer_json="[1, 2]"), [1, 2]),
+        (AnswerFormat(schema={"type": "array"}), make_form(), None),
     ],
 )
 def test_what_was_filled_in_is_the_answer(wanted: AnswerFormat, form: Form, value: Any) -> None:
@@ -85,9 +87,13 @@ def test_what_was_filled_in_is_the_answer(wanted: AnswerFormat, form: Form, valu
 @pytest.mark.parametrize(
     ("schema", "form", "said"),
     [
-        ({"type": "number", "title": "Weight"}, filled(answer_0="heavy"), "Weight: write a number"),
-        ({"type": "boolean"}, filled(answer_0="maybe"), "choose one"),
-        ({"type": "array"}, filled(answer_json="[1"), "not valid JSON"),
+        (
+            {"type": "number", "title": "Weight"},
+            make_form(answer_0="heavy"),
+            "Weight: write a number",
+        ),
+        ({"type": "boolean"}, make_form(answer_0="maybe"), "choose one"),
+        ({"type": "array"}, make_form(answer_json="[1"), "not valid JSON"),
     ],
 )
 def test_what_cannot_be_read_is_said(schema: dict[str, Any], form: Form, said: str) -> None:
@@ -104,7 +110,7 @@ def ask(site: Site, wanted: AnswerFormat) -> None:
     asyncio.run(turns.end(site.ctx, ticket, result))
 
 
-def answered(site: Site) -> str | None:
+def stored_answer(site: Site) -> str | None:
     hands = site.ctx.turns
     assert isinstance(hands, Hands)
     return next(ticket.message.answer_json for ticket in hands.tickets.values())
@@ -120,7 +126,7 @@ def test_choices_are_buttons_that_answer(site: Site) -> None:
         (asking,) = re.findall(r'name="answer_to" value="(msg_\w+)"', page)
         fields = {"answer_to": asking, "answer": "<Line>"}
         assert browser.post(chat, data=fields).headers["location"] == chat
-        assert answered(site) == f'{{"message_id": "{asking}", "value": "<Line>"}}'
+        assert stored_answer(site) == f'{{"message_id": "{asking}", "value": "<Line>"}}'
         page = browser.get(chat).text
         assert 'name="answer"' not in page
         assert "&lt;Line&gt;" in page
@@ -142,4 +148,4 @@ def test_a_schema_is_a_form_that_says_what_is_wrong(site: Site) -> None:
         assert 'value="-1"' in wrong.text
         done = browser.post(chat, data={**fields, "answer-0": "2"})
         assert done.status_code == 303
-        assert '"kilograms": 2' in (answered(site) or "")
+        assert '"kilograms": 2' in (stored_answer(site) or "")

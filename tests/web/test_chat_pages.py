@@ -22,7 +22,7 @@ HOSTILE = "<script>alert(1)</script>"
 RUNS = re.compile(r"<script|<img|<iframe|\son\w+=|javascript:", re.IGNORECASE)
 
 
-def stored(site: Site, name: str, content: bytes, content_type: str) -> str:
+def store_file(site: Site, name: str, content: bytes, content_type: str) -> str:
     """The path of a file of a work, below `/chat/`, without its verb."""
     work = site.work()
     site.stored_file(work, name, content_type, content)
@@ -127,7 +127,7 @@ def test_deleting_says_so_once(site: Site) -> None:
     ],
 )
 def test_previews(site: Site, name: str, content_type: str, content: str, shown: str) -> None:
-    path = stored(site, name, content.encode(), content_type)
+    path = store_file(site, name, content.encode(), content_type)
     eve = asyncio.run(accounts.create(site.ctx, "eve@example.com", "Eve")).id
     with site.browser() as browser, site.browser(eve) as other:
         answer = browser.get(path.format("preview"))
@@ -138,8 +138,8 @@ def test_previews(site: Site, name: str, content_type: str, content: str, shown:
 
 
 def test_a_made_page_has_no_rights(site: Site) -> None:
-    path = stored(site, "a.html", b"<p>made</p><script>alert(1)</script>", "text/html")
-    text = stored(site, "a.txt", b"<p>made</p>", "text/plain")
+    path = store_file(site, "a.html", b"<p>made</p><script>alert(1)</script>", "text/html")
+    text = store_file(site, "a.txt", b"<p>made</p>", "text/plain")
     with site.browser() as browser:
         answer = browser.get(path.format("frame"))
         assert browser.get(text.format("frame")).status_code == 404
@@ -159,8 +159,8 @@ def test_the_pages_of_a_document_are_a_picture(site: Site) -> None:
 
     made = io.BytesIO()
     document.save(made)
-    good = stored(site, "a.pdf", made.getvalue(), "application/pdf")
-    broken = stored(site, "b.pdf", b"%PDF-1.7 broken", "application/pdf")
+    good = store_file(site, "a.pdf", made.getvalue(), "application/pdf")
+    broken = store_file(site, "b.pdf", b"%PDF-1.7 broken", "application/pdf")
     with site.browser() as browser:
         answer = browser.get(good.format("pages"), timeout=60)
         assert answer.content.startswith(b"\x89PNG")
@@ -230,7 +230,7 @@ def test_the_list_is_searched_in_the_address(site: Site) -> None:
 
 
 def test_half_of_a_path_leads_nowhere(site: Site, tmp_path: Path) -> None:
-    path = stored(site, "a.txt", b"x", "text/plain")
+    path = store_file(site, "a.txt", b"x", "text/plain")
     with site.browser() as browser:
         for wrong in ("../a.txt", "b.txt", ""):
             address = path.format("preview").replace("a.txt", wrong)

@@ -9,8 +9,8 @@ import pytest
 from agentpost.accounts import actions as accounts
 from agentpost.domain import ids
 from tests.web.site import Site
-from tests.web.test_messages_page import sent
-from tests.web.test_requests_page import made
+from tests.web.test_messages_page import add_message
+from tests.web.test_requests_page import add_record
 from tests.web.test_streams import live, stream
 
 
@@ -22,17 +22,17 @@ def part(lines: Iterator[str], last: str) -> str:
     return "\n".join(found)
 
 
-def opened(browser: httpx2.Client, path: str) -> str:
+def live_address(browser: httpx2.Client, path: str) -> str:
     """The address of a list's live part, as one that has seen nothing."""
     return live(browser.get(path)).rpartition("live=")[0] + "live="
 
 
 def test_new_messages_are_counted_and_old_ones_change(site: Site) -> None:
-    first = sent(site, "the first", status="processing")
+    first = add_message(site, "the first", status="processing")
     with site.browser() as browser:
-        url = opened(browser, "/dashboard/messages?status=")
-        sent(site, "the second")
-        sent(site, "the third")
+        url = live_address(browser, "/dashboard/messages?status=")
+        add_message(site, "the second")
+        add_message(site, "the third")
         done = "UPDATE messages SET status = 'completed' WHERE id = ?"
         site.write(lambda tx: tx.execute(done, (first,)))
         with stream(browser, url) as lines:
@@ -45,11 +45,11 @@ def test_new_messages_are_counted_and_old_ones_change(site: Site) -> None:
 
 
 def test_only_new_ones_that_fit_are_counted(site: Site) -> None:
-    made(site, 1, status=404)
+    add_record(site, 1, status=404)
     with site.browser() as browser:
-        url = opened(browser, "/dashboard/requests?status=failed&since=1h")
-        made(site, 2, status=200)
-        made(site, 3, status=500)
+        url = live_address(browser, "/dashboard/requests?status=failed&since=1h")
+        add_record(site, 2, status=200)
+        add_record(site, 3, status=500)
         with stream(browser, url) as lines:
             shown = part(lines, "</table>")
     assert "Show 1 new request" in shown
@@ -58,9 +58,12 @@ def test_only_new_ones_that_fit_are_counted(site: Site) -> None:
 
 def test_the_first_one_appears_by_itself(site: Site) -> None:
     """The request log gives no hint: the page looks every two seconds."""
-    with site.browser() as browser, stream(browser, opened(browser, "/dashboard/requests")) as page:
+    with (
+        site.browser() as browser,
+        stream(browser, live_address(browser, "/dashboard/requests")) as page,
+    ):
         assert "No requests yet" in part(page, "No requests yet")
-        made(site, path="/v1/uploads")
+        add_record(site, path="/v1/uploads")
         assert "/v1/uploads" in part(page, "/v1/uploads")
 
 
@@ -74,14 +77,14 @@ def test_a_search_stays_a_list_when_what_it_names_arrives(
     with site.browser() as browser:
         for text in ("order-1042", request_id):
             if has_rows:
-                sent(site, f"about {text}")
-            url = opened(browser, f"{path}?q={text}")
+                add_message(site, f"about {text}")
+            url = live_address(browser, f"{path}?q={text}")
             if text == request_id:
-                made(site, 7, id=request_id)
+                add_record(site, 7, id=request_id)
             else:
                 key = asyncio.run(accounts.create_key(site.ctx, site.ann, "shop")).record.id
-                message_id = sent(site, "Ship it", key_id=key, idempotency_key=text)
-                made(site, 6, message_id=message_id)
+                message_id = add_message(site, "Ship it", key_id=key, idempotency_key=text)
+                add_record(site, 6, message_id=message_id)
             assert browser.get(path, params={"q": text}).status_code == (
                 200 if (path, text) == ("/dashboard/requests", "order-1042") else 303
             )

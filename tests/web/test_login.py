@@ -181,7 +181,7 @@ OWN = [
 ]
 
 
-def sent(site: Site, headers: dict[str, str]) -> dict[str, str]:
+def own_headers(site: Site, headers: dict[str, str]) -> dict[str, str]:
     return {name: value.replace("{own}", site.url) for name, value in headers.items()}
 
 
@@ -190,7 +190,7 @@ def test_no_other_site_signs_anybody_in_or_out(site: Site, headers: dict[str, st
     path = f"/login/{site.token()}"
     with site.browser() as browser:
         for form in (path, "/logout"):
-            answer = browser.post(form, headers=sent(site, headers))
+            answer = browser.post(form, headers=own_headers(site, headers))
             assert (answer.status_code, "set-cookie" in answer.headers) == (403, False)
         assert browser.get("/dashboard").status_code == 200
         assert browser.get(path).status_code == 200
@@ -199,9 +199,9 @@ def test_no_other_site_signs_anybody_in_or_out(site: Site, headers: dict[str, st
 @pytest.mark.parametrize("headers", OWN)
 def test_our_own_forms_work(site: Site, headers: dict[str, str]) -> None:
     with site.stranger() as browser:
-        answer = browser.post(f"/login/{site.token()}", headers=sent(site, headers))
+        answer = browser.post(f"/login/{site.token()}", headers=own_headers(site, headers))
         assert answer.status_code == 303
-        assert browser.post("/logout", headers=sent(site, headers)).status_code == 303
+        assert browser.post("/logout", headers=own_headers(site, headers)).status_code == 303
 
 
 def test_behind_a_proxy_the_public_address_is_our_own(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ PATH = "/dashboard/messages"
 EVIL = "<script>alert(1)</script>\"'"
 
 
-def sent(site: Site, text: str, **fields: Any) -> str:
+def add_message(site: Site, text: str, **fields: Any) -> str:
     message_id = new_id(ids.MESSAGE, site.clock.now())
     site.message(text, **{"id": message_id, "turn_state": "ended", **fields})
     site.clock.advance(1)
@@ -42,11 +42,11 @@ def sent(site: Site, text: str, **fields: Any) -> str:
 )
 def test_messages_are_filtered(site: Site, given: dict[str, str], found: list[str]) -> None:
     made = {
-        "a": sent(site, "the first"),
-        "b": sent(site, "the Second_% one", status="failed", reason="turn_failed"),
-        "c": sent(site, "the third", key_id="key_2"),
+        "a": add_message(site, "the first"),
+        "b": add_message(site, "the Second_% one", status="failed", reason="turn_failed"),
+        "c": add_message(site, "the third", key_id="key_2"),
     }
-    sent(site, "too old", expires_at=1)
+    add_message(site, "too old", expires_at=1)
     with site.browser() as browser:
         page = browser.get(PATH, params=given).text
     places = {name: page.find(f"{PATH}/{message_id}") for name, message_id in made.items()}
@@ -59,9 +59,9 @@ def test_older_messages_follow_with_the_same_filter(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(filtered, "SCANNED_MAX", 2)
-    wanted = sent(site, "needle")
+    wanted = add_message(site, "needle")
     for n in range(3):
-        sent(site, f"hay {n}")
+        add_message(site, f"hay {n}")
     with site.browser() as browser:
         first = browser.get(PATH, params={"q": "needle"}).text
         assert "Search further back" in first
@@ -70,7 +70,7 @@ def test_older_messages_follow_with_the_same_filter(
 
 
 def test_a_message_somebody_stopped_is_no_error(site: Site) -> None:
-    sent(site, "halted", status="failed", reason="stopped")
+    add_message(site, "halted", status="failed", reason="stopped")
     with site.browser() as browser:
         listed, overview = browser.get(PATH).text, browser.get("/dashboard").text
     assert '<span class="state stopped">stopped</span>' in listed
@@ -83,8 +83,8 @@ def test_lists_name_who_wrote_a_message(site: Site) -> None:
     user = site.user("carla@example.com", Role.MEMBER)
     gone = "usr_gone"
     for sender, author in ((key, None), (site.ann, user.id), (site.ann, None), ("key_x", None)):
-        sent(site, "x", key_id=sender, user_id=author)
-    last = sent(site, "x", key_id=site.ann, user_id=gone)
+        add_message(site, "x", key_id=sender, user_id=author)
+    last = add_message(site, "x", key_id=site.ann, user_id=gone)
     with site.browser() as browser:
         listed = browser.get(PATH).text
         page = browser.get(f"{PATH}/{last}").text
@@ -98,7 +98,7 @@ def test_lists_name_who_wrote_a_message(site: Site) -> None:
 
 
 def test_a_message_is_found_by_its_id(site: Site) -> None:
-    message_id = sent(site, "x")
+    message_id = add_message(site, "x")
     with site.browser() as browser:
         answer = browser.get(PATH, params={"q": message_id})
     assert answer.headers["location"] == f"{PATH}/{message_id}"
@@ -106,7 +106,7 @@ def test_a_message_is_found_by_its_id(site: Site) -> None:
 
 def test_a_message_shows_what_happened_and_what_to_do(site: Site) -> None:
     now = site.clock.now()
-    message_id = sent(
+    message_id = add_message(
         site,
         EVIL,
         status="failed",
@@ -139,8 +139,8 @@ def test_a_message_shows_what_happened_and_what_to_do(site: Site) -> None:
 
 def test_messages_of_others_and_those_past_retention_are_not_there(site: Site) -> None:
     bob = asyncio.run(accounts.create(site.ctx, "bob@example.com", "Bob")).id
-    foreign = sent(site, "bob's", account_id=bob)
-    old = sent(site, "old", expires_at=1)
+    foreign = add_message(site, "bob's", account_id=bob)
+    old = add_message(site, "old", expires_at=1)
     with site.browser() as browser:
         assert "No messages yet" in browser.get(PATH).text
         for message_id in (foreign, old, "msg_1"):
@@ -149,7 +149,7 @@ def test_messages_of_others_and_those_past_retention_are_not_there(site: Site) -
 
 def test_a_long_timeline_comes_in_parts(site: Site) -> None:
     """The newest one at first, which grows."""
-    message_id = sent(site, "long")
+    message_id = add_message(site, "long")
 
     def write(tx: Tx) -> None:
         sql = (

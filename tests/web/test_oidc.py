@@ -65,7 +65,7 @@ def arrive(browser: httpx2.Client, path: str = "/oidc") -> httpx2.Response:
     return browser.get(leave(browser, path))
 
 
-def refused(site: Site) -> str:
+def failed_sign_in(site: Site) -> str:
     """The page after a sign-in that did not work; nobody is signed in then."""
     with site.stranger() as browser:
         page = arrive(browser)
@@ -101,14 +101,14 @@ def test_the_session_is_new_and_the_one_before_ends(site: Site) -> None:
 
 def test_nobody_else_comes_in(site: Site, provider: Provider) -> None:
     provider.person = person("eve@evil.example")
-    assert "Nobody has invited eve@evil.example." in refused(site)
+    assert "Nobody has invited eve@evil.example." in failed_sign_in(site)
     provider.person = person("eve@sub.corp.example")
-    assert "Nobody has invited" in refused(site)
+    assert "Nobody has invited" in failed_sign_in(site)
     with site.stranger() as browser:
         browser.get("/oidc/callback?code=x&state=y")  # the visitor's own doing
     site.clock.advance(10)
     provider.mutation = {"aud": "another client"}
-    refused(site)
+    failed_sign_in(site)
     boss = site.user("boss@example.com", Role.OPERATOR)
     with site.browser(boss.id) as browser:
         page = browser.get("/dashboard/operator").text
@@ -132,13 +132,13 @@ def test_an_address_of_the_domain_becomes_a_member(site: Site, provider: Provide
 def test_an_address_has_to_be_verified(site: Site, provider: Provider, verified: object) -> None:
     """By JSON's true and nothing else."""
     provider.person = person("mallory@corp.example", email_verified=verified)
-    assert "has not verified your e-mail address mallory@corp.example" in refused(site)
+    assert "has not verified your e-mail address mallory@corp.example" in failed_sign_in(site)
 
 
 @pytest.mark.parametrize("email", [None, "", 5, "no address", "a@b\nc"])
 def test_what_is_no_address_is_none(site: Site, provider: Provider, email: object) -> None:
     provider.person = {"sub": "x", "email": email, "email_verified": True}
-    assert "does not tell your e-mail address" in refused(site)
+    assert "does not tell your e-mail address" in failed_sign_in(site)
 
 
 def test_the_providers_id_counts_once_somebody_came_in(site: Site, provider: Provider) -> None:
@@ -148,7 +148,7 @@ def test_the_providers_id_counts_once_somebody_came_in(site: Site, provider: Pro
     with site.stranger() as browser:
         assert arrive(browser).status_code == 303
     provider.person = person("first@example.com", "two")
-    assert "first@example.com is somebody else here" in refused(site)
+    assert "first@example.com is somebody else here" in failed_sign_in(site)
     provider.person = person("renamed@example.com", "one")
     with site.stranger() as browser:
         assert arrive(browser).status_code == 303
@@ -178,7 +178,7 @@ def test_a_token_that_does_not_fit_opens_nothing(
     site: Site, provider: Provider, mutation: dict[str, Any]
 ) -> None:
     provider.mutation = mutation
-    assert "does not work at the moment" in refused(site)
+    assert "does not work at the moment" in failed_sign_in(site)
 
 
 def test_a_token_with_another_signature_opens_nothing(site: Site, provider: Provider) -> None:
@@ -190,7 +190,7 @@ def test_a_token_with_another_signature_opens_nothing(site: Site, provider: Prov
         other = RSAKey.generate_key(2_048, {"kid": str(kid)})
         provider.key = other
         try:
-            assert "does not work" in refused(site)
+            assert "does not work" in failed_sign_in(site)
         finally:
             provider.key = own
 

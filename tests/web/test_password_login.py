@@ -24,7 +24,7 @@ from agentpost.users.role_rules import Role
 from agentpost.web.page import Page
 from agentpost.web.routes import PAGES
 from tests.web.site import Site, open_site
-from tests.web.test_login import COOKIE, FOREIGN, cookie, sent
+from tests.web.test_login import COOKIE, FOREIGN, cookie, own_headers
 
 PASSWORD = "correct horse battery"
 WRONG = "The e-mail address or the password is wrong."
@@ -449,6 +449,8 @@ def test_no_form_is_taken_from_another_site(site: Site, path: str) -> None:
     page = next(each for each in PAGES if each.path == path)
     with site.browser() if isinstance(page, Page) else site.stranger() as browser:
         for headers in FOREIGN:
-            answer = browser.post(address, data={"email": "a@b.c"}, headers=sent(site, headers))
+            answer = browser.post(
+                address, data={"email": "a@b.c"}, headers=own_headers(site, headers)
+            )
             assert (answer.status_code, "set-cookie" in answer.headers) == (403, False)
             assert "sent from another site" in answer.text

@@ -11,7 +11,7 @@ from agentpost.extraction import apart, contents
 from agentpost.files import previews
 from agentpost.files.previews import Look
 from tests.web.site import Site
-from tests.web.test_chat_pages import stored
+from tests.web.test_chat_pages import store_file
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
 WORD = f"{OFFICE}wordprocessingml.document"
@@ -74,7 +74,7 @@ def sheet_of_slides() -> bytes:
     return written.getvalue()
 
 
-def zipped(**members: str | bytes) -> bytes:
+def zip_of(**members: str | bytes) -> bytes:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as made:
         for name, content in members.items():
@@ -89,7 +89,7 @@ def site_of_pages() -> bytes:
         '<base href="https://evil.example/"><img src="http://["></body></html>'
     )
     style = "h1 { color: red; background: url('pic.png') url(//evil.example/y.png) }"
-    return zipped(
+    return zip_of(
         s__index_html=front, s__about_html="<p>about</p>", s__look_css=style, s__pic_png=b"PNG"
     )
 
@@ -113,7 +113,7 @@ def site_of_pages() -> bytes:
         (
             "b.pptx",
             SLIDES,
-            lambda: zipped(
+            lambda: zip_of(
                 ppt__presentation_xml="<p/>",
                 ppt__slides__slide1_xml=f"<s {DRAWING}><a:p><a:r><a:t>Only</a:t></a:r></a:p></s>",
                 docProps__thumbnail_jpeg=sheet_of_slides(),
@@ -126,7 +126,7 @@ def site_of_pages() -> bytes:
             site_of_pages,
             ["<iframe sandbox", "page=s/index.html", ">about.html<", "4 files inside"],
         ),
-        ("a.zip", ZIP, lambda: zipped(a_txt="x", b__c_csv="1"), ["b/c.csv", "2 files inside"]),
+        ("a.zip", ZIP, lambda: zip_of(a_txt="x", b__c_csv="1"), ["b/c.csv", "2 files inside"]),
         ("a.json", "application/json", lambda: b'{"a":{"b":1}}', ["  &#34;a&#34;: {\n"]),
         ("a.yaml", "application/yaml", lambda: b"a: 1\n", ["a: 1"]),
         (
@@ -154,7 +154,7 @@ def test_what_is_shown(
 ) -> None:
     """Where Office documents cannot be drawn: their texts."""
     monkeypatch.setattr(contents, "can_draw", lambda _: False)
-    path = stored(site, name, make(), content_type)
+    path = store_file(site, name, make(), content_type)
     with site.browser() as browser:
         answer = browser.get(path.format("preview"), timeout=60)
     assert answer.status_code == 200
@@ -180,7 +180,7 @@ def test_office_documents_are_drawn(
     site: Site, name: str, content_type: str, make: Callable[[], bytes], shown: list[str]
 ) -> None:
     """As a page without rights, which runs and loads nothing."""
-    path = stored(site, name, make(), content_type)
+    path = store_file(site, name, make(), content_type)
     with site.browser() as browser:
         assert (
             f'<iframe sandbox src="{path.format("frame")}'
@@ -193,7 +193,7 @@ def test_office_documents_are_drawn(
 
 
 def test_a_page_of_a_zipped_site_brings_what_it_needs(site: Site) -> None:
-    path = stored(site, "site.zip", site_of_pages(), ZIP)
+    path = store_file(site, "site.zip", site_of_pages(), ZIP)
     with site.browser() as browser:
         answer = browser.get(path.format("frame") + "?page=s/index.html", timeout=60)
         assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
@@ -208,8 +208,8 @@ def test_a_page_of_a_zipped_site_brings_what_it_needs(site: Site) -> None:
 def test_a_file_that_is_too_large_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "FILE_BYTES_MAX", 3)
     paths = [
-        stored(site, "a.pdf", b"%PDF-", "application/pdf"),
-        stored(site, "a.zip", b"PK..", ZIP),
+        store_file(site, "a.pdf", b"%PDF-", "application/pdf"),
+        store_file(site, "a.zip", b"PK..", ZIP),
     ]
     with site.browser() as browser:
         for path in paths:
@@ -220,7 +220,7 @@ def test_a_file_that_takes_too_long_is_given_up(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(apart, "_SECONDS_MAX", 0.0)
-    path = stored(site, "a.docx", document(), WORD)
+    path = store_file(site, "a.docx", document(), WORD)
     with site.browser() as browser:
         answer = browser.get(path.format("frame"))
     assert "No preview of a.docx could be made." in answer.text
@@ -230,8 +230,8 @@ def test_a_server_that_is_busy_says_when_to_come_back(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(previews, "_ALL_MAX", 0)
-    paths = [stored(site, "a.docx", document(), WORD).format("frame")]
-    paths.append(stored(site, "a.xlsx", workbook(), EXCEL).format("preview"))
+    paths = [store_file(site, "a.docx", document(), WORD).format("frame")]
+    paths.append(store_file(site, "a.xlsx", workbook(), EXCEL).format("preview"))
     with site.browser() as browser:
         for path in paths:
             answer = browser.get(path)

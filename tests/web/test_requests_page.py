@@ -15,7 +15,9 @@ PATH = "/dashboard/requests"
 EVIL = "<script>alert(1)</script>'\"&"
 
 
-def made(site: Site, n: int = 1, account_id: str | None = None, **fields: Any) -> RequestRecord:
+def add_record(
+    site: Site, n: int = 1, account_id: str | None = None, **fields: Any
+) -> RequestRecord:
     now = site.clock.now()
     given: dict[str, Any] = {
         "id": f"req_{now:014x}{n:018x}",
@@ -40,7 +42,7 @@ def made(site: Site, n: int = 1, account_id: str | None = None, **fields: Any) -
 
 @pytest.mark.rule("Limits inspector")
 def test_a_request_shows_its_facts_its_bodies_and_a_command(site: Site) -> None:
-    one = made(site, status=429, error="rate_limited", path=f"/v1/{EVIL}")
+    one = add_record(site, status=429, error="rate_limited", path=f"/v1/{EVIL}")
     with site.browser() as browser:
         listed = browser.get(PATH)
         page = browser.get(f"{PATH}/{one.id}")
@@ -66,7 +68,7 @@ def test_a_request_shows_its_facts_its_bodies_and_a_command(site: Site) -> None:
 def test_a_command_says_what_it_lacks(
     site: Site, body: str | None, size: int, said: str | None, data: str | None
 ) -> None:
-    one = made(site, request_body=body, request_bytes=size)
+    one = add_record(site, request_body=body, request_bytes=size)
     with site.browser() as browser:
         text = html.unescape(browser.get(f"{PATH}/{one.id}").text)
     command = text[text.index("Repeat the request") :]
@@ -77,15 +79,15 @@ def test_a_command_says_what_it_lacks(
 
 
 def test_a_request_is_found_by_its_id(site: Site) -> None:
-    one = made(site)
+    one = add_record(site)
     with site.browser() as browser:
         answer = browser.get(PATH, params={"q": f" {one.id} "})
     assert answer.headers["location"] == f"{PATH}/{one.id}"
 
 
 def test_pages_lead_to_older_requests_and_keep_the_filter(site: Site) -> None:
-    ids = [made(site, n, status=404).id for n in range(60)]
-    made(site, 99)
+    ids = [add_record(site, n, status=404).id for n in range(60)]
+    add_record(site, 99)
     with site.browser() as browser:
         first = browser.get(PATH, params={"status": "4xx"}).text
         assert ids[59] in first
@@ -99,10 +101,10 @@ def test_pages_lead_to_older_requests_and_keep_the_filter(site: Site) -> None:
 
 def test_a_request_and_its_message_lead_to_each_other(site: Site) -> None:
     message = f"msg_{1:032x}"
-    post = made(site, 1, path="/v1/messages", response_body=f'{{"id": "{message}"}}')
-    get = made(site, 2, path=f"/v1/messages/{message}?wait=45")
-    other = made(site, 3, path="/v1/messages", response_body=f'{{"id": "msg_{2:032x}"}}')
-    refused = made(site, 4, status=422, response_body=f'{{"error": "{message}"}}')
+    post = add_record(site, 1, path="/v1/messages", response_body=f'{{"id": "{message}"}}')
+    get = add_record(site, 2, path=f"/v1/messages/{message}?wait=45")
+    other = add_record(site, 3, path="/v1/messages", response_body=f'{{"id": "msg_{2:032x}"}}')
+    refused = add_record(site, 4, status=422, response_body=f'{{"error": "{message}"}}')
     with site.browser() as browser:
         found = browser.get(PATH, params={"q": message}).text
         assert post.id in found
@@ -115,15 +117,15 @@ def test_a_request_and_its_message_lead_to_each_other(site: Site) -> None:
 
 @pytest.mark.parametrize("query", ["before=x", "since=forever", "status=abc&key=%00", "q=%25"])
 def test_an_address_with_odd_values_shows_a_page(site: Site, query: str) -> None:
-    made(site)
+    add_record(site)
     with site.browser() as browser:
         assert browser.get(f"{PATH}?{query}").status_code == 200
 
 
 def test_the_requests_of_others_are_not_there(site: Site) -> None:
     bob = asyncio.run(accounts.create(site.ctx, "bob@example.com", "Bob")).id
-    one = made(site, account_id=bob)
-    stranger = made(site, 2)
+    one = add_record(site, account_id=bob)
+    stranger = add_record(site, 2)
     site.write(
         lambda tx: tx.execute("UPDATE requests SET account_id = NULL WHERE id = ?", (stranger.id,))
     )

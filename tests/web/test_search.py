@@ -14,7 +14,7 @@ from agentpost.jobs.rules import JobState
 from agentpost.record.records import ConversationRecord
 from agentpost.turns.conversation_rows import CONVERSATIONS
 from tests.web.site import Site, open_site
-from tests.web.test_requests_page import made as request_made
+from tests.web.test_requests_page import add_record as request_made
 from tests.web.test_streams import stream
 
 MESSAGES = "/dashboard/messages"

@@ -53,7 +53,7 @@ def result_of(request: dict[str, Any]) -> Any:
     return {} if method == "ping" else None
 
 
-def answered(request: dict[str, Any]) -> dict[str, Any]:
+def answer_to(request: dict[str, Any]) -> dict[str, Any]:
     result = result_of(request)
     if result is None:
         error = {"code": -32601, "message": "Method not found"}
@@ -88,14 +88,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(401, b"")
         elif request["method"] == "initialize":
             sessions.append(f"s{len(sessions)}")
-            self._send(200, json.dumps(answered(request)).encode(), sessions[-1])
+            self._send(200, json.dumps(answer_to(request)).encode(), sessions[-1])
         elif self.headers["Mcp-Session-Id"] != sessions[-1]:
             self._send(404, b"")
         elif "id" not in request:
             self._send(202, b"")
         else:
             try:
-                self._send(200, json.dumps(answered(request)).encode())
+                self._send(200, json.dumps(answer_to(request)).encode())
             except Died:
                 sessions.append("of nobody")
                 self._send(404, b"")
@@ -129,6 +129,6 @@ if __name__ == "__main__":
         read = json.loads(line)
         if "id" in read:
             try:
-                print(json.dumps(answered(read)), flush=True)
+                print(json.dumps(answer_to(read)), flush=True)
             except Died:
                 os.kill(os.getpid(), signal.SIGKILL)

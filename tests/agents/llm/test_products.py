@@ -65,7 +65,7 @@ def attached(name: str, content: str | bytes) -> dict[str, str]:
     return {"name": name, "base64": base64.b64encode(data).decode()}
 
 
-def asked(
+def make_files(
     caller: Caller, stub: OpenAIStub, text: str, *calls: tuple[str, str],
     files: list[dict[str, str]] | None = None,
 ) -> dict[str, bytes]:  # fmt: skip
@@ -114,7 +114,7 @@ def test_minutes_are_a_word_file_in_the_model_s_words(caller: Caller, stub: Open
         "# Minutes, 3 March\n\nPresent: Ada, Grace.\n\n## Decisions\n\n1. The kiosk opens in May.\n"
         "\n## Tasks\n\n| Who | What | By |\n|---|---|---|\n| Ada | Find a **baker** | 1 April |\n"
     )
-    made = asked(caller, stub, "Write the minutes",
+    made = make_files(caller, stub, "Write the minutes",
                  call("make_document", markdown=markdown, formats=["docx"]))  # fmt: skip
     (content,) = made.values()
     word = docx.Document(io.BytesIO(content))
@@ -139,7 +139,7 @@ def test_offers_are_compared_with_a_recommendation(caller: Caller, stub: OpenAIS
             {"title": "For", "bullets": ["7 €"]},
             {"title": "Against", "bullets": ["New supplier"]}]},
     ]  # fmt: skip
-    made = asked(
+    made = make_files(
         caller, stub, "Compare the offers", call("read_document", name="B.md"),
         call("make_from_sections", product="report", title="B is the better offer",
              sections=sections, formats=["docx", "pdf"]),
@@ -172,7 +172,7 @@ def test_a_deck_of_six_slides_from_a_pdf(
         {"title": "When", "timeline": [{"when": "May", "what": "Survey"},
                                        {"when": "July", "what": "Dredging"}]},
     ]  # fmt: skip
-    made = asked(
+    made = make_files(
         caller, stub, "Six slides from this", call("read_document", name="survey.pdf"),
         call("make_from_sections", product="deck", title="The harbour survey", sections=sections),
         files=[attached("survey.pdf", report_pdf)],
@@ -191,7 +191,7 @@ def test_a_deck_of_six_slides_from_a_pdf(
 
 def test_a_letter_has_no_title_and_page_numbers(caller: Caller, stub: OpenAIStub) -> None:
     letter = "Dear Ms Lang,\n\nthank you for your offer. We accept it.\n\nYours sincerely,\\\nAda"
-    made = asked(caller, stub, "Write a letter",
+    made = make_files(caller, stub, "Write a letter",
                  call("make_document", markdown=letter, formats=["pdf"], title=None))  # fmt: skip
     (content,) = made.values()
     text = words_of_pdf(content)
@@ -213,7 +213,7 @@ def test_budget_against_actual_over_two_tables(caller: Caller, stub: OpenAIStub)
         "sort_by": "Over in %",
     }
     files = ["budget.csv", "actual.csv"]
-    made = asked(
+    made = make_files(
         caller, stub, "Budget against actual", call("ask_tables", files=files, query=query),
         call("make_from_sections", product="deck", title="IT is 20 % over budget", files=files,
              sections=[{"title": "HR is over most", "query": query, "show": "table"}]),
@@ -236,7 +236,7 @@ def test_a_brief_is_a_document_with_its_picture(caller: Caller, stub: OpenAIStub
     buffer = io.BytesIO()
     Image.new("RGB", (400, 200), "teal").save(buffer, "PNG")
     brief = "# Brief\n\n- Who: bakers\n\n![The kiosk](kiosk.png)\n\n> Fresh at six.\n"
-    made = asked(
+    made = make_files(
         caller, stub, "A brief", call("make_document", markdown=brief, files=["kiosk.png"],
                                       formats=["docx", "html"]),
         files=[attached("kiosk.png", buffer.getvalue())],
@@ -252,7 +252,7 @@ def test_a_timeline_of_many_moments_stands_on_one_slide(caller: Caller, stub: Op
         {"when": f"{year}", "what": f"Shop number {year - 2017} opens"}
         for year in range(2018, 2026)
     ]
-    made = asked(caller, stub, "A timeline", call(
+    made = make_files(caller, stub, "A timeline", call(
         "make_document", markdown="# a"), call(
         "make_from_sections", product="deck", title="Our shops",
         sections=[{"title": "Eight years", "timeline": moments}],
@@ -273,7 +273,7 @@ def test_a_report_with_two_charts(caller: Caller, stub: OpenAIStub) -> None:
         },
         {"title": "The South is ahead", "query": {"measures": [measure], "by": ["region"]}},
     ]
-    made = asked(
+    made = make_files(
         caller, stub, "A report with charts",
         call("make_from_sections", product="report", title="Half a year", sections=sections,
              files=["sales.csv"], formats=["docx", "pdf"], colour="#aa2211"),
@@ -290,7 +290,7 @@ def test_a_page_with_sections(caller: Caller, stub: OpenAIStub) -> None:
         {"title": title, "text": f"About <b>{title}</b> & more.", "bullets": ["One", "Two"]}
         for title in ("Shop", "Prices", "Contact")
     ]
-    made = asked(caller, stub, "A page", call("make_document", markdown="# x"), call(
+    made = make_files(caller, stub, "A page", call("make_document", markdown="# x"), call(
         "make_from_sections", product="page", title="The bakery", sections=sections))  # fmt: skip
     page = made["the-bakery-page.html"].decode()
     assert page.count("<h2") == 3
@@ -301,7 +301,7 @@ def test_a_page_with_sections(caller: Caller, stub: OpenAIStub) -> None:
 
 def test_a_film_of_sections(caller: Caller, stub: OpenAIStub) -> None:
     sections = [{"title": "We open", "text": "In May.", "notes": "The kiosk opens in May."}]
-    made = asked(caller, stub, "A film", call("make_document", markdown="# x"), call(
+    made = make_files(caller, stub, "A film", call("make_document", markdown="# x"), call(
         "make_from_sections", product="film", title="Kiosk", sections=sections,
         seconds=4))  # fmt: skip
     assert made["kiosk-video.mp4"][4:8] == b"ftyp"
@@ -311,7 +311,7 @@ def test_a_film_of_sections(caller: Caller, stub: OpenAIStub) -> None:
 def test_a_picture_is_cropped_and_lettered(caller: Caller, stub: OpenAIStub) -> None:
     buffer = io.BytesIO()
     Image.new("RGB", (800, 400), "white").save(buffer, "PNG")
-    made = asked(
+    made = make_files(
         caller, stub, "Crop it", call(
             "edit_pictures", files=["wall.png"], format="jpg",
             edit={"width": 300, "height": 300, "text": "Summer sale"}),
@@ -334,7 +334,7 @@ def test_a_spreadsheet_with_a_ratio_column(caller: Caller, stub: OpenAIStub) -> 
             {"name": "Each", "operation": "ratio", "first": "Spent", "second": "Bookings"}
         ],
     }
-    made = asked(
+    made = make_files(
         caller, stub, "A workbook",
         call("make_table", files=["actual.csv"], title="Spending",
              sheets=[{"title": "By team", "query": query}]),

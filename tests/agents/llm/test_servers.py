@@ -46,7 +46,7 @@ def stub() -> Iterator[OpenAIStub]:
         yield made
 
 
-def written(folder: Path, entries: dict[str, Any]) -> str:
+def write_config(folder: Path, entries: dict[str, Any]) -> str:
     path = folder / "mcp.json"
     path.write_text(json.dumps({"mcpServers": entries}))
     return str(path)
@@ -62,7 +62,7 @@ async def test_tools_of_programs_and_addresses(
     monkeypatch.setenv("COUNTER_KEY", "secret")
     with mcp_stub.http_server() as url:
         address = {"url": url, "headers": {"X-Key": "${COUNTER_KEY}"}}
-        path = written(tmp_path, {"here": PROGRAM, "there": address})
+        path = write_config(tmp_path, {"here": PROGRAM, "there": address})
         stub.tell(
             Calls([("here_count", '{"word": "abc"}'), ("there_count", '{"word": "abcd"}')]),
             Calls([("here_count", '{"word": "bad"}')]),
@@ -81,7 +81,7 @@ async def test_a_name_that_no_provider_takes_is_mapped(stub: OpenAIStub, tmp_pat
     names = ["tickets.find", "tickets/find", "z" * 80, "z" * 81, "suche\u00e4", "b_count", "ok"]
     named = {**PROGRAM, "env": {"TOOL_NAMES": json.dumps(names)}}
     clash = {**PROGRAM, "env": {"TOOL_NAMES": '["file", "count"]'}}
-    path = written(tmp_path, {"a": named, "a_b": PROGRAM, "write": clash})
+    path = write_config(tmp_path, {"a": named, "a_b": PROGRAM, "write": clash})
     offered: list[str] = []
 
     def answer(request: dict[str, Any]) -> Calls | Says:
@@ -106,7 +106,7 @@ async def test_a_server_that_is_down_is_left_out(
 ) -> None:
     with mcp_stub.http_server() as url:
         pass
-    path = written(tmp_path, {"gone": {"url": url}, "absent": {"command": "/nobody/has/this"}})
+    path = write_config(tmp_path, {"gone": {"url": url}, "absent": {"command": "/nobody/has/this"}})
     stub.tell(Says(["Hello."]))
     done, _ = await ask(stub, llm_mcp_file=path)
     assert done.text == "Hello."
@@ -177,7 +177,7 @@ async def test_one_that_ends_in_a_run_is_opened_again(
     """The model is told of the call under way, which is not made again; the next one succeeds."""
     with mcp_stub.http_server() as url:
         address = {"url": url, "headers": {"X-Key": "secret"}}
-        path = written(tmp_path, {"here": PROGRAM if kind == "program" else address})
+        path = write_config(tmp_path, {"here": PROGRAM if kind == "program" else address})
         words = ("abc", "die", "abcd")
         calls = [Calls([("here_count", json.dumps({"word": word}))]) for word in words]
         stub.tell(*calls, Says(["Counted."]))
@@ -192,7 +192,7 @@ async def test_runs_that_lose_a_program_together_share_the_next_one(tmp_path: Pa
     """The dead one is still held by both; the next one ends with the last of them."""
     pid_file = tmp_path / "pid"
     here = {**PROGRAM, "env": {"PID_FILE": str(pid_file)}}
-    (root,) = servers.of_file(written(tmp_path, {"here": here}))
+    (root,) = servers.of_file(write_config(tmp_path, {"here": here}))
 
     async def counted(run: AbstractToolset[Any]) -> Any:
         tool = (await run.get_tools(in_run()))["here_count"]
@@ -204,12 +204,12 @@ async def test_runs_that_lose_a_program_together_share_the_next_one(tmp_path: Pa
             pids = pid_file.read_text().split()
             assert len(pids) == starts
             os.kill(int(pids[-1]), signal.SIGKILL)
-            await ended(pids[-1])
+            await await_end(pids[-1])
     async with await root.for_run(in_run()) as third:
         assert await counted(third) == "3 letters"
 
 
-async def ended(pid: str) -> None:
+async def await_end(pid: str) -> None:
     """Wait until the process is gone."""
     while Path(f"/proc/{pid}").exists():  # noqa: ASYNC110 - nothing tells it
         await asyncio.sleep(0.01)
@@ -282,7 +282,7 @@ async def test_no_key_of_an_address_is_told(
 
 
 async def test_a_tool_that_fails_often_fails_no_run(stub: OpenAIStub, tmp_path: Path) -> None:
-    path = written(tmp_path, {"here": PROGRAM})
+    path = write_config(tmp_path, {"here": PROGRAM})
     stub.tell(*[Calls([("here_count", '{"word": "bad"}')])] * 5, Says(["There is none."]))
     done, _ = await ask(stub, llm_mcp_file=path)
     assert done.text == "There is none."
@@ -327,7 +327,7 @@ def test_a_repeated_job_offers_the_same_tools(after: int) -> None:
 async def test_a_program_ends_with_the_loop_that_started_it(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     found = servers.of_file(
-        written(tmp_path, {"here": {**PROGRAM, "env": {"PID_FILE": str(pid_file)}}})
+        write_config(tmp_path, {"here": {**PROGRAM, "env": {"PID_FILE": str(pid_file)}}})
     )
     loop = AgentLoop()
     loop.start()

@@ -11,7 +11,7 @@ from agentpost.agents.base import Json, Said
 from agentpost_offline.frame import Frame, from_json
 from agentpost_offline.steps import survey
 from agentpost_offline.turn import agent
-from tests.agents.fakes import FakeTurn, StartedJob, said
+from tests.agents.fakes import FakeTurn, StartedJob, utterance
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Conversation:
     ) -> FakeTurn:
         """Let the agent answer a message; what it starts is finished at once, or ``stopped``."""
         number = len(self.history)
-        message = replace(said(text, *files), message_id=f"msg_{number}")
+        message = replace(utterance(text, *files), message_id=f"msg_{number}")
         turn = FakeTurn(
             message, history=list(self.history), works=list(self.works),
             state=self.state, running=running, ended=ended, notes=notes,
@@ -42,7 +42,7 @@ class Conversation:
         turn.outcome = outcome or Started(f"exe_{number}", f"work_{number}_0", "running")
         await agent(turn)
         self.state = turn.state
-        self.history += [turn.message, said("\n".join(turn.replies), role="agent")]
+        self.history += [turn.message, utterance("\n".join(turn.replies), role="agent")]
         for at, job in enumerate(turn.started):
             work = job.work or f"work_{number}_{at}"
             state: dict[str, Json] = {

@@ -69,12 +69,12 @@ class Executor(AgentExecutor):
     async def work(self, word: str, task: TaskUpdater, users: list[str]) -> None:
         found = "nothing"
         if word == "ask":
-            return await task.requires_input(self.said(task, "Which colour?"))
+            return await task.requires_input(self.reply_message(task, "Which colour?"))
         if word == "fail":
-            return await task.failed(self.said(task, "The order book is closed."))
+            return await task.failed(self.reply_message(task, "The order book is closed."))
         if word == "draw":
             await task.update_status(
-                a2a.TaskState.TASK_STATE_WORKING, self.said(task, "Drawing chart.txt")
+                a2a.TaskState.TASK_STATE_WORKING, self.reply_message(task, "Drawing chart.txt")
             )
             await task.add_artifact([a2a.Part(raw=b"|||", filename="../chart.txt")])
             found = "drawn"
@@ -107,7 +107,7 @@ class Executor(AgentExecutor):
                 await self.followed.wait()
                 await self.pass_gate("a2a.slowly")
 
-    def said(self, task: TaskUpdater, text: str) -> a2a.Message:
+    def reply_message(self, task: TaskUpdater, text: str) -> a2a.Message:
         return task.new_agent_message([a2a.Part(text=text)])
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:

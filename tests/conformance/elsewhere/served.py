@@ -45,7 +45,7 @@ def program() -> Callable[[Turn], Awaitable[None]]:
     return made.run
 
 
-def reached(variable: str) -> Callable[[Turn], Awaitable[None]]:
+def agent_at(variable: str) -> Callable[[Turn], Awaitable[None]]:
     made = registry.resolve(os.environ[variable])
     attached(made)
     return made.run
@@ -83,8 +83,8 @@ AGENTS = {
 if os.environ.get("TEST_AGENT_PROCESSES", "0") == "0":  # none of these runs in an agent process
     AGENTS |= {
         "cmd": program(),
-        "http": reached("TEST_SERVICE"),
-        "a2a": reached("TEST_A2A"),
+        "http": agent_at("TEST_SERVICE"),
+        "a2a": agent_at("TEST_A2A"),
         "llm": model_service(),
     }
 

@@ -47,7 +47,7 @@ PATIENCE_MS = PATIENCE * 1_000
 expect.set_options(timeout=PATIENCE_MS)
 
 
-def found() -> str | None:
+def find_program() -> str | None:
     """The program's path; None when there is none."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
@@ -58,7 +58,7 @@ def started() -> Iterator[Browser]:
     sandbox = [] if os.getuid() else ["--no-sandbox"]  # which root cannot have
     arguments = ["--disable-gpu", "--disable-software-rasterizer", *sandbox]  # nobody looks
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found(), args=arguments)
+        browser = playwright.chromium.launch(executable_path=find_program(), args=arguments)
         try:
             yield browser
         finally:

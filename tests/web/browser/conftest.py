@@ -18,7 +18,7 @@ BROWSER = pytest.StashKey[tuple[ExitStack, Browser]]()
 @pytest.fixture
 def browser(request: pytest.FixtureRequest) -> Browser:
     """One Chromium, until a test of another folder comes next."""
-    if chromium.found() is None:
+    if chromium.find_program() is None:
         pytest.skip(chromium.MISSING)
     stash = request.session.stash
     if BROWSER not in stash:

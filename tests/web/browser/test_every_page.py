@@ -17,7 +17,7 @@ from tests.web import busy
 from tests.web.browser.chromium import DESKTOP, PHONE, axe, sign_in, visiting
 from tests.web.busy import Busy
 from tests.web.site import Site, open_site
-from tests.web.test_previews import EXCEL, WORD, ZIP, document, workbook, zipped
+from tests.web.test_previews import EXCEL, WORD, ZIP, document, workbook, zip_of
 
 NO_PAGES = {
     "/": "leads to the dashboard",
@@ -77,7 +77,7 @@ PREVIEWS = {
     "a.html": ("text/html", b"<p>made</p>"),
     "a.xlsx": (EXCEL, workbook()),
     "a.docx": (WORD, document()),
-    "a.zip": (ZIP, zipped(**{f"file_{n}__txt": "x" for n in range(50)})),
+    "a.zip": (ZIP, zip_of(**{f"file_{n}__txt": "x" for n in range(50)})),
     "b.zip": (ZIP, b"damaged"),
 }
 """Files whose previews differ in what is on them."""

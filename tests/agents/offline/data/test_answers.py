@@ -39,7 +39,7 @@ def derived(how: Derived) -> tuple[Measure, ...]:
     return (Measure("revenue_eur", Aggregate.SUM, how),)
 
 
-def asked(folder: Path, language: str = "en", **given: Any) -> dict[str, Any]:
+def ask(folder: Path, language: str = "en", **given: Any) -> dict[str, Any]:
     files = [file(folder, "sales.csv", TEXT)]
     query = Query(describe(files)[0]["id"], **given)
     found: dict[str, Any] = answer(
@@ -137,7 +137,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_an_answer(tmp_path: Path, name: str) -> None:
     given, text = CASES[name]
-    found = asked(tmp_path, **given)
+    found = ask(tmp_path, **given)
     assert found["outcome"] == "answered"
     assert found["text"] == text
 
@@ -154,7 +154,7 @@ def test_an_answer(tmp_path: Path, name: str) -> None:
 )  # fmt: skip
 def test_other_languages(tmp_path: Path, language: str, text: str) -> None:
     january = Filter("date", Op.IS, ("2025-01",))
-    found = asked(tmp_path, language, measures=(REVENUE,), filters=(january,))
+    found = ask(tmp_path, language, measures=(REVENUE,), filters=(january,))
     assert found["text"].replace("\u00a0", " ").startswith(text)
 
 

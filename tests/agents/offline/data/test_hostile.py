@@ -59,7 +59,7 @@ def taken_in(data: bytes, name: str, folder: Path) -> dict[str, Any]:
     return result
 
 
-def zipped(name: str, data: bytes, times: int = 1) -> bytes:
+def zip_of(name: str, data: bytes, times: int = 1) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
         for number in range(times):
@@ -90,16 +90,16 @@ FILES: dict[str, Callable[[], bytes]] = {
     "blank.csv": lambda: b"\n\n  \n,,\n",
     "garbage.csv": lambda: bytes(range(256)) * 4_000,
     "garbage.xlsx": lambda: bytes(range(256)) * 4_000,
-    "truncated.xlsx": lambda: zipped("a.csv", b"a,b\n1,2\n")[:60],
+    "truncated.xlsx": lambda: zip_of("a.csv", b"a,b\n1,2\n")[:60],
     "header.csv": lambda: b"a,b,c\n",
     "wide.csv": lambda: b"\n".join(b",".join(b"%d" % i for i in range(2_048)) for _ in range(9)),
     "cell.csv": lambda: b"k,v\na," + b"x" * 900_000 + b"\nb,2\n",
     "row.csv": lambda: b"k,v\na," + b"x" * 3_000_000 + b"\nb,2\n",
     "many.csv": lambda: b"k,v\n" + b"".join(b"g%d,%d\n" % (i % 9, i) for i in range(125_000)),
     "distinct.csv": lambda: b"k,v\n" + b"".join(b"g%d,$%d\n" % (i, i) for i in range(62_500)),
-    "bomb.zip": lambda: zipped("a.csv", b"a,b\n" + b"1,2\n" * 2_500_000),
-    "many.zip": lambda: zipped("a.csv", b"a,b\n" + b"1,2\n" * 500_000, 30),
-    "nested.zip": lambda: zipped("b.zip", zipped("a.csv", b"a,b\n1,2\n")),
+    "bomb.zip": lambda: zip_of("a.csv", b"a,b\n" + b"1,2\n" * 2_500_000),
+    "many.zip": lambda: zip_of("a.csv", b"a,b\n" + b"1,2\n" * 500_000, 30),
+    "nested.zip": lambda: zip_of("b.zip", zip_of("a.csv", b"a,b\n1,2\n")),
     "deep.json": lambda: b"[" * 100_000,
     "keys.json": lambda: json.dumps([{f"k{i}": 1} for i in range(2_500)]).encode(),
     "repeated.ods": lambda: archive(ods(REPEATED * 50)),

@@ -217,7 +217,7 @@ def test_a_file_with_a_password_is_called_so(tmp_path: Path, name: str) -> None:
         assert data.skipped == (f"{name} is protected by a password",)
 
 
-def sent(folder: Path, name: str, content: str | bytes) -> Any:
+def write_file(folder: Path, name: str, content: str | bytes) -> Any:
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return fakes.file(path)
@@ -234,13 +234,13 @@ def sent(folder: Path, name: str, content: str | bytes) -> Any:
 async def test_questions_about_such_tables(
     tmp_path: Path, content: str, message: str, reply: str
 ) -> None:
-    turn = await Conversation().say(message, sent(tmp_path, "t.csv", content))
+    turn = await Conversation().say(message, write_file(tmp_path, "t.csv", content))
     assert reply in "\n".join(turn.replies)
 
 
 async def test_a_column_that_could_not_be_read_is_not_called_absent_alone(tmp_path: Path) -> None:
     _, content, *_ = CASES["formulas without stored values"]
-    turn = await Conversation().say("total amount", sent(tmp_path, "f.xlsx", content))
+    turn = await Conversation().say("total amount", write_file(tmp_path, "f.xlsx", content))
     assert "formulas in “amount” have no stored values" in "\n".join(turn.questions)
 
 
@@ -248,6 +248,6 @@ async def test_pictures_in_avif_are_pictures(tmp_path: Path) -> None:
     picture = io.BytesIO()
     Image.new("RGB", (30, 20), "red").save(picture, "AVIF")
     turn = await Conversation().say(
-        "convert it to png", sent(tmp_path, "a.avif", picture.getvalue())
+        "convert it to png", write_file(tmp_path, "a.avif", picture.getvalue())
     )
     assert [job.title for job in turn.started] == ["Image from a.avif"]

@@ -44,7 +44,7 @@ HOW: dict[Aggregate, Any] = {
 }
 
 
-def written(rows: list[tuple[str, float | None]], delimiter: str) -> str:
+def csv_text(rows: list[tuple[str, float | None]], delimiter: str) -> str:
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(["region", "amount", "kind"])
@@ -75,7 +75,7 @@ def test_a_table_and_a_query(
 ) -> None:
     """Three queries to each table: opening it is what takes long."""
     with tempfile.TemporaryDirectory() as folder:
-        given_file = file(Path(folder), "t.csv", written(rows, delimiter))
+        given_file = file(Path(folder), "t.csv", csv_text(rows, delimiter))
         with opened([given_file]) as data:
             assert data.tables[0].rows == len(rows)
             for how, op, limit in queries:

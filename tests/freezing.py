@@ -12,7 +12,7 @@ from tests.waiting import eventually
 
 
 @contextmanager
-def frozen(*pids: int) -> Iterator[None]:
+def freeze(*pids: int) -> Iterator[None]:
     """Inside, none of these processes runs.
 
     The signal stops a process only once one of its threads has received it, which is scheduled

@@ -66,7 +66,7 @@ State = list[tuple[str, int, str]]
 
 
 @dataclass
-class Emptied:
+class ReusableDatabases:
     """The databases of one server and one template that wait to be used again."""
 
     free: list[str] = field(default_factory=list)

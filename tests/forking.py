@@ -67,7 +67,7 @@ class Process(Protocol):
     def kill(self) -> None: ...
 
 
-class Forked:
+class ForkedProcess:
     """One process; its parent reaps it and writes its exit code to a pipe, whose end we read."""
 
     def __init__(self, pid: int, status: int) -> None:
@@ -157,9 +157,9 @@ def start(
     """
     errors = errors or output
     if sys.platform != "linux":
-        code = f"from tests import forked; forked.change({without!r}, {dict(constants)!r})"
+        code = f"from tests import forking; forking.change({without!r}, {dict(constants)!r})"
         if clock is not None:
-            code += f"; forked.follow_clock({str(clock)!r})"
+            code += f"; forking.follow_clock({str(clock)!r})"
         return subprocess.Popen(
             [sys.executable, "-c", f"{code}; {RUN_PROGRAM}", *arguments],
             env={**env, "PYTHONPATH": str(ROOT)},
@@ -184,7 +184,7 @@ def start(
             sent = json.dumps(request).encode()
             assert len(sent) < REQUEST_BYTES_MAX, "the environment is too large"
             socket.send_fds(line, [sent], [output.fileno(), errors.fileno(), writer])
-            return Forked(int(line.recv(16)), reader)
+            return ForkedProcess(int(line.recv(16)), reader)
     finally:
         os.close(writer)
 
