@@ -4,21 +4,58 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse
 
 
 @dataclass(frozen=True)
 class Case:
-    """``groups`` are run; ``fails`` fail, as ``group/name``, and the rest does not."""
+    """A broken rule; ``fails`` fail because of it, as ``group/name``."""
 
     name: str
-    groups: tuple[str, ...]
     fails: set[str]
     mutation: Callable[[], Mutation]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Cases that are seen in one run of the groups: each breaks checks that no other one touches.
+    Exactly those fail."""
+
+    groups: tuple[str, ...]
+    cases: tuple[Case, ...]
     offline: bool = False  # needs the agent that starts jobs
     real_time: bool = False  # is about how long an answer is held back
+
+    @property
+    def name(self) -> str:
+        """The names of its cases."""
+        return "+".join(case.name for case in self.cases)
+
+    @property
+    def fails(self) -> set[str]:
+        """All checks that fail."""
+        names = [name for case in self.cases for name in case.fails]
+        assert len(names) == len(set(names)), "two cases of a batch break one check"
+        return set(names)
+
+    def mutation(self) -> Mutation:
+        """One that breaks the rules of all cases."""
+        return all_of(*(case.mutation() for case in self.cases))
+
+
+def all_of(*mutations: Mutation) -> Mutation:
+    """One that does what each of them does."""
+
+    def before(request: ProxiedRequest) -> ProxiedResponse | None:
+        answers = (mutation.before(request) for mutation in mutations)
+        return next((answer for answer in answers if answer is not None), None)
+
+    def after(request: ProxiedRequest, response: ProxiedResponse) -> None:
+        for mutation in mutations:
+            mutation.after(request, response)
+
+    return Mutation(before, after)
 
 
 def is_greeting(request: ProxiedRequest) -> bool:
@@ -328,76 +365,82 @@ def _foreign_messages(request: ProxiedRequest) -> ProxiedResponse | None:
     return None
 
 
-CASES: tuple[Case, ...] = (
-    Case("no-request-id", ("account", "every-answer"), {"every-answer/request-ids"},
-         after(_no_request_id)),
-    Case("one-request-id", ("account", "every-answer"), {"every-answer/request-ids"},
-         after(_one_request_id)),
-    Case("no-docs", ("authentication", "every-answer"), {"every-answer/error-shape"},
-         after(_no_docs)),
-    Case("other-request-id", ("authentication", "every-answer"), {"every-answer/same-id-in-body"},
-         after(_other_request_id)),
-    Case("no-budget", ("account", "every-answer"), {"every-answer/budget"}, after(_no_budget)),
-    Case("still-budget", ("account", "every-answer"), {"account/budget-falls"},
-         after(_still_budget)),
-    Case("plain-text", ("authentication", "every-answer"), {"every-answer/json-type"},
-         after(_plain_text)),
-    Case("short-times", ("events", "every-answer"), {"every-answer/times"}, after(_short_times)),
-    Case("any-key", ("authentication", "every-answer"), {"authentication/unknown-key"},
-         before(_any_key)),
-    Case("strict-scheme", ("authentication", "every-answer"), {"authentication/scheme-case"},
-         before(_strict_scheme)),
-    Case("accepted", ("messages",), {"messages/created"}, after(_accepted)),
-    Case("held-anyway", ("messages",), {"messages/at-once"}, before(_held_anyway)),
-    Case("no-notes", ("messages",), {"messages/program-noted"}, after(_no_notes)),
-    Case("other-code", ("messages",), {"messages/too-long"}, after(_other_code)),
-    Case("eleven-problems", ("messages",), {"messages/at-most-ten-problems"},
-         after(_eleven_problems)),
-    Case("unnamed-field", ("messages",),
-         {"messages/strict-types", "messages/file-without-content"}, after(_unnamed_field)),
-    Case("hangs-up", ("messages",), {"messages/longest", "messages/too-long"},
-         before(_hangs_up_on_long)),
-    Case("fault", ("messages", "every-answer"),
-         {"messages/unknown-upload", "every-answer/no-fault"}, after(_fault)),
-    Case("new-id", ("idempotency",), {"idempotency/replay"}, after(_new_id)),
-    Case("created-again", ("idempotency",), {"idempotency/at-once"}, after(_created_again)),
-    Case("no-conflict", ("idempotency",), {"idempotency/conflict"}, after(_no_conflict)),
-    Case("no-cut", ("idempotency",), {"idempotency/key-is-cut"}, before(_no_cut)),
-    Case("wide-wait", ("reading",), {"reading/wait-bounds"}, before(_wide_wait)),
-    Case("restless", ("reading",), {"reading/final-stays"}, after(_restless)),
-    Case("no-304", ("reading",), {"reading/etag"}, before(_no_304)),
-    Case("other-reply", ("events",), {"events/reply-is-there"}, after(_other_reply)),
-    Case("foreign-entries", ("events",), {"events/own-entries"}, after(_foreign_entries)),
-    Case("at-once", ("events",), {"events/least-second"}, before(_at_once),
-         real_time=True),
-    Case("two-waits", ("events",), {"events/one-at-a-time"}, after(_two_waits),
-         real_time=True),
-    Case("any-cursor", ("events",), {"events/bad-cursor"}, before(_any_cursor)),
-    Case("form-taken", ("uploads",), {"uploads/tampered", "uploads/every-field"},
-         after(_form_taken)),
-    Case("any-size", ("uploads",), {"uploads/over-size"}, after(_any_size)),
-    Case("programs-welcome", ("uploads",), {"uploads/program"}, after(_programs_welcome)),
-    Case("attached-twice", ("uploads",), {"uploads/attached-once"}, after(_attached_twice)),
-    Case("wide-limit", ("work",), {"work/limit-bounds"}, before(_wide_limit)),
-    Case("backwards", ("jobs",), {"jobs/log-in-order"}, after(_backwards), offline=True),
-    Case("impatient", ("jobs",), {"jobs/held-until-changed"}, _impatient, offline=True),
-    Case("hidden-files", ("jobs",), {"jobs/files-agree"}, after(_hidden_files), offline=True),
-    Case("forged-links", ("files",), {"files/forged"}, after(_forged_links), offline=True),
-    Case("stale-revision", ("files",), {"files/entity-tag"}, after(_stale_revision),
-         offline=True),
-    Case("secret-again", ("webhooks",), {"webhooks/secret-once"}, after(_secret_again)),
-    Case("any-port", ("webhooks",), {"webhooks/bad-port"}, after(_any_port)),
-    Case("deleted-forever", ("webhooks",), {"webhooks/deleted", "webhooks/unknown"},
-         after(_deleted_forever)),
-    Case("forgets", ("webhooks",), {"webhooks/changed"}, after(_forgets_description)),
-    Case("no-events", ("additions",), {"additions/events"}, after(_no_events_of_the_account)),
-    Case("all", ("additions",), {"additions/filters", "additions/unknown-status"}, before(_all)),
-    Case("any-answer", ("additions",), {"additions/question"}, before(_any_answer), offline=True),
-    Case("foreign-messages", ("ownership",), {"ownership/foreign-message"},
-         before(_foreign_messages)),
+BATCHES: tuple[Batch, ...] = (
+    Batch(("account", "every-answer"), (
+        Case("no-request-id", {"every-answer/request-ids"}, after(_no_request_id)),
+        Case("no-budget", {"every-answer/budget"}, after(_no_budget)),
+        Case("still-budget", {"account/budget-falls"}, after(_still_budget)),
+    )),
+    Batch(("authentication", "every-answer"), (
+        Case("one-request-id", {"every-answer/request-ids"}, after(_one_request_id)),
+        Case("no-docs", {"every-answer/error-shape"}, after(_no_docs)),
+        Case("other-request-id", {"every-answer/same-id-in-body"}, after(_other_request_id)),
+        Case("plain-text", {"every-answer/json-type"}, after(_plain_text)),
+        Case("any-key", {"authentication/unknown-key"}, before(_any_key)),
+        Case("strict-scheme", {"authentication/scheme-case"}, before(_strict_scheme)),
+    )),
+    Batch(("messages", "every-answer"), (
+        Case("accepted", {"messages/created"}, after(_accepted)),
+        Case("held-anyway", {"messages/at-once"}, before(_held_anyway)),
+        Case("no-notes", {"messages/program-noted"}, after(_no_notes)),
+        Case("other-code", {"messages/too-long"}, after(_other_code)),
+        Case("eleven-problems", {"messages/at-most-ten-problems"}, after(_eleven_problems)),
+        Case("unnamed-field", {"messages/strict-types", "messages/file-without-content"},
+             after(_unnamed_field)),
+        Case("fault", {"messages/unknown-upload", "every-answer/no-fault"}, after(_fault)),
+    )),
+    Batch(("messages",), (
+        Case("hangs-up", {"messages/longest", "messages/too-long"}, before(_hangs_up_on_long)),
+    )),
+    Batch(("idempotency",), (
+        Case("new-id", {"idempotency/replay"}, after(_new_id)),
+        Case("created-again", {"idempotency/at-once"}, after(_created_again)),
+        Case("no-conflict", {"idempotency/conflict"}, after(_no_conflict)),
+        Case("no-cut", {"idempotency/key-is-cut"}, before(_no_cut)),
+    )),
+    Batch(("reading",), (
+        Case("wide-wait", {"reading/wait-bounds"}, before(_wide_wait)),
+        Case("restless", {"reading/final-stays"}, after(_restless)),
+        Case("no-304", {"reading/etag"}, before(_no_304)),
+    )),
+    Batch(("events", "every-answer"), (
+        Case("short-times", {"every-answer/times"}, after(_short_times)),
+        Case("other-reply", {"events/reply-is-there"}, after(_other_reply)),
+        Case("foreign-entries", {"events/own-entries"}, after(_foreign_entries)),
+        Case("any-cursor", {"events/bad-cursor"}, before(_any_cursor)),
+    )),
+    Batch(("events",), (
+        Case("at-once", {"events/least-second"}, before(_at_once)),
+        Case("two-waits", {"events/one-at-a-time"}, after(_two_waits)),
+    ), real_time=True),
+    Batch(("uploads",), (
+        Case("form-taken", {"uploads/tampered", "uploads/every-field"}, after(_form_taken)),
+        Case("any-size", {"uploads/over-size"}, after(_any_size)),
+        Case("programs-welcome", {"uploads/program"}, after(_programs_welcome)),
+        Case("attached-twice", {"uploads/attached-once"}, after(_attached_twice)),
+    )),
+    Batch(("work", "additions"), (
+        Case("wide-limit", {"work/limit-bounds"}, before(_wide_limit)),
+        Case("no-events", {"additions/events"}, after(_no_events_of_the_account)),
+        Case("all", {"additions/filters", "additions/unknown-status"}, before(_all)),
+    )),
+    Batch(("jobs",), (
+        Case("backwards", {"jobs/log-in-order"}, after(_backwards)),
+        Case("impatient", {"jobs/held-until-changed"}, _impatient),
+        Case("hidden-files", {"jobs/files-agree"}, after(_hidden_files)),
+    ), offline=True),
+    Batch(("files", "additions"), (
+        Case("forged-links", {"files/forged"}, after(_forged_links)),
+        Case("stale-revision", {"files/entity-tag"}, after(_stale_revision)),
+        Case("any-answer", {"additions/question"}, before(_any_answer)),
+    ), offline=True),
+    Batch(("webhooks",), (
+        Case("secret-again", {"webhooks/secret-once"}, after(_secret_again)),
+        Case("any-port", {"webhooks/bad-port"}, after(_any_port)),
+        Case("deleted-forever", {"webhooks/deleted", "webhooks/unknown"}, after(_deleted_forever)),
+        Case("forgets", {"webhooks/changed"}, after(_forgets_description)),
+    )),
+    Batch(("ownership",), (
+        Case("foreign-messages", {"ownership/foreign-message"}, before(_foreign_messages)),
+    )),
 )  # fmt: skip
-
-
-def form_of(value: Any) -> str:
-    """How a case is named in the tests' list."""
-    return value.name if isinstance(value, Case) else str(value)
