@@ -22,7 +22,7 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.making import catalogue, run
 from agentpost_offline.making.maker import Inputs, Maker, Product
-from tests.agents.fakes import Crash, FakeJob, said
+from tests.agents.fakes import Crash, FakeJob, utterance
 
 FRAMES: list[Frame] = []
 
@@ -76,7 +76,7 @@ async def test_the_plan_is_shown_and_the_result_says_what_was_used(
 
 
 async def test_a_follow_up_before_the_start_changes_the_result(tmp_path: Path, csv: File) -> None:
-    job = FakeJob(tmp_path, mail=[[said("make it green"), said("split it by region")]])
+    job = FakeJob(tmp_path, mail=[[utterance("make it green"), utterance("split it by region")]])
     await run.make(job, wanted(csv), [csv], 1)
     [frame] = FRAMES
     assert (frame.style.colour, frame.queries[0].groups) == ("#2e8b57", ("region",))
@@ -84,7 +84,7 @@ async def test_a_follow_up_before_the_start_changes_the_result(tmp_path: Path, c
 
 
 async def test_a_follow_up_under_way_is_made_as_the_next_version(tmp_path: Path, csv: File) -> None:
-    job = FakeJob(tmp_path, mail=[[], [said("make it green")]])
+    job = FakeJob(tmp_path, mail=[[], [utterance("make it green")]])
     text = await run.make(job, wanted(csv), [csv], 1)
     assert [frame.style.colour for frame in FRAMES] == [None, "#2e8b57"]
     assert text.startswith("A chart: chart-2.png.")
@@ -94,14 +94,14 @@ async def test_a_follow_up_under_way_is_made_as_the_next_version(tmp_path: Path,
 
 
 async def test_a_follow_up_that_cannot_be_followed_is_named(tmp_path: Path, csv: File) -> None:
-    job = FakeJob(tmp_path, mail=[[said("now by country")]])
+    job = FakeJob(tmp_path, mail=[[utterance("now by country")]])
     text = await run.make(job, wanted(csv), [csv], 1)
     assert "“now by country” was not understood, so it was not done" in text
     assert FRAMES[0].queries == from_json(wanted(csv)).queries
 
 
 async def test_it_does_the_same_again_after_a_crash_at_each_call(tmp_path: Path, csv: File) -> None:
-    mail = [[said("make it green")], [], [said("split it by channel")]]
+    mail = [[utterance("make it green")], [], [utterance("split it by channel")]]
     whole = FakeJob(tmp_path, mail=[list(one) for one in mail])
     expected = await run.make(whole, wanted(csv), [csv], 1)
     for crash_at in range(len(whole.journal)):
