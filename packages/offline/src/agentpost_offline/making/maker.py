@@ -65,7 +65,7 @@ class Maker:
             text for the user.
         requires: names of libraries of an extra, and the extra: when they are missing the user is
             told what to install.
-        together: how many formats, the first ones, it writes when nobody names one.
+        together: how many formats, the first ones, it writes when a request names none.
     """
 
     thing: Thing
@@ -79,7 +79,7 @@ class Maker:
 
     @property
     def usual(self) -> tuple[str, ...]:
-        """The suffixes it writes when nobody names one."""
+        """The suffixes it writes when a request names none."""
         return self.formats[: self.together]
 
     def load(self) -> Make:

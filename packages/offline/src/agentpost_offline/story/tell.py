@@ -173,7 +173,7 @@ def _among_groups(subject: _Subject) -> list[Claim]:
     if value == other:
         return _level(subject, line, entries)
     if subject.written(line, value) == subject.written(line, other):
-        return []  # written the same, so that nobody sees who is ahead
+        return []  # written the same: the lead cannot be seen
     words, figures = {"group": label, "second": second}, {"value": value, "other": other}
     close = 0.25 if value - other < _CLOSE * abs(value) else 0.0
     total = math.fsum(value for value, _, _ in entries)

@@ -158,7 +158,7 @@ def short(value: float, unit: str | None = None, code: str = "en") -> str:
 
 
 def full(value: float, unit: str | None = None, code: str = "en") -> str:
-    """A number for a table cell of its own: separated thousands, at most two decimals."""
+    """A number in full: separated thousands, at most two decimals."""
     if value == round(value) or abs(value) >= 100_000:
         digits = 0
     else:

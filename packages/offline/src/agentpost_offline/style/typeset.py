@@ -1,7 +1,7 @@
 """The one way to Typst: a template and JSON data in, PNG, SVG or PDF out.
 
 What people wrote is data that a template reads with ``json``; it is never part of the code. The
-compiler sees a folder of its own with the templates and nothing else: no system fonts, no packages,
+compiler sees a new folder with the templates and nothing else: no system fonts, no packages,
 no files of the host.
 """
 

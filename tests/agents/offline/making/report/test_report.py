@@ -96,7 +96,7 @@ async def test_length(tmp_path: Path, length: str | None, sections: int) -> None
     assert result.files[0].label
 
 
-@pytest.mark.parametrize("code", ["de", "es", "fr", "zh", "ar"])
+@pytest.mark.parametrize("code", ["de", "ar"])
 async def test_languages(tmp_path: Path, code: str) -> None:
     result, _ = await made(tmp_path, [stories.orders(tmp_path)], language=code, formats=("pdf",))
     text = " ".join(pages(tmp_path / "out/orders-report.pdf"))

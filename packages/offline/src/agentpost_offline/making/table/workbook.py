@@ -135,7 +135,7 @@ class _Page:
         return str((xl_range_abs if is_fixed else xl_range)(*place))
 
     def _formula(self, line: int, at: int) -> str:
-        """The formula of a pivot's figure, so that it follows its data when they change."""
+        """The formula of a pivot's figure: the figure changes with its data."""
         from xlsxwriter.utility import quote_sheetname, xl_rowcol_to_cell
 
         live = self._sheet.live
