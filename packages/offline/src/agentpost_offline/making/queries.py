@@ -1,4 +1,4 @@
-"""What to look at in a table when a request does not say: the main figure over time and by each group."""
+"""What to look at in a table unasked: the main figure over time and by each group."""
 
 from __future__ import annotations
 
