@@ -22,8 +22,8 @@ SECTION = re.compile(r"^## `(\w+)`\n+(.*?)(?=^## |\Z)", re.M | re.S)
 INTRO = """\
 ## Reasons
 
-A message that was accepted and did not simply complete is not an error: a field says why. Any release
-may add a value; treat one that you do not know like `failed`.
+A message that was accepted and did not simply complete is not an error: a field says why. Any
+release may add a value; treat one that you do not know like `failed`.
 """
 
 
