@@ -152,8 +152,6 @@ class Style(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: float | None = None
     length: str | None = None
     """``shorter`` or ``longer`` than before; ``half``; ``double``."""
-    sections: tuple[str, ...] = ()
-    """Subjects that were named: "a slide about risks"."""
     options: dict[str, Any] = msgspec.field(default_factory=dict)
     """What only one thing knows: an image's ``crop``, a video's ``captions``."""
 

@@ -11,9 +11,8 @@ from agentpost.agents import File
 from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.data import wording
 from agentpost_offline.data.comparing import Comparison
-from agentpost_offline.data.computed import Columns
 from agentpost_offline.data.dataset import Dataset, opened
-from agentpost_offline.data.model import Cell, Column, Kind, Result, Table
+from agentpost_offline.data.model import Cell, Column, Kind, Result, Table, by_name
 from agentpost_offline.data.sql import averaged, axes, share_base
 from agentpost_offline.frame import (
     Aggregate,
@@ -80,7 +79,7 @@ class _Answer:
 
     def __init__(self, data: Dataset, table: Table, language: str) -> None:
         self._data, self._table, self._language = data, table, language
-        self._columns = Columns(table)
+        self._columns = by_name(table)
         self._words = wording.texts(language)
         self._said = ""
         """A note that the text says in its own words."""

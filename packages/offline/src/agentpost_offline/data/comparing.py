@@ -8,9 +8,8 @@ from typing import NamedTuple
 import msgspec
 
 from agentpost_offline.data import wording
-from agentpost_offline.data.computed import Columns
 from agentpost_offline.data.dataset import Dataset
-from agentpost_offline.data.model import Cell, Result, Table
+from agentpost_offline.data.model import Cell, Result, Table, by_name
 from agentpost_offline.frame import Derived, Measure, Query
 from agentpost_offline.style.languages import language as tongue
 
@@ -32,7 +31,7 @@ class Comparison:
 
     def __init__(self, data: Dataset, table: Table, language: str) -> None:
         self._data, self._language = data, language
-        self._columns = Columns(table)
+        self._columns = by_name(table)
         self._words = wording.texts(language)
 
     def of(self, query: Query, result: Result) -> str | None:

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentpost.agents import File, JobFailed, Unreadable
-from agentpost_offline.data import limits, running, sources
+from agentpost_offline.data import limits, running, sources, wording
 from agentpost_offline.data.loading import Loaded, load
-from agentpost_offline.data.model import Cell, Kind, Result, Table
-from agentpost_offline.data.noting import said
+from agentpost_offline.data.model import Cell, Result, Table
 from agentpost_offline.frame import Query
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class Dataset:
 
 
 def _speaking(one: Loaded, language: str) -> Loaded:
-    notes = tuple(said(note, language) for note in one.notes)
+    notes = tuple(wording.note(note, language) for note in one.notes)
     return replace(one, table=msgspec.structs.replace(one.table, notes=notes))
 
 
@@ -196,17 +195,11 @@ def _loaded(
     return found, skipped
 
 
-def describe(files: Sequence[File], pasted: str = "") -> list[Any]:
-    """The tables of files as JSON (a step): `Table` by `msgspec.convert`."""
-    described: list[Any] = survey(files, pasted)["tables"]
-    return described
-
-
 def survey(files: Sequence[File], pasted: str = "") -> dict[str, Any]:
-    """Like `describe`, with what could not be read (a step): ``tables`` and ``skipped``."""
+    """The tables of files and what could not be read, as JSON (a step)."""
     with opened(files, pasted) as data:
         tables = msgspec.json.decode(msgspec.json.encode(data.tables))
         return {"tables": tables, "skipped": list(data.skipped)}
 
 
-__all__ = ["Dataset", "Kind", "describe", "opened", "survey"]
+__all__ = ["Dataset", "opened", "survey"]

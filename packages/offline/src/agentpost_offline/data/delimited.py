@@ -16,7 +16,7 @@ from pathlib import Path
 from agentpost.extraction import Unreadable, encodings
 from agentpost.extraction.encodings import SAMPLE_BYTES, Encoding
 from agentpost_offline.data import limits
-from agentpost_offline.data.noting import Note
+from agentpost_offline.data.model import Note
 
 DELIMITERS = ",;\t|"
 _FURTHER = "\x01"

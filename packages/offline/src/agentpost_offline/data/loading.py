@@ -13,8 +13,7 @@ from agentpost_offline.data import casts, cells, delimited, layout, limits, part
 from agentpost_offline.data.cells import Format
 from agentpost_offline.data.columns import described
 from agentpost_offline.data.delimited import Grid
-from agentpost_offline.data.model import Column, Kind, Table
-from agentpost_offline.data.noting import Note
+from agentpost_offline.data.model import Column, Kind, Note, Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

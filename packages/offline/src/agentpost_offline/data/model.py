@@ -8,7 +8,12 @@ import msgspec
 
 from agentpost_offline.frame import Cell, Grain, Query
 
-__all__ = ["Cell", "Column", "Kind", "Result", "Role", "Table"]
+__all__ = ["Cell", "Column", "Kind", "Result", "Role", "Table", "by_name"]
+
+
+Note = tuple[str, dict[str, object]]
+"""What the reader of a table must know: the key of a text among the ``notes`` of ``texts/*.json``,
+and what stands in it."""
 
 
 class Kind(StrEnum):
@@ -70,6 +75,11 @@ class Table(msgspec.Struct, frozen=True, omit_defaults=True):
     columns: tuple[Column, ...]
     notes: tuple[str, ...] = ()
     """What the reader must know: rows that were left out, columns that were unpivoted."""
+
+
+def by_name(table: Table) -> dict[str, Column]:
+    """The columns of a table by their names."""
+    return {column.name: column for column in table.columns}
 
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True):

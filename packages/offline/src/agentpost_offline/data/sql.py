@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentpost.agents import JobFailed
-from agentpost_offline.data import computed
 from agentpost_offline.data.loading import Loaded, quoted
-from agentpost_offline.data.model import Column, Kind
+from agentpost_offline.data.model import Column, Kind, by_name
 from agentpost_offline.frame import (
     Aggregate,
     Derived,
@@ -60,7 +59,7 @@ class Compiler:
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
-        self.columns = computed.Columns(loaded.table)
+        self.columns = by_name(loaded.table)
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -73,7 +72,7 @@ class Compiler:
     def field(self, name: str) -> str:
         """The database's name for a column."""
         self.column(name)
-        return computed.value(name, self.columns, self._loaded.fields)
+        return self._loaded.fields[name]
 
     def where(self, filters: Sequence[Filter]) -> Clause:
         """The condition for the rows that count."""
@@ -131,9 +130,6 @@ class Compiler:
             return f"{how}({name})"
         if column.kind is not Kind.NUMBER:
             raise JobFailed(f"“{column.label}” holds no numbers, so it has no {how}.")
-        ratio = computed.quotient(measure.column, self.columns, self._loaded.fields)
-        if ratio and how in (Aggregate.SUM, Aggregate.MEAN):
-            return ratio
         if how is Aggregate.SUM:
             return f"case when count({name}) > 0 then fsum({name}) end"
         return f"favg({name})" if how is Aggregate.MEAN else f"median({name})"

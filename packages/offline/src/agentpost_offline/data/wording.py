@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from agentpost_offline.data.computed import OVER, Columns
-from agentpost_offline.data.model import Cell, Column, Kind, Result, Table
+from agentpost_offline.data.model import Cell, Column, Kind, Note, Result, Table, by_name
 from agentpost_offline.frame import (
     Aggregate,
     Derived,
@@ -34,6 +33,15 @@ def plural(words: dict[str, Any], key: str, count: int, *values: str) -> str:
     """A text that counts something."""
     form = words[f"{key}_one" if count == 1 else f"{key}_many"]
     return str(form).format(*values, count=f"{count:,}")
+
+
+def note(one: Note, language: str) -> str:
+    """A note in words; with a ``count`` of one in the singular, where that has its own text."""
+    key, values = one
+    phrases: dict[str, str] = texts(language)["notes"]
+    form = phrases.get(f"{key}_one", "") if values.get("count") == 1 else ""
+    places = {k: f"{v:,}" if isinstance(v, int) else v for k, v in values.items()}
+    return (form or phrases[key]).format(**places)
 
 
 def figure(value: float, unit: str | None = None, language: str = "en") -> str:
@@ -86,8 +94,6 @@ def measure(one: Measure, column: Column | None, language: str) -> str:
         said = words["rows_measure"]
     elif column.kind is Kind.DATE and one.aggregate in (Aggregate.MIN, Aggregate.MAX):
         said = words["earliest" if one.aggregate is Aggregate.MIN else "latest"]
-    elif f" {OVER} " in column.name and one.aggregate is Aggregate.MEAN:
-        said = "{0}"  # the quotient of the sums
     else:
         said = words[str(one.aggregate)]
     text = said.format(column.label if column else "")
@@ -204,7 +210,7 @@ def reading(table: Table, result: Result, language: str) -> str:
     """How a question was understood: ``total Margin, Country = Spain, Q2 2025, 41 rows``."""
     words = texts(language)
     query = result.query
-    columns = Columns(table)
+    columns = by_name(table)
     said = [
         measure(one, columns.get(one.column) if one.column else None, language)
         for one in query.measures

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agentpost_offline.data import wording
-from agentpost_offline.data.computed import Columns
-from agentpost_offline.data.model import Table
+from agentpost_offline.data.model import Table, by_name
 from agentpost_offline.frame import Derived, Frame, Query, Thing
 from agentpost_offline.replying import knows, say, shortened
 from agentpost_offline.style.languages import language as tongue
@@ -14,7 +13,7 @@ _MOST = 190
 
 def query_text(query: Query, table: Table, language: str) -> str:
     """As in "total revenue by region, 2025"."""
-    columns, words = Columns(table), wording.texts(language)
+    columns, words = by_name(table), wording.texts(language)
     measures = [
         wording.measure(one, columns.get(one.column) if one.column else None, language)
         for one in query.measures

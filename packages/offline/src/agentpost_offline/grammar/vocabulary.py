@@ -36,12 +36,18 @@ _LISTS: Final = {
     "scale": ("1000", "1000000", "1000000000"),
     "ordinal": ("1", "2", "3", "-1"),
     "language": LANGUAGES,
+    "value": ("female", "male", "north", "south", "east", "west", "usd", "eur", "gbp", "chf"),
     "colour": (
         "#1f5fa8", "#c0392b", "#2e8b57", "#e07b39", "#7d5ba6", "#128277", "#c74a85", "#22272e",
         "#6b7580", "#d9a400", "#8a5a3c", "#1b2f5b", "#2a9d9d", "#7fb2e5", "#1d5c3a",
     ),
 }  # fmt: skip
 """What the phrases of a list mean, in their order."""
+_FORMATS: Final = {
+    "png": "png", "svg": "svg", "webp": "webp", "gif": "gif", "pptx": "powerpoint file",
+    "csv": "as csv; csv format", "html": "html", "md": "markdown", "mp4": "mp4",
+}  # fmt: skip
+"""Formats that are called alike in every language."""
 DECIMALS: Final = {"de": ",", "es": ",", "fr": ","}
 """The decimal mark of a language where it is no point."""
 
@@ -110,6 +116,7 @@ def word_list(language: str) -> dict[str, dict[str, str]]:
     for section, listed in table(language)["lists"].items():
         phrases = (phrase.replace(",", ";") for phrase in listed.split(";"))
         read[section] = dict(zip(_LISTS[section], phrases, strict=True))
+    read["format"] = {**_FORMATS, **read["format"]}
     names = calendar_words.languages()[language]
     short = names["short_months"]
     read["month"] = {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agentpost_offline.data.computed import Columns
-from agentpost_offline.data.model import Column, Kind, Table
+from agentpost_offline.data.model import Column, Kind, Table, by_name
 from agentpost_offline.frame import (
     Aggregate,
     Derived,
@@ -25,7 +24,7 @@ _PERCENT = (Derived.SHARE, Derived.GROWTH)
 
 def column(name: str | None, table: Table) -> Column | None:
     """The table's column of that name."""
-    return Columns(table).get(name) if name else None
+    return by_name(table).get(name) if name else None
 
 
 def label(name: str | None, table: Table) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentpost.agents import File
-from agentpost_offline.data.dataset import describe
+from agentpost_offline.data.dataset import survey
 from agentpost_offline.frame import (
     Act,
     Aggregate,
@@ -52,7 +52,7 @@ def made(folder: Path, files: list[File], wish: Any) -> tuple[Any, Any]:
 def test_a_pivot_has_formulas_and_the_data_beside_it(tmp_path: Path) -> None:
     rows = shop()
     files = [file(tmp_path, "shop.csv", shop_csv(rows))]
-    table = describe(files)[0]["id"]
+    table = survey(files)["tables"][0]["id"]
     query = Query(table, (Measure("revenue", Aggregate.SUM),), ("country",), "date", Grain.YEAR)
     described, book = made(tmp_path, files, frame(query))
     assert book.sheetnames == ["Pivot", "Data"]
@@ -72,7 +72,7 @@ def test_a_pivot_has_formulas_and_the_data_beside_it(tmp_path: Path) -> None:
 def test_the_figures_of_a_pivot_follow_its_data(tmp_path: Path) -> None:
     text = "region,channel,revenue\nEast,Web,1\nEast,Shop,2\nWest,Web,3\nEast,Web,5\n"
     files = [file(tmp_path, "shop.csv", text)]
-    table = describe(files)[0]["id"]
+    table = survey(files)["tables"][0]["id"]
     total = (Measure("revenue", Aggregate.SUM),)
     _, book = made(tmp_path, files, frame(Query(table, total, ("region", "channel"))))
     page = book["Pivot"]
@@ -86,7 +86,7 @@ def test_the_figures_of_a_pivot_follow_its_data(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["*", "<3", "east", "12"])
 def test_names_that_formulas_read_otherwise_have_plain_figures(tmp_path: Path, name: str) -> None:
     files = [file(tmp_path, "shop.csv", f"region,revenue\nEast,1\n{name},2\nWest,4\n")]
-    table = describe(files)[0]["id"]
+    table = survey(files)["tables"][0]["id"]
     query = Query(table, (Measure("revenue", Aggregate.SUM),), ("region",))
     _, book = made(tmp_path, files, frame(query))
     assert sorted(row[1] for row in book["Pivot"].iter_rows(2, 4, values_only=True)) == [1, 2, 4]
@@ -95,7 +95,7 @@ def test_names_that_formulas_read_otherwise_have_plain_figures(tmp_path: Path, n
 def test_what_was_filtered_out_is_in_no_sheet(tmp_path: Path) -> None:
     rows = shop()
     files = [file(tmp_path, "shop.csv", shop_csv(rows))]
-    table = describe(files)[0]["id"]
+    table = survey(files)["tables"][0]["id"]
     out = next(row["country"] for row in rows if row["country"])
     query = Query(
         table,

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentpost_offline.data.computed import Columns
-from agentpost_offline.data.model import Column, Kind, Result, Role, Table
+from agentpost_offline.data.model import Column, Kind, Result, Role, Table, by_name
 from agentpost_offline.data.wording import measure as measure_name
 from agentpost_offline.data.wording import unit_of
 from agentpost_offline.frame import Aggregate, Cell, Grain, Query
@@ -104,7 +103,7 @@ def of_table(table: Table, rows: Sequence[tuple[Cell, ...]], title: str, totals:
 
 def of_result(table: Table, result: Result, title: str, total: str, code: str) -> Sheet:
     """A result as a sheet: two groups, or a group and a time axis, become rows and columns."""
-    query, columns = result.query, Columns(table)
+    query, columns = result.query, by_name(table)
     keys = [columns[name] for name in (*query.groups, query.time) if name is not None]
     grain = query.grain if query.time is not None else None
     measures = []
