@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentpost_offline.data.answers import answer
-from agentpost_offline.data.dataset import describe
+from agentpost_offline.data.dataset import survey
 from agentpost_offline.frame import (
     Act,
     Aggregate,
@@ -41,7 +41,7 @@ def derived(how: Derived) -> tuple[Measure, ...]:
 
 def ask(folder: Path, language: str = "en", **given: Any) -> dict[str, Any]:
     files = [file(folder, "sales.csv", TEXT)]
-    query = Query(describe(files)[0]["id"], **given)
+    query = Query(survey(files)["tables"][0]["id"], **given)
     found: dict[str, Any] = answer(
         files, to_json(Frame(Act.ASK, queries=(query,), language=language))
     )
@@ -160,7 +160,7 @@ def test_other_languages(tmp_path: Path, language: str, text: str) -> None:
 
 def test_several_questions_are_all_answered(tmp_path: Path) -> None:
     files = [file(tmp_path, "sales.csv", TEXT)]
-    table = describe(files)[0]["id"]
+    table = survey(files)["tables"][0]["id"]
     queries = (Query(table, (REVENUE,)), Query(table))
     found = answer(files, to_json(Frame(Act.ASK, queries=queries)))
     assert "Total Revenue: €380.50." in found["text"]

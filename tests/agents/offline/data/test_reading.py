@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentpost_offline.data import limits
-from agentpost_offline.data.dataset import describe, opened
+from agentpost_offline.data.dataset import opened, survey
 from agentpost_offline.data.model import Kind, Role, Table
 from agentpost_offline.frame import Aggregate, Grain, Measure, Query
 from tests.agents.offline.data.given import file
@@ -275,8 +275,8 @@ def test_cells_that_do_not_fit_are_said(tmp_path: Path) -> None:
 
 
 def test_categories_list_their_values_by_frequency(tmp_path: Path) -> None:
-    found = describe([file(tmp_path, "t.csv", "city,v\nRome,1\nOslo,2\nRome,3\n")])
-    column = found[0]["columns"][0]
+    found = survey([file(tmp_path, "t.csv", "city,v\nRome,1\nOslo,2\nRome,3\n")])
+    column = found["tables"][0]["columns"][0]
     assert (column["values"], column["distinct"]) == (["Rome", "Oslo"], 2)
 
 
