@@ -46,8 +46,8 @@ def inside(file: File) -> list[str]:
     """Which kinds of files an archive holds: ``data document image``; nothing for another file.
     Runs in a worker process."""
     try:
-        with _archive(file) as packed:
-            return sorted({kind for member in _members(packed) if (kind := _kind(member))})
+        with _archive(file) as members:
+            return sorted({kind for member in _members(members) if (kind := _kind(member))})
     except (Unreadable, *_DAMAGED):
         return []
 
@@ -61,7 +61,7 @@ def _opened(value: object, folder: Path) -> object:
 def _in_place_of(file: File, folder: Path) -> Sequence[File]:
     """What to read instead of a file; the archive itself is among it when something of it was left
     out, so that its reader says so."""
-    found: list[File] = []
+    results: list[File] = []
     whole = True
     left = limits.UNPACKED_BYTES
     try:
@@ -77,7 +77,7 @@ def _in_place_of(file: File, folder: Path) -> Sequence[File]:
                 with packed.open(member) as source, path.open("wb") as target:
                     shutil.copyfileobj(source, target)
                 name = PurePosixPath(member.filename).name
-                found.append(
+                results.append(
                     replace(
                         file, name=name, kind=kind, content_type="", size=member.file_size,
                         local_path=path,
@@ -86,7 +86,7 @@ def _in_place_of(file: File, folder: Path) -> Sequence[File]:
             whole = whole and len(members) <= limits.MEMBERS
     except (Unreadable, *_DAMAGED):
         return (file,)
-    return found if found and whole else (*found, file)
+    return results if results and whole else (*results, file)
 
 
 @contextlib.contextmanager
@@ -98,8 +98,8 @@ def _archive(file: File) -> Iterator[zipfile.ZipFile]:
     with Archive(file.local, file.name) as known:
         if known.members & _OFFICE or is_workbook(known):
             raise Unreadable(f"{file.name} is an Office file")
-    with zipfile.ZipFile(file.local) as packed:
-        yield packed
+    with zipfile.ZipFile(file.local) as members:
+        yield members
 
 
 def _members(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:

@@ -30,12 +30,12 @@ async def from_tables(here: Surroundings, reading: Reading) -> None:
     frame = msgspec.structs.replace(
         frame, text=here.material or frame.text, files=tuple(file.id for file in files)
     )
-    found = await _computed(here, steps.ask_tables, files, to_json(frame))
-    if found is None:
+    result = await _computed(here, steps.ask_tables, files, to_json(frame))
+    if result is None:
         return
-    lines = [*notes(language, reading), found.text or say(language, "absent_answer")]
-    skipped = list(dict.fromkeys((*found.skipped, *here.skipped)))
-    reported = details(language, found.used, skipped, found.notes)
+    lines = [*notes(language, reading), result.text or say(language, "absent_answer")]
+    skipped = list(dict.fromkeys((*result.skipped, *here.skipped)))
+    reported = details(language, result.used, skipped, result.notes)
     requested.remember_answer(turn, to_json(frame))
     turn.reply("\n\n".join(filter(None, ["\n".join(lines), reported])))
 
@@ -56,29 +56,29 @@ async def _computed(here: Surroundings, step: object, *args: object) -> Answer |
 async def from_documents(here: Surroundings, question: str) -> None:
     """Show the passages of the documents that are closest to a question."""
     turn, language = here.turn, here.language
-    found = await _computed(
+    result = await _computed(
         here, steps.ask_documents, here.documents, question, language, here.material
     )
-    if found is None:
+    if result is None:
         return
-    skipped = list(dict.fromkeys((*found.skipped, *here.skipped)))
+    skipped = list(dict.fromkeys((*result.skipped, *here.skipped)))
     names = [file.name for file in here.documents]
-    if found.outcome is Outcome.ABSENT and found.skipped and not found.used:
+    if result.outcome is Outcome.ABSENT and result.skipped and not result.used:
         text = say(language, "unread_files", files=listed(language, names))
-    elif found.outcome is Outcome.ABSENT:
+    elif result.outcome is Outcome.ABSENT:
         text = say(language, "absent_answer")
     else:
-        text = f"{say(language, 'passages')}\n{found.text}"
+        text = f"{say(language, 'passages')}\n{result.text}"
     turn.reply("\n\n".join(filter(None, [
-        text, details(language, found.used, skipped, found.notes)
+        text, details(language, result.used, skipped, result.notes)
     ])))  # fmt: skip
 
 
 def notes(language: str, reading: Reading) -> list[str]:
     """What the reader must know of how a request was understood."""
-    said = [say(language, f"notes.{key}", **values) for key, values in reading.notes]
+    phrases = [say(language, f"notes.{key}", **values) for key, values in reading.notes]
     typos = dict.fromkeys(reading.draft.typos)
-    return said + [say(language, "read_as", typed=a, meant=b) for a, b in typos]
+    return phrases + [say(language, "read_as", typed=a, meant=b) for a, b in typos]
 
 
 def unclear(here: Surroundings, reading: Reading) -> None:

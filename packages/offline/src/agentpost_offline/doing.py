@@ -166,7 +166,7 @@ def _files(here: Surroundings, frame: Frame, maker: Maker) -> list[File]:
             file for query in frame.queries for file in here.of_table(query.table)
         ))  # fmt: skip
     with_tables = {file.id for file in here.table_files}
-    wanted: list[File] = []
+    targets: list[File] = []
     for file in here.usable:
         table = file.id in with_tables or is_table(file)
         kinds = {"image"} if file in here.images else {"table"} if table else {"document"}
@@ -174,8 +174,8 @@ def _files(here: Surroundings, frame: Frame, maker: Maker) -> list[File]:
             kinds.add("document")
         kinds |= set(here.inside.get(file.id, ())) - {"data"}
         if kinds & maker.needs:
-            wanted.append(file)
-    return wanted
+            targets.append(file)
+    return targets
 
 
 async def _pass_on(here: Surroundings) -> None:

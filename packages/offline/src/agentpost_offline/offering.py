@@ -33,24 +33,24 @@ def table_sentences(table: Table, language: str) -> list[str]:
     ]  # fmt: skip
     groups = [one for one in groups if one.distinct <= _FEW_GROUPS] or groups
     has_time = any(one.role is Role.TIME for one in table.columns)
-    made: list[str] = []
+    texts: list[str] = []
     if numbers:
         column = numbers[0]
         what = say(language, f"offers.{_usual(column)}", column=column.name)
         if groups:
-            made.append(say(language, "offers.chart_by", what=what, group=groups[0].name))
+            texts.append(say(language, "offers.chart_by", what=what, group=groups[0].name))
         if has_time:
-            made.append(say(language, "offers.by_month", what=what))
+            texts.append(say(language, "offers.by_month", what=what))
         if groups:
-            made.append(say(language, "offers.best", what=what, group=groups[-1].name))
-        made.append(what)
+            texts.append(say(language, "offers.best", what=what, group=groups[-1].name))
+        texts.append(what)
     elif groups:
-        made.append(say(language, "offers.rows_by", group=groups[0].name))
-        made.append(say(language, "offers.rows"))
+        texts.append(say(language, "offers.rows_by", group=groups[0].name))
+        texts.append(say(language, "offers.rows"))
     else:
-        made.append(say(language, "offers.rows"))
-    made += [say(language, "offers.report"), say(language, "offers.deck")]
-    return made[:_OFFERS]
+        texts.append(say(language, "offers.rows"))
+    texts += [say(language, "offers.report"), say(language, "offers.deck")]
+    return texts[:_OFFERS]
 
 
 def _usual(column: Column) -> str:
@@ -61,19 +61,19 @@ def _usual(column: Column) -> str:
 def sentences(here: Surroundings, draft: Draft | None = None) -> list[Choice]:
     """Sure sentences over the files; the nearest ones to a draft where there is one."""
     language = here.language
-    made: list[str] = []
+    texts: list[str] = []
     if here.tables:
         table = max(here.tables, key=lambda one: one.rows)
-        made += table_sentences(table, language)
+        texts += table_sentences(table, language)
     elif here.material or any(not _PDF.search(one.name) for one in here.documents):
-        made += [say(language, f"offers.{key}") for key in ("document_pdf", "document_deck")]
+        texts += [say(language, f"offers.{key}") for key in ("document_pdf", "document_deck")]
     elif here.images:
-        made += [say(language, f"offers.{key}") for key in ("square", "half", "gray")]
+        texts += [say(language, f"offers.{key}") for key in ("square", "half", "gray")]
     if draft is not None:
         words = set(draft.text.casefold().split())
-        made.sort(key=lambda one: -len(words & set(one.casefold().split())))
-        made = made[:_NEAREST]
-    return [Choice(one, text=one) for one in made]
+        texts.sort(key=lambda one: -len(words & set(one.casefold().split())))
+        texts = texts[:_NEAREST]
+    return [Choice(one, text=one) for one in texts]
 
 
 def offer(here: Surroundings) -> None:

@@ -26,19 +26,19 @@ def _texts(language: str) -> dict[str, Any]:
 
 def say(language: str, key: str, **values: object) -> str:
     """A text by its key (``title.chart`` is in a section), with its places filled in."""
-    found: Any = _texts(language)
+    result: Any = _texts(language)
     for part in key.split("."):
-        found = found[part]
-    return str(found).format(**values)
+        result = result[part]
+    return str(result).format(**values)
 
 
 def knows(language: str, key: str) -> bool:
     """Whether there is such a text."""
-    found: Any = _texts(language)
+    result: Any = _texts(language)
     for part in key.split("."):
-        if not isinstance(found, dict) or part not in found:
+        if not isinstance(result, dict) or part not in result:
             return False
-        found = found[part]
+        result = result[part]
     return True
 
 
@@ -66,9 +66,9 @@ def sources(language: str, names: Sequence[str]) -> str:
     """The files something is made from, the first few by name."""
     if not names:
         return say(language, "your_text")
-    shown = [shortened(name) for name in names[:_SOURCES]]
-    more = len(names) - len(shown)
-    return listed(language, [*shown, f"+{more}"] if more else shown)
+    visible = [shortened(name) for name in names[:_SOURCES]]
+    more = len(names) - len(visible)
+    return listed(language, [*visible, f"+{more}"] if more else visible)
 
 
 def details(

@@ -51,20 +51,20 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def wanted(self) -> Frame:
         """The frame."""
-        made = frame_of(self.frame)
-        assert made is not None, "only requests whose frame can be read are found"
-        return made
+        result = frame_of(self.frame)
+        assert result is not None, "only requests whose frame can be read are found"
+        return result
 
 
 def remember(turn: Turn, started: Started, frame: dict[str, Any], title: str, version: int) -> None:
     """Keep what was started; a later request of the same work takes the place of the earlier."""
     long = len(str(frame.get("text", ""))) > _TEXT_CHARACTERS
-    made = Request(
+    result = Request(
         started.job_id, started.work_id, {**frame, "text": ""} if long else frame, title, version,
         turn.message.message_id, started.state == "queued", long,
     )  # fmt: skip
-    others = [one for one in _known(turn) if not (one.work and one.work == made.work)]
-    listing: list[Json] = [msgspec.to_builtins(one) for one in [*others, made][-_MOST:]]
+    others = [one for one in _known(turn) if not (one.work and one.work == result.work)]
+    listing: list[Json] = [msgspec.to_builtins(one) for one in [*others, result][-_MOST:]]
     turn.state[_KEPT] = listing
 
 
@@ -78,10 +78,10 @@ def forget_refused(turn: Turn, request: Request) -> None:
 def _known(turn: Turn) -> list[Request]:
     data = turn.state.get(_KEPT)
     try:
-        found = msgspec.convert(data, list[Request]) if data is not None else []
+        result = msgspec.convert(data, list[Request]) if data is not None else []
     except msgspec.ValidationError:
         return []  # written by another version
-    return [one for one in found if frame_of(one.frame) is not None]
+    return [one for one in result if frame_of(one.frame) is not None]
 
 
 def unfinished(turn: Turn) -> list[Request]:
@@ -93,10 +93,10 @@ def unfinished(turn: Turn) -> list[Request]:
 
 def finished(turn: Turn) -> list[Request]:
     """What was started and left its result, the latest last."""
-    made = {work.work_id: work.state.get("version") for work in turn.works}
+    results = {work.work_id: work.state.get("version") for work in turn.works}
 
     def ended_well(one: Request) -> bool:
-        version = made.get(one.work)
+        version = results.get(one.work)
         return isinstance(version, int) and version >= one.version
 
     return [one for one in _known(turn) if ended_well(one)]
@@ -144,15 +144,15 @@ def answered(works: Sequence[Work]) -> Frame | None:
 def works_of(turn: Turn) -> list[Work]:
     """What may be changed, newest first: what runs, the last answer when it came last, and the
     works."""
-    made = [work for one in turn.works if (work := _work(one)) is not None]
+    results = [work for one in turn.works if (work := _work(one)) is not None]
     last = frame_of(turn.state.get("answered"))
     if last is not None:
         before = turn.state.get("answered_before")
         answers = [frame_of(one) for one in before] if isinstance(before, list) else []
         earlier = tuple(one for one in answers if one is not None)
-        made.insert(0, Work(ANSWERED, last, earlier))
+        results.insert(0, Work(ANSWERED, last, earlier))
     running = {job.job_id for job in turn.running}
-    return [Work(one.job, one.wanted) for one in _known(turn) if one.job in running][::-1] + made
+    return [Work(one.job, one.wanted) for one in _known(turn) if one.job in running][::-1] + results
 
 
 def _work(work: WorkRef) -> Work | None:

@@ -102,10 +102,10 @@ class Surroundings:
         pasted = any(not table.file for table in self.tables)
         web = any(_WEB.search(file.name) for file in self.table_files)
         data = web or any(is_table(file) for file in self.files)
-        packed = {kind for listed in self.inside.values() for kind in listed}
+        members = {kind for listed in self.inside.values() for kind in listed}
         matches = {
-            "table": pasted or data or "data" in packed, "document": bool(self.prose),
-            "image": bool(self.images) or "image" in packed,
+            "table": pasted or data or "data" in members, "document": bool(self.prose),
+            "image": bool(self.images) or "image" in members,
             "text": bool(self.material) and not pasted,
         }  # fmt: skip
         return {kind for kind, there in matches.items() if there}

@@ -25,8 +25,8 @@ def ask_tables(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
     """The answer to a question over tables; see `data.answers.answer`."""
     from agentpost_offline.data.answers import answer
 
-    found: dict[str, Any] = answer(files, frame)
-    return found
+    result: dict[str, Any] = answer(files, frame)
+    return result
 
 
 def ask_documents(
@@ -36,5 +36,5 @@ def ask_documents(
     from agentpost_offline.archives import unpacking
     from agentpost_offline.documents.answers import answer
 
-    found: dict[str, Any] = unpacking(answer)(files, question, language, pasted)
-    return found
+    result: dict[str, Any] = unpacking(answer)(files, question, language, pasted)
+    return result

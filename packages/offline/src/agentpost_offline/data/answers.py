@@ -96,8 +96,8 @@ class _Answer:
             text = self._without_value(query, result)
         else:
             text = self._stated(query, result)
-        kept = tuple(note for note in result.notes if note != self._said)
-        result = msgspec.structs.replace(result, notes=kept)
+        rest = tuple(note for note in result.notes if note != self._said)
+        result = msgspec.structs.replace(result, notes=rest)
         source = str(self._words["reading"]).format(result.reading, self._table.name)
         return f"{text}\n{source}", result
 
@@ -105,17 +105,17 @@ class _Answer:
         return str(self._words["no_value"]).format(result.reading)
 
     def _stated(self, query: Query, result: Result) -> str:
-        derived = query.measures[0].derived
+        derivation = query.measures[0].derived
         keys = axes(query)
         if averaged(query):
             return self._average(query, result)
         if not keys:
             return self._single(query, result)
-        if derived in (Derived.GROWTH, Derived.DIFFERENCE):
+        if derivation in (Derived.GROWTH, Derived.DIFFERENCE):
             text = Comparison(self._data, self._table, self._language).of(query, result)
             if text is not None:
                 return text
-        if derived is Derived.SHARE and len(result.rows) == 1 and len(query.measures) == 1:
+        if derivation is Derived.SHARE and len(result.rows) == 1 and len(query.measures) == 1:
             return self._share_of_group(query, result, keys)
         if query.order is not None and query.order.count == 1:
             return self._best(query, result, keys)
@@ -166,9 +166,9 @@ class _Answer:
     def _share_of_group(self, query: Query, result: Result, keys: int) -> str:
         measure, row = query.measures[0], result.rows[0]
         plain = msgspec.structs.replace(measure, derived=None)
-        kept = tuple(f for f in query.filters if f.column not in query.groups)
+        rest = tuple(f for f in query.filters if f.column not in query.groups)
         among = self._data.run(
-            msgspec.structs.replace(query, measures=(plain,), filters=kept, having=(), order=None)
+            msgspec.structs.replace(query, measures=(plain,), filters=rest, having=(), order=None)
         ).rows
         timed = query.time is not None and bool(query.groups)
         within = [r for r in among if not timed or r[keys - 1] == row[keys - 1]]
@@ -209,12 +209,12 @@ class _Answer:
     def _named_values(self, query: Query, column: str) -> list[str]:
         """The different values themselves, when they are few."""
         count = Measure(None, Aggregate.COUNT)
-        found = self._data.run(
+        result = self._data.run(
             Query(query.table, (count,), groups=(column,), filters=query.filters)
         ).rows
-        if not 0 < len(found) <= _VALUES:
+        if not 0 < len(result) <= _VALUES:
             return []
-        names = [self._key(row[0], column) for row in found]
+        names = [self._key(row[0], column) for row in result]
         return [f"({tongue(self._language).listed(names)})"]
 
     def _missing(self, query: Query, result: Result) -> list[str]:
@@ -249,8 +249,8 @@ class _Answer:
         word = self._words["highest" if query.order.descending else "lowest"].format(subject)
         text = f"{_upper(names)}{tongue(self._language).colon}{value} ({word})."
         if len(best) > 1:
-            tied = str(self._words["tie_two" if len(best) == 2 else "tie_many"])
-            text = _upper(tied.format(names, value, word))
+            template = str(self._words["tie_two" if len(best) == 2 else "tie_many"])
+            text = _upper(template.format(names, value, word))
             self._said = str(self._words["ties"]).format(count=len(best))
         others = [
             f"{self._name(query, row, keys)} {self._value(row[keys], measure)}"

@@ -154,9 +154,9 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
     ):
         return Format(Kind.DATE, years=True)
     if not (any(_CODE.fullmatch(value.strip()) for value in filled) or _are_codes(filled)):
-        found = _numbers(filled, comma_elsewhere)
-        if found is not None:
-            return found
+        result = _numbers(filled, comma_elsewhere)
+        if result is not None:
+            return result
     return _dates(filled, comma_elsewhere) or Format(
         Kind.TEXT,
         codes=_may_have_na(values),
@@ -255,9 +255,9 @@ def _are_codes(filled: Iterable[str]) -> bool:
     filled = [value.strip() for value in filled]
     if all(_LETTER_INSIDE.fullmatch(value) for value in filled):
         return True
-    found = [_LETTERED.fullmatch(value) for value in filled]
-    letters = {m[1].upper() for m in found if m}
-    return all(found) and (len(letters) > 1 or letters == {"B"}) and not letters <= {"K", "M"}
+    matches = [_LETTERED.fullmatch(value) for value in filled]
+    letters = {m[1].upper() for m in matches if m}
+    return all(matches) and (len(letters) > 1 or letters == {"B"}) and not letters <= {"K", "M"}
 
 
 def parts(text: str, thousands: str) -> tuple[float, str] | None:
@@ -318,11 +318,11 @@ def number(text: str, form: Format) -> float | None:
     """The number in a cell of a column of this format, None when there is none."""
     if is_missing(text):
         return None
-    found = parts(text, form.thousands)
-    if found is None or not form.factors:
-        return found[0] if found else None
-    factor = form.factors.get(found[1])
-    return None if factor is None else found[0] * factor
+    result = parts(text, form.thousands)
+    if result is None or not form.factors:
+        return result[0] if result else None
+    factor = form.factors.get(result[1])
+    return None if factor is None else result[0] * factor
 
 
 # Dates
@@ -349,9 +349,9 @@ def moment(text: str, *, day_first: bool) -> tuple[datetime, Grain] | None:
     text = text.strip().translate(_ARABIC)
     try:
         for read in (_iso, _slashed, _named):
-            found = read(text, day_first)
-            if found is not None:
-                return found
+            result = read(text, day_first)
+            if result is not None:
+                return result
     except ValueError:
         return None
     if (match := _WEEKDAY.match(text)) and match[0].strip(" .,").lower() in _weekday_names():
@@ -415,8 +415,8 @@ def _with_clock(day: datetime, clock: str | None, grain: Grain) -> tuple[datetim
     hour = int(match[1])
     if match[4]:
         hour = hour % 12 + (12 if match[4][0] in "Pp" else 0)
-    found = day.replace(hour=hour, minute=int(match[2]), second=int(match[3] or 0))
-    return found, Grain.HOUR if found.time() != day.time() else grain
+    result = day.replace(hour=hour, minute=int(match[2]), second=int(match[3] or 0))
+    return result, Grain.HOUR if result.time() != day.time() else grain
 
 
 def _dates(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
@@ -439,8 +439,8 @@ def date(text: str, form: Format) -> datetime | None:
         return None
     if form.years:
         return datetime(int(float(text)), 1, 1)
-    found = moment(text, day_first=form.day_first)
-    return found[0] if found else None
+    result = moment(text, day_first=form.day_first)
+    return result[0] if result else None
 
 
 def converter(form: Format) -> Callable[[str], str | None]:
@@ -464,7 +464,8 @@ def looks_typed(text: str) -> bool:
     periods are common names of columns, so they do not count."""
     if _YEAR.fullmatch(text.strip()):
         return False
-    found = moment(text, day_first=False)
-    return (found is None and parts(text, ",") is not None and not re.search(r"[^\W\d]", text)) or (
-        found is not None and found[1] in (Grain.DAY, Grain.HOUR)
+    result = moment(text, day_first=False)
+    is_number = parts(text, ",") is not None and not re.search(r"[^\W\d]", text)
+    return (result is None and is_number) or (
+        result is not None and result[1] in (Grain.DAY, Grain.HOUR)
     )  # fmt: skip

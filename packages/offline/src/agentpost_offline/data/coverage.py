@@ -52,8 +52,10 @@ class Coverage:
         if grain not in TOLERANCE:
             return ()
         begin, end = (start_of(day, grain) for day in self.dates)
-        found = [begin] if self.lacks_begin(begin, grain) else []
-        return (*found, end) if self.lacks_end(end, grain) and end not in found else tuple(found)
+        results = [begin] if self.lacks_begin(begin, grain) else []
+        return (
+            (*results, end) if self.lacks_end(end, grain) and end not in results else tuple(results)
+        )
 
     def _spare(self, grain: Grain) -> timedelta:
         return timedelta(days=TOLERANCE.get(grain, 0) if self.spacing is Grain.DAY else 0)

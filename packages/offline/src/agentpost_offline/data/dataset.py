@@ -127,13 +127,13 @@ def opened(files: Sequence[File], pasted: str = "", language: str = "en") -> Ite
     `Dataset.skipped`. Runs in a worker process, which keeps small tables open for the next call.
     """
     key = pasted, tuple(_identity(file) for file in files)
-    found = _kept.take(key)
+    result = _kept.take(key)
     with contextlib.ExitStack() as undo:
-        if found is None:
+        if result is None:
             data = undo.enter_context(_opened(files, pasted))
         else:
-            data = found[1]
-            undo.enter_context(found[0])
+            data = result[1]
+            undo.enter_context(result[0])
         yield data.speaking(language)
         _kept.keep(key, undo.pop_all(), data)
 
@@ -173,26 +173,26 @@ def _loaded(
     files: Sequence[File],
     pasted: str,
 ) -> tuple[list[Loaded], list[str]]:
-    found: list[Loaded] = []
+    tables: list[Loaded] = []
     skipped: list[str] = []
     ids: dict[str, int] = {}
     work = folder / "grids"
     work.mkdir()
     for source in sources.find(files, pasted, work, skipped):
-        if len(found) >= limits.TABLES:
+        if len(tables) >= limits.TABLES:
             skipped.append(f"further tables after the first {limits.TABLES}")
             break
         number = ids[source.file] = ids.get(source.file, -1) + 1
         table_id = f"{source.file}#{number}"
         try:
             with sources.only_unreadable(source.grid.name):
-                found.append(
-                    load(db, source.grid, len(found), work, table_id=table_id, file=source.file)
+                tables.append(
+                    load(db, source.grid, len(tables), work, table_id=table_id, file=source.file)
                 )
         except Unreadable as error:
             if not source.maybe:
                 skipped.append(str(error))
-    return found, skipped
+    return tables, skipped
 
 
 def survey(files: Sequence[File], pasted: str = "") -> dict[str, Any]:

@@ -92,11 +92,11 @@ def grid(path: Path, name: str, folder: Path) -> Grid:
     plain = encoding == Encoding("utf-8") and not skip and "\0" not in text
     lone_returns = "\r" in text.replace("\r\n", "")
     width = max((len(row) for row in _sampled(text, delimiter)), default=0)
-    found = Grid(name, path, delimiter, width, delimiter == ";", exact=False)
+    result = Grid(name, path, delimiter, width, delimiter == ";", exact=False)
     odd = not plain or lone_returns or width > limits.COLUMNS or not width
     if odd or not _quotes_close(path):
-        return cleaned(found, folder, encoding, skip)
-    return found
+        return cleaned(result, folder, encoding, skip)
+    return result
 
 
 def _quotes_close(path: Path) -> bool:
@@ -138,12 +138,12 @@ def _copied(found: Grid, folder: Path, encoding: Encoding, skip: int) -> Grid:
                 said.append(
                     ("encoding", {"encoding": encoding.name.upper().replace("WINDOWS", "Windows")})
                 )
-            made = written(_rows(lines, found.delimiter, said), found.name, folder)
+            result = written(_rows(lines, found.delimiter, said), found.name, folder)
         except csv.Error as error:
             raise Unreadable(f"{found.name} is not a valid CSV file ({error})") from error
-    made.decimal_comma = found.decimal_comma
-    made.notes = [*found.notes, *said, *made.notes]
-    return made
+    result.decimal_comma = found.decimal_comma
+    result.notes = [*found.notes, *said, *result.notes]
+    return result
 
 
 def _rows(lines: _Lines, delimiter: str, notes: list[Note]) -> Iterator[list[str]]:
@@ -229,20 +229,20 @@ def written(rows: Iterable[Iterable[object]], name: str, folder: Path) -> Grid:
     with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         for row in rows:
-            made = [_text(cell) for cell in row]
-            if len(made) > limits.COLUMNS:
-                wide = wide or any(cell for cell in made[limits.COLUMNS :])
-                made = made[: limits.COLUMNS]
-            if not any(made):
+            results = [_text(cell) for cell in row]
+            if len(results) > limits.COLUMNS:
+                wide = wide or any(cell for cell in results[limits.COLUMNS :])
+                results = results[: limits.COLUMNS]
+            if not any(results):
                 continue
-            for at, cell in enumerate(made):
+            for at, cell in enumerate(results):
                 if len(cell) > limits.CELL_CHARACTERS:
-                    made[at], cut = cell[: limits.CELL_CHARACTERS], True
-            width = max(width, len(made))
-            cells += len(made)
+                    results[at], cut = cell[: limits.CELL_CHARACTERS], True
+            width = max(width, len(results))
+            cells += len(results)
             if cells > limits.CELLS:
                 raise Unreadable(f"{name} has more than {limits.CELLS:,} cells")
-            writer.writerow(made)
+            writer.writerow(results)
     notes: list[Note] = []
     if wide:
         notes.append(("columns_cut", {"count": limits.COLUMNS}))

@@ -186,37 +186,37 @@ def _unique(layout: Layout) -> list[str]:
     given = {name.lower() for name in layout.names if name}
     for index, name in enumerate(layout.names, 1):
         name = name.strip("*:# \ufeff")[:NAME_CHARACTERS] or f"Column {index}"
-        made, count = name, 1
-        while made.lower() in taken or (count > 1 and made.lower() in given):
+        result, count = name, 1
+        while result.lower() in taken or (count > 1 and result.lower() in given):
             count += 1
-            made = f"{name} ({count})"
-        if made != name:
+            result = f"{name} ({count})"
+        if result != name:
             layout.renamed.append(name)
-        taken[made.lower()] = index
-        names.append(made)
+        taken[result.lower()] = index
+        names.append(result)
     return names
 
 
 def _periods(layout: Layout, body: Sequence[Row]) -> Periods | None:
     """The columns that are periods of one or several values: ``2023 2024 2025``, ``Q1 2025 …``,
     ``Revenue 2024, Costs 2024, Revenue 2025 …``."""
-    found: list[tuple[int, str, str]] = []
+    results: list[tuple[int, str, str]] = []
     totals: list[int] = []
     for index, name in enumerate(layout.names):
         period = _period(name)
         if period is not None:
-            found.append((index, *period))
+            results.append((index, *period))
         elif name.lower() in words.every("totals"):
             totals.append(index)
-    wide = len(found) == len(layout.names) - len(totals)
-    if len(found) < 2 or wide or not _numeric(body, [index for index, _, _ in found]):
+    wide = len(results) == len(layout.names) - len(totals)
+    if len(results) < 2 or wide or not _numeric(body, [index for index, _, _ in results]):
         return None
-    rests = list(dict.fromkeys(rest for _, _, rest in found))
-    by_period = Counter(period for _, period, _ in found)
+    rests = list(dict.fromkeys(rest for _, _, rest in results))
+    by_period = Counter(period for _, period, _ in results)
     periods = list(by_period)
     if len(periods) < 2 or any(count != len(rests) for count in by_period.values()):
         return None
-    if len({(period, rest) for _, period, rest in found}) != len(found):
+    if len({(period, rest) for _, period, rest in results}) != len(results):
         return None
     values = tuple(rest or _value_name(layout) for rest in rests)
     year = _YEAR.search(layout.title)
@@ -225,7 +225,7 @@ def _periods(layout: Layout, body: Sequence[Row]) -> Periods | None:
         if year and all(p.lower().rstrip(".") in words.months() for p in periods)
         else ""
     )
-    columns = tuple((index, period + dated, rests.index(rest)) for index, period, rest in found)
+    columns = tuple((index, period + dated, rests.index(rest)) for index, period, rest in results)
     return Periods(columns, _time_name(periods[0]), values, tuple(totals))
 
 
@@ -236,13 +236,13 @@ def _value_name(layout: Layout) -> str:
 
 
 def _time_name(period: str) -> str:
-    found = moment(period, day_first=False)
+    result = moment(period, day_first=False)
     if _YEAR.fullmatch(period):
         return "Year"
-    if found is None:
+    if result is None:
         return "Month"
     return {Grain.MONTH: "Month", Grain.QUARTER: "Quarter", Grain.YEAR: "Year"}.get(
-        found[1], "Date"
+        result[1], "Date"
     )
 
 
@@ -251,7 +251,7 @@ def _period(name: str) -> tuple[str, str] | None:
     low = name.lower().rstrip(".")
     if low in words.months():
         return name, ""
-    if (found := moment(name, day_first=False)) and found[0].year > 1000:
+    if (result := moment(name, day_first=False)) and result[0].year > 1000:
         return name, ""
     tokens = name.split()
     for size in (2, 1):

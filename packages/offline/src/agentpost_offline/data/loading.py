@@ -66,13 +66,13 @@ class _Loader:
         head = self._head()
         if not head:
             raise Unreadable(f"{grid.name} has no rows")
-        found = layout.find([row[1:] for row in head])
-        if found.first >= len(head):
+        result = layout.find([row[1:] for row in head])
+        if result.first >= len(head):
             raise Unreadable(f"{grid.name} has a header line but no rows")
-        self._say(found)
-        self._cut(head, found)
-        source, names = self._unpivoted(found)
-        comma = grid.decimal_comma or self._comma(head[found.first :], len(names))
+        self._say(result)
+        self._cut(head, result)
+        source, names = self._unpivoted(result)
+        comma = grid.decimal_comma or self._comma(head[result.first :], len(names))
         columns, fields = self._typed(source, names, decimal_comma=comma)
         if not columns:
             raise Unreadable(f"{grid.name} has no values")
@@ -116,9 +116,9 @@ class _Loader:
         return self._rows(f"true order by rowid limit {_HEAD_ROWS}")
 
     def _rows(self, rest: str) -> list[tuple[Any, ...]]:
-        listed = ", ".join(f"left(c{i}, {limits.CELL_CHARACTERS})" for i in range(self._width))
+        sql = ", ".join(f"left(c{i}, {limits.CELL_CHARACTERS})" for i in range(self._width))
         return self._db.execute(
-            f"select rowid, {listed} from {self._raw} where {self._filled()} and {rest}"
+            f"select rowid, {sql} from {self._raw} where {self._filled()} and {rest}"
         ).fetchall()
 
     def _filled(self) -> str:
@@ -195,19 +195,19 @@ class _Loader:
         )
         self._db.execute(f"drop table {self._raw}")
         taken = {name.lower() for _, name in kept}
-        made = [("p", _free(periods.time, taken))]
-        made += [(f"v{i}", _free(name, taken)) for i, name in enumerate(periods.values)]
-        names_made = ", ".join(name for _, name in made)
+        results = [("p", _free(periods.time, taken))]
+        results += [(f"v{i}", _free(name, taken)) for i, name in enumerate(periods.values)]
+        names_made = ", ".join(name for _, name in results)
         self._note("periods", count=len(periods.columns), names=names_made)
-        return relation, kept + made
+        return relation, kept + results
 
     def _comma(self, rows: list[tuple[Any, ...]], width: int) -> bool:
         """Whether the table's cells say that decimals are written with a comma."""
         commas = points = 0
         for at in range(1, self._width + 1):
-            found = cells.votes({row[at]: 1 for row in rows if row[at]})
-            commas += found.comma > found.point
-            points += found.point > found.comma
+            result = cells.votes({row[at]: 1 for row in rows if row[at]})
+            commas += result.comma > result.point
+            points += result.point > result.comma
         return commas > points
 
     def _typed(
@@ -241,19 +241,19 @@ class _Loader:
         columns = [described(*read, f"k{at}", name, form) for at, name, form in kept]
         for _, name, form in kept:
             self._say_bad(name, form)
-        found = [column for column in columns if column is not None]
+        results = [column for column in columns if column is not None]
         fields = {name: f"k{at}" for (at, name, _), c in zip(kept, columns, strict=True) if c}
-        return sequences.found(*read, found, fields), fields
+        return sequences.found(*read, results, fields), fields
 
     def _mapped(self, source: str, mapped: dict[str, str]) -> str:
         """The relation with what the cells of these columns mean; each join holds megabytes too."""
         fields = list(mapped)
         for begin in range(0, len(fields), _JOINED_COLUMNS):
             joined = fields[begin : begin + _JOINED_COLUMNS]
-            made = ", ".join(f"{mapped[f]}.made as {f}" for f in joined)
+            result = ", ".join(f"{mapped[f]}.made as {f}" for f in joined)
             joins = "".join(f" left join {mapped[f]} on {mapped[f]}.raw = s.{f}" for f in joined)
             relation = f"mapped{self._number}_{begin}"
-            chosen = f"s.* replace ({made}) from {source} s{joins} order by s.rowid"
+            chosen = f"s.* replace ({result}) from {source} s{joins} order by s.rowid"
             self._db.execute(f"create table {relation} as select {chosen}")
             self._db.execute(f"drop table {source}")
             source = relation
@@ -265,10 +265,10 @@ class _Loader:
         if not any(form is not None and form.years for form in forms):
             return None
         values = [self._values(source, field) for field, _ in names]
-        found = parted.find([name for _, name in names], forms, values)
-        if found is not None:
-            self._note("parted", year=names[found.year][1], part=names[found.part][1])
-        return found
+        result = parted.find([name for _, name in names], forms, values)
+        if result is not None:
+            self._note("parted", year=names[result.year][1], part=names[result.part][1])
+        return result
 
     def _say_bad(self, name: str, form: Format) -> None:
         if form.bad:
@@ -293,24 +293,26 @@ class _Loader:
         with all of its cells.
         """
         samples = self._samples(source, [field for field, _ in names])
-        found: list[tuple[Format | None, bool]] = []
+        results: list[tuple[Format | None, bool]] = []
         checks = []
         for (field, name), sampled in zip(names, samples, strict=True):
             values = sampled or self._values(source, field)
             if not values:
-                found.append((None, False))
+                results.append((None, False))
                 continue
             form = cells.decide(values, name, comma_elsewhere=decimal_comma)
-            found.append((form, False))
+            results.append((form, False))
             if form.kind in (Kind.NUMBER, Kind.DATE) and not form.years:
-                checks.append((len(found) - 1, f"count({field}) filter ({casts.odd(field, form)})"))
+                checks.append(
+                    (len(results) - 1, f"count({field}) filter ({casts.odd(field, form)})")
+                )
         for at in range(0, len(checks), 100):
             asked = ", ".join(sql for _, sql in checks[at : at + 100])
             row = self._db.execute(f"select {asked} from {source}").fetchone() or ()
             for (place, _), odd in zip(checks[at : at + 100], row, strict=True):
                 if not odd:
-                    found[place] = found[place][0], True
-        return [self._checked(source, names[at], *found[at]) for at in range(len(names))]
+                    results[place] = results[place][0], True
+        return [self._checked(source, names[at], *results[at]) for at in range(len(names))]
 
     def _checked(
         self, source: str, named: tuple[str, str], form: Format | None, direct: bool
@@ -324,16 +326,16 @@ class _Loader:
     def _samples(self, source: str, fields: list[str]) -> list[dict[str, int]]:
         last = self._one(f"select max(rowid) from {source}")
         step = max(1, last // _SAMPLED_ROWS)
-        listed = ", ".join(f"left(trim({field}), 200)" for field in fields)
+        sql = ", ".join(f"left(trim({field}), 200)" for field in fields)
         rows = self._db.execute(
-            f"select {listed} from {source} where rowid % {step} = 0 or rowid < 100"
+            f"select {sql} from {source} where rowid % {step} = 0 or rowid < 100"
         ).fetchall()
-        found: list[dict[str, int]] = [{} for _ in fields]
+        results: list[dict[str, int]] = [{} for _ in fields]
         for row in rows:
-            for values, value in zip(found, row, strict=True):
+            for values, value in zip(results, row, strict=True):
                 if value:
                     values[value] = values.get(value, 0) + 1
-        return found
+        return results
 
     def _values(self, source: str, field: str) -> dict[str, int]:
         rows = self._db.execute(
@@ -353,9 +355,9 @@ class _Loader:
             writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
             while rows := cursor.fetchmany(10_000):
                 for (text,) in rows:
-                    made = convert(text)
-                    if made is not None:
-                        writer.writerow((text, made))
+                    result = convert(text)
+                    if result is not None:
+                        writer.writerow((text, result))
         self._db.execute(
             f"create table {relation} as select raw, cast(made as {casts.TYPES[form.kind]}) as made"
             " from read_csv(?, auto_detect=false, delim=',', quote='\"', escape='\"', header=false,"
@@ -367,9 +369,9 @@ class _Loader:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    made, count = name, 1
-    while made.lower() in taken:
+    result, count = name, 1
+    while result.lower() in taken:
         count += 1
-        made = f"{name} ({count})"
-    taken.add(made.lower())
-    return made
+        result = f"{name} ({count})"
+    taken.add(result.lower())
+    return result

@@ -39,11 +39,11 @@ def find(
     dated = [at for at, form in enumerate(forms) if form is not None and form.kind is Kind.DATE]
     if len(dated) != 1 or not getattr(forms[dated[0]], "years", False):
         return None
-    found = [
+    results = [
         (at, months) for at, name in enumerate(names)
         if at != dated[0] and (months := _months(name, values[at])) is not None
     ]  # fmt: skip
-    return Parted(dated[0], *found[0]) if len(found) == 1 else None
+    return Parted(dated[0], *results[0]) if len(results) == 1 else None
 
 
 def _months(name: str, values: Mapping[str, int]) -> dict[str, int] | None:

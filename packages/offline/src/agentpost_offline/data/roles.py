@@ -87,13 +87,13 @@ def labelled(name: str) -> tuple[str, str | None]:
         base, unit = match[1], _UNITS.get(match[2].strip().lower(), match[2].strip())
     elif (match := _TRAILING.fullmatch(base)) is not None:
         base, unit = match[1], _UNITS.get(match[2].lower(), match[2])
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", base)
-    parts = re.sub(r"[_\s]+", " ", spaced).strip().split(" ")
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", base)
+    parts = re.sub(r"[_\s]+", " ", text).strip().split(" ")
     if unit is None and len(parts) > 1 and "_" in base and parts[-1].lower() in _UNITS:
         unit = _UNITS[parts.pop().lower()]
     if not parts or not parts[0]:
         return name, unit
-    if base.isupper() or base.islower() or "_" in base or spaced != base:
+    if base.isupper() or base.islower() or "_" in base or text != base:
         parts = [p.upper() if p.lower() in _ACRONYMS else p.lower() for p in parts]
     first = parts[0]
     parts[0] = first if first[0].isupper() else first[0].upper() + first[1:]

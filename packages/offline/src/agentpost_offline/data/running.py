@@ -57,25 +57,25 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     among = among and any(f.column in query.groups for f in query.filters)
     if left > 0 and not among and not query.having:
         notes.append(wording.plural(words, "without_group", left))
-    made = [tuple(row[:-1]) for row in rows]
+    results = [tuple(row[:-1]) for row in rows]
     keys = axes(query)
-    made = _sorted(made, query, keys, compiler.columns)
+    results = _sorted(results, query, keys, compiler.columns)
     partial = _partial(db, loaded, compiler, query)
-    made, judged = _comparable(made, query, keys, partial)
+    results, judged = _comparable(results, query, keys, partial)
     text = str(words["in_part" if len(judged) < len(partial) else "partial"])
     notes += [text.format(dates.period(day.isoformat(), query.grain, language)) for day in partial]
-    made = _differences(made, query, keys)
-    made, ties = _cut(made, query, keys)
+    results = _differences(results, query, keys)
+    results, ties = _cut(results, query, keys)
     if ties:
         notes.append(words["ties"].format(count=ties))
-    if len(made) > limits.ROWS_RETURNED:
-        notes.append(words["rows_cut"].format(count=limits.ROWS_RETURNED, all=len(made)))
-        made = made[: limits.ROWS_RETURNED]
-    shown = [tuple(_cell(value) for value in row) for row in made]
-    if any(isinstance(v, float) and not abs(v) <= _LARGEST for row in made for v in row):
+    if len(results) > limits.ROWS_RETURNED:
+        notes.append(words["rows_cut"].format(count=limits.ROWS_RETURNED, all=len(results)))
+        results = results[: limits.ROWS_RETURNED]
+    visible = [tuple(_cell(value) for value in row) for row in results]
+    if any(isinstance(v, float) and not abs(v) <= _LARGEST for row in results for v in row):
         notes.append(words["too_large"])
     result = Result(
-        query, header(query), tuple(shown), counted, notes=tuple(notes),
+        query, header(query), tuple(visible), counted, notes=tuple(notes),
         partial=tuple(day.isoformat() for day in partial),
     )  # fmt: skip
     reading = wording.reading(loaded.table, result, language)
@@ -190,11 +190,11 @@ def _followed(
         value = row[keys] if isinstance(row[keys], (int, float)) else 0.0
         totals[other] = totals.get(other, 0.0) + value
     place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
-    found = sorted(
+    results = sorted(
         zip(others, rows, strict=True),
         key=lambda one: (place[one[0]], places[str(one[1][at]).strip().lower()]),
     )
-    return [row for _, row in found]
+    return [row for _, row in results]
 
 
 def _partial(
@@ -243,15 +243,15 @@ def _differences(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[t
         for i, value in enumerate(f.values)
     }  # fmt: skip
     ordered = sorted(rows, key=lambda row: said.get(str(row[0]).lower(), len(said)))
-    made = []
+    results = []
     for at, row in enumerate(ordered):
         other = ordered[0] if at else ordered[1] if len(ordered) > 1 else None
         cells = list(row)
         for place in places:
             known = other is not None and row[place] is not None and other[place] is not None
             cells[place] = row[place] - other[place] if known and other is not None else None
-        made.append(tuple(cells))
-    return made
+        results.append(tuple(cells))
+    return results
 
 
 def _cut(rows: list[tuple[Any, ...]], query: Query, keys: int) -> tuple[list[tuple[Any, ...]], int]:
@@ -267,11 +267,11 @@ def _cut(rows: list[tuple[Any, ...]], query: Query, keys: int) -> tuple[list[tup
     if len(rows) <= count:
         return rows, 0
     last = rows[count - 1][keys]
-    tied = sum(row[keys] == last for row in rows)
+    ties = sum(row[keys] == last for row in rows)
     after = sum(row[keys] == last for row in rows[count:])
     if not after:
         return rows[:count], 0
-    return rows[: count + (after if after <= _TIES_SHOWN else 0)], tied
+    return rows[: count + (after if after <= _TIES_SHOWN else 0)], ties
 
 
 def cells(
@@ -287,9 +287,9 @@ def cells(
     if not names:
         return (), []
     where = compiler.where(query.filters if query else ())
-    listed = ", ".join(compiler.field(name) for name in names)
+    sql = ", ".join(compiler.field(name) for name in names)
     rows = db.execute(
-        f"select {listed} from {loaded.relation} where {where.sql} order by rowid limit ?",
+        f"select {sql} from {loaded.relation} where {where.sql} order by rowid limit ?",
         [*where.values, limit],
     ).fetchall()
     return names, [tuple(_cell(value) for value in row) for row in rows]

@@ -57,13 +57,13 @@ def _ordered(
         if c.name != column.name and c.kind is not Kind.NUMBER and c.role is Role.CATEGORY
     ]
     within = f"partition by {', '.join(beside)} " if beside else ""
-    listed = ", ".join(["v", *(f"b{at}" for at in range(len(beside)))])
+    sql = ", ".join(["v", *(f"b{at}" for at in range(len(beside)))])
     kept = "".join(f", {field} as b{at}" for at, field in enumerate(beside))
     runs = db.execute(
         f"with r as (select {entry} as v{kept}, lag({entry}) over ({within}order by rowid) as p"
         f" from {relation} where {entry} is not null)"
         " select (select count(*) from r where p is distinct from v),"
-        f" (select count(*) from (select distinct {listed} from r))"
+        f" (select count(*) from (select distinct {sql} from r))"
     ).fetchone()
     if runs is None or runs[0] > runs[1]:
         return column
@@ -75,8 +75,10 @@ def _ordered(
 def _places(column: Column, entries: Sequence[str]) -> tuple[Grain | None, dict[str, int]]:
     """What all entries are, and the place of each in the year or week; no two have the same."""
     for grain, length in _LENGTHS.items():
-        made = {one: _place(column, grain, one) for one in entries}
-        known = {one: place for one, place in made.items() if place is not None and place <= length}
+        results = {one: _place(column, grain, one) for one in entries}
+        known = {
+            one: place for one, place in results.items() if place is not None and place <= length
+        }
         if len(known) == len(entries) == len(set(known.values())):
             return grain, known
     return None, {}

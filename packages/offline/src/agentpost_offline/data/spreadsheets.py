@@ -73,7 +73,7 @@ def _filled(grid: Grid, numbers: list[int], merged: list[str], folder: Path) -> 
     """The grid with the value of each merged range in all of its cells. Ranges over several
     columns are headings or titles: only the rows of one column are filled."""
     place = {number: at for at, number in enumerate(numbers)} if merged else {}
-    wanted: dict[int, dict[int, int]] = {}
+    targets: dict[int, dict[int, int]] = {}
     cells = 0
     for text in merged:
         match = _RANGE.fullmatch(text)
@@ -86,16 +86,16 @@ def _filled(grid: Grid, numbers: list[int], merged: list[str], folder: Path) -> 
             continue
         for number in range(first + 1, last + 1):
             if number in place:
-                wanted.setdefault(place[number], {})[column] = place[first]
-    if not wanted:
+                targets.setdefault(place[number], {})[column] = place[first]
+    if not targets:
         return grid
     values: dict[tuple[int, int], str] = {}
-    sources = {(source, column) for row in wanted.values() for column, source in row.items()}
+    sources = {(source, column) for row in targets.values() for column, source in row.items()}
 
     def rows() -> Iterator[list[str]]:
         with grid.path.open(encoding="utf-8", newline="") as file:
             for at, row in enumerate(csv.reader(file)):
-                for column, source in wanted.get(at, {}).items():
+                for column, source in targets.get(at, {}).items():
                     row += [""] * (column + 1 - len(row))
                     row[column] = row[column] or values.get((source, column), "")
                 for column, cell in enumerate(row):
@@ -103,10 +103,10 @@ def _filled(grid: Grid, numbers: list[int], merged: list[str], folder: Path) -> 
                         values[at, column] = cell
                 yield row
 
-    made = written(rows(), grid.name, folder)
-    made.notes = grid.notes
+    result = written(rows(), grid.name, folder)
+    result.notes = grid.notes
     grid.path.unlink()
-    return made
+    return result
 
 
 def _column(letters: str) -> int:
@@ -223,9 +223,9 @@ def of_opendocument(archive: Archive, folder: Path) -> Iterator[Grid]:
                 return
             held.append(pair)
         title = held[0][0]
-        made = written(of_one(title), _named(archive.name, title), folder)
-        if made.width:
-            yield made
+        result = written(of_one(title), _named(archive.name, title), folder)
+        if result.width:
+            yield result
 
 
 # Excel 97 to 2003
@@ -249,9 +249,11 @@ def of_old_workbook(path: Path, name: str, folder: Path) -> Iterator[Grid]:
             sheet = workbook.get_sheet_by_name(title)
         except python_calamine.CalamineError:
             continue  # a chart
-        made = written((map(_plain, row) for row in sheet.iter_rows()), _named(name, title), folder)
-        if made.width:
-            yield made
+        result = written(
+            (map(_plain, row) for row in sheet.iter_rows()), _named(name, title), folder
+        )
+        if result.width:
+            yield result
 
 
 def _plain(cell: object) -> object:

@@ -143,13 +143,13 @@ class Compiler:
         inner = [f for f in query.filters if not (among and f.column in query.groups)]
         outer = [f for f in query.filters if f not in inner]
         where = self.where(inner)
-        made = [f"{sql} as {key}" for key, sql in keys]
-        made += [f"{self.aggregate(m)} as a{i}" for i, m in enumerate(query.measures)]
-        made.append("count(*) as n")
+        results = [f"{sql} as {key}" for key, sql in keys]
+        results += [f"{self.aggregate(m)} as a{i}" for i, m in enumerate(query.measures)]
+        results.append("count(*) as n")
         present = "".join(f" and {sql} is not null" for _, sql in keys)
         grouped = f" group by {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
         sql = (
-            f"with groups as (select {', '.join(made)} from {self._loaded.relation}"
+            f"with groups as (select {', '.join(results)} from {self._loaded.relation}"
             f" where {where.sql}{present}{grouped})"
         )
         values = list(where.values)
@@ -182,12 +182,12 @@ class Compiler:
 
     def _derived(self, query: Query, keys: list[str], clock: bool) -> tuple[list[str], list[Any]]:
         groups = [key for key in keys if key != "t"]
-        made, values = [], []
+        results, values = [], []
         for i, measure in enumerate(query.measures):
             clause = self._one_derived(query, measure, f"a{i}", groups, clock)
-            made.append(f"{clause.sql} as m{i}")
+            results.append(f"{clause.sql} as m{i}")
             values += clause.values
-        return made, values
+        return results, values
 
     def _one_derived(
         self, query: Query, measure: Measure, value: str, groups: list[str], clock: bool

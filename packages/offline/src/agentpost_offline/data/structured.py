@@ -42,10 +42,10 @@ def of_json(text: str, name: str, folder: Path) -> Iterator[Grid]:
         data = json.loads(text)
     except ValueError:
         data = _json_lines(text, name)
-    found = list(_records(data, "", 0))
-    if not found:
+    results = list(_records(data, "", 0))
+    if not results:
         raise Unreadable(f"{name} has no list of records in it")
-    for key, records in found[: limits.TABLES]:
+    for key, records in results[: limits.TABLES]:
         named = f"{name}, {key}" if key else name
         yield written(_table(records), named, folder)
 
@@ -110,22 +110,20 @@ def _table(records: list[Any]) -> Iterator[list[object]]:
 def _flat(record: Any, prefix: str = "", depth: int = 0) -> dict[str, object]:
     if not isinstance(record, Mapping):
         return {prefix or "value": _scalar(record)}
-    found: dict[str, object] = {}
+    results: dict[str, object] = {}
     for key, value in record.items():
         name = f"{prefix} {key}".strip()
         if isinstance(value, Mapping) and depth < _DEPTH:
-            found.update(_flat(value, name, depth + 1))
+            results.update(_flat(value, name, depth + 1))
         else:
-            found[name] = _scalar(value)
-    return found
+            results[name] = _scalar(value)
+    return results
 
 
 def _scalar(value: Any) -> object:
     if isinstance(value, list):
-        listed = ", ".join(
-            str(item) for item in value[:_LISTED] if not isinstance(item, (dict, list))
-        )
-        return listed or (f"{len(value)} items" if value else None)
+        sql = ", ".join(str(item) for item in value[:_LISTED] if not isinstance(item, (dict, list)))
+        return sql or (f"{len(value)} items" if value else None)
     return json.dumps(value)[: limits.CELL_CHARACTERS] if isinstance(value, dict) else value
 
 
@@ -142,7 +140,7 @@ def of_message(text: str, folder: Path, name: str = "the message") -> Iterator[G
 
 def pasted(text: str) -> list[tuple[list[list[str]], str]]:
     """The rows of each table in a message, with the delimiter of its cells."""
-    found: list[tuple[list[list[str]], str]] = []
+    results: list[tuple[list[list[str]], str]] = []
     lines = text.replace("\r\n", "\n").split("\n")[:200_000]
     at = 0
     while at < len(lines):
@@ -154,11 +152,11 @@ def pasted(text: str) -> list[tuple[list[list[str]], str]]:
         if best >= 2:
             rows = list(_cells(lines[at : at + best], best_delimiter))
             if len(rows) >= 2:
-                found.append((rows, best_delimiter))
+                results.append((rows, best_delimiter))
             at += best
         else:
             at += 1
-    return found
+    return results
 
 
 def _run(lines: list[str], at: int, delimiter: str) -> int:

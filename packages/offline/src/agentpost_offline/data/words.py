@@ -23,23 +23,23 @@ def every(key: str) -> frozenset[str]:
 @functools.cache
 def months() -> dict[str, int]:
     """The number of the month by each of its names."""
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     for words in languages().values():
         for names in (words["months"], words["short_months"]):
             for number, name in enumerate(names, 1):
-                found.setdefault(name, number)
-    return found
+                results.setdefault(name, number)
+    return results
 
 
 @functools.cache
 def weekdays() -> dict[str, int]:
     """The number of the day of the week, Monday 1, by each of its names."""
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     for words in languages().values():
         for number, name in enumerate(words["weekdays"], 1):
             for said in (name, name[:3], name[:2]):
-                found.setdefault(said, number)
-    return found
+                results.setdefault(said, number)
+    return results
 
 
 def calendar(labels: Iterable[str]) -> dict[str, int]:
@@ -54,15 +54,16 @@ def calendar(labels: Iterable[str]) -> dict[str, int]:
 
 def tokens(name: str) -> list[str]:
     """The words of a column's name in lower case; ``camelCase`` and ``snake_case`` are cut."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name).replace("_", " ").lower()
-    return re.findall(r"[^\W_]+|[%€$£¥°]", spaced)
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name).replace("_", " ").lower()
+    return re.findall(r"[^\W_]+|[%€$£¥°]", text)
 
 
 def names(name: str, key: str) -> bool:
     """Whether a column's name has one of the words under a key. Chinese is written without blanks,
     so its words may stand anywhere in the name."""
-    found = set(tokens(name))
+    results = set(tokens(name))
     joined = name.lower()
     return any(
-        word in found or ("\u3400" <= word[0] <= "\u9fff" and word in joined) for word in every(key)
+        word in results or ("\u3400" <= word[0] <= "\u9fff" and word in joined)
+        for word in every(key)
     )

@@ -21,15 +21,15 @@ def query_text(query: Query, table: Table, language: str) -> str:
     groups = [columns[name].label for name in query.groups]
     if query.time is not None:
         groups.append(str(words[query.grain]) if query.grain else columns[query.time].label)
-    said = str(words["and"]).join(measures) or table.name
+    text = str(words["and"]).join(measures) or table.name
     growth = query.measures and query.measures[0].derived in (Derived.GROWTH, Derived.DIFFERENCE)
     if growth:
         groups = groups[: len(query.groups)]
     if groups:
-        said = f"{said} {words['by'].format(str(words['and']).join(groups))}"
+        text = f"{text} {words['by'].format(str(words['and']).join(groups))}"
     if query.order is not None and query.order.count is not None:
-        said = say(language, "top" if query.order.descending else "bottom",
-                   count=query.order.count, what=said)  # fmt: skip
+        text = say(language, "top" if query.order.descending else "bottom",
+                   count=query.order.count, what=text)  # fmt: skip
     conditions = [
         wording.filtered(one, columns[one.column], language, "and" if growth else "or")
         for one in query.filters
@@ -38,19 +38,19 @@ def query_text(query: Query, table: Table, language: str) -> str:
         column = columns.get(one.column) if one.column else None
         kept = wording.kept(one, column, language)
         conditions.append(kept.replace(column.label, measures[0], 1) if column else kept)
-    return tongue(language).separator.join([said, *conditions])
+    return tongue(language).separator.join([text, *conditions])
 
 
 def frame_text(frame: Frame, table: Table | None) -> str:
     """As in "a chart of total revenue by region"."""
     language = frame.language
-    said = ""
+    text = ""
     if table is not None and frame.queries:
-        said = tongue(language).separator.join(
+        text = tongue(language).separator.join(
             query_text(query, table, language) for query in frame.queries if query.table == table.id
         )
     if frame.thing in (None, Thing.ANSWER):
-        return shortened(said, _MOST)
+        return shortened(text, _MOST)
     key = f"things.{frame.thing}"
     thing = say(language, key) if knows(language, key) else str(frame.thing)
-    return shortened(say(language, "of_what", thing=thing, what=said) if said else thing, _MOST)
+    return shortened(say(language, "of_what", thing=thing, what=text) if text else thing, _MOST)

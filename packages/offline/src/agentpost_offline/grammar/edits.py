@@ -96,13 +96,13 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         return _another(frame, thing, queries, style, draft)
     if frame.thing is Thing.ANSWER and (draft.formats or style != frame.style):
         return None
-    made = msgspec.structs.replace(
+    result = msgspec.structs.replace(
         frame, queries=queries, style=style, formats=_formats(work, draft), said=draft.text,
         language=draft.language or frame.language,
     )  # fmt: skip
-    if msgspec.structs.replace(made, said=frame.said) == frame:
+    if msgspec.structs.replace(result, said=frame.said) == frame:
         return None
-    return Edit(made, work.id, _only_renders(frame, made))
+    return Edit(result, work.id, _only_renders(frame, result))
 
 
 def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
@@ -134,26 +134,26 @@ def _may_replace_measure(draft: Draft) -> bool:
 
 def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ...]:
     """The measures after "and the cost?", "the median instead", "as a share of the total"."""
-    kept = [one for one in old.measures if one.column not in draft.dropped]
-    if len(kept) + len(draft.dropped) != len(old.measures):
+    rest = [one for one in old.measures if one.column not in draft.dropped]
+    if len(rest) + len(draft.dropped) != len(old.measures):
         raise Unclear("ask_anew")
     if draft.measures:
         first = old.measures[0]
-        replaced = [
+        replacements = [
             _like(first, material.column(one.column), one.aggregate or draft.aggregate)
             for one in draft.measures
         ]  # fmt: skip
-        kept = [*kept, *replaced] if "too" in draft.marks else replaced
+        rest = [*rest, *replacements] if "too" in draft.marks else replacements
     elif draft.aggregate is not None:
-        kept = [_like(one, material.column(str(one.column)), draft.aggregate) for one in kept
+        rest = [_like(one, material.column(str(one.column)), draft.aggregate) for one in rest
                 if one.column]  # fmt: skip
     if draft.derived is not None:
-        if any(one.aggregate not in (Aggregate.SUM, Aggregate.COUNT) for one in kept):
+        if any(one.aggregate not in (Aggregate.SUM, Aggregate.COUNT) for one in rest):
             raise Unclear("ask_anew")
-        kept = [msgspec.structs.replace(one, derived=draft.derived) for one in kept]
-    if not kept:
+        rest = [msgspec.structs.replace(one, derived=draft.derived) for one in rest]
+    if not rest:
         raise Unclear("ask_anew")
-    return tuple(kept)
+    return tuple(rest)
 
 
 def _like(old: Measure, column: Column, how: Aggregate | None) -> Measure:
@@ -165,8 +165,8 @@ def _like(old: Measure, column: Column, how: Aggregate | None) -> Measure:
         how = Aggregate.MEAN
     if how is None and counts:
         raise Unclear("ask_anew")
-    derived = None if column.role is Role.RATE else old.derived
-    return Measure(column.name, how or old.aggregate, derived)
+    derivation = None if column.role is Role.RATE else old.derived
+    return Measure(column.name, how or old.aggregate, derivation)
 
 
 def _target(draft: Draft, works: Sequence[Work]) -> Work | None:
@@ -211,9 +211,9 @@ _AS = frozenset(("as", "als", "como", "en", "comme", "in", "now", "jetzt", "and"
 
 
 def _calendar(draft: Draft, material: Material, today: str) -> Calendar | None:
-    dated = material.dated
-    named = next((one for one in dated if one.name == draft.time), None)
-    return calendar_of(named or dated[0], today) if dated else None
+    date_columns = material.dated
+    match = next((one for one in date_columns if one.name == draft.time), None)
+    return calendar_of(match or date_columns[0], today) if date_columns else None
 
 
 def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Material) -> Query:
@@ -236,11 +236,11 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
         fields |= _axes(old, draft, groups, calendar)
     filters = _filters(draft, calendar, old.filters)
     if filters:
-        replaced = {(one.column, one.grain) for one in filters}
-        kept = [one for one in old.filters if (one.column, one.grain) not in replaced]
+        replacements = {(one.column, one.grain) for one in filters}
+        rest = [one for one in old.filters if (one.column, one.grain) not in replacements]
         dates = {one.column for one in filters if calendar and one.column == calendar.column}
-        kept = [one for one in kept if one.column not in dates]
-        fields["filters"] = (*kept, *filters)
+        rest = [one for one in rest if one.column not in dates]
+        fields["filters"] = (*rest, *filters)
     if draft.ranked is not None and draft.ranked.is_judged and any(
         one.column and not is_better_higher(material.column(one.column)) for one in old.measures
     ):  # fmt: skip
@@ -249,14 +249,14 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
         fields["order"] = Order(draft.ranked.is_top, draft.ranked.count)
     elif draft.sort is not None:
         fields["order"] = Order(draft.sort, old.order.count if old.order else None)
-    made = msgspec.structs.replace(old, **fields)
-    if made.order is not None and not (made.groups or made.time):
+    result = msgspec.structs.replace(old, **fields)
+    if result.order is not None and not (result.groups or result.time):
         raise Unclear("nothing_to_rank")
     if any(one.derived in (Derived.GROWTH, Derived.DIFFERENCE) for one in old.measures) and (
         draft.periods or draft.grains
     ):
         raise Unclear("ask_anew")
-    return made
+    return result
 
 
 def _axes(
@@ -268,17 +268,17 @@ def _axes(
             raise Unclear("no_dates", table="", words=draft.text)
         time, grain = calendar.column, draft.grains[0] if draft.grains else None
     if draft.marks & {"split", "too"}:
-        listed = (*old.groups, *(one for one in groups if one not in old.groups))
-        made: dict[str, object] = {"groups": listed, "time": time, "grain": grain}
+        items = (*old.groups, *(one for one in groups if one not in old.groups))
+        axes: dict[str, object] = {"groups": items, "time": time, "grain": grain}
     elif groups:
         by_time = bool(draft.grains or draft.is_trend)
-        made = {"groups": tuple(groups), "time": time if by_time else None,
+        axes = {"groups": tuple(groups), "time": time if by_time else None,
                 "grain": grain if by_time else None}  # fmt: skip
     else:
-        made = {"groups": (), "time": time, "grain": grain}
-    if len(tuple(groups)) + (made["time"] is not None) > 2:
+        axes = {"groups": (), "time": time, "grain": grain}
+    if len(tuple(groups)) + (axes["time"] is not None) > 2:
         raise Unclear("too_many_groups")
-    return made
+    return axes
 
 
 def _year_of(before: Sequence[Filter], calendar: Calendar) -> int | None:
@@ -295,8 +295,8 @@ def _filters(draft: Draft, calendar: Calendar | None, before: Sequence[Filter]) 
     by_column: dict[str, tuple[str, ...]] = {}
     for column, value in draft.values:
         by_column[column] = (*by_column.get(column, ()), value)
-    made = [Filter(column, Op.IS, values) for column, values in by_column.items()]
-    made += draft.filters
+    results = [Filter(column, Op.IS, values) for column, values in by_column.items()]
+    results += draft.filters
     if calendar is not None:
         listed = comparing.in_one_year(draft.periods)
         for one in listed:
@@ -304,9 +304,9 @@ def _filters(draft: Draft, calendar: Calendar | None, before: Sequence[Filter]) 
                 one.year = _year_of(before, calendar)
         if len(listed) > 1:
             raise Unclear("ask_anew")
-        made += [one.filter(calendar) for one in listed]
-        made += [one.filter(calendar, Op.IS_NOT) for one in draft.excluded]
-    return made
+        results += [one.filter(calendar) for one in listed]
+        results += [one.filter(calendar, Op.IS_NOT) for one in draft.excluded]
+    return results
 
 
 def _style(old: Style, draft: Draft) -> Style:
@@ -324,12 +324,12 @@ def _style(old: Style, draft: Draft) -> Style:
 
 
 def _formats(work: Work, draft: Draft) -> tuple[str, ...]:
-    wanted = tuple(draft.formats)
-    if not wanted:
+    targets = tuple(draft.formats)
+    if not targets:
         return work.frame.formats
     if "too" in draft.marks:
-        return tuple(dict.fromkeys((*(work.frame.formats or work.formats), *wanted)))
-    return wanted
+        return tuple(dict.fromkeys((*(work.frame.formats or work.formats), *targets)))
+    return targets
 
 
 def of_answer(thing: Thing, draft: Draft, works: Sequence[Work]) -> Frame | None:
@@ -350,12 +350,12 @@ def _another(
     )
     if thing is Thing.ANSWER or (not frame.files and not frame.text):
         raise Unclear("ask_anew")
-    made = msgspec.structs.replace(
+    result = msgspec.structs.replace(
         frame, act=Act.MAKE, thing=thing, queries=tuple(shown), formats=tuple(draft.formats),
         style=msgspec.structs.replace(draft.style, options=dict(draft.options)), said=draft.text,
         language=draft.language or frame.language,
     )  # fmt: skip
-    return Edit(made, None, False)
+    return Edit(result, None, False)
 
 
 def _as_picture(query: Query) -> Query:

@@ -84,20 +84,20 @@ class Material:
 
 def material_of(table: Table, words: Lexicon) -> Material:
     """Index a table's names and values for a language."""
-    made = Material(table)
+    result = Material(table)
     for column in table.columns:
         for name in dict.fromkeys((column.name, column.label)):
-            _add_column(made, column, name, words)
+            _add_column(result, column, name, words)
         concept = concept_of(column.name)
         if concept is not None and (concept == "date") == (column.kind is Kind.DATE):
-            made.concepts.setdefault(concept, []).append(column.name)
+            result.concepts.setdefault(concept, []).append(column.name)
         if column.kind in (Kind.TEXT, Kind.BOOLEAN):
             for value in column.values:
-                _add_value(made, column, value, words)
+                _add_value(result, column, value, words)
     stem = table.name.rpartition(", ")[2].rpartition(".")[0] or table.name.rpartition(", ")[2]
-    listed = [word for word in name_tokens(stem) if len(word) > 2]
-    made.own, made.own_words = frozenset(map(words.key, listed)), frozenset(map(folded, listed))
-    return made
+    items = [word for word in name_tokens(stem) if len(word) > 2]
+    result.own, result.own_words = frozenset(map(words.key, items)), frozenset(map(folded, items))
+    return result
 
 
 _BETTER_HIGHER = ("revenue", "profit", "margin", "quantity", "orders", "rating")

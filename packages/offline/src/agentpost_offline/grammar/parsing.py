@@ -440,14 +440,14 @@ class _Parser:
 
     def _compare(self, at: int, end: int, op: Op, values: tuple[float, ...]) -> None:
         text = self.text[self.phrases[at].start : self.phrases[end - 1].end]
-        made = Comparing(op, values, text=text)
+        result = Comparing(op, values, text=text)
         if self.draft.measures and at - self.last_measure_at <= _BEFORE and all(
             term.is_glue or term.has("small", "only")
             for term in self.phrases[self.last_measure_at + 1 : at]
         ):  # fmt: skip
-            made.column = self.draft.measures[-1].column
-            made.measured = len(self.draft.measures) - 1
-        self.draft.comparing.append(made)
+            result.column = self.draft.measures[-1].column
+            result.measured = len(self.draft.measures) - 1
+        self.draft.comparing.append(result)
 
     def postfix(self, at: int) -> int:
         """As in "100 or more"."""
@@ -766,10 +766,10 @@ class _Parser:
         term = self.phrases[at]
         if not term.has("derived") or self._names(term):
             return 0
-        derived = Derived(str(term.key("derived")))
-        if self.draft.derived not in (None, derived):
+        derivation = Derived(str(term.key("derived")))
+        if self.draft.derived not in (None, derivation):
             return 0
-        self.draft.derived = derived
+        self.draft.derived = derivation
         if term.has("fall"):
             self.draft.marks.add("fall")
         return 1
@@ -953,8 +953,8 @@ class _Parser:
 
 def _no_value(column: Column) -> str:
     """The "no" of a column of yes and no: "not full time"; "" of another column."""
-    listed = [value for value in column.values if value.casefold() in _NO]
-    return listed[0] if len(listed) == 1 and column.distinct == 2 else ""
+    items = [value for value in column.values if value.casefold() in _NO]
+    return items[0] if len(items) == 1 and column.distinct == 2 else ""
 
 
 _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (

@@ -156,35 +156,39 @@ def _weekdays(phrases: Sequence[Term], at: int) -> tuple[Period, int]:
 
 def _named(phrases: Sequence[Term], at: int) -> tuple[Period | None, int]:
     """A year, or a day, month, quarter or half with or without its year."""
-    made = Period(Grain.YEAR)
+    result = Period(Grain.YEAR)
     day: int | None = None
     end = at
     while end < len(phrases):
         term = phrases[end]
         number = int(term.number) if term.number is not None and term.number % 1 == 0 else None
-        if term.has("month") and not (made.month or made.quarter or made.half):
-            made.month, made.grain = int(term.key("month") or 0), Grain.MONTH
-        elif (part := _part(term)) and not (made.month or made.quarter or made.half):
-            setattr(made, part[0], part[1])
-            made.grain = Grain.QUARTER
-        elif number in _YEARS and made.year is None and len(term.text) == 4:
-            made.year = number
-        elif number and number < 32 and day is None and _beside_month(phrases, end, made):
+        if term.has("month") and not (result.month or result.quarter or result.half):
+            result.month, result.grain = int(term.key("month") or 0), Grain.MONTH
+        elif (part := _part(term)) and not (result.month or result.quarter or result.half):
+            setattr(result, part[0], part[1])
+            result.grain = Grain.QUARTER
+        elif number in _YEARS and result.year is None and len(term.text) == 4:
+            result.year = number
+        elif number and number < 32 and day is None and _beside_month(phrases, end, result):
             day = number
-        elif not (end > at and _is_inner(phrases, end, made)):
+        elif not (end > at and _is_inner(phrases, end, result)):
             break
         end += 1
     while end > at and (phrases[end - 1].is_glue or phrases[end - 1].has("small.in")):
         end -= 1
-    if day is not None and made.month and made.year:
+    if day is not None and result.month and result.year:
         try:
-            one = dt.date(made.year, made.month, day)
+            one = dt.date(result.year, result.month, day)
         except ValueError:
             return None, 0
         return Period(Grain.DAY, days=(one, one)), end - at
-    if day is not None or end == at or not (made.year or made.month or made.quarter or made.half):
+    if (
+        day is not None
+        or end == at
+        or not (result.year or result.month or result.quarter or result.half)
+    ):
         return None, 0
-    return made, end - at
+    return result, end - at
 
 
 def _part(term: Term) -> tuple[str, int] | None:
@@ -250,10 +254,10 @@ def _relative(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Per
     if term.has("period.this") and count > 1:
         return None, 0
     back = 0 if term.has("period.this") else 1
-    made = _counted(grain, count, back, calendar.today)
-    if made is not None:
-        made.is_relative = True
-    return made, size + 1
+    result = _counted(grain, count, back, calendar.today)
+    if result is not None:
+        result.is_relative = True
+    return result, size + 1
 
 
 def _counted(grain: Grain, count: int, back: int, today: dt.date) -> Period | None:
@@ -269,12 +273,12 @@ def _counted(grain: Grain, count: int, back: int, today: dt.date) -> Period | No
     if year < 1:
         return None
     if count == 1:
-        made = Period(grain, year)
+        result = Period(grain, year)
         if grain is Grain.MONTH:
-            made.month = month + 1
+            result.month = month + 1
         elif grain is Grain.QUARTER:
-            made.quarter = month // 3 + 1
-        return made
+            result.quarter = month // 3 + 1
+        return result
     end_year, end_month = divmod(start_at + months * count - 1, 12)
     end = dates.last_day(dt.date(end_year, end_month + 1, 1), Grain.MONTH)
     return Period(grain, days=(dt.date(year, month + 1, 1), end))

@@ -66,16 +66,16 @@ def read(text: str, around: Surrounding) -> list[Reading]:
     text = normal(text[:WISH_CHARACTERS])
     candidates = [material_of(one, lexicon(around.language)) for one in around.tables]
     best: list[Reading] = []
-    tied: list[Material] = []
+    ties: list[Material] = []
     over: list[Material | None] = [*candidates] or [None]
     for material in over:
         readings = _read_over(text, material, around)
         if not best or _cost(readings) < _cost(best):
-            best, tied = readings, [material] if material else []
+            best, ties = readings, [material] if material else []
         elif material is not None and _cost(readings) == _cost(best):
-            tied.append(material)
-    if len(tied) > 1 and any(one.draft.has_query or one.draft.aggregate for one in best):
-        _ask_which_table(best, tied, text)
+            ties.append(material)
+    if len(ties) > 1 and any(one.draft.has_query or one.draft.aggregate for one in best):
+        _ask_which_table(best, ties, text)
     return best
 
 
@@ -95,11 +95,11 @@ def _ask_which_table(best: list[Reading], tied: Sequence[Material], text: str) -
 
 
 def _read_over(text: str, material: Material | None, around: Surrounding) -> list[Reading]:
-    found = terms(text, around.language, material)
-    clauses = _clauses(text, found)
+    result = terms(text, around.language, material)
+    clauses = _clauses(text, result)
     readings = _read_clauses(text, clauses, material, around)
     if len(clauses) > 1 and not all(one.is_sure or one.draft.is_talk for one in readings):
-        whole = _read_clauses(text, [found], material, around)
+        whole = _read_clauses(text, [result], material, around)
         if all(one.is_sure for one in whole):  # "over 100 in North, how many rows?"
             return whole
     return readings
@@ -131,22 +131,25 @@ def _is_courtesy(one: Reading, count: int) -> bool:
 def _clauses(text: str, found: Sequence[Term]) -> list[Sequence[Term]]:
     """The terms of each clause: cut at the ends of sentences, and where a new thing to make or a
     new question begins behind an "and"."""
-    made: list[Sequence[Term]] = []
+    results: list[Sequence[Term]] = []
     start = 0
     for at, term in enumerate(found):
         ends = term.kind == "mark" and (term.text in _BREAKS or _is_stop(text, found, at))
         line = at > start and "\n" in text[found[at - 1].end : term.start]
         if ends and at > start:
-            made.append(found[start : at + 1])
+            results.append(found[start : at + 1])
             start = at + 1
         elif at > start and (line or _begins(found, start, at)):
-            made.append(found[start:at])
+            results.append(found[start:at])
             start = at
     if start < len(found):
-        made.append(found[start:])
-    if len(made) > _CLAUSES:
-        made = [*made[: _CLAUSES - 1], [one for rest in made[_CLAUSES - 1 :] for one in rest]]
-    return made
+        results.append(found[start:])
+    if len(results) > _CLAUSES:
+        results = [
+            *results[: _CLAUSES - 1],
+            [one for rest in results[_CLAUSES - 1 :] for one in rest],
+        ]
+    return results
 
 
 def _is_stop(text: str, found: Sequence[Term], at: int) -> bool:
@@ -182,23 +185,27 @@ def _reading(
     draft: Draft, material: Material | None, around: Surrounding, drafts: Sequence[Draft],
     *, is_later: bool,
 ) -> Reading:  # fmt: skip
-    made = Reading(draft, table=material.table if material is not None else None)
+    result = Reading(draft, table=material.table if material is not None else None)
     if Thing.TABLE in draft.things or "clean" in draft.options:
         _drop_row_order(draft, material)
     if draft.marks & {"undo", "change"}:  # "no, undo that"
         draft.talk = None
     if draft.model or _only_stands(draft):
-        return made
+        return result
     try:
         edited = edits.of(draft, material, around.works, around.today) if not (
             around.has_files or is_later
         ) else None  # fmt: skip
         if edited is not None:
-            made.frame, made.target, made.is_free = edited.frame, edited.target, edited.is_free
-            made.is_edit = True
+            result.frame, result.target, result.is_free = (
+                edited.frame,
+                edited.target,
+                edited.is_free,
+            )
+            result.is_edit = True
             _check_look(draft, edited.frame.thing or Thing.ANSWER)
-            made.notes = edited.notes
-            return made
+            result.notes = edited.notes
+            return result
         if around.works and not draft.has_query and draft.things and (
             "it" in draft.marks and not (around.has_files or is_later)
         ):  # fmt: skip
@@ -207,12 +214,12 @@ def _reading(
             not draft.has_query or draft.several_word.isdigit()
         ):  # fmt: skip
             draft.unknown.append(draft.several_word)
-        made.frame = _frame(draft, material, around, drafts, made)
-        if made.frame is not None and len(drafts) == 1:
-            _ask_of_which_data(draft, made.frame, material, around)
+        result.frame = _frame(draft, material, around, drafts, result)
+        if result.frame is not None and len(drafts) == 1:
+            _ask_of_which_data(draft, result.frame, material, around)
     except Unclear as unclear:
-        made.question = unclear.question
-    return made
+        result.question = unclear.question
+    return result
 
 
 def _ask_of_which_data(

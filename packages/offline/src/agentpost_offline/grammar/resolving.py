@@ -76,15 +76,15 @@ class Resolved:
 
     def _calendar(self, today: str) -> Calendar | None:
         dated = self.material.dated
-        named = next((one for one in dated if one.name == self.draft.time), None)
+        match = next((one for one in dated if one.name == self.draft.time), None)
         if not dated:
             return None
         uses_time = bool(self.draft.periods or self.draft.excluded or self.draft.grains
                          or self.draft.is_trend)  # fmt: skip
-        if named is None and len(dated) > 1 and uses_time:
+        if match is None and len(dated) > 1 and uses_time:
             choices = [Choice(one.label, text=f"{self.draft.text} ({one.name})") for one in dated]
             raise Unclear("which_date", choices[:_MOST_CHOICES])
-        return calendar_of(named or dated[0], today)
+        return calendar_of(match or dated[0], today)
 
     # The parts of the query
 
@@ -220,15 +220,15 @@ class Resolved:
         if weekdays:
             days = tuple(float(day) for one in weekdays for day in one.weekdays)
             self.filters.append(Filter(calendar.column, Op.IS, days, Grain.WEEKDAY))
-        listed = [one for one in draft.periods if not one.weekdays]
-        if len(listed) > 1:
-            self._several(listed, calendar)
-        elif listed:
-            self._check_reach(listed[0], calendar)
+        items = [one for one in draft.periods if not one.weekdays]
+        if len(items) > 1:
+            self._several(items, calendar)
+        elif items:
+            self._check_reach(items[0], calendar)
             if not self.notes:
-                self.notes += comparing.coverage_note(listed[0], calendar, self.language)
-            self.filters.append(listed[0].filter(calendar))
-            if listed[0].reach is None:
+                self.notes += comparing.coverage_note(items[0], calendar, self.language)
+            self.filters.append(items[0].filter(calendar))
+            if items[0].reach is None:
                 self._which_year(calendar)
 
     def _check_reach(self, period: Period, calendar: Calendar) -> None:
@@ -297,15 +297,15 @@ class Resolved:
             draft.counts.append(ROWS)
             return [Measure(None, Aggregate.COUNT)]
         conditions = {one.measured for one in draft.comparing if one.measured is not None}
-        wanted = [one for at, one in enumerate(draft.measures) if at not in conditions]
-        if wanted or (draft.measures and not (self.groups or draft.counts)):
-            if not wanted:
+        targets = [one for at, one in enumerate(draft.measures) if at not in conditions]
+        if targets or (draft.measures and not (self.groups or draft.counts)):
+            if not targets:
                 raise Unclear("condition_alone", self._condition_choices())
-            if len({one.column for one in wanted}) < len(wanted):
-                wanted = [one for at, one in enumerate(wanted)
+            if len({one.column for one in targets}) < len(targets):
+                targets = [one for at, one in enumerate(targets)
                           if (one.column, one.aggregate) not in
-                          {(o.column, o.aggregate) for o in wanted[:at]}]  # fmt: skip
-            return [self._measure(one) for one in wanted]
+                          {(o.column, o.aggregate) for o in targets[:at]}]  # fmt: skip
+            return [self._measure(one) for one in targets]
         if conditions:
             return [self._measure(one) for one in draft.measures[:1]]
         return self._implied()
@@ -329,9 +329,9 @@ class Resolved:
         shows_parts = self.thing is Thing.CHART and self.draft.style.chart in ("donut", "stacked")
         if roles.is_additive(column) or self._is_row_each or shows_parts:
             return Aggregate.SUM
-        ranked = self.draft.ranked
-        if ranked is not None and not (self.groups or self.time):
-            return Aggregate.MAX if ranked.is_top else Aggregate.MIN
+        ranking = self.draft.ranked
+        if ranking is not None and not (self.groups or self.time):
+            return Aggregate.MAX if ranking.is_top else Aggregate.MIN
         how = (Aggregate.SUM, Aggregate.MEAN)
         choices = self._as_choices([Measure(column.name, one) for one in how])
         raise Unclear("sum_or_mean", choices, column=column.label)
@@ -368,10 +368,10 @@ class Resolved:
             return [Measure(None, Aggregate.COUNT)]
         if counted:
             draft.measures = counted
-            made = [self._measure(one) for one in draft.measures]
-            if any(one.aggregate is Aggregate.MEAN for one in made):
+            results = [self._measure(one) for one in draft.measures]
+            if any(one.aggregate is Aggregate.MEAN for one in results):
                 raise Unclear("count_what", self._count_choices(), words=draft.text)
-            return made
+            return results
         if draft.mentions:
             return [Measure(draft.mentions[0], Aggregate.DISTINCT)]
         things = {column for column, _ in draft.values} & {
@@ -502,18 +502,18 @@ class Resolved:
 
     def _as_choices(self, measures: Iterable[Measure]) -> list[Choice]:
         """Buttons that run the query with another measure."""
-        made: list[Choice] = []
+        choices: list[Choice] = []
         for measure in measures:
             query = self._with_measure(measure)
             if query is not None:
-                made.append(self._choice(query))
+                choices.append(self._choice(query))
                 continue
             order = None
-            ranked = self.draft.ranked
-            if ranked is not None and (self.groups or self.time):
-                order = Order(ranked.is_top, ranked.count or 1)
-            made.append(self._choice(self._over([measure], order)))
-        return made
+            ranking = self.draft.ranked
+            if ranking is not None and (self.groups or self.time):
+                order = Order(ranking.is_top, ranking.count or 1)
+            choices.append(self._choice(self._over([measure], order)))
+        return choices
 
     def _with_measure(self, measure: Measure) -> Query | None:
         """The whole request with a measure in place of its own; None where that is unclear too."""
@@ -544,24 +544,24 @@ class Resolved:
         """Conditions with numbers: of the rows, or of the groups where their total is meant."""
         for one in self.draft.comparing:
             column = self._compared_column(one, measures)
-            made = Filter(column, one.op, one.values)
+            result = Filter(column, one.op, one.values)
             if column == ROWS:
                 if not self.groups or measures != [Measure(None, Aggregate.COUNT)]:
                     raise Unclear("which_condition", words=one.text)
-                self.having.append(made)
+                self.having.append(result)
                 continue
             of_groups = bool(self.groups or self.time) and any(m.column == column for m in measures)
             lists = draft_lists(self.draft) and bool(self.groups) and not self._is_row_each
             if lists and not of_groups and measures == [Measure(None, Aggregate.COUNT)]:
-                self._list_by(column, made, measures)
+                self._list_by(column, result, measures)
             elif not of_groups or self._is_row_each:
-                self.filters.append(made)
+                self.filters.append(result)
             elif draft_lists(self.draft):
-                self.having.append(made)
+                self.having.append(result)
             else:
                 query = self._over(measures)
-                rows = msgspec.structs.replace(query, filters=(*query.filters, made))
-                groups = msgspec.structs.replace(query, having=(made,))
+                rows = msgspec.structs.replace(query, filters=(*query.filters, result))
+                groups = msgspec.structs.replace(query, having=(result,))
                 raise Unclear("rows_or_groups", [self._choice(rows), self._choice(groups)])
 
     def _list_by(self, column: str, made: Filter, measures: list[Measure]) -> None:
@@ -631,13 +631,13 @@ class Resolved:
 
     def _has_no_best(self, one: Measure) -> bool:
         """Whether "best" may be the lowest: of marks, costs and times; "top 3" only of marks."""
-        ranked = self.draft.ranked
-        if one.column is None or ranked is None or ranked.concept:
+        ranking = self.draft.ranked
+        if one.column is None or ranking is None or ranking.concept:
             return False
         column = self.material.column(one.column)
         if roles.is_scale(column) and concept_of(column.name) != "rating":
-            return ranked.is_judged or ranked.count is not None
-        return ranked.is_judged and not is_better_higher(column)
+            return ranking.is_judged or ranking.count is not None
+        return ranking.is_judged and not is_better_higher(column)
 
     def _both_ends(self, measures: Sequence[Measure]) -> list[Choice]:
         """The request with the highest, and with the lowest."""
@@ -687,52 +687,52 @@ class Resolved:
         return Measure(one.column, how)
 
     def _rank_choices(self) -> list[Choice]:
-        ranked = self.draft.ranked
+        ranking = self.draft.ranked
         groups = [one for one in self.material.groups if one.role is Role.CATEGORY]
-        concept = self.material.concepts.get(ranked.concept, []) if ranked else []
+        concept = self.material.concepts.get(ranking.concept, []) if ranking else []
         names = [*concept, *(one.name for one in self.material.numbers)]
         numbers = self.draft.measures or [Measured(name) for name in names[:1]]
-        made = []
+        results = []
         for group in groups[:_MOST_CHOICES]:
             self.groups = [group.name]
             try:
                 measure = self._measure(numbers[0]) if numbers else Measure(None, Aggregate.COUNT)
             except Unclear:
                 continue
-            order = Order(ranked.is_top if ranked else True, (ranked and ranked.count) or 1)
+            order = Order(ranking.is_top if ranking else True, (ranking and ranking.count) or 1)
             query = Query(
                 self.material.table.id, (measure,), (group.name,), filters=tuple(self.filters),
                 order=order,
             )  # fmt: skip
-            made.append(self._choice(query))
+            results.append(self._choice(query))
             if measure.column and not roles.is_additive(self.material.column(measure.column)):
                 turned = Order(not order.descending, order.count)  # of marks the lowest are best
-                made.append(self._choice(msgspec.structs.replace(query, order=turned)))
+                results.append(self._choice(msgspec.structs.replace(query, order=turned)))
         self.groups = []
-        return made[:_MOST_CHOICES]
+        return results[:_MOST_CHOICES]
 
     def _derived(self, measures: list[Measure]) -> list[Measure]:
-        derived = self.draft.derived
-        if derived is None:
+        derivation = self.draft.derived
+        if derivation is None:
             return measures
-        if derived is Derived.CUMULATIVE and self.time is None:
+        if derivation is Derived.CUMULATIVE and self.time is None:
             if self.calendar is None:
                 raise Unclear("no_dates", table=self.material.table.name, words=self.draft.text)
             self.time, self.grain = self.calendar.column, None
-        if derived is Derived.SHARE:
+        if derivation is Derived.SHARE:
             if not measures or any(
                 one.aggregate not in (Aggregate.SUM, Aggregate.COUNT) for one in measures
             ):
                 raise Unclear("share_what", self._count_choices())
             named = [f for f in self.filters if f.op is Op.IS and f.grain is None]
             if (self.groups or self.time) and any(f.column not in self.groups for f in named):
-                parts = [msgspec.structs.replace(one, derived=derived) for one in measures]
+                parts = [msgspec.structs.replace(one, derived=derivation) for one in measures]
                 raise Unclear("share_what", [self._choice(self._over(parts))])
             if not self.groups and not self.time and len(named) == 1:
                 self.groups = [named[0].column]
             elif not self.groups and not self.time:
                 raise Unclear("share_what", self._rank_choices())
-        return [Measure(one.column, one.aggregate, derived) for one in measures]
+        return [Measure(one.column, one.aggregate, derivation) for one in measures]
 
     def _comparison(self, measures: list[Measure]) -> None:
         """Whether what is compared is there: groups, two measures, or two values of a column."""
@@ -775,17 +775,17 @@ class Resolved:
             raise Unclear("growth_of_what", self._growth_choices(measures))
         measure = measures[0]
         shows = self.thing is not Thing.ANSWER
-        derived = None if shows and draft.derived is None else Derived.GROWTH
+        derivation = None if shows and draft.derived is None else Derived.GROWTH
         if "difference" in draft.marks and not shows:
-            derived = Derived.DIFFERENCE
-        made = Measure(measure.column, measure.aggregate, derived)
+            derivation = Derived.DIFFERENCE
+        result = Measure(measure.column, measure.aggregate, derivation)
         order = None
         if draft.ranked is not None:
             top = draft.ranked.is_top != ("fall" in draft.marks)
             order = Order(top, draft.ranked.count or 1)
         periods = [one for one in draft.periods if not one.weekdays]
         if not periods and self.time is not None and not self.groups and order is None:
-            return self._over([made])
+            return self._over([result])
         pair = comparing.pair_of(periods)
         if pair is None or (order is not None and not self.groups):
             raise Unclear("growth_of_what", self._growth_choices(measures))
@@ -794,7 +794,7 @@ class Resolved:
         cut = comparing.equally_long(pair, self.calendar, self.language)
         self.notes += cut.notes
         return Query(
-            self.material.table.id, (made,), tuple(self.groups), self.calendar.column, cut.grain,
+            self.material.table.id, (result,), tuple(self.groups), self.calendar.column, cut.grain,
             (*draft.filters, *self.filters, *cut.filters), order=order,
         )  # fmt: skip
 
@@ -805,18 +805,18 @@ class Resolved:
             self.material.table.id, (measures[0],), filters=(*self.draft.filters, *self.filters)
         )
         monthly = msgspec.structs.replace(base, time=self.calendar.column, grain=Grain.MONTH)
-        made = [self._choice(monthly)]
+        results = [self._choice(monthly)]
         for pair in comparing.last_years(self.calendar):
             try:
                 cut = comparing.equally_long(pair, self.calendar, self.language)
             except Unclear:
                 continue
             growth = Measure(measures[0].column, measures[0].aggregate, Derived.GROWTH)
-            made.insert(0, self._choice(msgspec.structs.replace(
+            results.insert(0, self._choice(msgspec.structs.replace(
                 base, measures=(growth,), groups=tuple(self.groups), time=self.calendar.column,
                 grain=cut.grain, filters=(*base.filters, *cut.filters),
             )))  # fmt: skip
-        return made
+        return results
 
     def _one_currency(self, measures: list[Measure]) -> None:
         """Amounts that a column beside them tells to be in several currencies are not added up."""
@@ -825,8 +825,8 @@ class Resolved:
         column = roles.currencies(self.material.table.columns, measured)
         if column is None or column.name in self.groups or self._is_row_each or self.is_choice:
             return
-        kept = [f for f in self.filters if f.column == column.name and f.op is Op.IS]
-        if any(len(one.values) == 1 for one in kept):
+        rest = [f for f in self.filters if f.column == column.name and f.op is Op.IS]
+        if any(len(one.values) == 1 for one in rest):
             return
         query = self._over(measures)
         choices = []

@@ -57,28 +57,28 @@ class Term:
 def terms(text: str, language: str, material: Material | None = None) -> list[Term]:
     """The terms of a request, whose text is `normal`."""
     tagger = _Tagger(text, language, material)
-    made: list[Term] = []
+    results: list[Term] = []
     at = 0
     while at < len(tagger.tokens):
         listed, size = tagger.longest(at)
-        made += listed
+        results += listed
         at += size
-    return _joined_han(made)
+    return _joined_han(results)
 
 
 def _joined_han(found: list[Term]) -> list[Term]:
     """The terms, where a single Han character beside an unknown run belongs to its word: the
     letter in the name of a messenger is no letter."""
-    made: list[Term] = []
+    results: list[Term] = []
     for term in found:
-        last = made[-1] if made else None
+        last = results[-1] if results else None
         touches = last is not None and last.end == term.start
         if last is not None and touches and _is_han_word(last, term):
             text = last.text + term.text
-            made[-1] = Term(text, "word", last.start, term.end)
+            results[-1] = Term(text, "word", last.start, term.end)
         else:
-            made.append(term)
-    return made
+            results.append(term)
+    return results
 
 
 def _is_han_word(one: Term, other: Term) -> bool:

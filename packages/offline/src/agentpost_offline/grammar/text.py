@@ -104,8 +104,8 @@ def number(text: str, decimal: str) -> float | None:
 def wish_and_material(text: str) -> tuple[str, str]:
     """What a message asks for, and the text or table pasted into it, whose words are data."""
     for mark in ("\n", ":", "："):
-        head, found, body = text.partition(mark)
-        if found and len(head.split()) <= _HEAD_WORDS and _is_material(body):
+        head, results, body = text.partition(mark)
+        if results and len(head.split()) <= _HEAD_WORDS and _is_material(body):
             return head.strip()[:WISH_CHARACTERS], body.strip(" \n")
     parts = [part for part in re.split(r"\n\s*\n", text.strip()) if part.strip()]
     tables = [part for part in parts if _is_table(part)]

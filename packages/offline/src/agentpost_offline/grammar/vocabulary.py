@@ -161,13 +161,13 @@ def english_things() -> dict[str, str]:
 @cache
 def concepts() -> dict[tuple[str, ...], str]:
     """What columns are usually called, in all languages, by the keys of each language's words."""
-    found: dict[tuple[str, ...], str] = {}
+    results: dict[tuple[str, ...], str] = {}
     for language in LANGUAGES:
         for spelt, meanings in lexicon(language).phrases.items():
             for meaning in meanings:
                 if meaning.startswith("concept."):
-                    found.setdefault(spelt, meaning.removeprefix("concept."))
-    return found
+                    results.setdefault(spelt, meaning.removeprefix("concept."))
+    return results
 
 
 def concept_of(name: str) -> str | None:
