@@ -32,7 +32,10 @@ PACKAGE ?=
 TESTS = $(if $(PACKAGE),$(or $(TESTS_$(PACKAGE)),$(error PACKAGE is offline, verify, client or server)))
 
 .DEFAULT_GOAL := help
-QUICK := tests/domain tests/contract tests/house tests/client tests/observability tests/storage \
+# Those of them that ask a type checker, a server or the whole environment are left to `make test`.
+QUICK := $(addprefix --ignore=,tests/client/test_typing.py tests/client/test_server.py \
+  tests/house/test_distributions.py tests/house/test_deploy.py) \
+  tests/domain tests/contract tests/house tests/client tests/observability tests/storage \
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
@@ -51,8 +54,8 @@ test: $(READY) $(GENERATORS) ## Run all tests in parallel, or those of one PACKA
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS) $(ARGS)
 
 quick: $(READY) ## Run the tests that need no server and no database but SQLite, in a minute
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -k "not postgres" --durations=0 \
-	  --durations-min=5 $(QUICK) $(ARGS)
+	@$(BIN)/python -m pytest -n $$(getconf _NPROCESSORS_ONLN) --dist worksteal -k "not postgres" \
+	  --durations=0 --durations-min=5 $(QUICK) $(ARGS)
 
 generators: $(READY) $(GENERATORS) ## Make, compile and call clients with every generator of docs/api.md; minutes
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; \

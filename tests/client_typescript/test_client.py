@@ -5,21 +5,24 @@ It needs Node.js 20 with npm, and the npm registry when the compiler is not inst
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.client_typescript.package import CLIENT, build, install
+from tests.client_typescript.package import CLIENT, DIST, build, fingerprint, install
 from tests.docs.snippets import blocks
 from tests.e2e.fixtures import ServerMaker, new_database, start_server
 from tests.e2e.server import KEY, AgentServer
-from tests.house.tree import DOCS
+from tests.house.tree import DOCS, ROOT
 from tests.node import run
 from tests.servers import locked, run_dir
 
 __all__ = ["new_database", "start_server"]
 
 PACKED_BYTES_MAX = 60_000
+COMPILED = ROOT / ".tools" / "typescript-project"
+"""The compiled programs of docs/typescript.md, kept for as long as they would come out the same."""
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +80,24 @@ third of its time; the declarations of the package are."""
 
 @pytest.fixture(scope="module")
 def project(built: Path) -> Path:
-    """A reader's project: the package as it is published, the programs of the page, compiled once
-    for all processes of a run."""
+    """A reader's project: the package as it is published, the programs of the page, compiled when
+    one of them has changed; a copy for this run."""
     folder = run_dir() / "typescript-project"
-    with locked(run_dir() / "typescript-project.lock"):
+    package = [DIST / "src", DIST / "cjs", CLIENT / "package.json", CLIENT / "package-lock.json"]
+    tests = Path(__file__).parent
+    sources = fingerprint(
+        *package, *tests.glob("*.py"), *tests.glob("*.js"), DOCS / "typescript.md"
+    )
+    COMPILED.parent.mkdir(exist_ok=True)
+    with locked(COMPILED.with_suffix(".lock")):
+        stamp = COMPILED / ".stamp"
+        if not stamp.exists() or stamp.read_text() != sources:
+            shutil.rmtree(COMPILED, ignore_errors=True)
+            _write_project(COMPILED)
+            stamp.write_text(sources)
         if not folder.exists():
             draft = folder.with_suffix(".draft")
-            _write_project(draft)
+            shutil.copytree(COMPILED, draft, symlinks=True)
             draft.rename(folder)
     return folder
 

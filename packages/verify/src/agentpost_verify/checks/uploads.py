@@ -31,7 +31,7 @@ def new_upload(probe: Probe, filename: str = FILENAME, size: int = SIZE) -> Json
     return announce(probe, filename, size).sample(201)
 
 
-def post(probe: Probe, upload: Json, data: bytes, **fields: str | None) -> Exchange:
+def post(probe: Probe, upload: Json, data: bytes, /, **fields: str | None) -> Exchange:
     """Post the form, with other fields where there are any; None leaves a field out."""
     form = {**upload["fields"], **fields}
     form = {name: value for name, value in form.items() if value is not None}
