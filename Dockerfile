@@ -18,6 +18,7 @@ WORKDIR /build
 # Dependencies first: this layer changes with uv.lock only.
 COPY pyproject.toml uv.lock ./
 COPY clients/python/pyproject.toml clients/python/
+COPY packages/agents/pyproject.toml packages/agents/
 COPY packages/offline/pyproject.toml packages/offline/
 COPY packages/server/pyproject.toml packages/server/
 COPY packages/verify/pyproject.toml packages/verify/

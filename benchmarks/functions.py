@@ -27,7 +27,7 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-PACKAGE: Final = f"{ROOT}/packages/server/src/agentpost/"
+PACKAGE: Final = "/src/agentpost/"
 KEY: Final = "svc_key_" + "f" * 40
 READY_SECONDS: Final = 60
 COMPREHENSIONS: Final = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
@@ -53,9 +53,9 @@ class Recorder:
         """What was passed since the last call, as ``file:function``."""
         codes, self.codes = self.codes, set()
         return {
-            f"{code.co_filename[len(PACKAGE) :]}:{code.co_qualname}"
+            f"{code.co_filename.rpartition(PACKAGE)[2]}:{code.co_qualname}"
             for code in codes
-            if code.co_filename.startswith(PACKAGE) and code.co_name not in COMPREHENSIONS
+            if PACKAGE in code.co_filename and code.co_name not in COMPREHENSIONS
         }
 
 
@@ -116,7 +116,10 @@ def measure(calls: int) -> list[set[str]]:
         folder = Path(name)
         os.environ["AGENTPOST_BOOTSTRAP_API_KEY"] = KEY
         os.environ["AGENTPOST_LOG_LEVEL"] = "error"
-        sys.path[:0] = [str(ROOT), str(ROOT / "packages/server/src")]
+        sys.path[:0] = [
+            str(ROOT),
+            *(str(ROOT / f"packages/{name}/src") for name in ("server", "agents")),
+        ]
         from agentpost.serving import process
 
         arguments = (folder, recorder, calls + 2, results)

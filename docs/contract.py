@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "contract.md"
-PACKAGE = "packages/server/src/agentpost"
+TREES = [ROOT / "packages" / name / "src" / "agentpost" for name in ("server", "agents")]
 HEAD = "| Rule | What holds | Code | Tests |"
 UNTESTED = "not tested yet"
 NOTHING_TO_KEEP = "nothing to keep"
@@ -67,7 +67,7 @@ def rules(page: str) -> list[Rule]:
 def file_of(place: str) -> Path | None:
     """The file that a place names, if it is there."""
     name = place.partition("::")[0]
-    return next((p for p in (ROOT / PACKAGE / name, ROOT / name) if p.is_file()), None)
+    return next((path for tree in (*TREES, ROOT) if (path := tree / name).is_file()), None)
 
 
 @cache
@@ -97,11 +97,12 @@ def is_there(place: str) -> bool:
 def moved_to(place: str) -> str | None:
     """The place again with the one file that has its symbol now; None without such a file."""
     name, _, symbol = place.partition("::")
-    having = [path for path in (ROOT / PACKAGE).rglob("*.py") if symbol in symbols(path)]
+    paths = (path for tree in TREES for path in tree.rglob("*.py"))
+    having = [path for path in paths if symbol in symbols(path)]
     having = [path for path in having if path.name == Path(name).name] or having
     if len(having) != 1:
         return None
-    return f"{having[0].relative_to(ROOT / PACKAGE).as_posix()}::{symbol}"
+    return f"{having[0].as_posix().rpartition('/src/agentpost/')[2]}::{symbol}"
 
 
 # --- the tests ------------------------------------------------------------------------------------

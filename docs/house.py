@@ -1,4 +1,4 @@
-"""Draws the map of the server's rooms into ARCHITECTURE.md: `make house`.
+"""Draws the map of the rooms into ARCHITECTURE.md: `make house`.
 
 Rows are rooms, folders of `agentpost`; columns are floors, by the names of files
 (`tests/house/floors.py`). What a room is, its docstring says. tests/house/test_imports.py fails
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.house.floors import declared, floor_of  # noqa: E402
 
-SERVER = ROOT / "packages" / "server" / "src" / "agentpost"
+TREES = [ROOT / "packages" / name / "src" / "agentpost" for name in ("agents", "server")]
 PAGE = ROOT / "ARCHITECTURE.md"
 BEGIN, END = "<!-- rooms: made by make house -->", "<!-- end of rooms -->"
 COLUMNS = {
@@ -55,7 +55,10 @@ def what(room: Path) -> str:
 
 def drawn() -> Iterator[str]:
     """The lines of the map."""
-    rooms = sorted(path.parent for path in SERVER.glob("*/__init__.py"))
+    rooms = sorted(
+        (path.parent for tree in TREES for path in tree.glob("*/__init__.py")),
+        key=lambda room: room.name,
+    )
     yield f"| Room | {' | '.join(COLUMNS)} |"
     yield "|---" * (len(COLUMNS) + 1) + "|"
     for room in filter(is_subject, rooms):

@@ -43,7 +43,7 @@ def _kill_agent(target: Target, node: AgentServer) -> str:
 
 
 def _kill_worker(target: Target, node: AgentServer) -> str:
-    workers = _children(node.pid, b"agentpost.processes.main")
+    workers = _children(node.pid, b"agentpost.author.worker_process")
     if not workers:
         return f"{node.home.name} had no worker process to kill"
     os.kill(target.rng.choice(workers), signal.SIGKILL)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from watchfiles import Change, watch
 
-from agentpost.agents.reloading import AgentCode
 from agentpost.serving import development
+from agentpost.serving.agent_code import AgentCode
 from agentpost_client import Client, Message
 from tests import forking
 from tests.servers import empty_sqlite, free_port

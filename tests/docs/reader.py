@@ -71,6 +71,7 @@ class Reader:
         read = (
             "pyproject.toml",
             "clients/python/pyproject.toml",
+            "packages/agents/pyproject.toml",
             "packages/offline/pyproject.toml",
             "packages/server/pyproject.toml",
             "packages/verify/pyproject.toml",

@@ -19,8 +19,8 @@ from tests.house.tree import DOCS, ROOT, document
 
 FOLDERS = (
     *("", "docs", "docs/recipes", "benchmarks"),
-    *("clients/python", "clients/typescript", "packages/offline", "packages/server"),
-    "packages/verify",
+    *("clients/python", "clients/typescript", "packages/agents"),
+    *("packages/offline", "packages/server", "packages/verify"),
 )
 PAGES = {
     page.relative_to(ROOT).as_posix(): page
@@ -95,6 +95,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ): f"{TYPESCRIPT} compiles it",
     ("clients/typescript/README.md", "// on your server"): EXCERPT,
     ("packages/verify/README.md", "pip install"): INSTALLS,
+    ("packages/agents/README.md", "python3 -m venv"): INSTALLS,
     ("packages/server/README.md", "pip install"): INSTALLS,
     ("packages/offline/README.md", "pip install"): INSTALLS,
     ("benchmarks/README.md", ""): DEVELOPING,

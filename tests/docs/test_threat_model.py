@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.house.tree import DOCS, ROOT, SRC, document
+from tests.house.tree import AGENTS, DOCS, ROOT, SRC, document
 
 PAGE = document(DOCS / "threat-model.md")
 ROWS = re.findall(r"^\| .+ \| .+ \| (.+) \| (.+) \|$", PAGE, re.M)
@@ -19,7 +19,11 @@ def test_a_defence_has_its_code_and_its_test(where: str, tests: str) -> None:
         assert (ROOT / each).exists(), each
     for part in re.split(r"[;,] ", where):
         path = part.strip("`")
-        assert (SRC / path).exists() if part.startswith("`") else part in HEADINGS, part
+        assert (
+            any((tree / path).exists() for tree in (SRC, AGENTS))
+            if part.startswith("`")
+            else part in HEADINGS
+        ), part
 
 
 def test_every_defence_is_looked_at() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from agentpost.questions import rules as question_rules
-from agentpost.questions.rules import AnswerFormat
+from agentpost.domain import answers
+from agentpost.domain.answers import AnswerFormat
 
 CHOICES = ("Bar", "Line", "No chart")
 
@@ -22,11 +22,11 @@ CHOICES = ("Bar", "Line", "No chart")
     ],
 )
 def test_a_choice_is_named_whatever_its_case(text: str, choice: str | None) -> None:
-    assert question_rules.chosen(CHOICES, text) == choice
+    assert answers.chosen(CHOICES, text) == choice
 
 
 def test_letters_that_fold_into_several_are_compared_too() -> None:
-    assert question_rules.chosen(("Straße", "Weg"), "STRASSE") == "Straße"
+    assert answers.chosen(("Straße", "Weg"), "STRASSE") == "Straße"
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def test_letters_that_fold_into_several_are_compared_too() -> None:
 )
 def test_wrong_choices_are_refused(choices: Any, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        question_rules.checked_choices(choices)
+        answers.checked_choices(choices)
 
 
 def test_choices_lose_the_white_space_around_them() -> None:
-    assert question_rules.checked_choices(["  a ", "b" * 200]) == ("a", "b" * 200)
+    assert answers.checked_choices(["  a ", "b" * 200]) == ("a", "b" * 200)
 
 
 @pytest.mark.parametrize("wanted", [AnswerFormat(choices=CHOICES), AnswerFormat(schema={"a": 1})])
@@ -62,4 +62,4 @@ def test_a_format_is_stored_and_read(wanted: AnswerFormat) -> None:
     [(" bar ", "bar"), ({"a": [1, None]}, '{"a": [1, null]}'), (2.5, "2.5"), (True, "true")],
 )
 def test_an_answer_is_the_text_of_its_message(value: Any, text: str) -> None:
-    assert question_rules.as_text(value) == text
+    assert answers.as_text(value) == text

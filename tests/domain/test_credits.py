@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentpost.credits import rules as credit_rules
-from agentpost.credits.rules import Wallet, admission, to_credits, to_millionths
+from agentpost.credits.rules import Wallet, admission
+from agentpost.domain.credits import to_credits, to_millionths
 from agentpost.jobs.rules import Reason
 
 

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentpost.domain.limits import FILE_NAME_BYTES_MAX
-from agentpost.egress.disposition import given_name
-from agentpost.files.filename_rules import (
+from agentpost.domain.file_names import (
     check_path,
     content_disposition,
     is_renamed,
     safe_file_name,
     safe_file_path,
 )
+from agentpost.domain.limits import FILE_NAME_BYTES_MAX
+from agentpost.egress.disposition import given_name
 
 NAMES = {
     "report.pdf": "report.pdf",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentpost.agents import File, Job, Turn
-from agentpost.runtime.isolated import frames
+from agentpost.author import frames
 
 HANG = "import time; time.sleep(600)"
 

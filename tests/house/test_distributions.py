@@ -18,21 +18,23 @@ from zipfile import ZipFile
 
 import pytest
 
-import agentpost
 import agentpost_client
 import agentpost_verify
+from agentpost import version
 from agentpost.domain import limits
 from agentpost.extras import MODULES
 from agentpost_client import limits as client_limits
-from tests.house.tree import CLIENT, OFFLINE, ROOT, SERVER, SRC, VERIFY, uv
+from tests.house.tree import AGENTS, CLIENT, OFFLINE, ROOT, SERVER, SRC, VERIFY, uv
 
 CLIENT_PROJECT = ROOT / "clients/python"
+AGENTS_PROJECT = ROOT / "packages/agents"
 OFFLINE_PROJECT = ROOT / "packages/offline"
 VERIFY_PROJECT = ROOT / "packages/verify"
 MEGABYTE = 1_000_000
 BUDGETS = {
     "agentpost-client": 10 * MEGABYTE,
-    "agentpost": 100 * MEGABYTE,
+    "agentpost-agents": 15 * MEGABYTE,
+    "agentpost": 90 * MEGABYTE,
     "agentpost[mcp]": 115 * MEGABYTE,
     "agentpost[a2a]": 125 * MEGABYTE,
     "agentpost[verify]": 110 * MEGABYTE,
@@ -42,6 +44,7 @@ METAPACKAGES = {"pydantic-monty": "pydantic-monty-client"}
 """Packages without a module, and the one of theirs that has it."""
 OWN = {
     "agentpost": SRC,
+    "agentpost-agents": AGENTS,
     "agentpost-client": CLIENT,
     "agentpost-offline": OFFLINE,
     "agentpost-verify": VERIFY,
@@ -104,7 +107,8 @@ def test_an_installation_stays_within_its_size(requirement: str) -> None:
 def test_the_sizes_are_of_what_is_installed() -> None:
     """Else a package that is missing here would count nothing."""
     assert {"httpx2", "anyio"} <= closure("agentpost-client")
-    assert {"aiohttp", "agentpost-client"} <= closure("agentpost")
+    assert {"aiohttp", "agentpost-client", "agentpost-agents"} <= closure("agentpost")
+    assert closure("agentpost-agents") == {"agentpost-agents", "structlog"}
     assert {"typst", "duckdb", "lxml"} <= closure("agentpost[offline]")
     assert not {"typst", "duckdb", "lxml", "obstore", "boto3"} & closure("agentpost")
     assert not {"pydantic", "aiohttp"} & closure("agentpost-client")
@@ -152,7 +156,12 @@ def requirements(extra: str) -> Iterator[str]:
 
 
 def included(requirement: str) -> Iterator[str]:
-    """What another extra of ours, or the distribution of the built-in agent, requires."""
+    """What another extra of ours, of the library of agents, or the built-in agent requires."""
+    if requirement.startswith("agentpost-agents["):
+        extra = requirement.partition("[")[2].partition("]")[0]
+        for text in project(AGENTS_PROJECT)["optional-dependencies"][extra]:
+            yield text
+            yield from included(text)
     if requirement.startswith("agentpost["):
         yield from requirements(requirement.partition("[")[2].partition("]")[0])
     if requirement.startswith("agentpost-offline"):
@@ -169,9 +178,10 @@ def test_all_has_every_extra() -> None:
 
 
 def test_each_distribution_says_its_own_version() -> None:
-    assert agentpost.__version__ == project()["version"]
+    assert version.__version__ == project()["version"]
     assert agentpost_client.__version__ == project(CLIENT_PROJECT)["version"]
-    assert agentpost.__version__ == project(OFFLINE_PROJECT)["version"]
+    assert version.__version__ == project(OFFLINE_PROJECT)["version"]
+    assert version.__version__ == project(AGENTS_PROJECT)["version"]
     assert agentpost_verify.__version__ == project(VERIFY_PROJECT)["version"]
 
 
@@ -190,15 +200,19 @@ def test_the_client_has_the_limits_of_the_api() -> None:
 
 
 def test_the_licence_is_in_all() -> None:
-    for folder in (CLIENT_PROJECT, OFFLINE_PROJECT, VERIFY_PROJECT):
+    for folder in (CLIENT_PROJECT, AGENTS_PROJECT, OFFLINE_PROJECT, VERIFY_PROJECT):
         assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def test_the_server_and_its_built_in_agent_take_each_other() -> None:
-    major, minor, _ = agentpost.__version__.split(".")
+def test_the_distributions_of_one_release_take_each_other() -> None:
+    major, minor, _ = version.__version__.split(".")
     bounds = f">={major}.{minor},<{major}.{int(minor) + 1}"
     assert project()["optional-dependencies"]["offline"] == [f"agentpost-offline{bounds}"]
-    assert f"agentpost[extraction]{bounds}" in project(OFFLINE_PROJECT)["dependencies"]
+    assert f"agentpost-agents[extraction]{bounds}" in project(OFFLINE_PROJECT)["dependencies"]
+    assert f"agentpost-agents[schemas]{bounds}" in project()["dependencies"]
+    for extra in ("extraction", "llm", "sandbox"):
+        forwarded = project()["optional-dependencies"][extra]
+        assert forwarded == [f"agentpost-agents[{extra}]{bounds}"]
 
 
 def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
@@ -209,8 +223,14 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     wheels = {path.name.split("-")[0]: path for path in tmp_path.glob("*.whl")}
-    assert set(wheels) == {"agentpost", "agentpost_client", "agentpost_offline", "agentpost_verify"}
-    server, client, offline, verify = (content(wheels[name]) for name in sorted(wheels))
+    assert sorted(wheels) == [
+        "agentpost",
+        "agentpost_agents",
+        "agentpost_client",
+        "agentpost_offline",
+        "agentpost_verify",
+    ]
+    server, agents, client, offline, verify = (content(wheels[name]) for name in sorted(wheels))
     assert any(text.startswith("agentpost-client") for text in server["requires"])
     assert client["requires"] == [
         "anyio>=4.12",
@@ -218,17 +238,21 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
         "httpx2[socks]>=2.12;extra=='socks'",
     ]
     assert (server["version"], client["version"]) == (
-        agentpost.__version__,
+        version.__version__,
         agentpost_client.__version__,
     )
-    for wheel in (server, client, offline, verify):
+    for wheel in (agents, client, offline, verify):
         assert any(name.endswith("/py.typed") for name in wheel["names"])
+    for wheel in (server, agents, client, offline, verify):
         assert any(name.endswith("/licenses/LICENSE") for name in wheel["names"])
     assert {name.split("/")[0] for name in client["names"]} == {
         "agentpost_client",
         f"agentpost_client-{agentpost_client.__version__}.dist-info",
     }
     assert "agentpost/defaults.toml" in server["names"]
+    both = {name for name in {*server["names"]} & {*agents["names"]} if not name.endswith("/")}
+    assert both == set(), "what one takes away the other one lacks"
+    assert "agentpost/__init__.py" not in {*server["names"], *agents["names"]}
     assert not any(name.startswith("agentpost_offline") for name in server["names"])
     assert "agentpost_offline/replies/en.toml" in offline["names"]
     assert "agentpost_verify/pytest.ini" in verify["names"]

@@ -16,7 +16,19 @@ from typing import Any
 import pytest
 
 from tests.house.floors import declared, find_circle, floor_of
-from tests.house.tree import CLIENT, DOCS, OFFLINE, ROOT, SRC, VERIFY, client, imports, package
+from tests.house.tree import (
+    AGENTS,
+    CLIENT,
+    DOCS,
+    OFFLINE,
+    ROOT,
+    SRC,
+    VERIFY,
+    client,
+    imports,
+    package,
+    sources,
+)
 
 ADAPTERS = {
     "agentpost.db.postgres",
@@ -82,14 +94,14 @@ def lint(*folders: Path) -> tuple[int, str]:
 
 
 def test_the_contracts_hold() -> None:
-    code, report = lint(SRC.parent, CLIENT.parent, OFFLINE.parent, VERIFY.parent)
+    code, report = lint(SRC.parent, AGENTS.parent, CLIENT.parent, OFFLINE.parent, VERIFY.parent)
     assert code == 0, report
 
 
 def test_every_contract_can_break(tmp_path: Path) -> None:
-    for package_ in (SRC, CLIENT, OFFLINE, VERIFY):
+    for package_ in (SRC, AGENTS, CLIENT, OFFLINE, VERIFY):
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(package_, tmp_path / package_.name, ignore=ignored)
+        shutil.copytree(package_, tmp_path / package_.name, ignore=ignored, dirs_exist_ok=True)
     (tmp_path / "agentpost/api/broken.py").touch()
     again = "from agentpost_client import broken\n"
     (tmp_path / "agentpost_client/again.py").write_text(again)
@@ -165,9 +177,29 @@ def test_the_built_in_agent_may_import_the_protocol_and_extraction_only() -> Non
         if source.module.startswith("agentpost.agents.") and source.module.count(".") == 2
     }  # fmt: skip
     allowed = {f"agentpost.agents.{name}" for name in AGENTS_MAY_IMPORT}
-    entries = {"agentpost", "agentpost.__main__", "agentpost.agents", "agentpost.extraction"}
+    entries = {"agentpost.__main__", "agentpost.agents", "agentpost.extraction"}
     expected = (tops - entries) | (own - allowed)
     assert sorted(contracts()["offline"]["forbidden_modules"]) == sorted(expected)
+
+
+def test_the_library_of_agents_imports_nothing_of_the_server() -> None:
+    """It is installed without it. Imports only for types count as well."""
+    library = sources("packages/agents/src")
+    modules = {source.module for source in library}
+    upward = [
+        f"{source.path}:{line}: {name}"
+        for source in library
+        for line, name in imports(source)
+        if name.startswith("agentpost.") and not {name, name.rpartition(".")[0]} & modules
+    ]
+    assert upward == []
+
+
+def test_no_room_and_no_file_is_in_both_trees_of_agentpost() -> None:
+    """Neither may have a module of the name itself: it would hide what the other one has."""
+    server, library = ({path.stem for path in tree.iterdir()} for tree in (SRC, AGENTS))
+    assert server & library <= {"__pycache__"}
+    assert "__init__" not in server | library
 
 
 def test_the_client_imports_nothing_of_the_server() -> None:
@@ -180,10 +212,11 @@ def test_the_map_of_the_rooms_is_up_to_date() -> None:
     script = runpy.run_path(str(DOCS / "house.py"))
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     assert text == script["page"](text)
-    assert not [room for room in SRC.glob("*/__init__.py") if not script["what"](room.parent)]
+    rooms = [*SRC.glob("*/__init__.py"), *AGENTS.glob("*/__init__.py")]
+    assert not [room for room in rooms if not script["what"](room.parent)]
     crowded = {
         room.parent.name: count
-        for room in SRC.glob("*/__init__.py")
+        for room in rooms
         if (count := len(list(room.parent.glob("*.py"))) - 1) > FILES_MAX
     }
     assert crowded == {}

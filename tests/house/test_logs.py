@@ -9,7 +9,7 @@ import pytest
 from tests.house.tree import DOCS, Source, document, dotted, package, parse
 
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
-OUTPUT = "packages/server/src/agentpost/processes/output.py"
+OUTPUT = "packages/agents/src/agentpost/author/output.py"
 PASSING_ON = {
     OUTPUT: {"_log"},
     "packages/server/src/agentpost/record/lifecycle.py": {"log_after", "_log"},

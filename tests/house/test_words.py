@@ -10,7 +10,17 @@ import pytest
 from tests.house.banned_turns import banned
 from tests.house.old_words import OLD_NAMES
 from tests.house.texts import page_texts, texts
-from tests.house.tree import DOCS, Source, client, document, dotted, package, parse, sources
+from tests.house.tree import (
+    AGENTPOST,
+    DOCS,
+    Source,
+    client,
+    document,
+    dotted,
+    package,
+    parse,
+    sources,
+)
 
 GRAB_BAGS = {"common", "helper", "helpers", "misc", "util", "utils"}
 UNDONE = re.compile(r"\b(TODO|FIXME|XXX|HACK|(raise|return) NotImplementedError)\b")
@@ -98,7 +108,7 @@ def test_no_module_is_a_grab_bag() -> None:
 
 def test_no_old_name_comes_back() -> None:
     """A reader should know the words from elsewhere, or find them in the glossary."""
-    files = [*sources("packages/server/src/agentpost", "clients", "tests", "benchmarks", "docs")]
+    files = [*sources(*AGENTPOST, "clients", "tests", "benchmarks", "docs")]
     assert [line for source in files for line in old_names(source)] == []
 
 

@@ -12,10 +12,13 @@ from tests.house.floors import declared, floor_of
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "packages" / "server"
 SRC = SERVER / "src" / "agentpost"
+AGENTS = ROOT / "packages" / "agents" / "src" / "agentpost"
+"""The library of agents' authors: the server and it share the name `agentpost`."""
 CLIENT = ROOT / "clients" / "python" / "src" / "agentpost_client"
 OFFLINE = ROOT / "packages" / "offline" / "src" / "agentpost_offline"
 VERIFY = ROOT / "packages" / "verify" / "src" / "agentpost_verify"
 DOCS = ROOT / "docs"
+AGENTPOST = ("packages/agents/src/agentpost", "packages/server/src/agentpost")
 
 
 def uv() -> str:
@@ -40,14 +43,10 @@ class Source:
 
     @property
     def floor(self) -> str | None:
-        """The server's floor that it stands on; None outside the server."""
-        is_server = self.path.startswith("packages/server/src/agentpost/")
-        name = (
-            self.path.removeprefix("packages/server/src/agentpost/")
-            .removesuffix(".py")
-            .replace("/", ".")
-        )
-        return floor_of(name, declared()) if is_server else None
+        """The floor of `agentpost` that it stands on; None outside of that."""
+        _, is_ours, name = self.path.partition("/src/agentpost/")
+        name = name.removesuffix(".py").replace("/", ".")
+        return floor_of(name, declared()) if is_ours else None
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -80,15 +79,13 @@ def _read(path: Path) -> Source:
 
 
 def package() -> tuple[Source, ...]:
-    """The server, the commands, the built-in agent and the checks of verify."""
-    return sources(*(f"packages/{name}/src" for name in ("offline", "server", "verify")))
+    """The server, the commands, the library of agents, the built-in agent, the checks of verify."""
+    return sources(*(f"packages/{name}/src" for name in ("agents", "offline", "server", "verify")))
 
 
 def on_floor(floor: str) -> tuple[Source, ...]:
-    """The server's modules on a floor (`tests/house/floors.py`)."""
-    return tuple(
-        source for source in sources("packages/server/src/agentpost") if source.floor == floor
-    )
+    """The modules of `agentpost` on a floor (`tests/house/floors.py`)."""
+    return tuple(source for source in sources(*AGENTPOST) if source.floor == floor)
 
 
 def client() -> tuple[Source, ...]:

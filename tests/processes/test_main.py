@@ -74,6 +74,6 @@ async def test_a_worker_sees_by_itself_that_its_parent_is_gone(tmp_path: Path) -
 
 
 def test_a_worker_without_its_parent_does_not_begin() -> None:
-    orphan = [sys.executable, "-m", "agentpost.processes.main", "1"]
+    orphan = [sys.executable, "-m", "agentpost.author.worker_process", "1"]
     done = subprocess.run(orphan, stdin=subprocess.DEVNULL, check=False, timeout=PATIENCE)
     assert done.returncode == 1

@@ -12,8 +12,8 @@ import pytest
 from structlog.contextvars import bound_contextvars
 from structlog.testing import capture_logs
 
-from agentpost.processes.log_records import MARK
-from agentpost.processes.output import CALL_LINES_MAX, Output, _StandardStream
+from agentpost.author.log_records import MARK
+from agentpost.author.output import CALL_LINES_MAX, Output, _StandardStream
 from tests.processes.pools import Bench, anyio_backend, bench, steps
 
 __all__ = ["anyio_backend", "bench", "steps"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.author.worker_process import Imports
 from agentpost.processes import pool
-from agentpost.processes.main import Imports
 from agentpost.processes.sessions import YIELDING
 from tests.processes.pools import Bench, bench, steps, uvloop_backend
 from tests.processes.watching import pid_in

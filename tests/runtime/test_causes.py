@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from agentpost.agents import Job, JobFailed, Turn
+from agentpost.author.causes import cause_of
+from agentpost.author.output import _Handler, _StandardStream
 from agentpost.clock import ManualClock
 from agentpost.explain import timeline
-from agentpost.processes.output import _Handler, _StandardStream
 from agentpost.retention import rows as retention_rows
-from agentpost.runtime.causes import cause_of
 from tests.runtime.running import Running, Script, running
 from tests.services.databases import open_context
 

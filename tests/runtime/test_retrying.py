@@ -6,7 +6,7 @@ import pytest
 
 from agentpost.agents import Backoff, JobFailed, NotAllowedInStep, Unreadable, values
 from agentpost.agents.retries import RetryOn
-from agentpost.runtime.retrying import Retry
+from agentpost.author.retrying import Retry
 
 
 class Flaky(Exception):

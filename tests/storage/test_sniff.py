@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from agentpost.files.filename_rules import FileKind
+from agentpost.domain.file_names import FileKind
 from agentpost.storage.magic import ANNOUNCED_TYPES
 from agentpost.storage.sniff import _PREVIEWABLE, describe, is_previewable
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from agentpost.domain.answers import AnswerFormat
 from agentpost.questions import forms
-from agentpost.questions.rules import AnswerFormat
 from agentpost.turns import actions as turns
 from agentpost.turns.actions import TurnResult
 from agentpost.web.forms import Form

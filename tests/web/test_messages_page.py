@@ -11,8 +11,8 @@ from agentpost.clock import new_id
 from agentpost.db import filtered
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.file_names import content_disposition
 from agentpost.explain import timeline, timeline_rows
-from agentpost.files.filename_rules import content_disposition
 from agentpost.users.role_rules import Role
 from tests.web import busy as busy_files
 from tests.web.busy import fill

@@ -19,6 +19,7 @@ from agentpost.db import migrate
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
+from agentpost.domain.times import SECOND
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
 from agentpost.egress.denied import DenyList
@@ -48,6 +49,7 @@ from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.tasks.shutdown import End, end_all
 from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.memory import MemoryWakeups
+from agentpost.webhooks.signing import signed_headers
 
 if TYPE_CHECKING:
     from agentpost.backups.restore import Target
@@ -285,13 +287,19 @@ def way_out(settings: Settings) -> Egress:
 def surroundings(settings: Settings, egress: Egress) -> Surroundings:
     """What the server has for an agent that is no code of its own process; ``egress`` is that of
     the agent loop."""
+    secret = settings.agent_secret.get_secret_value()
+
+    def sign(key: str, body: bytes) -> dict[str, str]:
+        return signed_headers([secret], key, SystemClock().now() // SECOND, body)
+
     return Surroundings(
         environment=worker_environment(os.environ, settings.worker_env, threads=1),
         memory_bytes=settings.worker_memory_bytes or default_memory_bytes(),
         cpu_seconds=settings.step_cpu_seconds,
         program_idle_seconds=settings.program_idle_seconds,
         way_out=egress,
-        secret=settings.agent_secret.get_secret_value(),
+        secret=secret,
+        sign=sign,
         llm=ModelSettings(
             base_url=settings.llm_base_url,
             instructions=settings.llm_instructions,

@@ -20,7 +20,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, Final
 
-from agentpost import __version__
 from agentpost.account_data import export_rows
 from agentpost.accounts import actions as accounts
 from agentpost.blobs import hold
@@ -29,6 +28,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.times import iso
 from agentpost.requests.redaction import shown_url
 from agentpost.storage.base import BlobMissing
+from agentpost.version import __version__
 
 FORMAT: Final = "agentpost-account"
 VERSION: Final = 1

@@ -14,9 +14,10 @@ from agentpost.caller import Caller
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.credits.actions import Purpose, add_line
-from agentpost.credits.rules import LedgerKind, to_millionths
+from agentpost.credits.rules import LedgerKind
 from agentpost.db.session import Tx
 from agentpost.domain import ids, networks
+from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.domain.networks import Network
 from agentpost.domain.times import seconds

@@ -187,7 +187,7 @@ def _networks(texts: list[str] | None) -> tuple[Network, ...]:
 
 def _key(key: KeyRecord) -> dict[str, Any]:
     from agentpost.accounts.scope_rules import in_order, of_stored
-    from agentpost.credits.rules import to_credits
+    from agentpost.domain.credits import to_credits
     from agentpost.domain.networks import of_stored as networks_of
     from agentpost.domain.times import iso
 

@@ -162,7 +162,7 @@ def credits_add(
 def credits_show(account: Account, as_json: AsJson = False) -> None:
     """Show an account's credits and the latest ledger entries."""
     from agentpost.accounts import actions as accounts
-    from agentpost.credits.rules import to_credits
+    from agentpost.domain.credits import to_credits
     from agentpost.domain.times import iso
 
     async def read(ctx: AppContext) -> tuple[AccountRecord, list[dict[str, Any]]]:
@@ -274,7 +274,7 @@ _CONTEXTS: dict[Callable[..., None], dict[str, Any]] = {
 
 # --- parts ----------------------------------------------------------------------------------------
 def _available(account: AccountRecord) -> str:
-    from agentpost.credits.rules import to_credits
+    from agentpost.domain.credits import to_credits
     from agentpost.domain.text import human_credits
 
     return human_credits(to_credits(account.wallet.available))
@@ -293,7 +293,7 @@ def _set_disabled(account: str, disabled: bool, as_json: bool) -> None:
 
 
 def _account(account: AccountRecord) -> dict[str, Any]:
-    from agentpost.credits.rules import to_credits
+    from agentpost.domain.credits import to_credits
     from agentpost.domain.times import iso
 
     return {

@@ -12,11 +12,11 @@ from typing import Final
 from agentpost.accounts import rows as account_rows
 from agentpost.context import AppContext
 from agentpost.credits import usage
-from agentpost.credits.rules import to_credits
 from agentpost.credits.usage import Used
 from agentpost.db.filtered import COUNTED_MAX
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.credits import to_credits
 from agentpost.domain.times import DAY
 from agentpost.jobs import rows as job_rows
 from agentpost.jobs import work_rows

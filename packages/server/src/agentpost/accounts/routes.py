@@ -11,7 +11,7 @@ from agentpost.accounts.scope_rules import Scope
 from agentpost.accounts.shapes import AccountShape, AgentShape, KeyShape, LimitsShape
 from agentpost.api.operation import Api, Operation, respond
 from agentpost.caller import Caller
-from agentpost.credits.rules import to_credits
+from agentpost.domain.credits import to_credits
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:

@@ -20,7 +20,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from agentpost import __version__
 from agentpost.backups import rows as backup_rows
 from agentpost.blobs import hold, identity
 from agentpost.blobs import rows as blob_rows
@@ -33,6 +32,7 @@ from agentpost.domain.times import iso
 from agentpost.secrets import actions as secrets
 from agentpost.storage.base import BlobMissing, checked_key, fanned_out
 from agentpost.storage.private_folder import make_private, sync_folder
+from agentpost.version import __version__
 
 MANIFEST: Final = "manifest.jsonl"
 POSTGRESQL: Final = "postgresql"

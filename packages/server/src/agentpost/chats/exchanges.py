@@ -12,8 +12,8 @@ from typing import Final
 from agentpost.accounts import rows as account_rows
 from agentpost.accounts.overview import WorkState
 from agentpost.chats import rows as chat_rows
-from agentpost.credits.rules import to_credits
 from agentpost.db.session import Tx
+from agentpost.domain.credits import to_credits
 from agentpost.explain import timeline_rows
 from agentpost.explain.reasons import (
     LASTING_FAILURE,

@@ -16,6 +16,7 @@ from agentpost.chats.exchanges import Exchange
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.answers import AnswerFormat
 from agentpost.domain.errors import not_found
 from agentpost.files import views
 from agentpost.files.views import FileArrangement
@@ -25,7 +26,6 @@ from agentpost.jobs.rules import JobState
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS, TurnState
 from agentpost.questions import answers
-from agentpost.questions.rules import AnswerFormat
 from agentpost.record import conversation_titles, history_rows
 from agentpost.record.records import ConversationRecord, MessageRecord, WorkRecord
 from agentpost.transactions import read_transaction

@@ -6,11 +6,11 @@ import sys
 
 import typer
 
-from agentpost import __version__
 from agentpost.cli import streams
 from agentpost.cli.commands import PLACES
 from agentpost.cli.errors import NAME, Program
 from agentpost.cli.printing import print_text
+from agentpost.version import __version__
 
 _HELP = ("-h", "--help")
 

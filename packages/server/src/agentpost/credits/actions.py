@@ -15,9 +15,10 @@ from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.credits import ceiling_rows
 from agentpost.credits import rules as credit_rules
-from agentpost.credits.rules import LedgerKind, Wallet, to_credits, to_millionths
+from agentpost.credits.rules import LedgerKind, Wallet
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.credits import to_credits, to_millionths
 from agentpost.domain.errors import Fenced, not_found
 from agentpost.jobs import rows as job_rows
 from agentpost.limits.allowances import running_jobs_max

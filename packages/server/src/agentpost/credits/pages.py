@@ -11,8 +11,8 @@ from starlette.requests import Request
 from agentpost.accounts import authors
 from agentpost.context import AppContext
 from agentpost.credits import usage
-from agentpost.credits.rules import to_credits
 from agentpost.domain import ids
+from agentpost.domain.credits import to_credits
 from agentpost.domain.times import iso
 from agentpost.users.role_rules import Right
 from agentpost.web import chart, csv_file

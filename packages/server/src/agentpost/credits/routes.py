@@ -14,10 +14,10 @@ from agentpost.api.operation import Api, Operation, Query, Text, respond
 from agentpost.api.query import checked_param, choice_param, int_param, place_param
 from agentpost.caller import Caller
 from agentpost.credits import usage_lists
-from agentpost.credits.rules import to_credits
 from agentpost.credits.usage_rules import ID_PATTERNS, UsageGroup
 from agentpost.credits.usage_shapes import UsageListShape, UsageShape
 from agentpost.domain import limits
+from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.domain.limits import USAGE_DAYS_DEFAULT, USAGE_DAYS_MAX
 from agentpost.domain.times import DAY, SECOND, parse_iso

@@ -6,14 +6,11 @@ promised to a running step. Available = balance - held, and none of the three is
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from agentpost.jobs.rules import Reason
-
-_MILLIONTHS = 1_000_000
 
 
 class LedgerKind(StrEnum):
@@ -56,14 +53,6 @@ def headroom(wallet: Wallet, ceilings: Mapping[Ceiling, int]) -> Headroom:
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
-    """Credits, in millionths, for work already done, and what they are for."""
-
-    amount: int
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
 class Wallet:
     """An account's credits in millionths."""
 
@@ -74,25 +63,6 @@ class Wallet:
     def available(self) -> int:
         """The credits that new work may use."""
         return self.balance - self.held
-
-
-def to_millionths(amount: float) -> int:
-    """Credits as integer millionths, rounded half up.
-
-    Raises `ValueError` for negative, NaN or infinite amounts and for things that are no number.
-    """
-    if isinstance(amount, bool) or not isinstance(amount, int | float):
-        raise ValueError(f"credits must be a number, not {type(amount).__name__}")
-    if not math.isfinite(amount) or amount < 0:
-        raise ValueError(f"credits must be zero or more, not {amount}")
-    if amount > 1e12:
-        raise ValueError("credits must be at most a trillion")
-    return math.floor(amount * _MILLIONTHS + 0.5)
-
-
-def to_credits(millionths: int) -> float:
-    """Millionths as the number a client reads."""
-    return millionths / _MILLIONTHS
 
 
 def admission(

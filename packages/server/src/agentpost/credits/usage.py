@@ -8,9 +8,10 @@ from typing import Final
 from agentpost.accounts import rows as account_rows
 from agentpost.context import AppContext
 from agentpost.credits import ledger_rows
-from agentpost.credits.rules import LedgerKind, Wallet, to_credits
+from agentpost.credits.rules import LedgerKind, Wallet
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.credits import to_credits
 from agentpost.domain.times import DAY
 from agentpost.record import conversation_titles
 from agentpost.record.records import LedgerRecord

@@ -8,12 +8,12 @@ from agentpost.caller import Caller
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.domain import ids, limits
+from agentpost.domain.answers import AnswerFormat, value_in
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.rules import MessageStatus
 from agentpost.questions import rules as question_rules
-from agentpost.questions.rules import AnswerFormat
 from agentpost.record.records import MessageRecord, Snapshot
 
 
@@ -29,7 +29,7 @@ def answering(new: NewMessage, question: Snapshot) -> NewMessage:
     if question.message.status is not MessageStatus.NEEDS_INPUT or not (stored_format and is_open):
         return new
     try:
-        value = question_rules.value_in(AnswerFormat.stored(stored_format), new.text)
+        value = value_in(AnswerFormat.stored(stored_format), new.text)
     except ValueError as error:
         raise InvalidRequest(Problem("answer", str(error))) from None
     return replace(

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urljoin
 
+from agentpost.domain.file_names import safe_file_name
 from agentpost.domain.limits import FETCH_URL_CHARACTERS_MAX, WEBHOOK_URL_CHARACTERS_MAX
 from agentpost.domain.urls import (
     WEBHOOK_PORTS,
@@ -42,7 +43,6 @@ from agentpost.egress.disposition import given_name
 from agentpost.egress.errors import DENIED, EgressError, EgressRefused, FetchFailed
 from agentpost.egress.names import CheckedNames, Lookup, SystemLookup
 from agentpost.egress.posting import PostAnswer, Poster
-from agentpost.files.filename_rules import safe_file_name
 
 if TYPE_CHECKING:
     import aiohttp

@@ -15,12 +15,12 @@ import aiohttp
 import yarl
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from agentpost import __version__
 from agentpost.domain.urls import DEFAULT_PORTS, Url
 from agentpost.egress.answers import GuardedReader, GuardedResponse, is_reused
 from agentpost.egress.dialing import KEEPALIVE_SECONDS
 from agentpost.egress.errors import explain
 from agentpost.egress.names import CheckedNames
+from agentpost.version import __version__
 
 
 class CheckedResolver(AbstractResolver):

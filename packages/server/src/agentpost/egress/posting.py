@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from agentpost import __version__
 from agentpost.domain.limits import WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX
 from agentpost.domain.text import UNSTORABLE, displayable
 from agentpost.domain.urls import DEFAULT_PORTS, Url
@@ -18,6 +17,7 @@ from agentpost.egress.dialing import KEEPALIVE_SECONDS, dial
 from agentpost.egress.errors import HUNG_UP, FetchFailed
 from agentpost.egress.names import CheckedNames
 from agentpost.egress.post_connection import PostConnection
+from agentpost.version import __version__
 
 _URLS_KEPT = 512
 """A webhook is sent to the same addresses again and again."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentpost.db.session import Row, Tx
 from agentpost.domain import ids
-from agentpost.explain.agent_line_rules import AgentLine
+from agentpost.domain.agent_lines import AgentLine
 from agentpost.explain.timeline_rows import ALL
 
 _INSERT = "INSERT INTO agent_lines (owner, id, at, call, level, line) VALUES (?, ?, ?, ?, ?, ?)"

@@ -9,8 +9,8 @@ from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.agent_lines import AgentLine
 from agentpost.explain import agent_line_rows
-from agentpost.explain.agent_line_rules import AgentLine
 
 
 async def keep(ctx: AppContext, owner: str, lines: Sequence[AgentLine]) -> None:

@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse, StreamingResponse
 from agentpost.context import AppContext
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
+from agentpost.domain.file_names import content_disposition
 from agentpost.files import archives, views
-from agentpost.files.filename_rules import content_disposition
 from agentpost.users.role_rules import Right
 from agentpost.web.page import Page, View, Viewer
 

@@ -18,9 +18,9 @@ from agentpost.accounts.scope_rules import Scope
 from agentpost.api.operation import Api, Operation, respond
 from agentpost.caller import Caller
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.domain.file_names import content_disposition
 from agentpost.domain.times import SECOND
 from agentpost.files import views
-from agentpost.files.filename_rules import content_disposition
 from agentpost.http import any_origin, conditions
 from agentpost.http.pipeline import Handler
 from agentpost.jobs import works

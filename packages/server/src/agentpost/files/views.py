@@ -14,7 +14,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
-from agentpost.files.filename_rules import FileKind
+from agentpost.domain.file_names import FileKind
 from agentpost.files.previews import Look, look_of
 from agentpost.jobs import work_rows, works
 from agentpost.messages import rows as message_rows

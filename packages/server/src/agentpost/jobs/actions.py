@@ -16,8 +16,8 @@ from agentpost.context import AppContext
 from agentpost.credits import actions as credits
 from agentpost.credits import ceilings
 from agentpost.credits.actions import Purpose
-from agentpost.credits.rules import Charge
 from agentpost.db.session import Tx
+from agentpost.domain.credits import Charge
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import iso
 from agentpost.jobs import rows as job_rows

@@ -11,8 +11,8 @@ from agentpost.caller import Caller
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.contract.validation import check_texts, validate
-from agentpost.credits.rules import to_millionths
 from agentpost.domain import ids, limits
+from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.times import seconds
 from agentpost.messages import body_shapes, idempotency_rules

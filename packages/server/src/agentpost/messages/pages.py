@@ -13,8 +13,8 @@ from agentpost.accounts import authors
 from agentpost.chats.chat_pages import RECOVERED
 from agentpost.chats.exchanges import state_of_job
 from agentpost.context import AppContext
-from agentpost.credits.rules import to_credits
 from agentpost.domain import ids
+from agentpost.domain.credits import to_credits
 from agentpost.domain.times import HOUR, MINUTE, SECOND
 from agentpost.explain import timeline
 from agentpost.explain.reasons import EXPLANATIONS, Explanation, explain, is_recoverable

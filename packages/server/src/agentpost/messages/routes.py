@@ -16,8 +16,8 @@ from agentpost.api.operation import Api, Command, Operation, Query, Success, res
 from agentpost.api.query import int_param, optional_int_param
 from agentpost.caller import Caller
 from agentpost.contract.validation import validate
-from agentpost.credits.rules import to_millionths
 from agentpost.domain import limits, tracing
+from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.following import long_polls
 from agentpost.http.bodies import BodySlot

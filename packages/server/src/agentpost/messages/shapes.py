@@ -11,10 +11,11 @@ from typing import Annotated, Any, Literal, Self
 from msgspec import UNSET
 
 from agentpost.contract.shape import Links, Maybe, Shape, Time, about, loads
-from agentpost.credits.rules import Ceiling, to_credits
+from agentpost.credits.rules import Ceiling
+from agentpost.domain.credits import to_credits
+from agentpost.domain.file_names import FileKind
 from agentpost.domain.limits import AGENT_BUSY_RETRY_SECONDS
 from agentpost.domain.times import iso, iso_or_none
-from agentpost.files.filename_rules import FileKind
 from agentpost.jobs.rules import VIEWS, JobKind, JobRole, JobState, JobStatus, Reason
 from agentpost.messages.rules import MessageStatus
 from agentpost.questions.shapes import AnswerFormatShape, output_of_job, typed

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from agentpost import __version__
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.nodes.records import NodeRecord
+from agentpost.version import __version__
 
 NODES: Final = Mapper(NodeRecord, "nodes")
 _BEAT = (

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from agentpost import __version__
 from agentpost.context import AppContext
-from agentpost.credits.rules import to_credits
+from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import reason_of
 from agentpost.domain.times import SECOND, seconds
 from agentpost.jobs.rules import JobState
 from agentpost.observability.request_metrics import RequestMetrics
 from agentpost.operations import health_state, metric_rows
 from agentpost.operations.metric_rows import Counted, OpenCounts
+from agentpost.version import __version__
 
 if TYPE_CHECKING:
     from prometheus_client import Metric

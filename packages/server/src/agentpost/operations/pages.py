@@ -12,8 +12,8 @@ from agentpost.audit import actions as audit
 from agentpost.context import AppContext
 from agentpost.credits import actions as credits
 from agentpost.credits import usage
-from agentpost.credits.rules import to_credits
 from agentpost.domain import ids
+from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
 from agentpost.http import audited
 from agentpost.limits import allowances

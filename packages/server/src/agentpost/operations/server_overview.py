@@ -11,10 +11,10 @@ from agentpost.accounts import rows as account_rows
 from agentpost.accounts.actions import is_live
 from agentpost.blobs import account_rows as account_storage
 from agentpost.context import AppContext
-from agentpost.credits.rules import to_credits
 from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
 from agentpost.jobs import rows as job_rows
 from agentpost.limits.allowance_rules import NAMES, Allowances

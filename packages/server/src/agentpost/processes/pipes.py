@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextvars import Context
 from typing import Final
 
-from agentpost.processes.output import Output
+from agentpost.author.output import Output
 
 _CHUNK_BYTES: Final = 64 * 1024
 _STDERR_BYTES_MAX: Final = 600

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agentpost.agents import values
 from agentpost.agents.deaths import WorkerDied
-from agentpost.processes.main import frame
+from agentpost.author.worker_process import frame
 from agentpost.processes.worker import CallLimits, WorkerProcess
 
 _RESULT: Final = "result"

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from agentpost.agents.deaths import NoWorker, WorkerDied
+from agentpost.author.worker_process import frame
 from agentpost.processes import bytecode, capacity
 from agentpost.processes.environment import worker_environment
-from agentpost.processes.main import frame
 from agentpost.processes.prefix import CommandPrefix, Place, make_parent, portable
 from agentpost.processes.worker import CallLimits, WorkerProcess
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
 from agentpost.agents.deaths import LimitExceeded, NotBegun, OutOfMemory, died
-from agentpost.processes.main import HEADER
+from agentpost.author.worker_process import HEADER
 from agentpost.processes.pipes import OutputPipes
 from agentpost.processes.prefix import Place
 from agentpost.processes.sessions import Session
@@ -42,7 +42,7 @@ class CallLimits:
 class WorkerProcess:
     """One process and the channel to it. The caller must `kill` it or let it `leave`."""
 
-    MODULE: ClassVar = "agentpost.processes.main"
+    MODULE: ClassVar = "agentpost.author.worker_process"
     """The program that it runs."""
     REPLY_BYTES_MAX: ClassVar[int] = 32 * 1024 * 1024
     """Longest frame that it may say: several times the largest value that can be recorded."""

@@ -19,12 +19,12 @@ from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.answers import AnswerFormat, as_text, chosen, listed, value_in
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal, not_found
 from agentpost.domain.limits import MESSAGE_CHARACTERS_MAX, PROBLEMS_MAX
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import MessageStatus, TurnState
-from agentpost.questions import rules as answers
-from agentpost.questions.rules import AnswerFormat
+from agentpost.questions import rules as question_rules
 from agentpost.record import writer
 from agentpost.record.records import ConversationRecord, MessageRecord, Snapshot
 from agentpost.turns import conversation_rows
@@ -93,11 +93,11 @@ async def answer_to_named(
     if snapshot.message.status is not MessageStatus.NEEDS_INPUT:
         refusal = InvalidRequest(Problem("answer_to", _NOT_ASKING))
         return Answering(message_id, where, True, refusal=refusal)
-    format_json = answers.format_of(snapshot)
+    format_json = question_rules.format_of(snapshot)
     if value is None:
         return await _read_answer(message_id, where, format_json, text, is_named=True)
-    answer_text = text or answers.as_text(value)
-    if len(answers.as_text(value)) > MESSAGE_CHARACTERS_MAX:
+    answer_text = text or as_text(value)
+    if len(as_text(value)) > MESSAGE_CHARACTERS_MAX:
         problems = [f"is over {MESSAGE_CHARACTERS_MAX:,} characters"]
     else:
         value, problems = await _fit(format_json, value)
@@ -115,7 +115,7 @@ async def answer_to_previous(
     if snapshot is None or snapshot.message.status is not MessageStatus.NEEDS_INPUT:
         return Answering(message_id, conversation_id, False)
     return await _read_answer(
-        message_id, conversation_id, answers.format_of(snapshot), text, is_named=False
+        message_id, conversation_id, question_rules.format_of(snapshot), text, is_named=False
     )
 
 
@@ -130,7 +130,7 @@ async def _read_answer(
     elif not problems:
         if AnswerFormat.stored(format_json).schema is not None:
             try:
-                value = answers.value_in(AnswerFormat.stored(format_json), text)
+                value = value_in(AnswerFormat.stored(format_json), text)
             except ValueError as error:
                 problems = [str(error)]
         if not problems:
@@ -146,8 +146,8 @@ async def _fit(format_json: str | None, value: Any) -> tuple[Any, list[str]]:
         return value, []
     answer_format = AnswerFormat.stored(format_json)
     if answer_format.choices is not None:
-        choice = answers.chosen(answer_format.choices, value) if isinstance(value, str) else None
-        return choice, [] if choice else [f"must be one of {answers.listed(answer_format.choices)}"]
+        choice = chosen(answer_format.choices, value) if isinstance(value, str) else None
+        return choice, [] if choice else [f"must be one of {listed(answer_format.choices)}"]
     assert answer_format.schema is not None
     problems = await asyncio.to_thread(schemas.problems, answer_format.schema, value)
     return value, [f"at {path}: {problem}" for path, problem in problems]
@@ -171,7 +171,7 @@ async def _read(ctx: AppContext, message_id: str) -> Snapshot | None:
 
 def asked_by(tx: Tx, message: MessageRecord) -> tuple[str, AnswerFormat] | None:
     """The id of a message, and what its question asks for; None for one that takes any text."""
-    format_json = answers.format_of(message_rows.snapshot(tx, message))
+    format_json = question_rules.format_of(message_rows.snapshot(tx, message))
     return None if format_json is None else (message.id, AnswerFormat.stored(format_json))
 
 
@@ -204,7 +204,7 @@ def _problem(tx: Tx, question: MessageRecord, answering: Answering) -> str | Non
     """Why the locked message cannot be answered any more."""
     if question.status is not MessageStatus.NEEDS_INPUT:
         return _NOT_ASKING
-    if answers.format_of(message_rows.snapshot(tx, question)) != answering.format_json:
+    if question_rules.format_of(message_rows.snapshot(tx, question)) != answering.format_json:
         return "that message asks something else by now"
     if question.answered_by is None:
         return None

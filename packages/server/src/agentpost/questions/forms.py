@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agentpost.questions.rules import AnswerFormat
+from agentpost.domain.answers import AnswerFormat
 from agentpost.web.forms import Form
 
 JSON_FIELD: Final = "answer-json"

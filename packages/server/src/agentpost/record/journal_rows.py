@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from agentpost.credits.rules import Charge
 from agentpost.db.session import Tx
+from agentpost.domain.credits import Charge
 from agentpost.record.journal_rules import Call, CallState
 
 _PUT = (

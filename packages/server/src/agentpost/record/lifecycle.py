@@ -12,8 +12,8 @@ from typing import Final
 
 import structlog
 
-from agentpost.credits.rules import to_credits
 from agentpost.db.session import Tx
+from agentpost.domain.credits import to_credits
 from agentpost.domain.times import iso
 from agentpost.jobs.rules import OPEN_JOBS, VIEWS, JobState, Reason
 from agentpost.messages import rows as message_rows

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from agentpost.credits.rules import Ceiling, Wallet
-from agentpost.files.filename_rules import FileKind
+from agentpost.domain.file_names import FileKind
 from agentpost.jobs.rules import JobKind, JobRole, JobState, Reason
 from agentpost.messages.rules import MessageStatus, TurnState
 from agentpost.uploads.rules import UploadStatus

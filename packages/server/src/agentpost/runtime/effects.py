@@ -9,25 +9,25 @@ from functools import partial
 from typing import Any
 
 from agentpost.agents import File, OutputInvalid, Said, StorageFull, values
+from agentpost.author.objects import Request
+from agentpost.author.scope import StepBody
 from agentpost.blobs import actions as blobs
 from agentpost.context import AppContext
-from agentpost.credits.rules import Charge
+from agentpost.domain.credits import Charge
 from agentpost.record.history import agent_file
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
 from agentpost.runtime import outputs
-from agentpost.runtime.author import Request
 from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.journal import Journal, Slot, StopCause
 from agentpost.runtime.outputs import Place
-from agentpost.runtime.scope import StepBody
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps
 
 Effect = Callable[[Request, Slot], Awaitable[Any]]
 
 
 class Effects(ABC):
-    """Makes the calls of one turn or job (see `runtime.author.Backend`).
+    """Makes the calls of one turn or job (see `author.objects.Backend`).
 
     Args:
         place: whose files the run writes.

@@ -14,13 +14,13 @@ import structlog
 
 from agentpost.agents import File, values
 from agentpost.agents.deaths import WorkerKilled
+from agentpost.author.scope import Scope, StepBody
 from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
 from agentpost.jobs.actions import OutOfCredits
 from agentpost.record.journal_rules import Call, CallState, Diverged, Divergence, left_out, recorded
 from agentpost.runtime import traced
 from agentpost.runtime.runs import Run
-from agentpost.runtime.scope import Scope, StepBody
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Blobs, unless_killed
 
 log = structlog.get_logger(__name__)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import structlog
 
+from agentpost.author.output import capture, keeping
 from agentpost.context import AppContext
+from agentpost.domain.agent_lines import AgentLine
 from agentpost.explain import agent_lines
-from agentpost.explain.agent_line_rules import AgentLine
-from agentpost.processes.output import capture, keeping
 
 log = structlog.get_logger(__name__)
 

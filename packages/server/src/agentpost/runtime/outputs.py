@@ -9,6 +9,7 @@ from pathlib import Path
 
 import structlog
 
+from agentpost.author.bodies import Spilled
 from agentpost.blobs import actions as blobs
 from agentpost.blobs import space
 from agentpost.clock import new_id
@@ -18,7 +19,6 @@ from agentpost.domain.errors import reason_of
 from agentpost.files.executable_rules import HEAD_BYTES
 from agentpost.operations import health_state
 from agentpost.record.records import FileRecord
-from agentpost.runtime.bodies import Spilled
 from agentpost.runtime.journal import Journal
 from agentpost.storage import sniff
 from agentpost.storage.base import BlobInfo

@@ -11,22 +11,24 @@ from typing import Any
 import structlog
 
 from agentpost.agents import File, JobFailed, OutputInvalid, Said, schemas, values
+from agentpost.author import outputs
+from agentpost.author.causes import cause_of, is_lasting
+from agentpost.author.objects import AuthorJob, JobInputs, Request
+from agentpost.author.scope import StepBody
+from agentpost.clock import new_id
 from agentpost.context import AppContext
-from agentpost.credits.rules import Charge
-from agentpost.domain import limits
+from agentpost.domain import ids, limits
+from agentpost.domain.credits import Charge
 from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.text import agent_text
 from agentpost.jobs import actions as jobs
 from agentpost.jobs import rules as job_rules
 from agentpost.jobs.actions import JobClaim
-from agentpost.questions import outputs
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
 from agentpost.record.tickets import JobTicket
 from agentpost.runtime import traced
-from agentpost.runtime.author import AuthorJob, JobInputs, Request
-from agentpost.runtime.causes import cause_of, is_lasting, unexpected
 from agentpost.runtime.changed_code import ChangedCode, JobCodeMissing, wait_for_code
 from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.effects import Effects
@@ -36,7 +38,6 @@ from agentpost.runtime.output_kept import OutputKept
 from agentpost.runtime.outputs import Place
 from agentpost.runtime.owners import JobOwner
 from agentpost.runtime.runs import Run
-from agentpost.runtime.scope import StepBody
 from agentpost.runtime.steps import Steps
 
 log = structlog.get_logger(__name__)
@@ -132,7 +133,7 @@ async def _outcome(
     if failed is None or isinstance(failed, JobFailed):
         return failed or ending
     journal.cause = cause_of(failed)
-    return unexpected(failed, ctx.clock.now())
+    return _unexpected(failed, ctx.clock.now())
 
 
 def _missing(ticket: JobTicket, error: Exception) -> ChangedCode:
@@ -292,3 +293,11 @@ class JobEffects(Effects):
         self, call: Call, file: FileRecord, price: int, charges: Sequence[Charge]
     ) -> Coroutine[Any, Any, FileRecord]:
         return jobs.write_file(self.ctx, self.claim, call, file, price, charges)
+
+
+def _unexpected(error: BaseException, now: int) -> JobFailed:
+    """How a job ends whose author did not expect this exception: its user reads where the operator
+    finds it. Logs it; ``now`` in microseconds."""
+    log_id = new_id(ids.REQUEST, now)
+    log.error("job_failed", log_id=log_id, exc_info=error)
+    return JobFailed(f"{job_rules.GENERIC_FAILURE} (log id {log_id})")

@@ -10,8 +10,10 @@ from typing import Any
 import structlog
 
 from agentpost.agents import AgentFn, File, Said, values
+from agentpost.author.causes import cause_of
+from agentpost.author.objects import AuthorTurn, Request, TurnInputs
 from agentpost.context import AppContext
-from agentpost.credits.rules import Charge
+from agentpost.domain.credits import Charge
 from agentpost.domain.errors import Fenced
 from agentpost.domain.times import SECOND, iso
 from agentpost.jobs import starting
@@ -22,8 +24,6 @@ from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
 from agentpost.record.tickets import TurnTicket
 from agentpost.runtime import traced
-from agentpost.runtime.author import AuthorTurn, Request, TurnInputs
-from agentpost.runtime.causes import cause_of
 from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.effects import Effects
 from agentpost.runtime.endings import retry_until_recorded

@@ -17,12 +17,12 @@ import structlog
 from agentpost.agents import File, Unreadable, values
 from agentpost.agents.base import current_step_key
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
+from agentpost.author.bodies import Body, name_of
+from agentpost.author.output import capture
+from agentpost.author.retrying import Retry
 from agentpost.processes import bytecode
-from agentpost.processes.output import capture
 from agentpost.processes.pool import WorkerPool
 from agentpost.processes.prefix import CommandPrefix
-from agentpost.runtime.bodies import Body, name_of
-from agentpost.runtime.retrying import Retry
 from agentpost.settings import Settings
 from agentpost.storage.base import BlobMissing, Storage
 

@@ -12,7 +12,6 @@ import typer
 from watchfiles import awatch, watch
 
 from agentpost.agents.registry import UnknownAgent
-from agentpost.agents.reloading import AgentCode
 from agentpost.cli import private_files
 from agentpost.cli.context import complain
 from agentpost.cli.errors import say
@@ -21,6 +20,7 @@ from agentpost.observability import logging
 from agentpost.runtime.runs import Run
 from agentpost.server import Server
 from agentpost.serving import process
+from agentpost.serving.agent_code import AgentCode
 from agentpost.settings import Settings, load_settings
 
 _AGENT: Final = "agent:agent"

@@ -22,6 +22,7 @@ import typer
 import uvicorn
 
 from agentpost.agents.registry import UnknownAgent
+from agentpost.author import output
 from agentpost.cli import streams
 from agentpost.cli.context import complain, database_fault
 from agentpost.cli.errors import say
@@ -33,7 +34,6 @@ from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
 from agentpost.http.dated_state import DatedState
 from agentpost.observability import logging
-from agentpost.processes import output
 from agentpost.server import Server, start
 from agentpost.serving import reloading
 from agentpost.serving.checks import problems, warnings

@@ -11,8 +11,8 @@ import mimetypes
 import re
 from pathlib import PurePosixPath
 
+from agentpost.domain.file_names import FileKind
 from agentpost.files.executable_rules import HEAD_BYTES
-from agentpost.files.filename_rules import FileKind
 from agentpost.storage.magic import ANNOUNCED_TYPES, announced_type
 
 _OCTETS = "application/octet-stream"

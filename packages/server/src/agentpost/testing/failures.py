@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import structlog
 
-from agentpost.runtime.causes import author_traceback
+from agentpost.author.causes import author_traceback
 
 _SERVER: Final = "agentpost."
 _FAILURES: Final = ("turn_failed", "job_failed")

@@ -14,8 +14,8 @@ from agentpost.accounts import rows as account_rows
 from agentpost.agents import values
 from agentpost.blobs import space
 from agentpost.context import NODES, AppContext
-from agentpost.credits.rules import to_credits
 from agentpost.db.session import Tx
+from agentpost.domain.credits import to_credits
 from agentpost.domain.times import seconds
 from agentpost.jobs import actions as jobs
 from agentpost.jobs import rows as job_rows

@@ -23,6 +23,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.domain.file_names import safe_file_name
 from agentpost.domain.times import seconds
 from agentpost.files import scanning
 from agentpost.files.executable_rules import (
@@ -31,7 +32,6 @@ from agentpost.files.executable_rules import (
     is_executable,
     second_header_at,
 )
-from agentpost.files.filename_rules import safe_file_name
 from agentpost.messages import rows as message_rows
 from agentpost.record.records import AttachmentRecord, UploadRecord
 from agentpost.storage import sniff

@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 
 from agentpost.context import AppContext
 from agentpost.domain.errors import not_found
-from agentpost.files.filename_rules import content_disposition
+from agentpost.domain.file_names import content_disposition
 from agentpost.record import reading
 from agentpost.storage.base import BlobMissing
 from agentpost.users.role_rules import Right

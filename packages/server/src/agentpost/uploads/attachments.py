@@ -27,6 +27,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import Fenced, Overloaded
+from agentpost.domain.file_names import RENAMED, is_renamed, safe_file_name
 from agentpost.egress.errors import EgressError
 from agentpost.files import scanning
 from agentpost.files.executable_rules import (
@@ -35,7 +36,6 @@ from agentpost.files.executable_rules import (
     is_executable,
     second_header_at,
 )
-from agentpost.files.filename_rules import RENAMED, is_renamed, safe_file_name
 from agentpost.messages import idempotency_rules
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import TurnState

@@ -10,7 +10,7 @@ from typing import Final
 
 from starlette.responses import Response, StreamingResponse
 
-from agentpost.files.filename_rules import content_disposition
+from agentpost.domain.file_names import content_disposition
 
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")

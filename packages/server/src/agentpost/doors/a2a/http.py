@@ -18,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from agentpost import __version__
 from agentpost.api.operation import Api, Handler, watch_hang_up
 from agentpost.caller import Caller
 from agentpost.doors import rpc
@@ -28,6 +27,7 @@ from agentpost.http.headers import header
 from agentpost.http.pipeline import Handler as OpenHandler
 from agentpost.http.published import PublishedDocument
 from agentpost.http.request_state import state_of
+from agentpost.version import __version__
 
 PATH: Final = "/a2a"
 CARD_PATH: Final = "/.well-known/agent-card.json"

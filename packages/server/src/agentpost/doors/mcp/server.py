@@ -10,9 +10,9 @@ from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from agentpost import __version__
 from agentpost.doors.mcp import files, tools
 from agentpost.doors.mcp.backend import Backend, BackendError
+from agentpost.version import __version__
 
 _NEWEST_WORKS: Final = 5
 _NOT_FOUND: Final = mcp.INVALID_PARAMS

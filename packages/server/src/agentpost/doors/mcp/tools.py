@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from agentpost.clock import SystemClock, new_id
 from agentpost.contract.counts import too_many
-from agentpost.domain import limits
+from agentpost.domain import answers, limits
+from agentpost.domain.answers import AnswerFormat
 from agentpost.doors.mcp import files, results
 from agentpost.doors.mcp.arguments import (
     AnswerArguments,
@@ -28,8 +29,6 @@ from agentpost.doors.mcp.arguments import (
 )
 from agentpost.doors.mcp.backend import Backend, BackendError, Change, Json
 from agentpost.doors.writing import Texts, piece_end
-from agentpost.questions import rules as question_rules
-from agentpost.questions.rules import AnswerFormat
 
 _LAST_WORDS: Final = 200  # characters
 _QUESTIONS: Final = 20
@@ -112,7 +111,7 @@ def _answer(question: Json | None, text: str) -> Json:
     answer_format = question["answer_format"]
     try:
         format_ = AnswerFormat(answer_format.get("choices"), answer_format.get("schema"))
-        value = question_rules.value_in(format_, text)
+        value = answers.value_in(format_, text)
     except ValueError:
         return {"answer_to": question["id"]}
     return {"answer_to": question["id"], "answer": value}

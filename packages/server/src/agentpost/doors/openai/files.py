@@ -19,10 +19,10 @@ from agentpost.api.post_form import PostedForm
 from agentpost.caller import Caller
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
+from agentpost.domain.file_names import content_disposition
 from agentpost.domain.limits import OPENAI_FILES_LIST_MAX
 from agentpost.domain.times import SECOND
 from agentpost.doors import bodies
-from agentpost.files.filename_rules import content_disposition
 from agentpost.http.headers import header
 from agentpost.jobs import works
 from agentpost.record.records import FileRecord, UploadRecord

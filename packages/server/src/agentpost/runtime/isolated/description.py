@@ -9,17 +9,16 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from agentpost.agents import Turn, registry
-from agentpost.extras import MissingExtra
+from agentpost.author.description import MARK
 from agentpost.processes.environment import worker_environment
 from agentpost.processes.prefix import portable
 
-_MARK: Final = "\x1eagentpost-agent "
 _PROGRAM: Final = (
     "import json, os, sys; sys.path[:], environ = json.load(sys.stdin); os.environ.update(environ);"
-    "from agentpost.runtime.isolated import description; description.say(sys.argv[1])"
+    "from agentpost.author import description; description.say(sys.argv[1])"
 )
 
 
@@ -43,7 +42,7 @@ def describe(spec: str, env: list[str], launch: Sequence[str] = ()) -> registry.
         text=True,
         check=False,
     )
-    _, mark, line = process.stdout.rpartition(_MARK)
+    _, mark, line = process.stdout.rpartition(MARK)
     if not mark:
         raise registry.UnknownAgent(
             f"AGENTPOST_AGENT={spec!r} cannot be imported: the process that tried it ended with"
@@ -54,21 +53,6 @@ def describe(spec: str, env: list[str], launch: Sequence[str] = ()) -> registry.
         raise registry.UnknownAgent(answer["error"])
     examples = None if answer["examples"] is None else tuple(answer["examples"])
     return registry.Agent(answer["name"], _elsewhere, tuple(answer["imports"]), examples=examples)
-
-
-def say(spec: str) -> None:
-    """Print it, below what the agent's module prints."""
-    answer: dict[str, Any]
-    try:
-        agent = registry.resolve(spec)
-        answer = {
-            "name": agent.name,
-            "imports": agent.worker_imports,
-            "examples": agent.examples,
-        }
-    except (registry.UnknownAgent, MissingExtra) as error:
-        answer = {"error": str(error)}
-    print(f"{_MARK}{json.dumps(answer)}", flush=True)
 
 
 async def _elsewhere(_: Turn) -> None:

@@ -18,16 +18,16 @@ import structlog
 
 from agentpost.agents import JobFn, Turn, values
 from agentpost.agents.deaths import WorkerDied
+from agentpost.author.frames import Frame, inputs_frame
+from agentpost.author.objects import AuthorJob, AuthorTurn
+from agentpost.author.worker_process import frame
 from agentpost.nodes import poison_rules
 from agentpost.processes import bytecode, capacity
-from agentpost.processes.main import frame
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.starting import Starter
 from agentpost.processes.worker import CallLimits
-from agentpost.runtime.author import AuthorJob, AuthorTurn
 from agentpost.runtime.changed_code import JobCodeMissing
 from agentpost.runtime.effects import Effects
-from agentpost.runtime.isolated.frames import Frame, inputs_frame
 from agentpost.runtime.isolated.process import AgentProcess, Death
 from agentpost.runtime.isolated.suspects import Suspects
 from agentpost.runtime.isolated.talk import ProcessDied, Talk

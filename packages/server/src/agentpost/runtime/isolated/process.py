@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Final, Protocol
 import structlog
 
 from agentpost.agents.deaths import died
-from agentpost.processes.main import frame
+from agentpost.author.frames import Frame
+from agentpost.author.worker_process import frame
 from agentpost.processes.worker import WorkerProcess
-from agentpost.runtime.isolated.frames import Frame
 
 log = structlog.get_logger(__name__)
 _LOOK_SECONDS: Final = 1.0
@@ -53,7 +53,7 @@ class Hearing(Protocol):
 class AgentProcess(WorkerProcess):
     """One process, with what runs in it. Belongs to the agent loop."""
 
-    MODULE: ClassVar = "agentpost.runtime.isolated.child"
+    MODULE: ClassVar = "agentpost.author.agent_process"
     REPLY_BYTES_MAX: ClassVar = 256 * 1024 * 1024
 
     runs: dict[int, Hearing]

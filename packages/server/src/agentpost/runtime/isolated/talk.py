@@ -17,16 +17,10 @@ from typing import Any, Final
 
 from agentpost.agents import NotAllowedInStep, OutputInvalid, values
 from agentpost.agents.base import step_key
-from agentpost.processes.output import keep
-from agentpost.runtime.author import AuthorJob, AuthorTurn, Contents
-from agentpost.runtime.bodies import Spilled
-from agentpost.runtime.isolated.frames import (
-    Frame,
-    contents_of,
-    failure_error,
-    request_of,
-    said_fields,
-)
+from agentpost.author.bodies import Spilled
+from agentpost.author.frames import Frame, contents_of, failure_error, request_of, said_fields
+from agentpost.author.objects import AuthorJob, AuthorTurn, Contents
+from agentpost.author.output import keep
 from agentpost.runtime.isolated.process import AgentProcess, Death
 from agentpost.runtime.journal import Journal, RunStopped
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from agentpost.contract.shape import Links
-from agentpost.credits.rules import to_credits
+from agentpost.domain.credits import to_credits
 from agentpost.domain.times import SECOND
 from agentpost.doors.openai.items import item_id_of, response_id_of
 from agentpost.doors.openai.parameters import OWN_MODEL

@@ -1,7 +1,7 @@
 """Records of the standard library's logging on their way out of a worker process.
 
 The worker writes each as one line to its standard error, between the lines that its functions
-print; the server reads them there (`agentpost.processes.output`).
+print; the server reads them there (`agentpost.author.output`).
 """
 
 from __future__ import annotations

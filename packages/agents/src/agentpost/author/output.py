@@ -20,15 +20,15 @@ from typing import Any, Final, TextIO, cast
 
 import structlog
 
-from agentpost.domain.limits import AGENT_LINES_MAX
-from agentpost.explain.agent_line_rules import AgentLine
-from agentpost.processes.log_records import (
+from agentpost.author.log_records import (
     EXCEPTION_BYTES_MAX,
     LINE_BYTES_MAX,
     MARK,
     parsed,
     record_data,
 )
+from agentpost.domain.agent_lines import AgentLine
+from agentpost.domain.limits import AGENT_LINES_MAX
 
 _CALL_BYTES_MAX: Final = 64 * 1024
 """What one call may print and log; what is more is counted and dropped."""

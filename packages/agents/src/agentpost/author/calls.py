@@ -15,9 +15,7 @@ from typing import Any
 from agentpost.agents import OutputInvalid, Said, values
 from agentpost.agents.base import current_step_key
 from agentpost.agents.files import File
-from agentpost.processes.output import capture
-from agentpost.runtime.author import Request
-from agentpost.runtime.isolated.frames import (
+from agentpost.author.frames import (
     Frame,
     contents_frame,
     failure,
@@ -25,7 +23,9 @@ from agentpost.runtime.isolated.frames import (
     request_frame,
     said_of,
 )
-from agentpost.runtime.scope import Scope, StepBody
+from agentpost.author.objects import Request
+from agentpost.author.output import capture
+from agentpost.author.scope import Scope, StepBody
 
 Say = Callable[[Frame], None]
 BodyRun = Callable[[], Awaitable[Frame]]
@@ -40,7 +40,7 @@ class Stopped(BaseException):
 
 
 class Calls:
-    """Makes the calls of one turn or job by asking the server (see `runtime.author.Backend`). It is
+    """Makes the calls of one turn or job by asking the server (see `author.objects.Backend`). It is
     how the run's files are read, too (`FileSource`). Made and used on the agent loop, but for
     `hear_at_once`."""
 

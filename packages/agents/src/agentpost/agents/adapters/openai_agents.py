@@ -12,22 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
 
-from agents import (
-    Agent,
-    AgentOutputSchemaBase,
-    FunctionTool,
-    Handoff,
-    Model,
-    ModelBehaviorError,
-    ModelResponse,
-    OpenAIChatCompletionsModel,
-    RunConfig,
-    Runner,
-    RunState,
-    Usage,
-    function_tool,
-)
-from agents.tool_context import ToolContext
 from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
@@ -59,6 +43,22 @@ from agentpost.agents.adapters.repairing import (
 from agentpost.agents.adapters.thinking import ThinkingFilter, without_thinking
 from agentpost.agents.base import JobFailed, Json
 from agentpost.domain.text import cut_short
+from agents import (
+    Agent,
+    AgentOutputSchemaBase,
+    FunctionTool,
+    Handoff,
+    Model,
+    ModelBehaviorError,
+    ModelResponse,
+    OpenAIChatCompletionsModel,
+    RunConfig,
+    Runner,
+    RunState,
+    Usage,
+    function_tool,
+)
+from agents.tool_context import ToolContext
 
 KIND: Final = "openai-agents"
 _OUTPUT: Final[TypeAdapter[Any]] = TypeAdapter(list[ResponseOutputItem])

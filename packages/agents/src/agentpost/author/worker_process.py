@@ -1,7 +1,7 @@
 """The worker process: runs one plain function at a time for `agentpost.processes.pool`.
 
-Started as ``python -m agentpost.processes.main PARENT_PID`` with a socket as its standard input, by
-a supervisor (`agentpost.processes.supervisor`) with 0 for the number. A frame is a length (4 bytes,
+Started as ``python -m agentpost.author.worker_process PARENT_PID`` with a socket as its standard
+input, by a supervisor (`agentpost.processes.supervisor`) with 0 for the number. A frame is a length (4 bytes,
 big-endian) and that many bytes of JSON. The first request is ``{"path": sys.path, "imports":
 [module], "memory_bytes": int | None, "folder": temporary folder, "log_level": int}``, with ``"env":
 variables`` for a supervised worker. Every later one is ``{"fn": ref, "args": values text, "kwargs":
@@ -36,8 +36,8 @@ from typing import Any, BinaryIO, Final
 
 from agentpost.agents import values
 from agentpost.agents.base import StepFailed, current_step_key
-from agentpost.processes import log_records
-from agentpost.processes.confinement import (
+from agentpost.author import log_records
+from agentpost.author.confinement import (
     die_of_cpu_time,
     die_with,
     go_first_when_memory_is_short,

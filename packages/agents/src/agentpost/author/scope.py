@@ -14,7 +14,7 @@ from typing import Final
 
 from agentpost.agents import NotAllowedInStep
 from agentpost.agents.base import current_step_key
-from agentpost.credits.rules import Charge
+from agentpost.domain.credits import Charge
 
 _INSTEAD: Final = {
     "step": "call the function itself: it belongs to the step that runs",

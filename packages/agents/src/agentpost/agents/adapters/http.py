@@ -17,9 +17,6 @@ from agentpost.agents.adapters.described import described_file, described_job, d
 from agentpost.agents.adapters.operations import Operation, contents, read
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import Job, JobFailed, Json, Turn, step_key
-from agentpost.clock import SystemClock
-from agentpost.domain.times import SECOND
-from agentpost.webhooks.signing import signed_headers
 
 KIND: Final = "http"
 ANSWER_BYTES_MAX: Final = 900_000
@@ -116,8 +113,7 @@ class Http:
         back, to be recorded."""
         surroundings = self._surroundings
         assert surroundings is not None, "the server attaches it before it runs"
-        at = SystemClock().now() // SECOND
-        headers = signed_headers([surroundings.secret], step_key(), at, body)
+        headers = surroundings.sign(step_key(), body)
         ops: list[Json] = []
         async with surroundings.way_out.stream("POST", self._url, headers, body) as answer:
             if answer.status in (408, 429) or answer.status >= 500:

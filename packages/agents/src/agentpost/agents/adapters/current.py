@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentpost.agents.base import File, Job, Json, Said
-from agentpost.files.filename_rules import check_path
+from agentpost.domain.file_names import check_path
 
 TOOL_FILES_BYTES_MAX: Final = 700_000
 """What one tool call or node may write, in bytes: it is kept in the record of the call."""

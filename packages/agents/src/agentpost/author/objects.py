@@ -29,12 +29,12 @@ from agentpost.agents import (
 )
 from agentpost.agents.files import FileSource
 from agentpost.agents.retries import DEFAULT_BACKOFF, Backoff, RetryOn
-from agentpost.credits.rules import to_millionths
+from agentpost.author import outputs
+from agentpost.author.bodies import Body, check_body, content_mark, name_of, step_name
+from agentpost.author.retrying import Retry
+from agentpost.domain.credits import to_millionths
+from agentpost.domain.file_names import check_path
 from agentpost.domain.text import agent_text
-from agentpost.files.filename_rules import check_path
-from agentpost.questions import outputs
-from agentpost.runtime.bodies import Body, check_body, content_mark, name_of, step_name
-from agentpost.runtime.retrying import Retry
 
 Contents = bytes | str | Path
 

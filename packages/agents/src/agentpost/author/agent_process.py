@@ -1,5 +1,5 @@
-"""The program of an agent process: ``python -m agentpost.runtime.isolated.child PARENT_PID``, with
-a socket as its standard input (see `agentpost.runtime.isolated.frames`); below a supervisor
+"""The program of an agent process: ``python -m agentpost.author.agent_process PARENT_PID``, with
+a socket as its standard input (see `agentpost.author.frames`); below a supervisor
 (`agentpost.processes.supervisor`) the number is 0.
 
 The main thread reads what the server says and watches the agent loop, which runs the author's code
@@ -32,13 +32,13 @@ from weakref import WeakKeyDictionary
 import structlog
 
 from agentpost.agents import registry, values
+from agentpost.author import confinement, output
+from agentpost.author.calls import Calls, Stopped
+from agentpost.author.frames import Frame, failure, said_of
+from agentpost.author.objects import AuthorJob, AuthorTurn, JobInputs, TurnInputs
+from agentpost.author.worker_process import HEADER, frame
 from agentpost.domain.text import agent_text
 from agentpost.extras import MissingExtra
-from agentpost.processes import confinement, output
-from agentpost.processes.main import HEADER, frame
-from agentpost.runtime.author import AuthorJob, AuthorTurn, JobInputs, TurnInputs
-from agentpost.runtime.isolated.calls import Calls, Stopped
-from agentpost.runtime.isolated.frames import Frame, failure, said_of
 from agentpost.threads.loop import AgentLoop, Submission
 
 _READ_BYTES: Final = 256 * 1024

@@ -26,7 +26,7 @@ from agentpost.agents.adapters.recording import Charge, Recorder, Usage
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import JobFailed, Json, Turn, step_key
 from agentpost.domain import backoff
-from agentpost.files.filename_rules import safe_file_path
+from agentpost.domain.file_names import safe_file_path
 
 KIND: Final = "a2a"
 CARD_PATH: Final = "/.well-known/agent-card.json"

@@ -50,11 +50,11 @@ from typing import Any, Final, TypeAlias
 
 from agentpost.agents import Backoff, JobFailed, Said, values
 from agentpost.agents.files import FileSource
-from agentpost.files.filename_rules import check_path
-from agentpost.runtime.author import Contents, JobInputs, Request, TurnInputs
-from agentpost.runtime.bodies import Spilled, name_of
-from agentpost.runtime.causes import cause_of, remember_cause
-from agentpost.runtime.retrying import Retry
+from agentpost.author.bodies import Spilled, name_of
+from agentpost.author.causes import cause_of, remember_cause
+from agentpost.author.objects import Contents, JobInputs, Request, TurnInputs
+from agentpost.author.retrying import Retry
+from agentpost.domain.file_names import check_path
 
 Frame: TypeAlias = dict[str, Any]
 INLINE_BYTES_MAX: Final = 256 * 1024

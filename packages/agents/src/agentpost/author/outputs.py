@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentpost.agents import OutputInvalid, schemas, values
+from agentpost.domain.answers import AnswerFormat, checked_choices
 from agentpost.domain.limits import OUTPUTS_INVALID_MAX
-from agentpost.questions.rules import AnswerFormat, checked_choices
 
 
 def answer_format(choices: Sequence[str] | None, schema: dict[str, Any] | None) -> str | None:

@@ -25,8 +25,8 @@ from agentpost.agents.adapters.recording import (
 )
 from agentpost.agents.answers import OutputInvalid
 from agentpost.agents.base import File, Job, JobFailed, Json, Turn
+from agentpost.domain.answers import checked_choices, chosen
 from agentpost.extraction import Unreadable
-from agentpost.questions.rules import checked_choices, chosen
 
 MEMORY_BYTES_MAX: Final = 400_000
 """The longest memory of a conversation, as JSON, in bytes."""

@@ -6,28 +6,14 @@ import traceback
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 import agentpost
 from agentpost.agents import CannotSucceed, JobFailed, registry, values
-from agentpost.clock import new_id
-from agentpost.domain import ids
-from agentpost.jobs import rules as job_rules
-
-log = structlog.get_logger(__name__)
 
 _CHARACTERS_MAX: Final = 500
 _CAUSE: Final = "_agentpost_cause"
 _CANNOT_SUCCEED: Final = f"{CannotSucceed.__module__}:{CannotSucceed.__qualname__}"
-_OURS: Final = Path(agentpost.__file__).parent
-
-
-def unexpected(error: BaseException, now: int) -> JobFailed:
-    """How a job ends whose author did not expect this exception: its user reads where the operator
-    finds it. Logs it; ``now`` in microseconds."""
-    log_id = new_id(ids.REQUEST, now)
-    log.error("job_failed", log_id=log_id, exc_info=error)
-    return JobFailed(f"{job_rules.GENERIC_FAILURE} (log id {log_id})")
+_OURS: Final = tuple(agentpost.__path__)
+"""The folders of this library and, where it is installed, of the server."""
 
 
 def is_lasting(error: JobFailed) -> bool:
@@ -72,5 +58,5 @@ def _place(error: BaseException) -> str | None:
 
 
 def _is_author_file(filename: str) -> bool:
-    is_server_file = Path(filename).is_relative_to(_OURS)
-    return not is_server_file and not registry.is_installed(filename)
+    is_ours = any(Path(filename).is_relative_to(folder) for folder in _OURS)
+    return not is_ours and not registry.is_installed(filename)
