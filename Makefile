@@ -25,11 +25,12 @@ export UV_PROJECT_ENVIRONMENT := .venv
 
 # Tests of the distributions: make test PACKAGE=offline. The server has what is no other one's.
 TESTS_offline := tests/agents/offline tests/extraction
+TESTS_agents := tests/agents tests/extraction tests/domain tests/threads --ignore=tests/agents/offline
 TESTS_verify := tests/verify tests/cli/test_verify.py
 TESTS_client := tests/client tests/client_typescript
 TESTS_server := tests $(addprefix --ignore=,tests/agents/offline $(TESTS_verify) $(TESTS_client))
 PACKAGE ?=
-TESTS = $(if $(PACKAGE),$(or $(TESTS_$(PACKAGE)),$(error PACKAGE is offline, verify, client or server)))
+TESTS = $(if $(PACKAGE),$(or $(TESTS_$(PACKAGE)),$(error PACKAGE is agents, offline, verify, client or server)))
 
 .DEFAULT_GOAL := help
 # Those of them that ask a type checker, a server or the whole environment are left to `make test`.

@@ -116,10 +116,8 @@ def measure(calls: int) -> list[set[str]]:
         folder = Path(name)
         os.environ["AGENTPOST_BOOTSTRAP_API_KEY"] = KEY
         os.environ["AGENTPOST_LOG_LEVEL"] = "error"
-        sys.path[:0] = [
-            str(ROOT),
-            *(str(ROOT / f"packages/{name}/src") for name in ("server", "agents")),
-        ]
+        sources = (ROOT / "packages" / name / "src" for name in ("server", "agents"))
+        sys.path[:0] = [str(ROOT), *map(str, sources)]
         from agentpost.serving import process
 
         arguments = (folder, recorder, calls + 2, results)

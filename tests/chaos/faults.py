@@ -35,7 +35,7 @@ def _restart(target: Target, node: AgentServer) -> str:
 
 
 def _kill_agent(target: Target, node: AgentServer) -> str:
-    agents = _children(node.pid, b"agentpost.runtime.isolated")
+    agents = _children(node.pid, b"agentpost.author.agent_process")
     if not agents:
         return f"{node.home.name} had no agent process to kill"
     os.kill(target.rng.choice(agents), signal.SIGKILL)

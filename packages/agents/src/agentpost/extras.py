@@ -1,4 +1,4 @@
-"""What is installed only on request: the extras of the distribution, and what is missing of them.
+"""What is installed only on request: the extras, and what is missing of them.
 
 Nothing is imported to find out. A test compares the names with ``optional-dependencies`` of
 pyproject.toml.
@@ -25,8 +25,10 @@ _OFFLINE: Final = (
         "xlsxwriter",
     ),
 )
-_LLM: Final = ("pydantic_ai", "anthropic", "fastmcp", "openai")
+_SCHEMAS: Final = ("jsonschema_rs",)
+_LLM: Final = ("pydantic_ai", "anthropic", "fastmcp", "openai", *_SCHEMAS)
 MODULES: Final = {
+    "schemas": _SCHEMAS,
     "extraction": _EXTRACTION,
     "offline": _OFFLINE,
     "cjk": ("manimgx_fonts_cjk",),
@@ -50,6 +52,7 @@ POSTGRES_ASKED: Final = "AGENTPOST_DATABASE_URL names a PostgreSQL database"
 OIDC_ASKED: Final = "AGENTPOST_OIDC_ISSUER is set"
 REDIS_ASKED: Final = "AGENTPOST_REDIS_URL is set"
 OTEL_ASKED: Final = "AGENTPOST_OTLP_ENDPOINT is set"
+SCHEMA_ASKED: Final = "a JSON Schema is to be checked"
 S3_ASKED: Final = "AGENTPOST_STORAGE_URL names an S3 bucket"
 
 
@@ -59,7 +62,7 @@ class MissingExtra(ValueError):
     def __init__(self, extra: str, why: str, missing: str) -> None:
         super().__init__(
             f"{why}, and packages for that are not installed ({missing})."
-            f" Install them: pip install 'agentpost[{extra}]', or in a clone: make setup"
+            f" Install them: pip install '{_distribution()}[{extra}]', or in a clone: make setup"
         )
 
 
@@ -74,6 +77,11 @@ def require(extra: str, why: str) -> None:
     names = missing(extra)
     if names:
         raise MissingExtra(extra, why, ", ".join(names))
+
+
+def _distribution() -> str:
+    """The one whose extras this environment has: in an agent's own there is no server."""
+    return "agentpost" if _is_there("agentpost.server") else "agentpost-agents"
 
 
 def _is_there(name: str) -> bool:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from agentpost import extras
 from agentpost.domain.limits import PROBLEMS_MAX, RECURSION_DEPTH_MAX, SCHEMA_BYTES_MAX
 from agentpost.domain.schema_drafts import as_2020_12
 from agentpost.domain.schema_parts import Size, size_of
@@ -118,6 +119,7 @@ def _compiled(text: str) -> tuple[Draft202012Validator, Size]:
     What is stored has passed `check`, maybe of an earlier version that took more: a question could
     not be answered any more, and an output not be given, if it were refused now.
     """
+    extras.require("schemas", extras.SCHEMA_ASKED)
     from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 
     schema = json.loads(text)

@@ -1,11 +1,11 @@
 """The worker process: runs one plain function at a time for `agentpost.processes.pool`.
 
 Started as ``python -m agentpost.author.worker_process PARENT_PID`` with a socket as its standard
-input, by a supervisor (`agentpost.processes.supervisor`) with 0 for the number. A frame is a length (4 bytes,
-big-endian) and that many bytes of JSON. The first request is ``{"path": sys.path, "imports":
-[module], "memory_bytes": int | None, "folder": temporary folder, "log_level": int}``, with ``"env":
-variables`` for a supervised worker. Every later one is ``{"fn": ref, "args": values text, "kwargs":
-values text, "key": step key, "into": path | None, "cpu": seconds | None}``.
+input, by a supervisor (`agentpost.processes.supervisor`) with 0 for the number. A frame is a length
+(4 bytes, big-endian) and that many bytes of JSON. The first request is ``{"path": sys.path,
+"imports": [module], "memory_bytes": int | None, "folder": temporary folder, "log_level": int}``,
+with ``"env": variables`` for a supervised worker. Every later one is ``{"fn": ref, "args": values
+text, "kwargs": values text, "key": step key, "into": path | None, "cpu": seconds | None}``.
 It is answered by ``{"begun": true}`` before the function is looked for. Each gets one reply:
 ``{"value": values text}``, ``{"error": described error, "kinds": names of its classes, "trace":
 text}`` or, as the last thing the worker says, ``{"died": reason}``.

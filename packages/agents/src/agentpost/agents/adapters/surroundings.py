@@ -53,8 +53,8 @@ class Surroundings:
 
     ``environment`` is that of programs; ``memory_bytes`` (None: no limit) and ``cpu_seconds`` are
     what one program may use in a run; one that stays ends when it has waited
-    ``program_idle_seconds`` for the next run, 0: none stays. ``sign`` makes the headers of a request from
-    its key and its body, with ``secret``. ``llm`` is for a model.
+    ``program_idle_seconds`` for the next run, 0: none stays. ``sign`` makes the headers of a
+    request from its key and its body, with ``secret``. ``llm`` is for a model.
     """
 
     environment: Mapping[str, str]
