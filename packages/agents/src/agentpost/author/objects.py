@@ -2,7 +2,7 @@
 
 Each call is declared here once: it checks its arguments and becomes a `Request`, which says what is
 recorded of it. A `Backend` makes the request: in the server's own process on the run's journal
-(`runtime.effects`), in an agent process by sending it to the server (`isolated.calls`), which makes
+(`runtime.effects`), in an agent process by sending it to the server (`author.calls`), which makes
 it on that same journal.
 """
 
