@@ -55,7 +55,7 @@ if sys.argv[1] == "parent":
     subprocess.Popen(child, start_new_session=True)
 else:
     sys.platform = "another"
-    from agentpost.processes import confinement
+    from agentpost.author import confinement
     confinement.die_with(int(sys.argv[2]))
     print(os.getpid(), flush=True)
 time.sleep(30)

@@ -22,4 +22,4 @@ async def test_workers_keep_byte_code_where_nobody_else_does(
         assert await pool.call("builtins:len", [[1, 2]], account="a", key="k") == 2
         await pool.aclose()
         kept = (ctx.settings.data_path / "bytecode").rglob("*.pyc")
-        assert ("main" in {path.name.partition(".")[0] for path in kept}) is not is_kept
+        assert ("worker_process" in {path.name.partition(".")[0] for path in kept}) is not is_kept
