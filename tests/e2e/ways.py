@@ -24,10 +24,9 @@ from typing import Any, Final
 
 import httpx2
 
-import agentpost.clock
 from agentpost.agents import Job, Turn
 
-PACKAGE: Final = f"{Path(agentpost.clock.__file__).parent}/"
+PACKAGE: Final = "/src/agentpost/"
 KEY: Final = "svc_key_" + "f" * 40
 READY_SECONDS: Final = 60
 CSV: Final = base64.b64encode(b"month,revenue\nJan,1\n").decode()
@@ -60,11 +59,11 @@ class Recorder:
 
     def _enter(self, frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
-        if not (self.is_on and event == "call" and code.co_filename.startswith(PACKAGE)):
+        if not (self.is_on and event == "call" and PACKAGE in code.co_filename):
             return
         # The argument of RESUME: 0 where a function begins, else a coroutine goes on.
         if code.co_code[frame.f_lasti + 1] & 3 == 0:
-            self.names[f"{code.co_filename[len(PACKAGE) :]}::{code.co_qualname}"] = None
+            self.names[f"{code.co_filename.rpartition(PACKAGE)[2]}::{code.co_qualname}"] = None
 
     @contextmanager
     def recording(self) -> Iterator[list[str]]:
