@@ -40,7 +40,7 @@ QUICK := $(addprefix --ignore=,tests/client/test_typing.py tests/client/test_ser
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick house generators oldest lives simulate chaos check lint types imports format generate docs release-check sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
+.PHONY: help setup serve test quick house names generators oldest lives simulate chaos check lint types imports format generate docs release-check sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -81,7 +81,7 @@ runtimes: $(READY) ## Try the TypeScript client in Bun, Deno, workerd, a browser
 oldest: $(READY) ## Run tests with the oldest versions of the libraries that pyproject.toml allows
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=$(CURDIR)/.tools/uv/bin/uv; .ci/oldest $$uv $(BIN)/python $(ARGS)
 
-check: lint types imports ## Lint, formatting, types, import contracts
+check: lint types imports names ## Lint, formatting, types, import contracts, names
 
 lint: $(READY)
 	@$(BIN)/ruff check .
@@ -92,6 +92,9 @@ types: $(READY)
 
 imports: $(READY)
 	@PYTHONPATH=. $(BIN)/lint-imports --no-logo
+
+names: $(READY)
+	@$(BIN)/python -m tests.house.names
 
 format: $(READY) ## Format the code and fix what can be fixed
 	@$(BIN)/ruff check --fix --exit-zero .

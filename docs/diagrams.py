@@ -109,14 +109,14 @@ def of_endpoints() -> Iterator[Edge]:
         EndpointState(now, DisabledReason.MANUAL),
     ]
     happenings = {
-        "attempt succeeded": lambda s: endpoint_rules.attempted(
+        "attempt succeeded": lambda s: endpoint_rules.after_attempt(
             s, succeeded=True, now=now, disable_seconds=limit
         ),
-        "attempt failed": lambda s: endpoint_rules.attempted(
+        "attempt failed": lambda s: endpoint_rules.after_attempt(
             s, succeeded=False, now=now, disable_seconds=limit
         ),
-        "enabled": endpoint_rules.enabled,
-        "disabled": lambda s: endpoint_rules.disabled(s, now),
+        "enabled": endpoint_rules.after_enabling,
+        "disabled": lambda s: endpoint_rules.after_disabling(s, now),
     }
     found: dict[Edge, None] = {}
     for state, (name, happens) in product(states, happenings.items()):

@@ -31,7 +31,7 @@ from tempfile import TemporaryFile
 from types import MappingProxyType, ModuleType
 from typing import IO, Any, NoReturn, Protocol
 
-from agentpost.cli.commands import PLACES, loaded
+from agentpost.cli.commands import PLACES, load_commands
 
 ROOT = Path(__file__).parents[1]
 REQUEST_BYTES_MAX = 128 * 1024
@@ -343,7 +343,7 @@ def main() -> None:
     for name in IMPORTED:
         __import__(name)
     for name in {place.module for place in PLACES.values()}:
-        loaded(name)
+        load_commands(name)
     assert threading.active_count() == 1, "a process with threads cannot be forked"
     gc.freeze()
     request = _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -71,13 +71,13 @@ def test_a_change_that_nobody_noticed_is_found(folder: Path) -> None:
     code.load()
     helper.write_text("NAME = 'two'\n")
     os.utime(helper, (0, 0))  # as copied with its time
-    assert code.changed() == {helper}
+    assert code.changed_files() == {helper}
     code.load()
     agent.write_text(AGENT)
-    assert code.changed() == set()
+    assert code.changed_files() == set()
     agent.write_text("from pathlib import Path\nPath(__file__).write_text('1 / 0')\n" + AGENT)
     code.load()
-    assert code.changed() == {agent}
+    assert code.changed_files() == {agent}
 
 
 def test_a_change_of_code_that_failed_is_found(folder: Path) -> None:
@@ -87,13 +87,13 @@ def test_a_change_of_code_that_failed_is_found(folder: Path) -> None:
     with pytest.raises(UnknownAgent, match="No module named 'reloaded_helper'"):
         code.load()
     helper.write_text("NAME =\n")
-    assert helper in code.changed()
+    assert helper in code.changed_files()
     with pytest.raises(UnknownAgent, match="invalid syntax"):
         code.load()
     helper.write_text("NAME = 'one'\n")
-    assert helper in code.changed()
+    assert helper in code.changed_files()
     code.load()
-    assert code.changed() == set()
+    assert code.changed_files() == set()
 
 
 @pytest.mark.parametrize("spec", ["agent", "cmd:cat", ":agent", "a2a:card.json"])

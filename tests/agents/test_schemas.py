@@ -207,6 +207,6 @@ def test_a_problem_is_cut() -> None:
 
 def test_the_same_schema_is_made_ready_once() -> None:
     schemas.check(ORDER)
-    before = schemas._compiled.cache_info().misses
+    before = schemas._compile.cache_info().misses
     schemas.problems(json.loads(json.dumps(ORDER)), {})
-    assert schemas._compiled.cache_info().misses == before
+    assert schemas._compile.cache_info().misses == before

@@ -122,12 +122,12 @@ def test_bytes_that_are_no_text_are_found(data: bytes) -> None:
 @pytest.mark.parametrize("inner", ["", "a", "a b", "a" + " " * 98 + "b", "é" * 100])
 def test_blanks_around_a_text_do_not_count(blanks: str, inner: str) -> None:
     data = json.dumps(blanks + inner + blanks).encode()[1:-1]
-    assert LongText([data]).stripped(100) == inner
+    assert LongText([data]).strip(100) == inner
 
 
 @pytest.mark.parametrize("text", ["a" * 101, "a" + " " * 200_000 + "b", " a" * 51])
 def test_a_long_text_is_too_long(text: str) -> None:
-    assert LongText([text.encode()]).stripped(100) is None
+    assert LongText([text.encode()]).strip(100) is None
 
 
 @pytest.mark.parametrize("at", [0, 1, PIECE_BYTES - 1, PIECE_BYTES])

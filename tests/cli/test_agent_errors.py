@@ -185,7 +185,7 @@ def wire_up(agent: Agent, secret: str) -> None:
     ("code", "reported"),
     [
         ("State = dict\nCHARGE = 3", "its CHARGE must be a function"),
-        ("class State(TypedDict):\n    a: str\n    b: str", "has the fields a, b, and none is"),
+        ("class State(TypedDict):\n    a: str\n    b: str", "has the fields a, b, and no field is"),
     ],
 )
 def test_what_a_graph_lacks_is_told(

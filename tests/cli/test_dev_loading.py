@@ -123,7 +123,10 @@ async def test_a_folder_that_is_gone_does_not_end_the_watch(
     monkeypatch.setattr(development, "awatch", awatch)
     monkeypatch.setattr(development, "_WATCH_AGAIN_SECONDS", 0)
     code = SimpleNamespace(
-        folders={tmp_path, tmp_path / "gone"}, concerns=lambda path: True, changed=set, load=None
+        folders={tmp_path, tmp_path / "gone"},
+        concerns=lambda path: True,
+        changed_files=set,
+        load=None,
     )
     server = SimpleNamespace(when_diverged=lambda tell: None, reload=reload)
     attending = asyncio.create_task(

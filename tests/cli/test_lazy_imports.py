@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.cli import main
-from agentpost.cli.commands import PLACES, Commands, loaded
+from agentpost.cli.commands import PLACES, Commands, load_commands
 
 SERVER = {
     "agentpost.bootstrap",
@@ -146,7 +146,7 @@ def test_every_command_is_where_its_place_says() -> None:
 
 def test_no_command_is_left_out() -> None:
     modules = {place.module for place in PLACES.values()}
-    attached = {name for module in modules for name in loaded(module)}
+    attached = {name for module in modules for name in load_commands(module)}
     assert attached == set(PLACES)
 
 

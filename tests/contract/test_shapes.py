@@ -167,13 +167,13 @@ def test_a_message_to_the_letter() -> None:
 @pytest.mark.rule("Job.object", "Job.message_id")
 def test_a_job_event_to_the_letter() -> None:
     """In `job.*` events with `object` and `message_id`."""
-    shape = body_of(JobEventDataShape.started(JOB, MESSAGE, [FILE], LINKS))
+    shape = body_of(JobEventDataShape.of_started(JOB, MESSAGE, [FILE], LINKS))
     assert shape == {"object": "job", "message_id": "msg_1", **JOB_SHAPE}
 
 
 @pytest.mark.rule("File.object", "File.file_id", "File.name", "File.size", "File.work_id")
 def test_a_file_alone() -> None:
-    shape = body_of(FileObject.linked(FILE, LINKS))
+    shape = body_of(FileObject.from_record(FILE, LINKS))
     assert shape == {"object": "file", **FILE_SHAPE}
 
 

@@ -85,9 +85,9 @@ def messages() -> Bytes:
 def jobs_and_files() -> Bytes:
     labelled = replace(MESSAGE, metadata_json="{}", traceparent="0")
     for name, started_by in (("plain", MESSAGE), ("labelled", labelled)):
-        shape = JobEventDataShape.started(JOB, started_by, [FILE], LINKS)
+        shape = JobEventDataShape.of_started(JOB, started_by, [FILE], LINKS)
         yield f"job event {name}", shape.json()
-    yield "file", FileObject.linked(replace(FILE, label=ODD), LINKS).json()
+    yield "file", FileObject.from_record(replace(FILE, label=ODD), LINKS).json()
 
 
 def entries() -> Bytes:
@@ -122,7 +122,7 @@ def webhook_bodies() -> Bytes:
         record = replace(MESSAGE, metadata_json=metadata, reply=ODD)
         message = MessageShape.of(Snapshot(record, [job_link()], files), LINKS)
         yield f"message.completed with {name}", event("message.completed", message)
-        job = JobEventDataShape.started(JOB, record, files, LINKS)
+        job = JobEventDataShape.of_started(JOB, record, files, LINKS)
         yield f"job.failed with {name}", event("job.failed", job)
     yield (
         "webhook.test",

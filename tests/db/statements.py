@@ -20,7 +20,7 @@ UNREADABLE = {
     "webhooks.delivery_rows.attempts_of": "finds rows of so many events",
     "retention.rows._some_of": "read where it is called",
     "retention.rows._oldest": "read where it is called",
-    "retention.rows._expired": "read where it is called",
+    "retention.rows._delete_expired_sql": "read where it is called",
     "account_data.deletion_rows._some": "read where it is called",
     "account_data.export_rows._in_pages": "read below",
     "account_data.export_rows._of_events": "finds rows of so many events",

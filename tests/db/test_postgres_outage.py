@@ -49,8 +49,8 @@ def test_an_outage_is_a_line_a_minute(
         Seconds.now += seconds
         try_to_connect(20)
     Seconds.now += 5
-    outage.connected()
-    outage.connected()
+    outage.note_success()
+    outage.note_success()
     assert lines == [
         line("warning", "unreachable", 0, 1, error="refused"),
         line("warning", "unreachable", 61, 41, error="refused"),
@@ -65,7 +65,7 @@ def test_one_that_begins_within_a_minute_of_the_last_line_is_only_counted(
 ) -> None:
     for _ in range(10):
         try_to_connect(3)
-        outage.connected()
+        outage.note_success()
         Seconds.now += 10
     assert [it["event"] for it in lines] == [
         *("database_unreachable", "database_reachable"),

@@ -94,5 +94,5 @@ def test_slow_endpoints_share_equally_and_claim_nothing_ahead(
         slow.append(EndpointQueue(due=True))
         limits.is_late(slow[-1], "evt_1")
         assert {limits.capacity(queue) for queue in slow} == {capacity}, count
-    limits.closed(slow.pop())
+    limits.note_removed(slow.pop())
     assert limits.capacity(slow[0]) == 3

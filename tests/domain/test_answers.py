@@ -22,11 +22,11 @@ CHOICES = ("Bar", "Line", "No chart")
     ],
 )
 def test_a_choice_is_named_whatever_its_case(text: str, choice: str | None) -> None:
-    assert answers.chosen(CHOICES, text) == choice
+    assert answers.find_choice(CHOICES, text) == choice
 
 
 def test_letters_that_fold_into_several_are_compared_too() -> None:
-    assert answers.chosen(("Straße", "Weg"), "STRASSE") == "Straße"
+    assert answers.find_choice(("Straße", "Weg"), "STRASSE") == "Straße"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_choices_lose_the_white_space_around_them() -> None:
 
 @pytest.mark.parametrize("wanted", [AnswerFormat(choices=CHOICES), AnswerFormat(schema={"a": 1})])
 def test_a_format_is_stored_and_read(wanted: AnswerFormat) -> None:
-    assert AnswerFormat.stored(wanted.json()) == wanted
+    assert AnswerFormat.from_stored(wanted.json()) == wanted
 
 
 @pytest.mark.parametrize(

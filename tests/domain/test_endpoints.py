@@ -12,9 +12,9 @@ from agentpost.webhooks.endpoint_rules import (
     DeliveryStatus,
     DisabledReason,
     EndpointState,
-    attempted,
-    disabled,
-    enabled,
+    after_attempt,
+    after_disabling,
+    after_enabling,
     retry_after,
     wants,
 )
@@ -88,7 +88,7 @@ def test_another_schedule_may_be_given() -> None:
     ],
 )
 def test_a_failed_attempt(state: EndpointState, after: EndpointState) -> None:
-    assert attempted(state, succeeded=False, now=NOW, disable_seconds=DISABLE_SECONDS) == after
+    assert after_attempt(state, succeeded=False, now=NOW, disable_seconds=DISABLE_SECONDS) == after
 
 
 @pytest.mark.rule("Webhook endpoint states 1")
@@ -103,7 +103,7 @@ def test_a_failed_attempt(state: EndpointState, after: EndpointState) -> None:
 )
 def test_a_successful_attempt(state: EndpointState, after: EndpointState) -> None:
     """Continuous: one success forgets the failures."""
-    assert attempted(state, succeeded=True, now=NOW, disable_seconds=DISABLE_SECONDS) == after
+    assert after_attempt(state, succeeded=True, now=NOW, disable_seconds=DISABLE_SECONDS) == after
 
 
 @pytest.mark.rule("Webhook endpoint states 2")
@@ -112,7 +112,7 @@ def test_a_successful_attempt(state: EndpointState, after: EndpointState) -> Non
     [(OFF_BY_HAND, HEALTHY), (OFF_FAILING, HEALTHY), (HEALTHY, HEALTHY), (FAILING, FAILING)],
 )
 def test_switching_on(state: EndpointState, after: EndpointState) -> None:
-    assert enabled(state) == after
+    assert after_enabling(state) == after
 
 
 @pytest.mark.rule("Webhook endpoint states 3")
@@ -126,7 +126,7 @@ def test_switching_on(state: EndpointState, after: EndpointState) -> None:
     ],
 )
 def test_switching_off(state: EndpointState, after: EndpointState) -> None:
-    assert disabled(state, NOW) == after
+    assert after_disabling(state, NOW) == after
 
 
 @pytest.mark.rule("Webhook events 3")

@@ -145,7 +145,7 @@ def test_whatever_happens_no_account_has_it_all(slots: int, moves: list[tuple[st
         assert model.free >= 0
         if slots > 1:
             assert max(model.held.values(), default=0) < slots
-        assert all(model.queue.held(account) == model.held[account] for account in ACCOUNTS)
+        assert all(model.queue.held_count(account) == model.held[account] for account in ACCOUNTS)
         for waiting in (account for account in ACCOUNTS if model.waiting[account]):
             # Nothing is left lying: the only free place is one that is kept for others.
             assert model.free <= (1 if model.held[waiting] else 0)

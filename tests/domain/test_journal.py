@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentpost.record.journal_rules import Call, CallState, Diverged, recorded
+from agentpost.record.journal_rules import Call, CallState, Diverged, find_recorded
 
 
 def call(state: CallState) -> Call:
@@ -10,21 +10,21 @@ def call(state: CallState) -> Call:
 
 
 def test_a_call_that_was_never_made_has_to_run() -> None:
-    assert recorded(None, "step:draw") is None
+    assert find_recorded(None, "step:draw") is None
 
 
 @pytest.mark.parametrize("state", [CallState.DONE, CallState.ERROR])
 def test_a_recorded_answer_is_given_again(state: CallState) -> None:
     """A completed step never runs again, and a failed one fails the same way again."""
-    assert recorded(call(state), "step:draw") == call(state)
+    assert find_recorded(call(state), "step:draw") == call(state)
 
 
 def test_a_call_that_was_in_flight_runs_again() -> None:
     """At least once: its cost is held, its answer unknown."""
-    assert recorded(call(CallState.HELD), "step:draw") is None
+    assert find_recorded(call(CallState.HELD), "step:draw") is None
 
 
 @pytest.mark.parametrize("state", list(CallState))
 def test_another_call_at_the_same_number_diverges(state: CallState) -> None:
     with pytest.raises(Diverged, match="call 3"):
-        recorded(call(state), "step:other")
+        find_recorded(call(state), "step:other")

@@ -38,7 +38,7 @@ def test_an_address(text: str, address: str | None) -> None:
 )
 def test_networks_are_kept_in_one_form(given: list[str], stored: str | None) -> None:
     parsed = networks.parse(given)
-    assert networks.stored(parsed) == stored
+    assert networks.to_stored(parsed) == stored
     assert networks.of_stored(stored) == parsed
 
 

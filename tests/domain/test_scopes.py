@@ -12,13 +12,13 @@ from agentpost.domain.errors import ErrorCode, Refusal
 )
 def test_what_is_kept_is_what_was_given(given: str) -> None:
     chosen = scope_rules.parse(given.split(","))
-    assert scope_rules.of_stored(scope_rules.stored(chosen)) == chosen
+    assert scope_rules.of_stored(scope_rules.to_stored(chosen)) == chosen
     assert set(scope_rules.in_order(chosen)) == {name.strip() for name in given.split(",")}
 
 
 def test_a_key_of_which_nobody_chose_may_do_everything() -> None:
     assert scope_rules.of_stored(None) == DEFAULT_SCOPES
-    assert scope_rules.stored(DEFAULT_SCOPES) is None
+    assert scope_rules.to_stored(DEFAULT_SCOPES) is None
 
 
 def test_unknown_words_grant_nothing() -> None:

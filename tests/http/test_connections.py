@@ -21,7 +21,7 @@ class Line:
 def open_lines(connections: Connections, *addresses: str) -> list[Line]:
     lines = [Line() for _ in addresses]
     for line, address in zip(lines, addresses, strict=True):
-        connections.opened(line, address)
+        connections.add(line, address)
     return lines
 
 
@@ -60,7 +60,7 @@ def test_a_place_is_free_once_its_connection_is_gone() -> None:
     connections = Connections(2, ManualClock())
     lines = open_lines(connections, "a", "a")
     for _ in range(2):
-        connections.closed(lines[0])
+        connections.remove(lines[0])
         connections.idle(lines[0])
     lines += open_lines(connections, "a")
     assert not any(line.is_closed for line in lines)

@@ -57,7 +57,7 @@ def test_what_the_setting_may_be(tmp_path: Path) -> None:
     assert CommandPrefix.parse([]) is None
     with pytest.raises(ValueError, match="COMMAND_PREFIX: there is no program 'no-such-box' to ru"):
         CommandPrefix.parse(["no-such-box", "--"])
-    words = prefix("env", "-v{folder}:{folder}", "-u{worker}").filled(tmp_path, 3)
+    words = prefix("env", "-v{folder}:{folder}", "-u{worker}").command_for(tmp_path, 3)
     assert words == ["env", f"-v{tmp_path}:{tmp_path}", "-u3"]
 
 

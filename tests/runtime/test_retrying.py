@@ -17,7 +17,7 @@ class Flaky(Exception):
 
 
 def wanted(error: Exception, on: RetryOn | None = None, *, retries: int = 1) -> bool:
-    return Retry.of(retries, on, Backoff()).wanted(error, 0)
+    return Retry.of(retries, on, Backoff()).is_worth(error, 0)
 
 
 @pytest.mark.parametrize(

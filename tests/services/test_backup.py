@@ -183,7 +183,7 @@ async def test_no_blob_is_deleted_while_a_backup_is_made(ctx: AppContext) -> Non
     key = "files/" + "0" * 32
     await blobs.store(ctx, key, b"x")
     await blobs.discard(ctx, [key])
-    async with hold.held(ctx):
+    async with hold.hold(ctx):
         await blobs.sweep(ctx)
         assert await ctx.storage.size(key) == 1
         later = ctx.clock.now() + (hold.HOLD_SECONDS + 1) * 1_000_000

@@ -228,8 +228,8 @@ async def test_an_export_that_ends_leaves_the_hold_of_a_backup(
     of_killed = f"{hold.NAME}killed"
     await ctx.db.write(lambda tx: meta.put(tx, of_killed, str(clock.now() - 1)))
     assert not await is_held()
-    async with hold.held(ctx):
-        async with hold.held(ctx):
+    async with hold.hold(ctx):
+        async with hold.hold(ctx):
             pass
         assert await is_held()
     assert not await is_held()

@@ -137,7 +137,7 @@ async def test_without_the_database_the_rest_is_said(
         raise OSError("no database")
 
     monkeypatch.setattr(metric_rows, "read", broken)
-    harness.ctx.health.failed("database", "no database")
+    harness.ctx.health.note_failure("database", "no database")
     harness.ctx.health.works("blobs")
     metrics = Metrics(harness.ctx, lambda: True)
     harness.clock.advance(90)

@@ -80,7 +80,7 @@ async def test_a_scanner_that_fails_is_named_until_it_works_again(
         now.symlink_to(state)
 
     def degraded() -> list[str]:
-        return scanned.health.degraded()
+        return scanned.health.failing_parts()
 
     become("ok")
     await scanning.check(scanned)

@@ -28,7 +28,7 @@ def form(**changes: str | None) -> dict[str, str]:
 def signed(policy: Any) -> dict[str, str]:
     """A form with a genuine signature on any policy."""
     text = policy if isinstance(policy, str) else json.dumps(policy)
-    return {"key": "uploads/up_1", "content-type": "text/csv", **SIGNER.signed(text)}
+    return {"key": "uploads/up_1", "content-type": "text/csv", **SIGNER.sign(text)}
 
 
 def policy(*conditions: Any, expiration: Any = LATER) -> dict[str, Any]:

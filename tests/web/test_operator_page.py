@@ -89,7 +89,7 @@ def test_what_does_not_work_is_named_with_its_cause(site: Site, operator: httpx2
     node = site.ctx.node
     site.write(lambda tx: tx.execute("UPDATE jobs SET node = ?", (node,)))
     assert "Current problems" not in operator.get(PATH).text
-    site.ctx.health.failed(health_state.SPACE, "little is free")
+    site.ctx.health.note_failure(health_state.SPACE, "little is free")
     for report, problem in (
         (f'{{"{job_id}": "it waits"}}', "it waits"),
         (f'["{job_id}"]', NOT_RUN),

@@ -120,7 +120,7 @@ async def open_adapters(settings: Settings, clock: Clock | None = None) -> Adapt
     node = new_id(ids.NODE, clock.now())
     external_commit = Subscribers[[]]()
     checks: dict[str, Check] = {}
-    db, wakeups, engine = _scaled(settings, node, checks) or _embedded(
+    db, wakeups, engine = _open_postgres(settings, node, checks) or _open_embedded(
         settings, folder, node, external_commit
     )
     with migrate.usable(folder / DATABASE):
@@ -227,7 +227,7 @@ def ends_of(opened: Adapters | AppContext) -> list[End]:
     ]
 
 
-def _embedded(
+def _open_embedded(
     settings: Settings, folder: Path, node: str, external_commit: Callable[[], None]
 ) -> tuple[Database, Wakeups, Engine]:
     db = SqliteDatabase(
@@ -238,7 +238,7 @@ def _embedded(
     return db, MemoryWakeups(), LocalEngine(node)
 
 
-def _scaled(
+def _open_postgres(
     settings: Settings, node: str, checks: dict[str, Check]
 ) -> tuple[Database, Wakeups, Engine] | None:
     """PostgreSQL, when a database URL is set."""

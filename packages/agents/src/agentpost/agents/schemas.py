@@ -57,7 +57,7 @@ def check(schema: object) -> dict[str, Any]:
     usable = _translate(schema)
     text = _as_text(usable)
     _check_size(text)  # before it is compiled, which is dear
-    _compiled(text)
+    _compile(text)
     return usable
 
 
@@ -65,19 +65,19 @@ def check_stored(schema: object) -> dict[str, Any]:
     """`check` for a schema that it has let pass before, maybe of an earlier version that took more
     patterns: what was planned with it goes on."""
     usable = _translate(schema)
-    _compiled(_as_text(usable))
+    _compile(_as_text(usable))
     return usable
 
 
 def is_recursive(schema: dict[str, Any]) -> bool:
     """Whether a schema that `check` gave contains itself by a reference."""
-    return _compiled(_as_text(schema))[1].loops > 0
+    return _compile(_as_text(schema))[1].loops > 0
 
 
 def problems(schema: dict[str, Any], value: object) -> list[tuple[str, str]]:
     """Where the value does not fit a schema that `check` let pass, and why: up to `PROBLEMS_MAX`
     pairs of a path such as ``$.items[0].price`` and a sentence. Empty when it fits."""
-    validator, size = _compiled(_as_text(schema))
+    validator, size = _compile(_as_text(schema))
     values, depth = _extent(value)
     work = size.parts * values
     if work * (depth + 1 if size.loops else 1) > _WORK_MAX:
@@ -113,7 +113,7 @@ def _check_size(text: str) -> None:
 
 
 @lru_cache(maxsize=64)
-def _compiled(text: str) -> tuple[Draft202012Validator, Size]:
+def _compile(text: str) -> tuple[Draft202012Validator, Size]:
     """A schema's validator, and how large it is; raises `ValueError` for one that was never taken.
 
     What is stored has passed `check`, maybe of an earlier version that took more: a question could

@@ -187,7 +187,7 @@ class Host:
         calls.end(end)
 
     async def _turn(self, calls: Calls, message: Frame) -> Frame:
-        turn = AuthorTurn(calls, TurnInputs(**_loaded(message["turn"], calls)))
+        turn = AuthorTurn(calls, TurnInputs(**_load(message["turn"], calls)))
         await self._agent.run(turn)
         return turn.leave()
 
@@ -196,7 +196,7 @@ class Host:
             fn = values.resolve(message["fn"])
         except values.MissingFunction as error:
             return {"missing": str(error)}
-        job = AuthorJob(calls, JobInputs(**_loaded(message["job"], calls)))
+        job = AuthorJob(calls, JobInputs(**_load(message["job"], calls)))
         text = await fn(job, **values.load(message["args"], calls))
         return {"text": agent_text(text) if text is not None else None, **job.leave()}
 
@@ -273,7 +273,7 @@ class _Watch:
         return "" if frames is None else "".join(traceback.format_stack(frames))[-8_000:]
 
 
-def _loaded(inputs: Frame, calls: Calls) -> Frame:
+def _load(inputs: Frame, calls: Calls) -> Frame:
     return {**inputs, "message": said_of(values.load(inputs["message"], calls))}
 
 

@@ -168,9 +168,9 @@ class Calls:
         self.go_on()
         self._made += 1
         self.say(id=self._made, **fields)
-        return self._answered(self._made, body, copy)
+        return self._answer(self._made, body, copy)
 
-    async def _answered(
+    async def _answer(
         self, number: int, body: BodyRun | None, copy: Callable[[], object] | None
     ) -> Any:
         answers = self._answers[number] = asyncio.Queue()

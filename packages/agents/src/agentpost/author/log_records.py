@@ -39,7 +39,7 @@ def record_data(record: logging.LogRecord) -> dict[str, Any]:
     }
 
 
-def parsed(line: bytes) -> dict[str, Any] | None:
+def parse_line(line: bytes) -> dict[str, Any] | None:
     """The record of a line without its mark; None when it is none."""
     try:
         read = json.loads(line)

@@ -24,7 +24,7 @@ from agentpost.author.log_records import (
     EXCEPTION_BYTES_MAX,
     LINE_BYTES_MAX,
     MARK,
-    parsed,
+    parse_line,
     record_data,
 )
 from agentpost.domain.agent_lines import AgentLine
@@ -94,13 +94,13 @@ class Output:
 
     def _line(self, stream: str, raw: bytes, *, newline: int) -> None:
         before, mark, after = raw.partition(MARK)
-        record = parsed(after) if mark else None
+        record = parse_line(after) if mark else None
         if record is not None:
             self._record(record)
             raw = before
         raw = raw.rstrip(b"\r")
         cut = raw[:LINE_BYTES_MAX]
-        if not raw or not self._taken(len(cut) + newline, len(raw) + newline):
+        if not raw or not self._has_room(len(cut) + newline, len(raw) + newline):
             return
         self._drop(len(raw) - len(cut), 0)
         text = cut.decode("utf-8", "replace")
@@ -109,7 +109,7 @@ class Output:
 
     def _record(self, record: Mapping[str, Any]) -> None:
         size = len(record["message"]) + len(record["exception"] or "")
-        if self._taken(size, size):
+        if self._has_room(size, size):
             self._log(
                 record["level"],
                 "agent_log",
@@ -119,7 +119,7 @@ class Output:
             )
             self._keep(record["level"], record["message"])
 
-    def _taken(self, size: int, whole: int) -> bool:
+    def _has_room(self, size: int, whole: int) -> bool:
         """Whether there is room for a line of that many bytes; one without is counted."""
         if self._full():
             self._drop(whole, 1)

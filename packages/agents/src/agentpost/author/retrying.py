@@ -47,7 +47,7 @@ class Retry:
                 raise TypeError(f"retry_on names classes of exceptions, not {kind!r}")
         return cls(retries, kinds, backoff)
 
-    def wanted(self, error: Exception, tries: int) -> bool:
+    def is_worth(self, error: Exception, tries: int) -> bool:
         """Whether to try again, after ``tries`` retries so far."""
         if tries >= self.most:
             return False

@@ -25,7 +25,7 @@ class AnswerFormat:
     schema: dict[str, Any] | None = None
 
     @classmethod
-    def stored(cls, text: str) -> AnswerFormat:
+    def from_stored(cls, text: str) -> AnswerFormat:
         """From the text that `json` made."""
         read = json.loads(text)
         choices = read.get("choices")
@@ -62,7 +62,7 @@ def checked_choices(choices: object) -> tuple[str, ...]:
     return texts
 
 
-def chosen(choices: Sequence[str], text: str) -> str | None:
+def find_choice(choices: Sequence[str], text: str) -> str | None:
     """The choice that a text names, whatever its case and the white space around it."""
     folded = text.strip().casefold()
     return next((choice for choice in choices if choice.casefold() == folded), None)
@@ -91,7 +91,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def listed(choices: Sequence[str]) -> str:
+def choices_text(choices: Sequence[str]) -> str:
     """The choices for a problem's text, cut when they are long."""
     text = ", ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
     return text if len(text) <= _LISTED_CHARACTERS else f"{text[:_LISTED_CHARACTERS]}…"

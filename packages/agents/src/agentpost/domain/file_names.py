@@ -45,7 +45,7 @@ def safe_file_name(raw: str, fallback: str = "file") -> str:
         name = name[:_READ_CHARACTERS_MAX] + name[-_READ_CHARACTERS_MAX:]
     visible = "".join(c for c in name if not _is_invisible(c))
     visible = unicodedata.normalize("NFC", visible)
-    return _shortened(_NOT_AT_THE_ENDS.sub("", visible)) or fallback
+    return _shorten(_NOT_AT_THE_ENDS.sub("", visible)) or fallback
 
 
 def safe_file_path(raw: str) -> str:
@@ -89,7 +89,7 @@ def _is_invisible(character: str) -> bool:
     return unicodedata.category(character) in _INVISIBLE and character not in _JOINERS
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     if len(name.encode()) <= FILE_NAME_BYTES_MAX:
         return name
     stem, dot, extension = name.rpartition(".")

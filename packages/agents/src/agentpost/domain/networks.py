@@ -76,7 +76,7 @@ def parse(texts: Iterable[str]) -> tuple[Network, ...]:
     return found
 
 
-def stored(networks: Sequence[Network]) -> str | None:
+def to_stored(networks: Sequence[Network]) -> str | None:
     """How a key keeps them; None: it may be used from everywhere."""
     return ",".join(map(str, networks)) or None
 

@@ -62,7 +62,7 @@ def size_of(schema: dict[str, Any], *, is_stored: bool = False) -> Size:
     if whole.loops and counting.unevaluated:
         # What it looks at is looked at again from each level of the value.
         raise ValueError(f"{counting.unevaluated} is not taken in a schema that contains itself")
-    return _bounded(whole)
+    return _bound(whole)
 
 
 class _Counting:
@@ -95,9 +95,9 @@ class _Counting:
         if depth > SCHEMA_DEPTH_MAX:
             raise ValueError(f"is nested deeper than {SCHEMA_DEPTH_MAX} levels")
         self._visits += 1
-        _bounded(Size(self._visits))
+        _bound(Size(self._visits))
         self._open[id(schema)] = level
-        size = self._counted[id(schema)] = _bounded(self._members(schema, depth, level))
+        size = self._counted[id(schema)] = _bound(self._members(schema, depth, level))
         del self._open[id(schema)]
         return size
 
@@ -136,7 +136,7 @@ class _Counting:
     def _pattern_size(self, pattern: object) -> Size:
         if self._is_stored or not isinstance(pattern, str):
             return Size(_PATTERN_PARTS)
-        return _bounded(Size(_PATTERN_PARTS + pattern_cost(pattern)))
+        return _bound(Size(_PATTERN_PARTS + pattern_cost(pattern)))
 
     def _target(self, ref: object) -> object:
         """What a reference such as ``#/$defs/item`` names."""
@@ -158,7 +158,7 @@ def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _bounded(size: Size) -> Size:
+def _bound(size: Size) -> Size:
     if size.parts > SCHEMA_PARTS_MAX:
         most = f"{SCHEMA_PARTS_MAX:,}"
         raise ValueError(f"has over {most} parts, each reference counted as what it names")

@@ -62,7 +62,7 @@ def page(path: Path) -> str:
 
     pictures = Pictures()
 
-    def embedded(image: Any) -> dict[str, str]:
+    def embed_image(image: Any) -> dict[str, str]:
         with image.open() as stream:
             url = pictures.url(stream.read())
         return {"src": url} if url is not None else {}
@@ -71,7 +71,7 @@ def page(path: Path) -> str:
         conversion = mammoth.convert_to_html(
             file,
             style_map=_STYLES,
-            convert_image=mammoth.images.img_element(embedded),
+            convert_image=mammoth.images.img_element(embed_image),
             external_file_access=False,
             include_embedded_style_map=False,
         )

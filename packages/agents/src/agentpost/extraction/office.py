@@ -163,7 +163,7 @@ class Archive:
                 raise Unreadable(f"{self.name} has more than {most:,} elements")
             start(tag, attributes)
 
-        def closed(tag: str) -> None:
+        def on_close(tag: str) -> None:
             nonlocal depth
             depth -= 1
             end(tag)
@@ -176,7 +176,7 @@ class Archive:
         parser.buffer_text = True
         parser.StartDoctypeDeclHandler = refuse
         parser.StartElementHandler = on_open
-        parser.EndElementHandler = closed
+        parser.EndElementHandler = on_close
         if text is not None:
             parser.CharacterDataHandler = text
         fed = 0

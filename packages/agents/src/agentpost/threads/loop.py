@@ -190,7 +190,7 @@ class AgentLoop:
         if self._stopping.is_set():
             self._end(submission)
             return
-        submission._task = asyncio.get_running_loop().create_task(_logged(factory))
+        submission._task = asyncio.get_running_loop().create_task(_run_logged(factory))
         submission._task.add_done_callback(lambda _: self._end(submission))
 
     def _end(self, submission: Submission) -> None:
@@ -294,7 +294,7 @@ def _waits(frame: FrameType | None) -> bool:
     return back is not None and back.f_code is _RUN_ONCE and frame.f_code.co_name == "select"
 
 
-async def _logged(factory: Callable[[], _AnyCoroutine]) -> None:
+async def _run_logged(factory: Callable[[], _AnyCoroutine]) -> None:
     try:
         await factory()
     except Exception:

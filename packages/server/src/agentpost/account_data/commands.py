@@ -71,7 +71,7 @@ def accounts_delete(
     from agentpost.account_data import deletion as account_deletion
 
     preview = with_context(lambda ctx: account_deletion.look(ctx, account))
-    what = f"{preview.account.email} ({preview.account.id}) with {_named(preview)}"
+    what = f"{preview.account.email} ({preview.account.id}) with {describe_account(preview)}"
     if not yes:
         if not sys.stdin.isatty():
             fail(f"this deletes {what}; confirm with --yes", EXIT_USAGE)
@@ -95,7 +95,7 @@ def accounts_delete(
         say(f"{left} files are still there: a server deletes them, after a backup that runs now")
 
 
-def _named(preview: DeletionPreview) -> str:
+def describe_account(preview: DeletionPreview) -> str:
     counts = dict(preview.counts)
     stored_bytes = counts.pop("stored_bytes")
     parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items()]

@@ -87,7 +87,7 @@ async def _write(
 ) -> ExportSummary:
     """``beside``: where the rows have room; None: the system's folder for such files."""
     with TemporaryDirectory(dir=beside, prefix=".agentpost-export-") as folder:
-        async with hold.held(ctx):
+        async with hold.hold(ctx):
             return await _fill(ctx, account_id, Path(folder), target)
 
 

@@ -171,9 +171,9 @@ async def create_key(
         if len(live) >= LIVE_KEYS_MAX:
             raise ValueError(f"there are {LIVE_KEYS_MAX} keys already: revoke those not used")
         record = _new_key(ctx, account.id, name, secret, lifetime_seconds)
-        record.scopes = scope_rules.stored(key_scopes)
+        record.scopes = scope_rules.to_stored(key_scopes)
         record.max_credits_per_day = ceiling
-        record.networks = networks.stored(allowed)
+        record.networks = networks.to_stored(allowed)
         account_rows.KEYS.insert(tx, record)
         return NewKey(record, secret)
 

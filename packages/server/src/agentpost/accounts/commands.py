@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from agentpost.cli import given
-from agentpost.cli.connection import connected
+from agentpost.cli.connection import connect
 from agentpost.cli.options import AsJson, Before, Limit, ProfileName, Since, Until, one_of
 from agentpost.cli.printing import first, print_json, screen, show_page
 from agentpost.cli.tables import show_table
@@ -35,7 +35,7 @@ def attach(app: typer.Typer) -> None:
 
 def me(as_json: AsJson = False, profile: ProfileName = None) -> None:
     """Show the account behind the key: credits, limits, agent."""
-    with connected(profile) as client:
+    with connect(profile) as client:
         account = client.me()
     if as_json:
         print_json(account.raw)
@@ -66,7 +66,7 @@ def usage(
     if by not in _GROUPS:
         raise typer.BadParameter(f"--by is one of {', '.join(_GROUPS)}")
     start, end = given.moment(since, "--since"), given.moment(until, "--until")
-    with connected(profile) as client:
+    with connect(profile) as client:
         size = min(limit + 1, _PAGE_MAX)
         pages = client.usage(by, start=start, end=end, limit=size, before=before)
         lines, more = first(pages, limit, lambda line: line.id)

@@ -177,8 +177,8 @@ async def _page(ctx: AppContext, viewer: Viewer, form: Form, new_key: NewKey | N
     now = ctx.clock.now()
     lines = [_line(key, now) for key in await accounts.keys_of(ctx, viewer.account_id)]
     model = {
-        "live": _sorted(lines, live=True),
-        "ended": _sorted(lines, live=False),
+        "live": _sort_lines(lines, live=True),
+        "ended": _sort_lines(lines, live=False),
         "form": form,
         "lifetimes": LIFETIMES,
         "scopes": SCOPES,
@@ -198,7 +198,7 @@ def _line(key: KeyRecord, now: int) -> Line:
     return Line(key, state, live, scope_names, allowed, until)
 
 
-def _sorted(lines: Sequence[Line], *, live: bool) -> list[Line]:
+def _sort_lines(lines: Sequence[Line], *, live: bool) -> list[Line]:
     return [line for line in lines if line.live == live]
 
 

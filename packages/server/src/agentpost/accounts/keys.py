@@ -69,7 +69,7 @@ async def allow(
 
     def fn(tx: Tx) -> KeyRecord:
         key = _live(tx, key_id, account_id, ctx.clock.now())
-        key.networks = networks.stored(allowed)
+        key.networks = networks.to_stored(allowed)
         account_rows.save_networks(tx, key_id, key.networks)
         return key
 

@@ -10,7 +10,7 @@ import typer
 
 from agentpost.account_data.commands import accounts_delete, accounts_export
 from agentpost.cli.commands import group
-from agentpost.cli.context import AsJson, guarded, show, show_rows, with_context
+from agentpost.cli.context import AsJson, run_or_exit, show, show_rows, with_context
 from agentpost.cli.errors import say
 from agentpost.cli.printing import print_json, print_text
 from agentpost.secrets.commands import db_reencrypt
@@ -214,14 +214,14 @@ def config_show(as_json: AsJson = False) -> None:
     from agentpost.serving.checks import problems, warnings
     from agentpost.settings import load_settings
 
-    settings = guarded(load_settings)
+    settings = run_or_exit(load_settings)
     values = {
         name: ("********" if value.get_secret_value() else "")
         if isinstance(value, SecretStr)
         else value
         for name, value in settings
     }
-    values["data_dir"] = guarded(lambda: str(settings.data_path))
+    values["data_dir"] = run_or_exit(lambda: str(settings.data_path))
     if as_json:
         print_json(values, indented=True)
     else:
@@ -241,8 +241,8 @@ def db_upgrade(as_json: AsJson = False) -> None:
     from agentpost import bootstrap
     from agentpost.settings import load_settings
 
-    settings = guarded(load_settings)
-    guarded(lambda: bootstrap.upgrade_database(settings))
+    settings = run_or_exit(load_settings)
+    run_or_exit(lambda: bootstrap.upgrade_database(settings))
     show({"upgraded": True}, as_json, "The database schema is up to date.")
 
 

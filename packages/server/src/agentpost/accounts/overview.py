@@ -113,7 +113,7 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
     """The account; its id comes from our own rows."""
     account = account_rows.get(tx, account_id)
     now = ctx.clock.now()
-    executing, queued = job_rows.executing(tx, account_id), job_rows.queued(tx, account_id)
+    executing, queued = job_rows.executing(tx, account_id), job_rows.list_queued(tx, account_id)
     jobs = [*executing, *queued]
     works = work_rows.list_(tx, account_id, _SHOWN)
     errors = request_rows.errors(tx, account_id, ids.at(ids.REQUEST, now - DAY))

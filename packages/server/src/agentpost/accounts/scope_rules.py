@@ -37,7 +37,7 @@ def parse(names: Iterable[str]) -> frozenset[Scope]:
     return frozenset(scopes)
 
 
-def stored(scopes: frozenset[Scope]) -> str | None:
+def to_stored(scopes: frozenset[Scope]) -> str | None:
     """How a key keeps its scopes: None for `DEFAULT_SCOPES`, as earlier versions kept them."""
     return None if scopes == DEFAULT_SCOPES else ",".join(in_order(scopes))
 

@@ -193,7 +193,7 @@ async def _readiness(health: Health, is_ready: Callable[[], bool], _: Request) -
         return JSONResponse({"status": "starting"}, 503)
     problems = health.problems()
     failing = {name: problems[name] for name in health.failing()}
-    degraded = health.degraded()
+    degraded = health.failing_parts()
     parts = {
         "failing": failing,
         "degraded": degraded,

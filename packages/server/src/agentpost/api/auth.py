@@ -84,14 +84,14 @@ class Keys:
         return key
 
     def _renew(self, secret: str, now: int) -> None:
-        def renewed(task: asyncio.Task[KnownKey]) -> None:
+        def on_renewal(task: asyncio.Task[KnownKey]) -> None:
             del self._renewing[secret]
             if not task.cancelled():
                 task.exception()  # whoever calls next finds the same out
 
         task = asyncio.create_task(self._look_up(secret, now))
         self._renewing[secret] = task
-        task.add_done_callback(renewed)
+        task.add_done_callback(on_renewal)
 
 
 def _bearer(headers: list[str]) -> str | None:

@@ -93,9 +93,9 @@ async def read_json(
     if not was_here:
         await api.keys.caller(request)  # a body may take minutes: the key is still live
     if isinstance(data, TakenApart):
-        together = partial(_parsed, data.rest, refuse_first, data.texts)
+        together = partial(_parse_object, data.rest, refuse_first, data.texts)
         return await in_turn(api, request, data, together)
-    return await in_turn(api, request, data, partial(_parsed, data, refuse_first))
+    return await in_turn(api, request, data, partial(_parse_object, data, refuse_first))
 
 
 async def in_turn(
@@ -207,7 +207,7 @@ def _count_signs(data: bytes | bytearray, begin: int = 0, end: int | None = None
     )
 
 
-def _parsed(
+def _parse_object(
     data: bytearray,
     refuse_first: RefuseFirst | None,
     texts: dict[str, LongText] | None = None,
@@ -277,7 +277,7 @@ def put_back(
         as_field: what the value has at a place (``files.0.base64``) for a text.
     """
     if isinstance(value, str):
-        return _examined(texts[value], where, problems, as_field) if value in texts else value
+        return _examine(texts[value], where, problems, as_field) if value in texts else value
     if depth > BODY_NESTING_MAX:
         refuse(where, NESTED_TOO_DEEPLY)
     if isinstance(value, dict):
@@ -299,7 +299,7 @@ def _name(
 ) -> str:
     """A long text that names a field: its beginning, which is longer than any name may be."""
     problems: list[Problem] = []
-    _examined(text, f"{where}.", problems, as_field)
+    _examine(text, f"{where}.", problems, as_field)
     if problems:
         refuse(where, NAME_NOT_STORABLE)
     name = text.start()
@@ -312,7 +312,7 @@ def _as_field(where: str, text: LongText) -> LongText | str:
     return text if LONG_AT.fullmatch(where) else text.start()
 
 
-def _examined(
+def _examine(
     text: LongText,
     where: str,
     problems: list[Problem],

@@ -39,13 +39,13 @@ def errors(base: str) -> bytes:
     Args:
         base: the address of the server, without a slash at its end.
     """
-    return _rendered("errors.html", base=base, errors=CATALOGUE, reasons=REASONS)
+    return _render("errors.html", base=base, errors=CATALOGUE, reasons=REASONS)
 
 
 def reference(document: Json, base: str) -> bytes:
     """The operations of an OpenAPI description, with the call and an answer of each."""
     about = document["info"]["description"]
-    return _rendered("reference.html", base=base, about=about, resources=resources(document))
+    return _render("reference.html", base=base, about=about, resources=resources(document))
 
 
 def policy() -> str:
@@ -57,7 +57,7 @@ def policy() -> str:
     )
 
 
-def _rendered(name: str, **values: Any) -> bytes:
+def _render(name: str, **values: Any) -> bytes:
     from markupsafe import Markup
 
     template = _environment().get_template(name)
@@ -81,14 +81,14 @@ def _environment() -> Environment:
     )
     filters: dict[str, Callable[[Any], Any]] = {
         "anchor": lambda title: title.replace("`", "").split(" ")[0],
-        "marked": _marked,
+        "marked": _mark_names,
         "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
     }
     environment.filters.update(filters)
     return environment
 
 
-def _marked(text: str) -> Markup:
+def _mark_names(text: str) -> Markup:
     """A text that marks names with backticks, as HTML."""
     from markupsafe import Markup, escape
 

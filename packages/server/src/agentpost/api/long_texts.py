@@ -53,7 +53,7 @@ class LongText:
                 _check_plain(raw)
             else:
                 is_as_sent = False
-                is_storable = is_storable and not UNSTORABLE.search(_unescaped(raw))
+                is_storable = is_storable and not UNSTORABLE.search(_unescape(raw))
         self._is_as_sent = is_as_sent
         return is_storable
 
@@ -71,13 +71,13 @@ class LongText:
     def pieces(self) -> Iterator[str]:
         """The text in pieces of `PIECE_BYTES` at the most; raises `ValueError` for no JSON."""
         for raw in self._raw_pieces():
-            yield raw.decode("ascii") if self._is_as_sent else _unescaped(raw)
+            yield raw.decode("ascii") if self._is_as_sent else _unescape(raw)
 
     def start(self) -> str:
         """The first `START_BYTES` of it, about."""
         return "".join(islice(self.pieces(), START_BYTES // PIECE_BYTES))
 
-    def stripped(self, most: int) -> str | None:
+    def strip(self, most: int) -> str | None:
         """The text without blanks around it; None when that has more than ``most`` characters."""
         text_so_far = blanks = ""
         for piece in self.pieces():
@@ -133,10 +133,10 @@ def _check_plain(raw: bytes) -> None:
     try:
         from_json(b'"%b"' % raw)
     except ValueError:
-        _unescaped(raw)  # says what is wrong
+        _unescape(raw)  # says what is wrong
 
 
-def _unescaped(raw: bytes) -> str:
+def _unescape(raw: bytes) -> str:
     text: str = json.loads(b'"%b"' % raw)
     return text
 

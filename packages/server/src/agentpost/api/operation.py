@@ -171,11 +171,11 @@ def _watch(request: Request, wait: Wait) -> None:
     if state.peer is not None and state.peer.has_sent_all:
         state.peer.watch(wait.cancel)
     else:
-        task = asyncio.get_running_loop().create_task(_gone(request, wait))
+        task = asyncio.get_running_loop().create_task(_end_on_hang_up(request, wait))
         state.at_end.append(task.cancel)
 
 
-async def _gone(request: Request, wait: Wait) -> None:
+async def _end_on_hang_up(request: Request, wait: Wait) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
     wait.cancel()

@@ -23,11 +23,11 @@ class PostedForm:
     def __init__(self, content_type: str) -> None:
         """``content_type``: the request's header."""
         if len(content_type) > CONTENT_TYPE_CHARACTERS_MAX:  # its parser takes very long for more
-            raise malformed("The Content-Type is too long.")
+            raise malformed_error("The Content-Type is too long.")
         kind, options = parse_options_header(content_type)
         boundary = options.get(b"boundary", b"")
         if kind != b"multipart/form-data" or not 0 < len(boundary) <= _BOUNDARY_CHARACTERS_MAX:
-            raise malformed("Post a form of the type multipart/form-data with a boundary.")
+            raise malformed_error("Post a form of the type multipart/form-data with a boundary.")
         self.fields: dict[str, str] = {}
         """Those before the file, by lower-case name."""
         self.filename = ""
@@ -66,7 +66,7 @@ class PostedForm:
         try:
             self._parser.write(data)
         except FormParserError:
-            raise malformed("The body is not well-formed multipart/form-data.") from None
+            raise malformed_error("The body is not well-formed multipart/form-data.") from None
         self._fed += size
         if not self.file_began and self._fed > POST_FORM_BYTES_MAX:
             raise _too_long()
@@ -112,7 +112,7 @@ class PostedForm:
         self._name = options.get(b"name", b"").decode("ascii", "backslashreplace").lower()
         is_file = self._name == _FILE
         if not self._name or not self._name.isprintable():
-            raise malformed("A part of the form has no name, or one that cannot be shown.")
+            raise malformed_error("A part of the form has no name, or one that cannot be shown.")
         if self.file_began and (is_file or b"filename" in options):
             raise one_file()
         self._in_file = is_file
@@ -145,7 +145,7 @@ class PostedForm:
             raise _too_long()
 
 
-def malformed(message: str) -> PostRefused:
+def malformed_error(message: str) -> PostRefused:
     """The body cannot be read as a form."""
     return PostRefused(400, "MalformedPOSTRequest", message)
 

@@ -186,7 +186,7 @@ class _Reader:
             body_example=(self._example(body["schema"], is_request=True) or None) if body else None,
             answer=tuple(self._fields(answer.get("schema", {}))),
             status=status,
-            example=self._shown(answer),
+            example=self._show(answer),
             errors=tuple(self._errors(operation["responses"])),
         )
 
@@ -195,12 +195,12 @@ class _Reader:
         content: Json = kinds.get("application/json", {})
         return content
 
-    def _shown(self, content: Json) -> Any:
+    def _show(self, content: Json) -> Any:
         for example in content.get("examples", {}).values():
             return example["value"]
         return self._example(content["schema"]) if "schema" in content else None
 
-    def _resolved(self, part: Json) -> Json:
+    def _resolve(self, part: Json) -> Json:
         target = part
         while "$ref" in target:
             _, *names = target["$ref"].split("/")
@@ -210,7 +210,7 @@ class _Reader:
         return target
 
     def _parameter(self, part: Json) -> Field:
-        part = self._resolved(part)
+        part = self._resolve(part)
         kind = self._type(part.get("schema", {}))
         place = "" if part["in"] == "path" else f" ({part['in']})"
         return Field(part["name"], kind + place, part.get("required", False), part["description"])
@@ -239,7 +239,7 @@ class _Reader:
 
     def _plain(self, schema: Json) -> Json:
         """Without the reference, and without the alternative null."""
-        schema = self._resolved(schema)
+        schema = self._resolve(schema)
         others = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
         return self._plain({**others[0], **_without(schema, "anyOf")}) if others else schema
 
@@ -259,7 +259,7 @@ class _Reader:
         return f"{text} or null" if self._is_nullable(schema) else text
 
     def _is_nullable(self, schema: Json) -> bool:
-        whole = self._resolved(schema)
+        whole = self._resolve(schema)
         return any(each.get("type") == "null" for each in whole.get("anyOf", ()))
 
     def _example(self, schema: Json, name: str = "", *, is_request: bool = False) -> Any:
@@ -273,7 +273,7 @@ class _Reader:
                 return plain[key]
         if plain.get("examples"):
             return plain["examples"][0]
-        if not is_request and self._is_nullable(schema) and _named(name) is None:
+        if not is_request and self._is_nullable(schema) and _by_name(name) is None:
             return None
         if "enum" in plain:
             return _VALUES.get(name, plain["enum"][0])
@@ -288,8 +288,8 @@ class _Reader:
         return self._value(plain, name, is_request=is_request)
 
     def _value(self, plain: Json, name: str, *, is_request: bool) -> Any:
-        if _named(name) is not None:
-            return _named(name)
+        if _by_name(name) is not None:
+            return _by_name(name)
         match plain.get("type"):
             case "array":
                 return [self._example(plain.get("items", {}), name, is_request=is_request)]
@@ -303,7 +303,7 @@ class _Reader:
                 return _AT if plain.get("format") == "date-time" else "…"
 
 
-def _named(name: str) -> Any:
+def _by_name(name: str) -> Any:
     return _VALUES.get(name, _VALUES.get(name.rpartition(".")[2]))
 
 

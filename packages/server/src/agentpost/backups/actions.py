@@ -93,7 +93,7 @@ async def make(ctx: AppContext, folder: Path) -> tuple[Backup, Copying]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ValueError(f"another backup is being made in {folder}") from None
-        async with hold.held(ctx):
+        async with hold.hold(ctx):
             return await _make(ctx, folder)
     finally:
         os.close(lock)
@@ -167,13 +167,13 @@ async def _copy_database(ctx: AppContext, path: Path, names: Path) -> dict[str, 
 
     def facts(tx: Tx) -> dict[str, Any]:
         with names.open("w") as out:
-            for entry in _named(tx):
+            for entry in _named_blobs(tx):
                 out.write(json.dumps(astuple(entry)) + "\n")
         return {
             "schema": migrate.version(tx),
             "kind": POSTGRESQL if url else "sqlite",
             "storage_id": meta.get(tx, identity.NAME) or "",
-            "secret_keys": secrets.needed(tx, current),
+            "secret_keys": secrets.required_key_ids(tx, current),
             "meta": {},
         }
 
@@ -193,7 +193,7 @@ async def _copy_database(ctx: AppContext, path: Path, names: Path) -> dict[str, 
     return await ctx.db.read(dump)
 
 
-def _named(tx: Tx) -> Iterator[Named]:
+def _named_blobs(tx: Tx) -> Iterator[Named]:
     """Every blob that rows of one snapshot name."""
     blob, upload, attachment = "", "", ("", 0)
     while page := blob_rows.files_page(tx, blob, _PAGE):

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from agentpost.cli.context import AsJson, actor, guarded, show, with_context
+from agentpost.cli.context import AsJson, actor, run_or_exit, show, with_context
 from agentpost.cli.errors import say
 
 EXAMPLES: Final = {
@@ -48,8 +48,8 @@ def backup(
         )
     path = Path(folder).expanduser()
     if verify:
-        manifest = guarded(lambda: backups.read(path))
-        damage = guarded(lambda: backups.verify(path))
+        manifest = run_or_exit(lambda: backups.read(path))
+        damage = run_or_exit(lambda: backups.verify(path))
         problems = [(member.key or member.path, text) for member, text in damage]
         state = f"has {len(problems)} problems" if problems else "is whole"
         shape, line = asdict(manifest), f"the backup of {manifest.made_at} {state}"
@@ -99,9 +99,11 @@ def restore(
     from agentpost.backups import restore as restoring
     from agentpost.settings import load_settings
 
-    settings = guarded(load_settings)
-    manifest = guarded(lambda: backups.read(folder))
-    keys = guarded(lambda: secret_key_file.read_text("utf-8").split() if secret_key_file else [])
+    settings = run_or_exit(load_settings)
+    manifest = run_or_exit(lambda: backups.read(folder))
+    keys = run_or_exit(
+        lambda: secret_key_file.read_text("utf-8").split() if secret_key_file else []
+    )
     absent = restoring.missing_keys(settings, manifest.secret_keys, keys)
     if absent and not without_secret_key and sys.stdin.isatty():
         text = f"Secret key {absent[0]} (agentpost db secret-key prints it)"
@@ -109,7 +111,7 @@ def restore(
     options = {"allow_missing": allow_missing, "without_secret_key": without_secret_key}
     target = bootstrap.restore_target(settings)
     work = restoring.restore(target, folder, actor(), secret_keys=keys, **options)
-    lost_keys = guarded(lambda: asyncio.run(work))
+    lost_keys = run_or_exit(lambda: asyncio.run(work))
     shape = {"made_at": manifest.made_at, "blobs": manifest.blobs, "lost": lost_keys}
     files = f"{manifest.blobs - len(lost_keys):,} files"
     show(shape, as_json, f"restored the backup of {manifest.made_at}: the database and {files}")

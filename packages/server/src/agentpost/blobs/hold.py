@@ -44,7 +44,7 @@ def forget_all(tx: Tx) -> None:
 
 
 @asynccontextmanager
-async def held(ctx: AppContext) -> AsyncIterator[None]:
+async def hold(ctx: AppContext) -> AsyncIterator[None]:
     """No blob is deleted by any node until the block ends, whoever else holds them."""
     name = f"{NAME}{new_id('hold', ctx.clock.now())}"
     await _renew(ctx, name)

@@ -66,7 +66,7 @@ async def settle(ctx: AppContext) -> None:
             raise
         log.warning("storage_not_compared", reason=reason_of(error))
         return
-    kept, is_first = await _kept(ctx, found)
+    kept, is_first = await _stored_name(ctx, found)
     if found is None and await _may_be_named(ctx, is_first):
         await ctx.storage.set_identity(kept)
         found = kept
@@ -131,7 +131,7 @@ def _is_shared(ctx: AppContext) -> bool:
     return bool(ctx.settings.database_url.get_secret_value())
 
 
-async def _kept(ctx: AppContext, found: str | None) -> tuple[str, bool]:
+async def _stored_name(ctx: AppContext, found: str | None) -> tuple[str, bool]:
     """The name that the database keeps, and whether it is new to it."""
     fresh = found or new_id(_PREFIX, ctx.clock.now())
 

@@ -81,7 +81,7 @@ async def refresh(ctx: AppContext) -> None:
     if reason is None:
         ctx.health.works(health_state.SPACE)
     else:
-        ctx.health.failed(health_state.SPACE, reason)
+        ctx.health.note_failure(health_state.SPACE, reason)
 
 
 def ensure_may_announce(tx: Tx, ctx: AppContext, account_id: str, size: int) -> None:

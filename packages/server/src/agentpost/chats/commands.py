@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from agentpost.cli import exits
-from agentpost.cli.connection import connected, errors_told, resolve
+from agentpost.cli.connection import connect, errors_told, resolve
 from agentpost.cli.errors import say
 from agentpost.cli.options import AsJson, ConversationName, ProfileName
 from agentpost.cli.printing import print_json, screen
@@ -51,7 +51,7 @@ def chat(
     """
     server = resolve(profile)
     name = conversation or watching.new_key("chat-")[:21]
-    with connected(profile) as client:
+    with connect(profile) as client:
         account = client.me()
         talk = _Chat(client, name, as_json, _may_read(account))
         if not as_json:
@@ -103,7 +103,7 @@ class _Chat:
         watch = Watch(self._client, watching.ignore if self._as_json else self.screen.part, True)
         with interruptible(watch), self.screen.waiting("Waiting for the agent…"):
             if self._may_read:
-                message = watch.sent(messages.send_and_stream(text, files, **options))
+                message = watch.send(messages.send_and_stream(text, files, **options))
             else:
                 message = messages.send(text, files, **options)
         self._show(message, watch)

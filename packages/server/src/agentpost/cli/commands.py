@@ -176,7 +176,7 @@ class Commands(MutableMapping[str, Any]):
     """The commands by their names, in the order of `PLACES`."""
 
     def __getitem__(self, name: str) -> Any:
-        return loaded(PLACES[name].module)[name]
+        return load_commands(PLACES[name].module)[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(PLACES)
@@ -192,7 +192,7 @@ class Commands(MutableMapping[str, Any]):
 
 
 @cache
-def loaded(module: str) -> dict[str, Any]:
+def load_commands(module: str) -> dict[str, Any]:
     """The commands that a module attaches.
 
     Its ``EXAMPLES`` has calls of a command, one a line, by its words: ``{"work list": "…"}``.

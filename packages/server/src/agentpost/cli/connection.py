@@ -67,7 +67,7 @@ class Server:
 
 
 @contextmanager
-def connected(profile: str | None = None) -> Iterator[Client]:
+def connect(profile: str | None = None) -> Iterator[Client]:
     """A client of the server that is meant; each retry is told on standard error.
 
     Every error of the client and of files, and Ctrl-C, inside the block becomes one line on
@@ -89,7 +89,7 @@ def resolve(profile: str | None = None) -> Server:
 
     with errors_told(None):
         try:
-            server = selected(profile)
+            server = selected_server(profile)
         except profiles.NoSuchProfile as error:
             _end(str(error), exits.USAGE if profile is not None else exits.NO_ANSWER)
         if server is None:
@@ -97,7 +97,7 @@ def resolve(profile: str | None = None) -> Server:
         return server
 
 
-def selected(profile: str | None = None) -> Server | None:
+def selected_server(profile: str | None = None) -> Server | None:
     """The server that commands call, None when neither variables nor a profile name one.
 
     Raises `ConfigError`, `UnusableProfiles` and `NoSuchProfile`.

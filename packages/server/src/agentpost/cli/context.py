@@ -65,7 +65,7 @@ def with_context(
         finally:
             await bootstrap.close(ctx)
 
-    return guarded(lambda: asyncio.run(run()))
+    return run_or_exit(lambda: asyncio.run(run()))
 
 
 def database_name(settings: Settings) -> str:
@@ -84,7 +84,7 @@ async def _warn_of_another_server(ctx: AppContext) -> None:
     from agentpost_client import ConfigError
 
     try:
-        server = connection.selected()
+        server = connection.selected_server()
     except (ConfigError, profiles.UnusableProfiles):
         return
     if server is not None and await accounts.find_key(ctx, server.key) is None:
@@ -107,7 +107,7 @@ def actor() -> Actor:
     return Actor(user, "command", platform.node())
 
 
-def guarded(call: Callable[[], T], code: int = 1) -> T:
+def run_or_exit(call: Callable[[], T], code: int = 1) -> T:
     """Return the call's result; print a refusal to standard error and exit with ``code``."""
     from agentpost.domain.errors import Refusal, StoreUnavailable
 
@@ -127,7 +127,7 @@ def guarded(call: Callable[[], T], code: int = 1) -> T:
 
 def option_value(parse: Callable[[], T]) -> T:
     """What an option's text means; one that means nothing is wrong usage."""
-    return guarded(parse, EXIT_USAGE)
+    return run_or_exit(parse, EXIT_USAGE)
 
 
 def database_fault(error: Exception) -> str:

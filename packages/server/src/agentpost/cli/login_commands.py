@@ -67,7 +67,7 @@ def login(
 
     Both are checked and then stored in ~/.config/agentpost/config.toml, readable only by you.
     """
-    name = _checked(profile or os.environ.get(profiles.VARIABLE) or profiles.DEFAULT)
+    name = _check_name(profile or os.environ.get(profiles.VARIABLE) or profiles.DEFAULT)
     all_profiles = _load()
     entry = all_profiles.by_name.get(name)
     is_terminal = sys.stdin.isatty()
@@ -83,7 +83,7 @@ def login(
         address = typer.prompt("Server address", default=default, err=True)
     base_url = reach.reach(address.strip())
     key = sys.stdin.read() if key_stdin else typer.prompt("API key", hide_input=True, err=True)
-    server, account = _tried(base_url, key.strip(), name)
+    server, account = _try_key(base_url, key.strip(), name)
     _save(all_profiles.with_profile(name, profiles.Profile(server.url, server.key)))
     if as_json:
         print_json({"profile": name, "url": server.url, "account": account.raw})
@@ -146,7 +146,7 @@ def profiles_use(
 
 
 # --- parts ----------------------------------------------------------------------------------------
-def _tried(url: str, key: str, name: str) -> tuple[Server, Account]:
+def _try_key(url: str, key: str, name: str) -> tuple[Server, Account]:
     """The server with its address as it is kept, and the key's account; ends the command if the
     server does not know the key."""
     from agentpost.cli.connection import Server, errors_told, say_retry
@@ -165,7 +165,7 @@ def _is_local(url: str) -> bool:
     return any(host == local or host.startswith(f"{local}:") for local in _LOCAL_HOSTS)
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     try:
         return profiles.checked_name(name)
     except profiles.UnusableProfiles as problem:

@@ -29,7 +29,7 @@ def staying_connected(profile: str | None = None) -> Iterator[tuple[Client, Serv
     """A client that tries again for as long as it takes, and the server it is for.
 
     Errors that stay (the key was revoked, the address is no server's) end the command as in
-    `connection.connected`; Ctrl-C ends it, too.
+    `connection.connect`; Ctrl-C ends it, too.
     """
     import httpx2
 
@@ -38,7 +38,7 @@ def staying_connected(profile: str | None = None) -> Iterator[tuple[Client, Serv
 
     server = resolve(profile)
     notices = _Notices()
-    hooks = {"response": [notices.answered]}
+    hooks = {"response": [notices.note_answer]}
     handler = _Said(logging.WARNING)
     _SAID_BY_THE_CLIENT.addHandler(handler)
     try:
@@ -108,7 +108,7 @@ class _Notices:
         self._is_away = True
         say_retry(seconds, why)
 
-    def answered(self, response: Any) -> None:
+    def note_answer(self, response: Any) -> None:
         if self._is_away and response.is_success:
             self._is_away = False
             say("connected again")

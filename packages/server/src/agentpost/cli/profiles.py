@@ -86,10 +86,10 @@ def load() -> Profiles:
 
 def save(profiles: Profiles) -> None:
     """Write them all, readable by their owner only; raises `OSError`."""
-    lines = [_HEAD, f"active = {_quoted(profiles.active)}\n"]
+    lines = [_HEAD, f"active = {_quote(profiles.active)}\n"]
     for name, profile in sorted(profiles.by_name.items()):
-        lines.append(f"\n[profiles.{_quoted(name)}]\n")
-        lines.append(f"url = {_quoted(profile.url)}\nkey = {_quoted(profile.key)}\n")
+        lines.append(f"\n[profiles.{_quote(name)}]\n")
+        lines.append(f"url = {_quote(profile.url)}\nkey = {_quote(profile.key)}\n")
     private_files.write(path(), "".join(lines))
 
 
@@ -109,6 +109,6 @@ def _profile(value: Any) -> Profile:
     return Profile(url, key)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A TOML string; JSON escapes all that TOML wants escaped but DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from agentpost.cli.connection import connected
+from agentpost.cli.connection import connect
 from agentpost.cli.operations import COMMANDS
 from agentpost.cli.options import AsJson, Before, Limit, ProfileName
 from agentpost.cli.printing import first, print_json, screen, show_page
@@ -98,7 +98,7 @@ def _list_command(spec: Command, compute: Compute) -> Callable[..., None]:
     id_of = attrgetter(spec.columns[0].partition("=")[0])
 
     def all_at_once(as_json: AsJson = False, profile: ProfileName = None) -> None:
-        with connected(profile) as client:
+        with connect(profile) as client:
             records = spec.method(client)()
         show_list(spec, records, None, as_json=as_json, compute=compute)
 
@@ -108,7 +108,7 @@ def _list_command(spec: Command, compute: Compute) -> Callable[..., None]:
         as_json: AsJson = False,
         profile: ProfileName = None,
     ) -> None:
-        with connected(profile) as client:
+        with connect(profile) as client:
             pages = _read(spec, client, spec.page_size(limit), before, id_of)
             records, more = first(pages, limit, id_of)
         show_list(spec, records, more, as_json=as_json, compute=compute)
@@ -132,7 +132,7 @@ def _read(
 
 def _record_command(spec: Command, show: Callable[[Any], None]) -> Callable[..., None]:
     def function(subject: str, as_json: AsJson = False, profile: ProfileName = None) -> None:
-        with connected(profile) as client:
+        with connect(profile) as client:
             record = spec.method(client)(subject)
         if as_json:
             print_json(record.raw)

@@ -187,7 +187,7 @@ class Screen:
         for note in message.notes:
             self.line(f"note: {note}", style="yellow")
         for job in message.jobs:
-            self._unfinished(job)
+            self._print_unfinished(job)
         for running in message.running:
             self.line(f"running: work {running.work_id}, started by {running.message_id}")
         if message.output is not None:
@@ -221,7 +221,7 @@ class Screen:
                 f"the answer is JSON that fits: {json.dumps(answer_format.schema)}", style="dim"
             )
 
-    def _unfinished(self, job: Job) -> None:
+    def _print_unfinished(self, job: Job) -> None:
         if job.status not in ("completed", "running"):
             reason = f": {reason_words(job.reason)}" if job.reason else ""
             self.line(f"{job.title or job.job_id} {job.status}{reason}", style="yellow")
@@ -245,11 +245,11 @@ class Screen:
             task = progress.add_task(escape(one_line(f"{what} {name}")), total=None)
             yield lambda done, total: progress.update(task, completed=done, total=total)
 
-    def saved(self, path: Path) -> None:
+    def print_saved(self, path: Path) -> None:
         """Where a downloaded file is now."""
         self.line(f"saved {path}")
 
-    def uploaded(self, upload: Upload) -> None:
+    def print_upload(self, upload: Upload) -> None:
         self.line(f"{upload.upload_id} · {upload.filename} ({human_size(upload.size)})")
 
     def work(self, work: Work, text: str) -> None:

@@ -132,7 +132,7 @@ def _draw(
     columns, headings = columns[:number], headings[:number]
     natural, may_shrink = natural[:number], may_shrink[:number]
     rows, cells = [row[:number] for row in rows], [line[:number] for line in cells]
-    widths = fitted(natural, may_shrink, console.width - len(GAP) * (len(columns) - 1))
+    widths = fit_widths(natural, may_shrink, console.width - len(GAP) * (len(columns) - 1))
     table = Table(
         box=None,
         header_style="bold",
@@ -166,7 +166,7 @@ def number_fitting(natural: Sequence[int], may_shrink: Sequence[bool], width: in
     return max(number, 1)
 
 
-def fitted(natural: Sequence[int], may_shrink: Sequence[bool], room: int) -> list[int]:
+def fit_widths(natural: Sequence[int], may_shrink: Sequence[bool], room: int) -> list[int]:
     """The widths of columns in so much room: the widest that may shrink gives, one by one."""
     widths = list(natural)
     while sum(widths) > room:

@@ -70,7 +70,7 @@ class Shape(Struct, metaclass=_ShapeMeta, frozen=True):
         return _ENCODER.encode(self)
 
     @classmethod
-    def stored(cls, values: Mapping[str, Any], **fresh: Any) -> Self:
+    def from_stored(cls, values: Mapping[str, Any], **fresh: Any) -> Self:
         """One of which a part was kept as JSON, perhaps by another version: fields unknown here are
         dropped, fields that are missing stay away. ``fresh`` is what was not kept."""
         known = {**values, **fresh}
@@ -100,11 +100,13 @@ def schemas(shapes: Sequence[type[Shape]]) -> dict[str, Any]:
             for name, part in fields.items()
             if part.pop("default", None) is not None or name in schema["required"]
         ]
-        schema["properties"] = {name: _titled(name, _plain(fields[name], words)) for name in fields}
+        schema["properties"] = {
+            name: _add_title(name, _plain(fields[name], words)) for name in fields
+        }
     return by_name
 
 
-def _titled(name: str, part: dict[str, Any]) -> dict[str, Any]:
+def _add_title(name: str, part: dict[str, Any]) -> dict[str, Any]:
     """Programs that make code of the document name what they make of a field by its title."""
     return part if "$ref" in part else {**part, "title": name.replace("_", " ").title()}
 

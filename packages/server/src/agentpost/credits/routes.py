@@ -30,7 +30,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _EPOCH = date(1970, 1, 1)
 
 
-async def listed(api: Api, request: Request, caller: Caller) -> Response:
+async def list_usage(api: Api, request: Request, caller: Caller) -> Response:
     """The account's usage, by day, key or conversation."""
     limit = int_param(request, LIMIT)
     group = UsageGroup(choice_param(request, "group_by", UsageGroup) or UsageGroup.DAY)
@@ -100,7 +100,7 @@ OPERATIONS = (
             f" conversation, of all keys of the account. At most {USAGE_DAYS_MAX} days. Messages"
             " and jobs count while they are kept, credits for good."
         ),
-        handler=listed,
+        handler=list_usage,
         answer=UsageListShape,
         errors=(ErrorCode.INVALID_REQUEST,),
         queries=(LIMIT,),

@@ -45,7 +45,7 @@ class Conditions:
         """The column is that."""
         self.add(f"{column} = ?", value)
 
-    def owned(self, account_id: str) -> None:
+    def require_account(self, account_id: str) -> None:
         """The row is the account's, where another index finds it than that of the account: SQLite
         takes the account's for its order, and would walk the whole account, unless the column
         stands in an expression."""

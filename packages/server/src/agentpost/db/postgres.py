@@ -168,7 +168,7 @@ class PostgresDatabase:
         commit = "on" if self._durability == "full" else "off"
         connection.execute(f"SET synchronous_commit = {commit}".encode())
         connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS:.0f}s'".encode())
-        OUTAGE.connected()
+        OUTAGE.note_success()
 
     def _write_singly(self, item: Write) -> None:
         """Run a write in a transaction of its own, on another thread, and resolve it."""

@@ -104,7 +104,7 @@ class GroupWriter:
     def _write(self, group: _Group) -> None:
         """Commit the group, or leave it to be run singly; raises when the connection cannot be used
         and nothing was committed."""
-        pipeline = self._connected().statements
+        pipeline = self._reconnect().statements
         while group.items:
             pipeline.begin(BEGIN)
             try:
@@ -168,7 +168,7 @@ class GroupWriter:
         item.error, item.callbacks = None, []
         self._singly(item)
 
-    def _connected(self) -> PipelinedConnection:
+    def _reconnect(self) -> PipelinedConnection:
         if self._connection is None or self._connection.closed:
             self._away_until = time.monotonic() + _AWAY_SECONDS
             connection = self._connect()

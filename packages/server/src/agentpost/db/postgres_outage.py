@@ -45,7 +45,7 @@ class Outage:
         self._said_at: float | None = None
         self._is_said = False
 
-    def failed(self, error: str) -> None:
+    def note_failure(self, error: str) -> None:
         """A connection could not be made. ``error`` may have several lines; the first is logged."""
         with self._lock:
             now = self._now()
@@ -61,7 +61,7 @@ class Outage:
         reason = error.strip().partition("\n")[0]
         log.warning("database_unreachable", error=reason, seconds=away, attempts=attempts)
 
-    def connected(self) -> None:
+    def note_success(self) -> None:
         """A connection was made; logged when it was logged that none could be."""
         with self._lock:
             if self._since is None:
@@ -82,7 +82,9 @@ class PoolRecords(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         text = str(record.msg)
         if text.startswith(_NOT_CONNECTED):
-            self._outage.failed(str(record.args[-1] if isinstance(record.args, tuple) else text))
+            self._outage.note_failure(
+                str(record.args[-1] if isinstance(record.args, tuple) else text)
+            )
             return False
         return not text.startswith(_FOLLOWS)
 

@@ -116,9 +116,9 @@ class Pipeline:
 
     def rows(self) -> list[Row]:
         """The rows of the last statement sent; raises as `answer`."""
-        return self.loaded(self.answer())
+        return self.load_rows(self.answer())
 
-    def loaded(self, result: PGresult) -> list[Row]:
+    def load_rows(self, result: PGresult) -> list[Row]:
         """The rows of an answer."""
         self._adapt.set_pgresult(result)
         return self._adapt.load_rows(0, result.ntuples, tuple)
@@ -322,7 +322,7 @@ class PostgresTx:
 
     def prefetch(self, sql: str, params: tuple[Any, ...]) -> None:
         def keep(result: PGresult) -> None:
-            self._ahead[sql, params] = self._pipeline.loaded(result)
+            self._ahead[sql, params] = self._pipeline.load_rows(result)
 
         self._pipeline.send(sql, params, keep)
 

@@ -114,7 +114,7 @@ class SqliteDatabase:
         return self._own_changes + self._external_commits
 
     def open(self) -> None:
-        self._seen_version = _data_version(self._connected())
+        self._seen_version = _data_version(self._open_connection())
         self._readers = [
             threading.Thread(target=self._serve_reads, name=f"db-read-{n}", daemon=True)
             for n in range(READERS)
@@ -217,7 +217,7 @@ class SqliteDatabase:
                 self._check_external_commits()
             self._copy_log()
 
-    def _connected(self) -> sqlite3.Connection:
+    def _open_connection(self) -> sqlite3.Connection:
         if self._connection is None:
             self._file.check()  # connecting would make a file where there is none
             self._connection = connect(self._path, durability=self._durability)
@@ -252,12 +252,12 @@ class SqliteDatabase:
         """Copy the log into the database and close it, so that a copy of the one file is whole. The
         log stays while another program has the database open."""
         with contextlib.suppress(sqlite3.Error, StoreUnavailable):
-            _truncate_log(self._connected(), busy_seconds=_STOP_BUSY_SECONDS)
+            _truncate_log(self._open_connection(), busy_seconds=_STOP_BUSY_SECONDS)
         self._drop_connection()
 
     def _check_external_commits(self) -> None:
         try:
-            version = _data_version(self._connected())
+            version = _data_version(self._open_connection())
             self._file.check(is_writing=True)
         except BaseException as error:
             if self._is_new_fault(error):
@@ -275,7 +275,7 @@ class SqliteDatabase:
         group = Group(first)
         careful = time.monotonic() < self._careful_until
         try:
-            connection = self._connected()
+            connection = self._open_connection()
             group.run(connection, self._queue, careful=careful)
             connection.execute("COMMIT")
             self._file.check(is_writing=True)

@@ -160,7 +160,7 @@ class FileTexts:
             raise _wrong(f"the body is over {self.most:,} bytes besides the contents of files")
 
 
-def parsed(data: bytearray | TakenApart, texts: FileTexts) -> dict[str, Any]:
+def parse_body(data: bytearray | TakenApart, texts: FileTexts) -> dict[str, Any]:
     """The JSON object of a body; raises ``invalid_request``, for one without JSON `NotJson`."""
     rest: bytearray
     if isinstance(data, TakenApart):

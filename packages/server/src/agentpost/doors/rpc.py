@@ -63,7 +63,7 @@ async def read(api: Api, request: Request, caller: Caller, files_at: re.Pattern[
 
 
 def _call(data: bytearray | TakenApart, texts: FileTexts) -> Call:
-    fields = bodies.parsed(data, texts)
+    fields = bodies.parse_body(data, texts)
     rest = data.rest if isinstance(data, TakenApart) else data
     if has_too_many_values(rest, RPC_VALUES_MAX):
         problem = f"has over {RPC_VALUES_MAX:,} values; send data as a file"

@@ -29,7 +29,7 @@ def answering(new: NewMessage, question: Snapshot) -> NewMessage:
     if question.message.status is not MessageStatus.NEEDS_INPUT or not (stored_format and is_open):
         return new
     try:
-        value = value_in(AnswerFormat.stored(stored_format), new.text)
+        value = value_in(AnswerFormat.from_stored(stored_format), new.text)
     except ValueError as error:
         raise InvalidRequest(Problem("answer", str(error))) from None
     return replace(

@@ -253,7 +253,7 @@ class Egress:
         self, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """One request and its answer's head; the connection is kept only if the body was read."""
-        response = await (await self._connected()).send(method, url, headers, body)
+        response = await (await self._open_connections()).send(method, url, headers, body)
         try:
             yield response
         finally:
@@ -262,24 +262,24 @@ class Egress:
     def _poster_here(self) -> Poster:
         """What sends webhooks, on the event loop that first asked for it; raises `RuntimeError`."""
         if self._poster is None:
-            self._poster = Poster(self._names, self._trusted)
+            self._poster = Poster(self._names, self._ssl_context)
         self._poster.check_loop()
         return self._poster
 
-    async def _trusted(self) -> ssl.SSLContext:
+    async def _ssl_context(self) -> ssl.SSLContext:
         """What certificates have to prove. The first call reads the authorities in a thread, which
         takes long enough to hold up an event loop."""
         if self._tls is None:
             self._tls = await asyncio.to_thread(tls_context, None)
         return self._tls
 
-    async def _connected(self) -> Connections:
-        """What sends all other requests. The first call imports it in a thread, as `_trusted`."""
+    async def _open_connections(self) -> Connections:
+        """What sends all other requests. The first call imports it in a thread."""
         if self._connections is None:
             async with self._connecting:
                 if self._connections is None:
                     make = await asyncio.to_thread(_import_aiohttp)
-                    self._connections = make(self._names, await self._trusted())
+                    self._connections = make(self._names, await self._ssl_context())
         return self._connections
 
 

@@ -8,12 +8,12 @@ import typer
 
 from agentpost.cli import exits
 from agentpost.cli.commands import group
-from agentpost.cli.connection import connected, errors_told, resolve
+from agentpost.cli.connection import connect, errors_told, resolve
 from agentpost.cli.errors import fail, say
 from agentpost.cli.options import AsJson, ProfileName
 from agentpost.events import listen_places, local_webhooks
 from agentpost.events.list_commands import events_list
-from agentpost.webhooks.commands import NoWait, settled, tell
+from agentpost.webhooks.commands import NoWait, tell, wait_for_attempt
 
 EXAMPLES: Final = {
     "events list": """
@@ -64,7 +64,7 @@ def resend(
     """
     from agentpost_client.errors import BadRequest, NotFound
 
-    with connected(profile) as client:
+    with connect(profile) as client:
         deliveries = []
         refusals = []
         endpoint_ids = [endpoint] if endpoint else [each.id for each in client.webhooks.list()]
@@ -81,7 +81,9 @@ def resend(
         if not deliveries:
             text = f"no endpoint that is enabled was sent {event_id}"
             fail(f"{text}; `agentpost webhooks deliveries` lists events", exits.USAGE)
-        outcomes = [one if no_wait else settled(client, each, one) for each, one in deliveries]
+        outcomes = [
+            one if no_wait else wait_for_attempt(client, each, one) for each, one in deliveries
+        ]
     tell(outcomes, as_json=as_json)
 
 
@@ -107,10 +109,10 @@ def trigger(
     """
     if endpoint is not None and forward_to is not None:
         raise typer.BadParameter("use either --endpoint or --forward-to")
-    name = _known(event)
+    name = _check_event(event)
     if endpoint is not None:
-        with connected(profile) as client:
-            delivery = settled(client, endpoint, client.webhooks.test(endpoint, name))
+        with connect(profile) as client:
+            delivery = wait_for_attempt(client, endpoint, client.webhooks.test(endpoint, name))
         tell([delivery], as_json=as_json)
         return
     server = resolve(profile)
@@ -133,12 +135,12 @@ def _send_here(name: str, target: str, *, as_json: bool, profile: str | None) ->
         one = local_webhooks.sample(EventName(name), server)
         with local_webhooks.Forwarder(target, secret, local_webhooks.unix_seconds) as forwarder:
             outcome = forwarder.send(one)
-    EventLines(as_json).sent(name, one["id"], outcome)
+    EventLines(as_json).print_sent(name, one["id"], outcome)
     if not outcome.is_taken:
         raise typer.Exit(exits.FAILED)
 
 
-def _known(event: str) -> str:
+def _check_event(event: str) -> str:
     from agentpost.record.events import EventName
 
     if event not in set(EventName):

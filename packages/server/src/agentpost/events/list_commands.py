@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentpost.cli import given
-from agentpost.cli.connection import connected, resolve
+from agentpost.cli.connection import connect, resolve
 from agentpost.cli.errors import say
 from agentpost.cli.options import AsJson, ProfileName
 from agentpost.cli.printing import print_json
@@ -49,7 +49,7 @@ def events_list(
     names = given.event_names(events)
     server = resolve(profile)
     place = listen_places.load(server, _SHOWN_ONLY)
-    with connected(profile) as client:
+    with connect(profile) as client:
 
         def read(cursor: str) -> tuple[list[Event], EventPage]:
             events: list[Event] = []

@@ -140,14 +140,14 @@ def _run(
 
     lines = EventLines(as_json)
     for event in _events(client, place.cursor, names):
-        outcome = None if forwarder is None else _forwarded(forwarder, event)
+        outcome = None if forwarder is None else _forward(forwarder, event)
         if event.cursor is not None:
             place = place.at(event.cursor)
             place.save()  # before it is shown: what was shown is not sent again
         if outcome is None:
             lines.event(event)
         else:
-            lines.forwarded(event, outcome)
+            lines.print_forwarded(event, outcome)
 
 
 def _events(client: Client, cursor: str | None, names: tuple[str, ...] | None) -> Iterator[Event]:
@@ -165,7 +165,7 @@ def _events(client: Client, cursor: str | None, names: tuple[str, ...] | None) -
             pause_after(error)
 
 
-def _forwarded(forwarder: Forwarder, event: Event) -> Outcome:
+def _forward(forwarder: Forwarder, event: Event) -> Outcome:
     """Send the event; while nothing listens there, wait: all later ones would fail as well."""
     pause = _AWAY_SECONDS
     while True:

@@ -35,11 +35,11 @@ class EventLines:
         else:
             self._line(event.type, event.id, Text(_subject(event.raw), style="dim"))
 
-    def forwarded(self, event: Event, outcome: Outcome) -> None:
+    def print_forwarded(self, event: Event, outcome: Outcome) -> None:
         """An event that was sent to a receiver."""
-        self.sent(event.type, event.id, outcome)
+        self.print_sent(event.type, event.id, outcome)
 
-    def sent(self, name: str, event_id: str, outcome: Outcome) -> None:
+    def print_sent(self, name: str, event_id: str, outcome: Outcome) -> None:
         """The outcome of one attempt."""
         if self._as_json:
             print_json(

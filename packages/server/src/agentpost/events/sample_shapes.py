@@ -65,7 +65,7 @@ def data(name: EventName, now: int, links: Links) -> Shape:
     files = [_file(job) for job in jobs if job.state is _DONE]
     message = _message(content, jobs, now)
     if name.startswith("job."):
-        return JobEventDataShape.started(jobs[0], message, files, links)
+        return JobEventDataShape.of_started(jobs[0], message, files, links)
     role = JobRole.EXECUTION
     return MessageShape.of(Snapshot(message, [JobLink(job, role) for job in jobs], files), links)
 

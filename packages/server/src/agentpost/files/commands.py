@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from agentpost.cli.commands import group
-from agentpost.cli.connection import connected
+from agentpost.cli.connection import connect
 from agentpost.cli.errors import say
 from agentpost.cli.options import AsJson, ProfileName
 from agentpost.cli.printing import print_json, screen, show_page
@@ -53,14 +53,14 @@ def upload(
 ) -> None:
     """Upload files of up to 500 MB each; attach them with `send --upload-id`."""
     output_screen = screen(as_json)
-    with connected(profile) as client:
+    with connect(profile) as client:
         for file in files:
             with output_screen.transfer(file.name, "Uploading") as on_progress:
                 ready = client.upload(file, on_progress)
             if as_json:
                 print_json(ready.raw)
             else:
-                output_screen.uploaded(ready)
+                output_screen.print_upload(ready)
 
 
 def files_list(
@@ -69,7 +69,7 @@ def files_list(
     profile: ProfileName = None,
 ) -> None:
     """List the files of a message or a work."""
-    with connected(profile) as client:
+    with connect(profile) as client:
         files = _files_of(client, owner)
     rows = [(f.file_id, f.kind, f.size, f.label) for f in files]
     columns = ("file_id", "kind", "bytes", "label")
@@ -90,7 +90,7 @@ def files_get(
     In a folder nothing is overwritten: a file whose name exists gets a number.
     """
     output_screen = screen(as_json)
-    with connected(profile) as client:
+    with connect(profile) as client:
         if "/" not in file_id:
             _get_all(client, file_id, output or Path(), as_json)
             return
@@ -103,7 +103,7 @@ def files_get(
     if as_json:
         print_json({**record.raw, "path": str(path)})
     else:
-        output_screen.saved(path)
+        output_screen.print_saved(path)
         if path != target:
             say(f"{target} already exists and was not changed")
 
@@ -116,7 +116,7 @@ def _get_all(client: Client, owner: str, folder: Path, as_json: bool) -> None:
     for file, path in zip(files, paths, strict=True):
         saved.append({**file.raw, "path": str(path)})
         if not as_json:
-            output_screen.saved(path)
+            output_screen.print_saved(path)
     if as_json:
         print_json(saved)
     elif not files:

@@ -45,7 +45,7 @@ def link_handlers(api: Api, signer: LinkSigner) -> Mapping[str, Handler]:
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A file with a fresh download link."""
     file = await works.get_file(api.ctx, caller.account_id, request.path_params["file_id"])
-    return respond(FileObject.linked(file, api.ctx.links))
+    return respond(FileObject.from_record(file, api.ctx.links))
 
 
 async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
@@ -59,7 +59,7 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
         raise Refusal(ErrorCode.LINK_INVALID, "This link has expired; get a fresh one.")
     if state is not LinkState.OK:
         raise Refusal(ErrorCode.LINK_INVALID, "This link is not valid.")
-    file = await _linked(api, file_id, rev)
+    file = await _file_of_link(api, file_id, rev)
     if conditions.is_another(request.headers, file.revision):
         raise Refusal(ErrorCode.FILE_CHANGED, "The file is not the one that If-Match names.")
     headers = _headers(file)
@@ -81,14 +81,14 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
         rest = api.ctx.storage.open(file.blob, start, end)
         first = await anext(rest, b"")
     except BlobMissing:
-        await _linked(api, file_id, rev)  # deleted or replaced this moment
+        await _file_of_link(api, file_id, rev)  # deleted or replaced this moment
         log.error("bytes_lost", file_id=file_id, blob=file.blob)  # somebody else's doing
         raise not_found("file") from None
     body = _all(first, rest)
     return StreamingResponse(body, status, headers, media_type=file.content_type)
 
 
-async def _linked(api: Api, file_id: str, rev: str) -> FileRecord:
+async def _file_of_link(api: Api, file_id: str, rev: str) -> FileRecord:
     """The file as the link means it; raises ``not_found`` and ``file_changed``."""
     file = await views.find_linked(api.ctx, file_id)
     if compact_revision(file.revision) != rev:

@@ -69,12 +69,12 @@ async def check(ctx: AppContext) -> None:
     if text is None:
         ctx.health.works(health_state.SCANNER)
     else:
-        ctx.health.failed(health_state.SCANNER, text)
+        ctx.health.note_failure(health_state.SCANNER, text)
 
 
 def _judge(ctx: AppContext, result: ScanResult, subject: dict[str, str | None]) -> bool:
     if result.verdict is Verdict.FAILED:
-        ctx.health.failed(health_state.SCANNER, result.detail)
+        ctx.health.note_failure(health_state.SCANNER, result.detail)
         accepted = ctx.settings.scan_failure == "accept"
         log.error("scan_failed", reason=result.detail, accepted=accepted, **subject)
         if not accepted:

@@ -31,7 +31,7 @@ async def until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -
     while True:
         waiting = message.turn_state is TurnState.WAITING
         if waiting and message.queue_patience is not None:
-            return await reading.settled(ctx, message.id)
+            return await reading.get_settled(ctx, message.id)
         until = min(window_ends, patience_ends) if waiting else window_ends
         is_hinted = await wait.wait((until - clock.passed()) / SECOND)
         if wait.over or (not is_hinted and window_ends <= clock.passed()):
@@ -40,7 +40,7 @@ async def until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -
             await turns.expire_wait(ctx, message.id, turn_wait_deadline)
         snapshot = ctx.handover.take(message.id) if is_hinted else None
         if snapshot is None:
-            read = reading.current if is_hinted else reading.settled
+            read = reading.current if is_hinted else reading.get_settled
             snapshot = await read(ctx, message.id)
         message = snapshot.message
         if message.turn_state not in OPEN_TURNS:

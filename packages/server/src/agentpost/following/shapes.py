@@ -39,10 +39,10 @@ class EntryShape(Shape):
         body: dict[str, Any] = loads(record.body_json)
         if "files" in body:
             body["files"] = [
-                FileShape.stored(facts, url=links.file(facts["file_id"], facts["revision"]))
+                FileShape.from_stored(facts, url=links.file(facts["file_id"], facts["revision"]))
                 for facts in body["files"]
             ]
-        return cls.stored(
+        return cls.from_stored(
             body,
             seq=record.seq,
             type=record.type,

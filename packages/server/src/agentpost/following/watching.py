@@ -55,15 +55,15 @@ class Watch:
         """The same for a message of which only the id is known."""
         self.message_id = message_id
         with closing(self._parts(message_id)) as parts:
-            return self._shown(parts) or self.client.get(message_id)
+            return self._show_all(parts) or self.client.get(message_id)
 
-    def sent(self, parts: Generator[Message | Part, None, None]) -> Message:
+    def send(self, parts: Generator[Message | Part, None, None]) -> Message:
         """The same for a message that is sent by reading what comes of it."""
         from agentpost_client.errors import Forbidden
 
         try:
             with closing(parts):
-                message = self._shown(parts)
+                message = self._show_all(parts)
         except Forbidden:
             if self.message_id is not None:
                 say(f"{self.message_id} is sent, but this key may not read it")
@@ -79,7 +79,7 @@ class Watch:
                 self._show(part)
         return self.client.get(message_id)
 
-    def _shown(self, parts: Iterable[Message | Part]) -> Message | None:
+    def _show_all(self, parts: Iterable[Message | Part]) -> Message | None:
         """The last message among what comes, or the message once only credits can move it on."""
         from agentpost_client import Entry, Message
 

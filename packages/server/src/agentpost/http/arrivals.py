@@ -226,15 +226,15 @@ class Arrivals:
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)
 
-    def opened(self, connection: TurnedAway) -> None:
+    def add(self, connection: TurnedAway) -> None:
         """One that is turned away; one too many closes the one that is open longest."""
         self._open[connection] = None
         if len(self._open) > self._open_max:
             oldest = next(iter(self._open))
-            self.closed(oldest)
+            self.remove(oldest)
             oldest.end()
 
-    def closed(self, connection: TurnedAway) -> None:
+    def remove(self, connection: TurnedAway) -> None:
         """It is gone, or let in after all."""
         self._open.pop(connection, None)
 
@@ -286,13 +286,13 @@ class TurnedAway(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         loop = asyncio.get_running_loop()
         self._ending = loop.call_later(PATIENCE_SECONDS, transport.close)
-        self._arrivals.opened(self)
+        self._arrivals.add(self)
         if self._data:
             self._begin(self._data, self._let_in)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._ending.cancel()
-        self._arrivals.closed(self)
+        self._arrivals.remove(self)
 
     def end(self) -> None:
         """Close it: others need its place. It may have its answer before its request."""
@@ -307,7 +307,7 @@ class TurnedAway(asyncio.Protocol):
     def _begin(self, data: bytes, let_in: bool) -> None:
         self._ending.cancel()
         if let_in:
-            self._arrivals.closed(self)
+            self._arrivals.remove(self)
             protocol = self._admit()
             self._transport.set_protocol(protocol)
             protocol.connection_made(self._transport)

@@ -191,11 +191,11 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self.flow = LightFlow(transport)
         self._watch_the_head()
-        self._all.opened(self, self.client[0] if self.client else "")
+        self._all.add(self, self.client[0] if self.client else "")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch_the_head()
-        self._all.closed(self)
+        self._all.remove(self)
         super().connection_lost(exc)
         self._lost = True
         for hung_up in self._watching:

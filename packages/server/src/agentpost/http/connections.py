@@ -52,7 +52,7 @@ class Connections:
         """Whether all there may be are in use: none could be closed for a new one."""
         return len(self._address) >= self._most and not self._idle
 
-    def opened(self, connection: Closable, address: str) -> None:
+    def add(self, connection: Closable, address: str) -> None:
         """A new one, idle still. One too many closes an idle one, in the end itself."""
         self._address[connection] = address
         self._per_address[address] += 1
@@ -60,7 +60,7 @@ class Connections:
         if len(self._address) > self._most:
             oldest = itertools.islice(self._idle, _COMPARED)
             closing = max(oldest, key=lambda idle: self._per_address[self._address[idle]])
-            self.closed(closing)
+            self.remove(closing)
             closing.make_room()
             self._say()
 
@@ -73,7 +73,7 @@ class Connections:
         if connection in self._address:
             self._idle[connection] = None
 
-    def closed(self, connection: Closable) -> None:
+    def remove(self, connection: Closable) -> None:
         """It is gone; saying so again changes nothing."""
         address = self._address.pop(connection, None)
         if address is None:

@@ -60,12 +60,12 @@ class Exchange(RequestResponseCycle):
     async def send(self, message: ASGISendEvent) -> None:
         """See ASGI. An HTTP/1.0 body of unknown length ends with its connection (RFC 9112, 6.3)."""
         if message["type"] == "http.response.start":
-            message = self._begun(message)
+            message = self._begin(message)
         elif self._ends_with_connection and message["type"] == "http.response.body":
             self.expected_content_length = len(message.get("body", b""))
         await super().send(message)
 
-    def _begun(self, start: HTTPResponseStartEvent) -> HTTPResponseStartEvent:
+    def _begin(self, start: HTTPResponseStartEvent) -> HTTPResponseStartEvent:
         headers = dict([*self.default_headers, *start.get("headers", [])])
         media_type = headers.get(b"content-type", b"")
         self._is_event_stream = media_type.startswith(event_stream.MEDIA_TYPE.encode())

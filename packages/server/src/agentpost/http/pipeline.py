@@ -142,14 +142,14 @@ class _StreamingResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         status, size = self.status_code, 0
 
-        async def counted(message: Message) -> None:
+        async def send_counting(message: Message) -> None:
             nonlocal status, size
             status = message.get("status", status)
             await send(message)
             size += len(message.get("body", b""))
 
         try:
-            await self._response(scope, receive, counted)
+            await self._response(scope, receive, send_counting)
         finally:
             self._log_sent(status, LargeBody(size))
 

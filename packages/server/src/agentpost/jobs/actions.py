@@ -143,7 +143,7 @@ async def charge_owed(ctx: AppContext, claim: JobClaim, call_n: int) -> None:
 
 
 @write_transaction
-def interrupted(
+def note_interruption(
     tx: Tx, ctx: AppContext, claim: JobClaim, reason: str, failure: str = WORKER_KILLED_FAILURE
 ) -> bool:
     """The process ended that ran the job or a function of it. False: too often in a row without a
@@ -309,7 +309,7 @@ async def finish(
     answer_format: str | None = None,
 ) -> None:
     """The job's function returned. Raises `Fenced`."""
-    await _ended(ctx, claim, s.Finished(text, question, answer_format), state_json)
+    await _end_job(ctx, claim, s.Finished(text, question, answer_format), state_json)
 
 
 async def fail(
@@ -317,11 +317,11 @@ async def fail(
 ) -> None:
     """The job's function raised; ``text`` is shown to the user, ``cause`` to the operator.
     ``is_lasting``: see `signals.Failed`. Raises `Fenced`."""
-    await _ended(ctx, claim, s.Failed(text, cause, is_lasting), None)
+    await _end_job(ctx, claim, s.Failed(text, cause, is_lasting), None)
 
 
 @write_transaction
-def _ended(
+def _end_job(
     tx: Tx, ctx: AppContext, claim: JobClaim, signal: s.Finished | s.Failed, state_json: str | None
 ) -> None:
     asks = isinstance(signal, s.Finished) and signal.answer_format is not None

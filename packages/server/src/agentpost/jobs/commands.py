@@ -8,7 +8,7 @@ import typer
 
 from agentpost.cli import resources
 from agentpost.cli.commands import group
-from agentpost.cli.connection import connected
+from agentpost.cli.connection import connect
 from agentpost.cli.options import AsJson, ProfileName
 from agentpost.cli.printing import print_json, screen
 
@@ -41,7 +41,7 @@ def attach(app: typer.Typer) -> None:
 
 def work_show(work_id: WorkId, as_json: AsJson = False, profile: ProfileName = None) -> None:
     """Show a piece of work with the whole text of its latest result."""
-    with connected(profile) as client:
+    with connect(profile) as client:
         work = page = client.work(work_id)
         text = page.text
         while page.next_from_char is not None:

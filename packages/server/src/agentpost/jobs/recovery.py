@@ -37,7 +37,7 @@ async def recover(
     ceiling continues when there is room. Safe to repeat: what is watched already stays as it is.
     """
     now = ctx.clock.now()
-    return await _recovered(
+    return await _recover_message(
         ctx,
         message_id,
         lambda tx: message_rows.get_of_key(tx, message_id, caller.key_id, now),
@@ -57,11 +57,11 @@ async def recover_for(ctx: AppContext, account_id: str, message_id: str) -> Reco
         is_theirs = message is not None and message.account_id == account_id
         return message if message and is_theirs and message.expires_at > now else None
 
-    states = await _recovered(ctx, message_id, find)
+    states = await _recover_message(ctx, message_id, find)
     return worst(states.values()) if states else RecoveryState.SETTLED
 
 
-async def _recovered(
+async def _recover_message(
     ctx: AppContext,
     message_id: str,
     find: Callable[[Tx], MessageRecord | None],

@@ -99,7 +99,7 @@ def executing(tx: Tx, account_id: str, limit: int = 10_000) -> list[JobRecord]:
     return JOBS.all(tx, _EXECUTING, (account_id, limit))
 
 
-def queued(tx: Tx, account_id: str) -> list[JobRecord]:
+def list_queued(tx: Tx, account_id: str) -> list[JobRecord]:
     """The account's jobs waiting for credits, oldest first."""
     return JOBS.all(tx, _QUEUED, (account_id,))
 

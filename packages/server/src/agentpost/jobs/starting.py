@@ -51,8 +51,8 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
     account_rows.lock_only(tx, ticket.message.account_id)
     start_row = message_rows.lock_starting(tx, ticket.known)
     if start_row is None:
-        raise _fenced(ticket)
-    message, account = _owned(ticket, start_row.message), start_row.account
+        raise _fenced_error(ticket)
+    message, account = _check_owner(ticket, start_row.message), start_row.account
     slots = running_jobs_max(ctx.settings, account.limits_json)
     limits = (message.id, message.key_id, message.max_credits, start_row.per_day)
     left = ceilings.within(tx, account, limits, now)
@@ -85,12 +85,12 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
     links = None if links is None else derivation.with_started(links, job)
     if ctx.settings.durability == "full":  # else PostgreSQL may forget it, and give out its version
         tx.after(partial(setattr, ticket, "latest", (message, links)))
-    started = _started(job)
-    journal_rows.put(tx, message.id, with_result(call, recorded(started)), now)
+    started = _started_job(job)
+    journal_rows.put(tx, message.id, with_result(call, record_answer(started)), now)
     return started
 
 
-def recorded(started: Started) -> dict[str, str | None]:
+def record_answer(started: Started) -> dict[str, str | None]:
     """The answer of `Turn.start` as it is recorded."""
     return {
         "job_id": started.job_id,
@@ -108,21 +108,21 @@ def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
 def fence_last(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
     """`fence`, and whether another turn waits in its conversation, which is locked."""
     message, waits = message_rows.lock_known(tx, ticket.known)
-    return _owned(ticket, message), waits
+    return _check_owner(ticket, message), waits
 
 
-def _owned(ticket: TurnTicket, message: MessageRecord | None) -> MessageRecord:
+def _check_owner(ticket: TurnTicket, message: MessageRecord | None) -> MessageRecord:
     """The locked message, if its turn is still ours; raises `Fenced`."""
     if (
         message is None
         or message.turn_epoch != ticket.epoch
         or message.turn_state is not TurnState.RUNNING
     ):
-        raise _fenced(ticket)
+        raise _fenced_error(ticket)
     return message
 
 
-def _fenced(ticket: TurnTicket) -> Fenced:
+def _fenced_error(ticket: TurnTicket) -> Fenced:
     return Fenced(f"the turn of {ticket.message.id} is not ours any more")
 
 
@@ -194,7 +194,7 @@ def _new_job(
     )
 
 
-def _started(job: JobRecord) -> Started:
+def _started_job(job: JobRecord) -> Started:
     if job.state is JobState.RUNNING:
         return Started(job.id, job.work_id, "running")
     if job.state is JobState.QUEUED:

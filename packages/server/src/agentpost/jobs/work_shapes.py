@@ -45,7 +45,7 @@ class WorkShape(Shape):
             text=record.text[from_char:end],
             next_from_char=end if end < len(record.text) else None,
             link=links.chat(record.id),
-            files=[FileShape.linked(file, links) for file in files],
+            files=[FileShape.from_record(file, links) for file in files],
         )
 
 

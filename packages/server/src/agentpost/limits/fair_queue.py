@@ -59,7 +59,7 @@ class FairQueue(Generic[W]):
         """Give the next place to a waiter: its account and itself. None when no place is free or
         none of those who wait may have it."""
         allowed = (account for account in self._waiting if self._may_take(account))
-        account = min(allowed, key=self.held, default=None)  # the first of equals
+        account = min(allowed, key=self.held_count, default=None)  # the first of equals
         if account is None:
             return None
         waiters = self._waiting.pop(account)
@@ -69,13 +69,13 @@ class FairQueue(Generic[W]):
         self._give(account)
         return account, waiter
 
-    def held(self, account: str) -> int:
+    def held_count(self, account: str) -> int:
         """How many places the account holds."""
         return self._held.get(account, 0)
 
     def give_back(self, account: str) -> None:
         """A place that `grant_next` gave to the account is free again."""
-        assert self.held(account) > 0
+        assert self.held_count(account) > 0
         self._free += 1
         self._held[account] -= 1
         if not self._held[account]:
@@ -85,7 +85,7 @@ class FairQueue(Generic[W]):
 
     def _give(self, account: str) -> None:
         self._free -= 1
-        self._held[account] = self.held(account) + 1
+        self._held[account] = self.held_count(account) + 1
 
     def _may_take(self, account: str) -> bool:
         return self._free > (1 if account in self._held else 0)

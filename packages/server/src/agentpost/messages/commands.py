@@ -8,7 +8,7 @@ import typer
 
 from agentpost.cli import exits, given, resources
 from agentpost.cli.commands import group
-from agentpost.cli.connection import connected
+from agentpost.cli.connection import connect
 from agentpost.cli.errors import say
 from agentpost.cli.options import (
     AsJson,
@@ -92,7 +92,7 @@ def follow(
     """
     output_screen = screen(as_json)
     cursor, seq = given.place(after)
-    with connected(profile) as client, within(given.positive(timeout, "--timeout")):
+    with connect(profile) as client, within(given.positive(timeout, "--timeout")):
         show = _print_part if as_json else output_screen.part
         watch = Watch(client, show, stream, seq, cursor, message_id)
         with interruptible(watch), output_screen.waiting("Following…"):
@@ -112,7 +112,7 @@ def recover(
 
     Nothing is sent or started again.
     """
-    with connected(profile) as client:
+    with connect(profile) as client:
         recovery = client.messages.recover(message_id, max_credits)
     if as_json:
         print_json(recovery.raw)
@@ -142,7 +142,7 @@ def messages_list(
 ) -> None:
     """List the messages of the key, newest first."""
     spec = resources.command("messages list")
-    with connected(profile) as client:
+    with connect(profile) as client:
         pages = client.messages.list(
             status=status,
             conversation=conversation,

@@ -49,13 +49,13 @@ _LONG_BYTES = 16 * 1024
 """After an item that is longer, others have their turn on the event loop."""
 
 
-async def listed(api: Api, request: Request, caller: Caller) -> Response:
+async def list_messages(api: Api, request: Request, caller: Caller) -> Response:
     """The key's messages that fit, newest first."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     page = await lists.list_page(api.ctx, caller, _filter(request), before=before, limit=limit)
     items: list[Raw] = []
     for snapshot in page.messages:
-        items.append(Raw(MessageItemShape.listed(snapshot, api.ctx.links).json()))
+        items.append(Raw(MessageItemShape.from_snapshot(snapshot, api.ctx.links).json()))
         if len(items[-1]) > _LONG_BYTES:
             await asyncio.sleep(0)  # a page of long texts has megabytes
     go_on = UNSET if page.go_on is None else page.go_on
@@ -101,7 +101,7 @@ OPERATIONS = (
             " When so many hold too few that fit, the page ends early, maybe without any, and has"
             " `next_before`: continue with that."
         ),
-        handler=listed,
+        handler=list_messages,
         answer=MessageListShape,
         errors=(ErrorCode.INVALID_REQUEST,),
         queries=(LIMIT,),

@@ -140,7 +140,7 @@ def _refuse_by_name(body: dict[str, Any]) -> None:
     """See `bodies.refuse_by_name`; of a long text the blanks around it go first."""
     text = body.get("message")
     if isinstance(text, LongText):
-        body["message"] = text.stripped(limits.MESSAGE_CHARACTERS_MAX)
+        body["message"] = text.strip(limits.MESSAGE_CHARACTERS_MAX)
         if body["message"] is None:
             raise too_long()
     refuse_by_name(body)

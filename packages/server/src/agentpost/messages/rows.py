@@ -354,7 +354,7 @@ def filter_page(
     owners: tuple[str, ...] = (account_id,)
     column = "account_id"
     if filters.ids or filters.conversation_ids:
-        fits.owned(account_id)
+        fits.require_account(account_id)
         owners = filters.ids or filters.conversation_ids
         column = "id" if filters.ids else "conversation_id"
     rows, more = newest_that_fit(

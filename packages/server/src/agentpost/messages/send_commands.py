@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from agentpost.cli import exits, given
-from agentpost.cli.connection import connected
+from agentpost.cli.connection import connect
 from agentpost.cli.errors import fail
 from agentpost.cli.options import (
     AsJson,
@@ -107,14 +107,14 @@ def send(
         "max_credits": max_credits,
     }
     output_screen = screen(as_json)
-    with connected(profile) as client, _timed(given.positive(timeout, "--timeout"), options):
+    with connect(profile) as client, _within(given.positive(timeout, "--timeout"), options):
         messages = client.messages
         if answer_to is not None and text.strip():
             text = _put_answer(client, options, answer_to, text)
         watch = Watch(client, watching.ignore if as_json else output_screen.part, streams=stream)
         if stream:
             with interruptible(watch), output_screen.waiting("Waiting for the agent…"):
-                message_record = watch.sent(messages.send_and_stream(text, file or (), **options))
+                message_record = watch.send(messages.send_and_stream(text, file or (), **options))
             if message_record.reply and not watch.seq:
                 output_screen.prose(message_record.reply)
         else:
@@ -183,11 +183,11 @@ def _close(
     if save is not None:
         for path in download_commands.save_all(client, message.files, save, output_screen):
             if not as_json:
-                output_screen.saved(path)
+                output_screen.print_saved(path)
 
 
 @contextmanager
-def _timed(seconds: float | None, options: SendOptions) -> Iterator[None]:
+def _within(seconds: float | None, options: SendOptions) -> Iterator[None]:
     """`within`, with words for the time in which the message has no id yet."""
     try:
         with within(seconds):

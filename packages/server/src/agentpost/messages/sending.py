@@ -208,9 +208,9 @@ async def _answer_replay(
 ) -> Answer:
     """The answer to a call whose message was there already: see `send`."""
     if not replay.is_rearmed:
-        return Answer(await reading.settled(ctx, replay.message.id), is_new=False)
+        return Answer(await reading.get_settled(ctx, replay.message.id), is_new=False)
     with HeldCall(ctx, caller, replay.message.id, hung_up, stays=True) as wait:
-        snapshot = await reading.settled(ctx, replay.message.id)
+        snapshot = await reading.get_settled(ctx, replay.message.id)
         if snapshot.message.turn_state in OPEN_TURNS:
             snapshot = await until_turn_ends(ctx, snapshot.message, wait)
     return Answer(snapshot, is_new=False)

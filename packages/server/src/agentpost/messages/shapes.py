@@ -18,7 +18,7 @@ from agentpost.domain.limits import AGENT_BUSY_RETRY_SECONDS
 from agentpost.domain.times import iso, iso_or_none
 from agentpost.jobs.rules import VIEWS, JobKind, JobRole, JobState, JobStatus, Reason
 from agentpost.messages.rules import MessageStatus
-from agentpost.questions.shapes import AnswerFormatShape, output_of_job, typed
+from agentpost.questions.shapes import AnswerFormatShape, output_of_job, typed_fields
 from agentpost.record.records import FileRecord, JobLink, JobRecord, MessageRecord, Snapshot
 
 
@@ -56,7 +56,7 @@ class FileShape(FileFacts):
     url: Annotated[str, about("Signed download link; expires; needs no API key.")]
 
     @classmethod
-    def linked(cls, record: FileRecord, links: Links) -> Self:
+    def from_record(cls, record: FileRecord, links: Links) -> Self:
         """From its record, with a fresh link."""
         return cls.of(record, url=links.file(record.file_id, record.revision))
 
@@ -190,7 +190,7 @@ class MessageShape(Shape):
         files: list[FileShape] = []
         by_job: dict[str | None, list[FileShape]] = {}
         for file_record in _shown_files(snapshot):
-            files.append(FileShape.linked(file_record, links))
+            files.append(FileShape.from_record(file_record, links))
             by_job.setdefault(file_record.job_id, []).append(files[-1])
         started = [link.job for link in snapshot.links if link.role is JobRole.EXECUTION]
         busy = record.reason is Reason.AGENT_BUSY
@@ -217,7 +217,7 @@ class MessageShape(Shape):
             max_credits=UNSET if record.max_credits is None else to_credits(record.max_credits),
             **labels(record),
             **_waiting(snapshot.links),
-            **(typed(snapshot) if record.question or record.response_schema_json else {}),
+            **(typed_fields(snapshot) if record.question or record.response_schema_json else {}),
         )
 
 
@@ -230,7 +230,7 @@ class MessageItemShape(MessageShape):
     message: Annotated[str, about("The text as it was sent.")]
 
     @classmethod
-    def listed(cls, snapshot: Snapshot, links: Links) -> Self:
+    def from_snapshot(cls, snapshot: Snapshot, links: Links) -> Self:
         """From its record."""
         shape = MessageShape.of(snapshot, links)
         fields = {name: getattr(shape, name) for name in shape.__struct_fields__}
@@ -283,7 +283,7 @@ def _waiting(links: Sequence[JobLink]) -> dict[str, Any]:
             fields["waits_for"] = _WAITS_FOR[ceiling]
     running_json = next((link.job.running_json for link in links if link.job.running_json), None)
     if running_json is not None:
-        fields["running"] = [RunningShape.stored(job) for job in loads(running_json)]
+        fields["running"] = [RunningShape.from_stored(job) for job in loads(running_json)]
     return fields
 
 

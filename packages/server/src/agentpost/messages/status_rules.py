@@ -77,7 +77,7 @@ def derive(turn: TurnState, question: str | None, jobs: Sequence[JobFacts]) -> D
     asks = question is not None or any(job.question is not None for job in jobs)
     if not asks and len(jobs) <= _JOBS_LOOKED_UP:
         return _plain(turn, tuple(jobs))
-    return _derived(turn, question, jobs)
+    return _derive_status(turn, question, jobs)
 
 
 _JOBS_LOOKED_UP = 2
@@ -86,10 +86,10 @@ _JOBS_LOOKED_UP = 2
 @lru_cache(maxsize=1024)
 def _plain(turn: TurnState, jobs: tuple[JobFacts, ...]) -> Derived:
     """Without questions and with few jobs, as most messages are: by the rules, worked out once."""
-    return _derived(turn, None, jobs)
+    return _derive_status(turn, None, jobs)
 
 
-def _derived(turn: TurnState, question: str | None, jobs: Sequence[JobFacts]) -> Derived:
+def _derive_status(turn: TurnState, question: str | None, jobs: Sequence[JobFacts]) -> Derived:
     asked = _question(question, jobs)
     facts = _Facts(turn, asked, jobs)
     rule, status = next((n, status) for n, status, holds in RULES if holds(facts))

@@ -57,7 +57,7 @@ def address_problem(settings: Settings, others: int) -> str | None:
     )
 
 
-def found(tx: Tx, ctx: AppContext) -> list[tuple[str, str, str]]:
+def find_faults(tx: Tx, ctx: AppContext) -> list[tuple[str, str, str]]:
     """The faults of all nodes that live as findings of the doctor: id, state and problem."""
     if not ctx.settings.database_url.get_secret_value():
         return []

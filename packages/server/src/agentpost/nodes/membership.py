@@ -100,7 +100,7 @@ class Nodes:
         ahead = self._heart.clock_ahead()
         problem = faults.clock_problem(ahead)
         if problem is not None:
-            self._ctx.health.failed(health_state.CLOCK, problem)
+            self._ctx.health.note_failure(health_state.CLOCK, problem)
         elif ahead is not None:
             self._ctx.health.works(health_state.CLOCK)
         problem = faults.address_problem(self._ctx.settings, self._heart.living())

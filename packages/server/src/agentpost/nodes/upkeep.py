@@ -44,7 +44,7 @@ async def abandon_turns(ctx: AppContext) -> None:
     Left to processes that run turns: the next of the conversation begins in the same commit. And to
     those whose clock is right: the times were written by others (design: Clocks of nodes).
     """
-    if ctx.turns is None or health_state.CLOCK in ctx.health.degraded():
+    if ctx.turns is None or health_state.CLOCK in ctx.health.failing_parts():
         return
     grace = ctx.settings.turn_limit_seconds + ctx.settings.sweep_seconds
 
@@ -56,13 +56,13 @@ async def abandon_turns(ctx: AppContext) -> None:
 
 async def expire_jobs(ctx: AppContext) -> None:
     """Queued work that waited too long, running work that did not report back."""
-    queued = partial(_expired, ctx, JobState.QUEUED)
+    queued = partial(_expire_job, ctx, JobState.QUEUED)
     await sweep(ctx, "expire_queued", job_rows.queue_due, queued)
-    running = partial(_expired, ctx, JobState.RUNNING)
+    running = partial(_expire_job, ctx, JobState.RUNNING)
     await sweep(ctx, "expire_running", job_rows.watch_due, running)
 
 
-async def _expired(ctx: AppContext, state: JobState, job_id: str) -> None:
+async def _expire_job(ctx: AppContext, state: JobState, job_id: str) -> None:
     await ctx.db.write(partial(_expire, ctx, job_id, state))
 
 

@@ -84,7 +84,7 @@ async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
         failing.append(Finding(health_state.SCANNER, "failing", text))
     secrets = await endpoint_secrets.unreadable(ctx)
     failing += [Finding(each, "unreadable", endpoint_secrets.UNREADABLE) for each in secrets]
-    return failing + await _neglected(ctx)
+    return failing + await _find_neglected(ctx)
 
 
 @read_transaction
@@ -138,7 +138,7 @@ async def _step_place(ctx: AppContext) -> list[Finding]:
     return [Finding(step_places.PLACE, "failing", problem)] if problem else []
 
 
-async def _neglected(ctx: AppContext) -> list[Finding]:
+async def _find_neglected(ctx: AppContext) -> list[Finding]:
     settings = ctx.settings
     limits = {
         "turn_limit": seconds(settings.turn_limit_seconds + settings.sweep_seconds),
@@ -152,7 +152,7 @@ async def _neglected(ctx: AppContext) -> list[Finding]:
         )
         findings = [Finding(*row) for row in records]
         missing = [Finding(id_, "running", text) for id_, text in missing_runs.reported_rows(tx)]
-        nodes = [Finding(*row) for row in faults.found(tx, ctx)]
+        nodes = [Finding(*row) for row in faults.find_faults(tx, ctx)]
         proxy = forwarding.problem(tx, ctx)
         proxies = [Finding("trusted_proxies", "not trusted", proxy)] if proxy else []
         return [*findings, *missing, *nodes, *proxies]

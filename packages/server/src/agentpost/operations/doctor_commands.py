@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from agentpost.cli.context import AsJson, guarded, show_rows, with_context
+from agentpost.cli.context import AsJson, run_or_exit, show_rows, with_context
 from agentpost.cli.printing import print_json, print_text
 
 EXAMPLES: Final = {
@@ -38,8 +38,8 @@ def doctor_command(
     from agentpost.operations import doctor
     from agentpost.settings import load_settings
 
-    settings = guarded(load_settings)
-    if guarded(
+    settings = run_or_exit(load_settings)
+    if run_or_exit(
         lambda: bootstrap.is_new(settings)
     ):  # opening it would make a new one, where all is well
         text = f"there is no database in {settings.data_path}; if there was one, restore a backup"

@@ -75,11 +75,11 @@ class PartCheck:
             running.cancel()
             raise
         if not running.done():
-            self._health.failed(self._name, f"no answer within {ANSWER_SECONDS:.0f} seconds")
+            self._health.note_failure(self._name, f"no answer within {ANSWER_SECONDS:.0f} seconds")
             return
         self._running = None
         error = running.exception()
         if error is None:
             self._health.works(self._name)
         else:
-            self._health.failed(self._name, reason_of(error))
+            self._health.note_failure(self._name, reason_of(error))

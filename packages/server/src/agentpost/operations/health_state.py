@@ -55,7 +55,7 @@ class Health:
         """The parts this server cannot do its work without, and that fail."""
         return sorted(set(self._failing) - OPTIONAL)
 
-    def degraded(self) -> list[str]:
+    def failing_parts(self) -> list[str]:
         """The parts that fail and can be done without."""
         return sorted(set(self._failing) & OPTIONAL)
 
@@ -88,7 +88,7 @@ class Health:
         at = self._checked.get(name)
         return at is not None and name not in self._failing and time.monotonic() - at < seconds
 
-    def failed(self, name: str, reason: str) -> None:
+    def note_failure(self, name: str, reason: str) -> None:
         """A check failed; logged once for as long as it lasts."""
         with self._lock:
             new = name not in self._failing

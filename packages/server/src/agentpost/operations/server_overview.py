@@ -132,7 +132,7 @@ def account(tx: Tx, ctx: AppContext, account_id: str) -> AccountView:
     return AccountView(
         account=account_record,
         running=job_rows.count_executing(tx, account_record.id),
-        queued=len(job_rows.queued(tx, account_record.id)),
+        queued=len(job_rows.list_queued(tx, account_record.id)),
         live_keys=sum(is_live(key, ctx.clock.now()) for key in keys),
         stored_bytes=account_storage.used(tx, account_record.id),
         allowances=allowances_of(ctx.settings, account_record.limits_json),

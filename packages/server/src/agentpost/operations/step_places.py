@@ -32,7 +32,7 @@ def launch(settings: Settings) -> Iterator[Sequence[str]]:
         return
     folder = make_parent()
     try:
-        yield prefix.filled(folder, 0)
+        yield prefix.command_for(folder, 0)
     finally:
         folder.rmdir()
 

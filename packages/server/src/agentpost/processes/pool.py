@@ -192,7 +192,7 @@ class WorkerPool:
             timer.cancel()
         self._idle.clear()
         while self._workers:
-            await asyncio.gather(*(worker.ended() for worker in self._workers))
+            await asyncio.gather(*(worker.wait_until_ended() for worker in self._workers))
         await asyncio.to_thread(self._starter.tidy)
 
     def _limits(
@@ -340,7 +340,7 @@ class WorkerPool:
         for dead in [worker for worker in self._idle if not worker.alive]:
             self._idle.pop(dead).cancel()
         # The last one that is ready is kept for an account that holds none, as the last place is.
-        if len(self._idle) == 1 and self._slots.held(account) > 1:
+        if len(self._idle) == 1 and self._slots.held_count(account) > 1:
             alive = sum(worker.alive for worker in self._workers)
             if self._spare is not None or alive < self._most:
                 return None

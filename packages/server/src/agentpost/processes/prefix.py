@@ -51,7 +51,7 @@ class CommandPrefix:
             )
         return cls(tuple(words))
 
-    def filled(self, folder: Path, worker: int) -> list[str]:
+    def command_for(self, folder: Path, worker: int) -> list[str]:
         """The command for one process."""
         return [
             word.replace("{folder}", str(folder)).replace("{worker}", str(worker))
@@ -118,7 +118,12 @@ class Place:
     def argv(self, program: Sequence[str]) -> list[str]:
         """The command line that starts a program here."""
         python = (sys.executable, "-I", "-S", str(Path(supervisor.__file__)))
-        return [*self.prefix.filled(self.folder, self.worker), *python, str(self.folder), *program]
+        return [
+            *self.prefix.command_for(self.folder, self.worker),
+            *python,
+            str(self.folder),
+            *program,
+        ]
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """The environment of a program here: without what leads into the server's user's home."""

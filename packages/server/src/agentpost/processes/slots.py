@@ -15,9 +15,9 @@ class FairSemaphore:
     def __init__(self, slots: int) -> None:
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue(slots)
 
-    def held(self, account: str) -> int:
+    def held_count(self, account: str) -> int:
         """How many places the account holds."""
-        return self._queue.held(account)
+        return self._queue.held_count(account)
 
     @asynccontextmanager
     async def slot(self, account: str) -> AsyncIterator[None]:

@@ -101,7 +101,7 @@ class WorkerProcess:
                 output.start()
             if listener is not None:
                 ours.close()
-                ours = await _connected(listener, process, argv[0], output)
+                ours = await _accept(listener, process, argv[0], output)
                 listener.close()
             reader, writer = await asyncio.open_unix_connection(sock=ours)
             undo.pop_all()
@@ -135,7 +135,7 @@ class WorkerProcess:
                 reply = await self._receive()
         except (asyncio.IncompleteReadError, OSError, ValueError):
             self.leave()
-            await self.ended()
+            await self.wait_until_ended()
             code = self._code()
             if limits.cpu_seconds is not None and code == -signal.SIGXCPU:
                 used = f"it used more than {limits.cpu_seconds:g} s of CPU time"
@@ -186,7 +186,7 @@ class WorkerProcess:
         self._writer.close()
         asyncio.get_running_loop().call_later(_LEAVE_SECONDS_MAX, self.kill)
 
-    async def ended(self) -> None:
+    async def wait_until_ended(self) -> None:
         await asyncio.shield(self._end)
 
     def when_ended(self, fn: Callable[[WorkerProcess], None]) -> None:
@@ -218,7 +218,7 @@ def _listening(path: Path) -> socket.socket:
     return listener
 
 
-async def _connected(
+async def _accept(
     listener: socket.socket, process: asyncio.subprocess.Process, name: str, output: OutputPipes
 ) -> socket.socket:
     """The connection of a worker that a prefix starts. Raises `OSError` when it ends, or does not

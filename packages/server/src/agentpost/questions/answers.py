@@ -19,7 +19,7 @@ from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.answers import AnswerFormat, as_text, chosen, listed, value_in
+from agentpost.domain.answers import AnswerFormat, as_text, choices_text, find_choice, value_in
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal, not_found
 from agentpost.domain.limits import MESSAGE_CHARACTERS_MAX, PROBLEMS_MAX
 from agentpost.messages import rows as message_rows
@@ -128,9 +128,9 @@ async def _read_answer(
     if format_json is None:
         problems = ["any text will do, so that this one is no typed answer"]
     elif not problems:
-        if AnswerFormat.stored(format_json).schema is not None:
+        if AnswerFormat.from_stored(format_json).schema is not None:
             try:
-                value = value_in(AnswerFormat.stored(format_json), text)
+                value = value_in(AnswerFormat.from_stored(format_json), text)
             except ValueError as error:
                 problems = [str(error)]
         if not problems:
@@ -144,10 +144,10 @@ async def _fit(format_json: str | None, value: Any) -> tuple[Any, list[str]]:
     """The value as the question has it, and what is wrong with it."""
     if format_json is None:
         return value, []
-    answer_format = AnswerFormat.stored(format_json)
+    answer_format = AnswerFormat.from_stored(format_json)
     if answer_format.choices is not None:
-        choice = chosen(answer_format.choices, value) if isinstance(value, str) else None
-        return choice, [] if choice else [f"must be one of {listed(answer_format.choices)}"]
+        choice = find_choice(answer_format.choices, value) if isinstance(value, str) else None
+        return choice, [] if choice else [f"must be one of {choices_text(answer_format.choices)}"]
     assert answer_format.schema is not None
     problems = await asyncio.to_thread(schemas.problems, answer_format.schema, value)
     return value, [f"at {path}: {problem}" for path, problem in problems]
@@ -172,7 +172,7 @@ async def _read(ctx: AppContext, message_id: str) -> Snapshot | None:
 def asked_by(tx: Tx, message: MessageRecord) -> tuple[str, AnswerFormat] | None:
     """The id of a message, and what its question asks for; None for one that takes any text."""
     format_json = question_rules.format_of(message_rows.snapshot(tx, message))
-    return None if format_json is None else (message.id, AnswerFormat.stored(format_json))
+    return None if format_json is None else (message.id, AnswerFormat.from_stored(format_json))
 
 
 # --- in it ----------------------------------------------------------------------------------------

@@ -19,12 +19,12 @@ class AnswerFormatShape(Shape):
     schema: Annotated[Maybe[dict[str, Any]], about("A JSON Schema (2020-12).")] = UNSET
 
 
-def typed(snapshot: Snapshot) -> dict[str, Any]:
+def typed_fields(snapshot: Snapshot) -> dict[str, Any]:
     """``answer_format`` and ``output``: only there when they were asked for."""
     fields: dict[str, Any] = {}
     answer_format = question_rules.format_of(snapshot)
     if answer_format is not None:
-        fields["answer_format"] = AnswerFormatShape.stored(loads(answer_format))
+        fields["answer_format"] = AnswerFormatShape.from_stored(loads(answer_format))
     if snapshot.message.response_schema_json is not None:
         output = question_rules.output_of(snapshot)
         fields["output"] = None if output is None else loads(output)

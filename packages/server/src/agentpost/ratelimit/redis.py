@@ -84,7 +84,7 @@ class RedisLimiter:
         try:
             answer = await self._script(keys=_keys(subject, rules), args=arguments)
         except (RedisError, OSError, TimeoutError) as error:
-            await self._failed(error)
+            await self._pause(error)
             return await self._alone.acquire(subject, rules, now)
         return _decision(rules, answer)
 
@@ -100,7 +100,7 @@ class RedisLimiter:
                     pipeline.lrem(key, -1, str(decision.at))
                 await pipeline.execute()
         except (RedisError, OSError, TimeoutError) as error:
-            await self._failed(error)
+            await self._pause(error)
 
     async def check(self) -> None:
         """Write to Redis, since a replica answers a ping, too; raises what keeps it from that."""
@@ -117,12 +117,12 @@ class RedisLimiter:
         try:
             await self.check()
         except (RedisError, OSError, TimeoutError) as error:
-            await self._failed(error)
+            await self._pause(error)
 
     async def stop(self) -> None:
         await self._redis.aclose()
 
-    async def _failed(self, error: Exception) -> None:
+    async def _pause(self, error: Exception) -> None:
         """Leave Redis alone for a while, and then ask whichever server is at its address."""
         await self._disconnect()
         self._away_until = time.monotonic() + _RETRY_SECONDS

@@ -84,7 +84,7 @@ class Call:
     summary: str = ""
 
 
-def recorded(call: Call | None, fingerprint: str, summary: str = "") -> Call | None:
+def find_recorded(call: Call | None, fingerprint: str, summary: str = "") -> Call | None:
     """The record to answer from, or None when the body has to run; raises `Diverged`."""
     if call is None:
         return None
@@ -114,7 +114,7 @@ def compare(number: int, recorded: str, made: str) -> Divergence:
 
     ``recorded`` is empty for a call that an earlier version recorded.
     """
-    before, after = _parsed(recorded), _parsed(made)
+    before, after = _parse(recorded), _parse(made)
     names = _name(recorded, before), _name(made, after)
     if before is None or after is None or before[0] != after[0]:
         differs = "the call" if names[0] != names[1] else "the arguments"
@@ -122,7 +122,7 @@ def compare(number: int, recorded: str, made: str) -> Divergence:
     else:
         parts = list(_differences(before, after))
         differs = " and ".join(f"the {part}" for part, _, _ in parts) or "the arguments"
-        values = "; ".join(f"{p}: recorded {_quoted(a)}, made {_quoted(b)}" for p, a, b in parts)
+        values = "; ".join(f"{p}: recorded {_quote(a)}, made {_quote(b)}" for p, a, b in parts)
     cause = f"call {number} was {names[0]}, the re-run made {names[1]}; {differs} differ: {values}"
     return Divergence(number, *names, differs, cause)
 
@@ -140,7 +140,7 @@ def _differences(before: list[Any], after: list[Any]) -> list[tuple[str, Any, An
 
 def name_of(summary: str) -> str:
     """A recorded call by its method and function, such as ``step agent:chart``."""
-    return _name(summary, _parsed(summary))
+    return _name(summary, _parse(summary))
 
 
 def _name(summary: str, parsed: list[Any] | None) -> str:
@@ -153,7 +153,7 @@ def _name(summary: str, parsed: list[Any] | None) -> str:
     return f"{parsed[0]} {parsed[1]}" if has_function else str(parsed[0])
 
 
-def _parsed(summary: str) -> list[Any] | None:
+def _parse(summary: str) -> list[Any] | None:
     try:
         value = json.loads(summary)
     except ValueError:  # cut, or never recorded
@@ -161,7 +161,7 @@ def _parsed(summary: str) -> list[Any] | None:
     return value if isinstance(value, list) and value else None
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     return _cut(json.dumps(value, ensure_ascii=False))
 
 

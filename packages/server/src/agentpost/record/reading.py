@@ -63,7 +63,7 @@ def current(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
 
 
 @write_transaction
-def settled(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
+def get_settled(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
     """The message after every commit that came before this call (design: The POST window).
 
     Read under the message's lock, so a turn that says it was delivered in time is seen.

@@ -68,17 +68,17 @@ def _busy(_: s.BusyTimedOut | s.BusyRefused) -> Entry:
     return Entry(EntryType.TURN_BUSY, {"text": AGENT_BUSY_TEXT, "reason": "agent_busy"})
 
 
-def _finished(signal: s.Finished) -> Entry:
+def _finished_entry(signal: s.Finished) -> Entry:
     fields = {"text": signal.text, "outcome": Outcome.COMPLETED.value}
     return Entry(EntryType.RESULT, fields, with_files=True)
 
 
-def _failed(signal: s.Failed) -> Entry:
+def _failed_entry(signal: s.Failed) -> Entry:
     fields = {"text": signal.text, "outcome": Outcome.FAILED.value}
     return Entry(EntryType.RESULT, fields, with_files=True)
 
 
-def _stalled(signal: s.ShortOfCredits) -> Entry:
+def _stalled_entry(signal: s.ShortOfCredits) -> Entry:
     text = STALLED_TEXT if signal.ceiling is None else CEILING_TEXTS[signal.ceiling]
     fields = {"text": text, "outcome": Outcome.STALLED_CREDITS.value}
     return Entry(EntryType.RESULT, fields, with_files=True)
@@ -93,7 +93,7 @@ def _code_changed(signal: s.CodeChanged) -> Entry | None:
     return _progress(s.Progressed(signal.text)) if signal.is_new else None
 
 
-def _landed(signal: s.FileWritten) -> Entry:
+def _file_entry(signal: s.FileWritten) -> Entry:
     step = f"Wrote {signal.name}"
     fields = {"step": step, "status": "done", "file_names": [signal.name]}
     return Entry(EntryType.PROGRESS, fields)
@@ -129,10 +129,10 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     (J.RUNNING, s.Progressed): Row(J.RUNNING, _progress),
     (J.RUNNING, s.CodeChanged): Row(J.RUNNING, _code_changed),
     (J.RUNNING, s.CodeFits): Row(J.RUNNING),
-    (J.RUNNING, s.FileWritten): Row(J.RUNNING, _landed),
-    (J.RUNNING, s.Finished): Row(J.COMPLETED, _finished, EventName.JOB_COMPLETED),
-    (J.RUNNING, s.Failed): Row(J.FAILED, _failed, EventName.JOB_FAILED),
-    (J.RUNNING, s.ShortOfCredits): Row(J.QUEUED, _stalled, EventName.JOB_BLOCKED),
+    (J.RUNNING, s.FileWritten): Row(J.RUNNING, _file_entry),
+    (J.RUNNING, s.Finished): Row(J.COMPLETED, _finished_entry, EventName.JOB_COMPLETED),
+    (J.RUNNING, s.Failed): Row(J.FAILED, _failed_entry, EventName.JOB_FAILED),
+    (J.RUNNING, s.ShortOfCredits): Row(J.QUEUED, _stalled_entry, EventName.JOB_BLOCKED),
     (J.RUNNING, s.Stopped): Row(J.STOPPED, _state(JobStateWord.STOPPED), EventName.JOB_FAILED),
     (J.RUNNING, s.WatchTimedOut): Row(J.OVERDUE, _EXPIRED, EventName.JOB_EXPIRED),
     # queued for credits
@@ -154,8 +154,8 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     (J.OVERDUE, s.ShortOfCredits): Row(J.LOST),
     (J.OVERDUE, s.Stopped): Row(J.LOST),
     (J.OVERDUE, s.Recovered): Row(J.RUNNING),
-    (J.LATE_COMPLETED, s.Recovered): Row(J.COMPLETED, _finished, EventName.JOB_COMPLETED),
-    (J.LATE_FAILED, s.Recovered): Row(J.FAILED, _failed, EventName.JOB_FAILED),
+    (J.LATE_COMPLETED, s.Recovered): Row(J.COMPLETED, _finished_entry, EventName.JOB_COMPLETED),
+    (J.LATE_FAILED, s.Recovered): Row(J.FAILED, _failed_entry, EventName.JOB_FAILED),
     (J.LOST, s.Recovered): Row(J.UNKNOWN, _state(JobStateWord.UNKNOWN), EventName.JOB_EXPIRED),
 }
 

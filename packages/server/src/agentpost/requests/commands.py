@@ -64,11 +64,11 @@ def tail(
         from agentpost.requests.lines import RequestLines
 
         lines = RequestLines(as_json)
-        for one in _followed(client, filters, limit):
+        for one in _follow(client, filters, limit):
             lines.line(one)
 
 
-def _followed(client: Client, filters: dict[str, Any], limit: int) -> Iterator[LoggedRequest]:
+def _follow(client: Client, filters: dict[str, Any], limit: int) -> Iterator[LoggedRequest]:
     page = until_answered(lambda: client.requests.list(limit=_PAGE_MAX, **filters))
     earlier = [one for one in page.data if not _reads_the_log(one)]
     yield from reversed(earlier[:limit])

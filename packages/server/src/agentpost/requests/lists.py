@@ -48,7 +48,7 @@ class RequestPage:
     key_names: Mapping[str, str]
 
 
-async def listed(
+async def list_requests(
     ctx: AppContext, caller: Caller, filters: RequestFilter, *, before: str | None, limit: int
 ) -> RequestPage:
     """The requests that fit and are older than the id ``before``, newest first.
@@ -68,7 +68,7 @@ async def listed(
     return RequestPage(records, place is not None, until, await _key_names(ctx, caller))
 
 
-async def ended(
+async def list_ended(
     ctx: AppContext,
     caller: Caller,
     filters: RequestFilter,

@@ -38,7 +38,7 @@ BEFORE = Text(
 )
 
 
-async def listed(api: Api, request: Request, caller: Caller) -> Response:
+async def list_requests(api: Api, request: Request, caller: Caller) -> Response:
     """The requests that fit, newest first; with a cursor those that ended since."""
     request_filter, limit = _filter(request), int_param(request, LIMIT)
     before = await place_param(api, request, caller, BEFORE)
@@ -48,7 +48,7 @@ async def listed(api: Api, request: Request, caller: Caller) -> Response:
         ends = [before] if before is not None else []
         if created_before is not None:
             ends.append(ids.at(ids.REQUEST, created_before))
-        page = await lists.listed(
+        page = await lists.list_requests(
             api.ctx, caller, request_filter, before=min(ends, default=None), limit=limit
         )
     else:
@@ -56,7 +56,7 @@ async def listed(api: Api, request: Request, caller: Caller) -> Response:
             if text_param(request, name) is not None:
                 raise InvalidRequest(Problem(name, "is not possible beside `cursor`"))
         await admission.wait(api.ctx, caller)
-        page = await lists.ended(
+        page = await lists.list_ended(
             api.ctx,
             caller,
             request_filter,
@@ -110,7 +110,7 @@ OPERATIONS = (
             " three minutes is only in the list, and so are reads of the log. A key reads its"
             " own requests, with the scope `read_all` also those of the account's other keys."
         ),
-        handler=listed,
+        handler=list_requests,
         answer=LoggedRequestListShape,
         errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR),
         queries=(LIMIT, WAIT),

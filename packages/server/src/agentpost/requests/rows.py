@@ -81,12 +81,12 @@ def of_account(
     owners: tuple[str, ...] = (account_id,)
     column = "account_id"
     if filters.id is not None:
-        fits.owned(account_id)
+        fits.require_account(account_id)
         owners, column = (filters.id,), "id"
     elif filters.messages is not None and filters.path is None:
         if not filters.messages:
             return [], None
-        fits.owned(account_id)
+        fits.require_account(account_id)
         owners, column = filters.messages, "message_id"
     rows, more = newest(
         tx,

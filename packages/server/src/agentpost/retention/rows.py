@@ -78,7 +78,7 @@ def _oldest(table: str) -> str:
     return f"DELETE FROM {table} WHERE id IN ({first})"
 
 
-def _expired(table: str) -> str:
+def _delete_expired_sql(table: str) -> str:
     """Deletes what is over for longest, at most so many."""
     first = f"SELECT digest FROM {table} WHERE expires_at <= ? ORDER BY expires_at LIMIT ?"
     return f"DELETE FROM {table} WHERE digest IN ({first})"
@@ -86,8 +86,8 @@ def _expired(table: str) -> str:
 
 _REQUESTS = _oldest("requests")
 _MAILS = _oldest("mails")
-_LOGIN_TOKENS = _expired("login_tokens")
-_SESSIONS = _expired("sessions")
+_LOGIN_TOKENS = _delete_expired_sql("login_tokens")
+_SESSIONS = _delete_expired_sql("sessions")
 
 
 @dataclass(frozen=True, slots=True)

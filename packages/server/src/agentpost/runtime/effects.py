@@ -97,7 +97,9 @@ class Effects(ABC):
         step = self._invocation(request, slot)
         assert step is not None, "a step has a function"
         with self.journal.body(here=step.here) as body:
-            running = self._steps.retried(step, self.journal, request.retry, request.seconds)
+            running = self._steps.run_with_retries(
+                step, self.journal, request.retry, request.seconds
+            )
             value = await self._or_record_error(running, request, slot, body)
         call = slot.call(CallState.DONE, value)
         await self.journal.guard(self._record(call, request.price, body.charges))

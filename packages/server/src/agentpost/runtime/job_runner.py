@@ -79,7 +79,7 @@ class JobRunner:
             return
         if ticket is None:
             return
-        run.claimed(ticket.epoch)
+        run.set_epoch(ticket.epoch)
         self.runs.cancel(run.owner, before=ticket.epoch)  # fenced by our claim
         try:
             if ticket.turn is not None:

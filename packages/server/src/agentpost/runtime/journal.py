@@ -18,7 +18,14 @@ from agentpost.author.scope import Scope, StepBody
 from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
 from agentpost.jobs.actions import OutOfCredits
-from agentpost.record.journal_rules import Call, CallState, Diverged, Divergence, left_out, recorded
+from agentpost.record.journal_rules import (
+    Call,
+    CallState,
+    Diverged,
+    Divergence,
+    find_recorded,
+    left_out,
+)
 from agentpost.runtime import traced
 from agentpost.runtime.runs import Run
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Blobs, unless_killed
@@ -85,7 +92,7 @@ class Owner(Protocol):
         """Ask the record; the time at which it was ours. Raises `Fenced`."""
         ...
 
-    async def interrupted(self, reason: str, times: int) -> bool:
+    async def note_interruption(self, reason: str, times: int) -> bool:
         """Its worker was killed, that often by now; False when that was too often. Raises
         `Fenced`."""
         ...
@@ -198,9 +205,9 @@ class Journal:
 
         Raises as `next` does, at once.
         """
-        return self._answered(self.next(name, *args), (name, *args), effect)
+        return self._answer(self.next(name, *args), (name, *args), effect)
 
-    async def _answered(
+    async def _answer(
         self, slot: Slot, parts: Sequence[object], effect: Callable[[Slot], Awaitable[T]]
     ) -> T:
         if slot.answer is None:
@@ -228,7 +235,7 @@ class Journal:
         self._run.calls = self._made
         call = self._calls.get(self._made)
         try:
-            answer = recorded(call, fingerprint, summary)
+            answer = find_recorded(call, fingerprint, summary)
         except Diverged as diverged:
             self._diverge(diverged.how)
         is_held = call is not None and answer is None
@@ -236,7 +243,7 @@ class Journal:
             self._made, fingerprint, answer, is_held, summary, owes=-self._made in self._calls
         )
 
-    def returned(self) -> None:
+    def note_return(self) -> None:
         """The run's function has returned; raises `RunStopped` when it left out recorded calls."""
         how = left_out(self._calls.values(), self._made)
         if how is not None and not self.over:
@@ -284,7 +291,7 @@ class Journal:
             self._confirmed = await self.guard(self._owner.confirm())
             self.go_on()
 
-    async def interrupted(self, error: WorkerKilled, key: str) -> None:
+    async def on_killed_worker(self, error: WorkerKilled, key: str) -> None:
         """See `runtime.steps.Run.interrupted`.
 
         Several that were killed at once count as one: only the call that was killed most often is
@@ -294,7 +301,9 @@ class Journal:
         before = max(self._kills.values(), default=0)
         times = self._kills[key] = self._kills.get(key, 0) + 1
         log.warning("step_interrupted", owner=self._run.owner, key=key, times=times)
-        if times > before and not await self.guard(self._owner.interrupted(str(error), times)):
+        if times > before and not await self.guard(
+            self._owner.note_interruption(str(error), times)
+        ):
             self.cause = str(error)
             self.stop(StopCause.POISONED)
         await self._pause(times)

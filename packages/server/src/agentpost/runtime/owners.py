@@ -28,13 +28,13 @@ class JobOwner:
         """See `Owner.confirm`."""
         return await confirm_job(self.ctx, self.claim)
 
-    async def interrupted(self, reason: str, times: int) -> bool:
+    async def note_interruption(self, reason: str, times: int) -> bool:
         """See `Owner.interrupted`. Counted in the record, so over restarts as well."""
-        return await jobs.interrupted(self.ctx, self.claim, reason)
+        return await jobs.note_interruption(self.ctx, self.claim, reason)
 
     async def process_died(self, reason: str, times: int) -> bool:
-        """See `Owner.process_died`. Counted in the record, like `interrupted`."""
-        return await jobs.interrupted(self.ctx, self.claim, reason, PROCESS_DIED_FAILURE)
+        """See `Owner.process_died`. Counted in the record, like `note_interruption`."""
+        return await jobs.note_interruption(self.ctx, self.claim, reason, PROCESS_DIED_FAILURE)
 
     async def tell_waiting(self, text: str) -> None:
         """See `Owner.tell_waiting`: as progress of the job."""
@@ -64,7 +64,7 @@ class TurnOwner:
         """See `Owner.confirm`."""
         return await confirm_turn(self.ctx, self.ticket)
 
-    async def interrupted(self, reason: str, times: int) -> bool:
+    async def note_interruption(self, reason: str, times: int) -> bool:
         """See `Owner.interrupted`."""
         return not poison_rules.is_poison(times)
 

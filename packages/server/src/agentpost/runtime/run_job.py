@@ -111,7 +111,7 @@ async def _outcome(
     author = AuthorJob(effects, _inputs(ticket, effects))
     try:
         ending = _ending(author, effects, await fn(author, **args))
-        journal.returned()
+        journal.note_return()
     except BaseException as error:
         if is_cancelled(error):
             raise
@@ -133,7 +133,7 @@ async def _outcome(
     if failed is None or isinstance(failed, JobFailed):
         return failed or ending
     journal.cause = cause_of(failed)
-    return _unexpected(failed, ctx.clock.now())
+    return _unexpected_failure(failed, ctx.clock.now())
 
 
 def _missing(ticket: JobTicket, error: Exception) -> ChangedCode:
@@ -295,7 +295,7 @@ class JobEffects(Effects):
         return jobs.write_file(self.ctx, self.claim, call, file, price, charges)
 
 
-def _unexpected(error: BaseException, now: int) -> JobFailed:
+def _unexpected_failure(error: BaseException, now: int) -> JobFailed:
     """How a job ends whose author did not expect this exception: its user reads where the operator
     finds it. Logs it; ``now`` in microseconds."""
     log_id = new_id(ids.REQUEST, now)

@@ -117,7 +117,7 @@ async def _outcome(
     try:
         async with limit:
             await agent(turn)
-        journal.returned()
+        journal.note_return()
         result = _result(turn, effects)
     except BaseException as error:
         if is_cancelled(error):
@@ -196,7 +196,7 @@ class TurnEffects(Effects):
         call = slot.call(CallState.DONE)
         starting_job = starting.start_job(self.ctx, self.ticket, call, start)
         started = await self.journal.guard(starting_job, theirs=(LookupError,))
-        return starting.recorded(started)
+        return starting.record_answer(started)
 
     async def _join(self, request: Request, slot: Slot) -> bool:
         call = slot.call(CallState.DONE)

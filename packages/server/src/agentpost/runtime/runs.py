@@ -51,7 +51,7 @@ class Run:
     on_change: Callable[[], None] = _nobody_asks
     on_diverged: Callable[[Run], None] | None = None
 
-    def claimed(self, epoch: int) -> None:
+    def set_epoch(self, epoch: int) -> None:
         """Its owner is this node's at that epoch."""
         self.epoch = epoch
         self.on_change()
@@ -116,7 +116,7 @@ class Runs:
         self, owner: str, epoch: int | None, work: Callable[[Run], Coroutine[Any, Any, None]]
     ) -> None:
         """Run it; after `stop` the next owner runs it, after `hold` it begins with `release`."""
-        run = Run(owner, epoch, on_change=self._changed, on_diverged=self.on_diverged)
+        run = Run(owner, epoch, on_change=self._note_change, on_diverged=self.on_diverged)
         with self._lock:
             if self._closed:
                 return
@@ -125,7 +125,7 @@ class Runs:
             # What it ends with waits for this lock, so it cannot be forgotten before it is known.
             run.submission = self._loop.submit(partial(work, run), partial(self._forget, run))
             self._open.setdefault(owner, []).append(run)
-        self._changed()
+        self._note_change()
 
     @property
     def state(self) -> object:
@@ -159,9 +159,11 @@ class Runs:
             idle = still
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def ended(self) -> None:
+    async def wait_until_ended(self) -> None:
         """Returns when all that runs has ended; after `close`, on any loop."""
-        await _ended([run.submission for run in self.open() if run.submission is not None], None)
+        await _wait_until_ended(
+            [run.submission for run in self.open() if run.submission is not None], None
+        )
 
     def hold(self) -> None:
         """Begin no more runs until `release`."""
@@ -210,7 +212,9 @@ class Runs:
         runs = self.open()
         for run in runs:
             self.end(run)
-        await _ended([run.submission for run in runs if run.submission is not None], seconds)
+        await _wait_until_ended(
+            [run.submission for run in runs if run.submission is not None], seconds
+        )
         return [run.owner for run in runs]
 
     async def stop(self, seconds: float) -> None:
@@ -222,9 +226,9 @@ class Runs:
             run.give_up()
         for submission in left:
             submission.cancel()
-        await _ended(left, seconds)
+        await _wait_until_ended(left, seconds)
 
-    def _changed(self) -> None:
+    def _note_change(self) -> None:
         self._state = object()
 
     def _forget(self, run: Run) -> None:
@@ -235,7 +239,7 @@ class Runs:
             runs.remove(run)
             if not runs:
                 del self._open[run.owner]
-        self._changed()
+        self._note_change()
 
 
 async def _later(
@@ -245,7 +249,7 @@ async def _later(
     await work(run)
 
 
-async def _ended(submission: list[Submission], seconds: float | None) -> None:
+async def _wait_until_ended(submission: list[Submission], seconds: float | None) -> None:
     """Wait until all of it has ended, at most that long."""
     if submission:
         ends = [asyncio.wrap_future(each.ended) for each in submission]

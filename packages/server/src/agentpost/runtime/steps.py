@@ -60,7 +60,7 @@ class Run(Protocol):
         it."""
         ...
 
-    async def interrupted(self, error: WorkerKilled, key: str) -> None:
+    async def on_killed_worker(self, error: WorkerKilled, key: str) -> None:
         """The worker that ran this body was killed. Returns when it is to run again, raises when
         that has happened too often."""
         ...
@@ -72,7 +72,7 @@ async def unless_killed(call: Callable[[], Awaitable[T]], run: Run, key: str) ->
         try:
             return await call()
         except WorkerKilled as killed:
-            await run.interrupted(killed, key)
+            await run.on_killed_worker(killed, key)
 
 
 async def _sleep(run: Run, seconds: float) -> None:
@@ -133,14 +133,14 @@ class Blobs:
             raise Unreadable(f"{file.name} could not be read: {why}") from error
         return text
 
-    async def localized(self, value: Any) -> Any:
+    async def localize(self, value: Any) -> Any:
         """The value with every file in it given a local path, for a worker process."""
         if isinstance(value, File):
             return replace(value, local_path=await self.path(value))
         if isinstance(value, list | tuple):
-            return [await self.localized(item) for item in value]
+            return [await self.localize(item) for item in value]
         if isinstance(value, dict):
-            return {key: await self.localized(item) for key, item in value.items()}
+            return {key: await self.localize(item) for key, item in value.items()}
         return value
 
 
@@ -198,7 +198,7 @@ class Steps:
                     return values.dump(await call.fn(*call.args, **call.kwargs))
 
         async def attempt() -> str:
-            args, kwargs = await self.blobs.localized([list(call.args), call.kwargs])
+            args, kwargs = await self.blobs.localize([list(call.args), call.kwargs])
             value = await self.pool.call(
                 *(values.function_ref(call.fn), args, kwargs),
                 account=self._account,
@@ -211,7 +211,7 @@ class Steps:
         with capture(call=_number(call.key)):
             return await unless_killed(attempt, run, call.key)
 
-    async def retried(
+    async def run_with_retries(
         self, call: Invocation, run: Run, retry: Retry, timeout: float | None = None
     ) -> str:
         """`value` with more tries after a failed one."""
@@ -222,7 +222,7 @@ class Steps:
             except INFRASTRUCTURE_ERRORS:
                 raise
             except Exception as error:
-                if not retry.wanted(error, tries):
+                if not retry.is_worth(error, tries):
                     raise
                 failed = error
             run.go_on()
@@ -251,7 +251,7 @@ class Steps:
             yield contents.encode() if isinstance(contents, str) else contents
         else:
             ref, key = values.function_ref(data.fn), data.key
-            args, kwargs = await self.blobs.localized([list(data.args), data.kwargs])
+            args, kwargs = await self.blobs.localize([list(data.args), data.kwargs])
             with _folder() as folder:
                 into = Path(folder) / "contents"
                 building = partial(

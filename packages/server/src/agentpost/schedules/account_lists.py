@@ -52,7 +52,7 @@ def page(
 @read_transaction
 def get(tx: Tx, ctx: AppContext, account_id: str, schedule_id: str) -> ScheduleView:
     """A schedule with its newest runs; raises ``not_found``."""
-    schedule = _owned(tx, account_id, schedule_id)
+    schedule = _get_of_account(tx, account_id, schedule_id)
     return ScheduleView(schedule, _runs(tx, schedule, ctx.clock.now()))
 
 
@@ -90,7 +90,7 @@ def pause(
     tx: Tx, ctx: AppContext, account_id: str, schedule_id: str, paused: bool
 ) -> ScheduleRecord:
     """See `schedules.pause`; raises ``not_found``."""
-    _owned(tx, account_id, schedule_id)
+    _get_of_account(tx, account_id, schedule_id)
     schedule = schedule_rows.lock(tx, schedule_id)
     if schedule is None:
         raise not_found("schedule")
@@ -100,10 +100,10 @@ def pause(
 @write_transaction
 def delete(tx: Tx, ctx: AppContext, account_id: str, schedule_id: str) -> None:
     """Delete it; the messages it sent stay. Raises ``not_found``."""
-    schedule_rows.delete(tx, _owned(tx, account_id, schedule_id).id)
+    schedule_rows.delete(tx, _get_of_account(tx, account_id, schedule_id).id)
 
 
-def _owned(tx: Tx, account_id: str, schedule_id: str) -> ScheduleRecord:
+def _get_of_account(tx: Tx, account_id: str, schedule_id: str) -> ScheduleRecord:
     schedule = schedule_rows.get(tx, schedule_id) if ids.is_id(ids.SCHEDULE, schedule_id) else None
     if schedule is None or schedule.account_id != account_id:
         raise not_found("schedule")

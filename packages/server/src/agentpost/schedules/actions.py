@@ -58,7 +58,7 @@ class NewSchedule:
     message: dict[str, Any]
 
 
-def planned(
+def validate_schedule(
     cron: str | None,
     at: int | None,
     timezone: str,
@@ -138,7 +138,7 @@ def page(
 @read_transaction
 def get(tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str) -> ScheduleRecord:
     """A schedule of the key; raises ``not_found``."""
-    return _owned(tx, caller, schedule_id, schedule_rows.get)
+    return _get_of_caller(tx, caller, schedule_id, schedule_rows.get)
 
 
 @write_transaction
@@ -147,7 +147,7 @@ def pause(
 ) -> ScheduleRecord:
     """Pause it, or let it go on with its next time; one that has ended stays as it is. Times of
     ``cron`` that pass meanwhile are not missed runs; a single time stays. Raises ``not_found``."""
-    return set_paused(tx, ctx, _owned(tx, caller, schedule_id, schedule_rows.lock), paused)
+    return set_paused(tx, ctx, _get_of_caller(tx, caller, schedule_id, schedule_rows.lock), paused)
 
 
 def set_paused(tx: Tx, ctx: AppContext, schedule: ScheduleRecord, paused: bool) -> ScheduleRecord:
@@ -169,7 +169,7 @@ def set_paused(tx: Tx, ctx: AppContext, schedule: ScheduleRecord, paused: bool) 
 @write_transaction
 def delete(tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str) -> None:
     """Delete it; the messages it sent stay. Raises ``not_found``."""
-    schedule_rows.delete(tx, _owned(tx, caller, schedule_id, schedule_rows.lock).id)
+    schedule_rows.delete(tx, _get_of_caller(tx, caller, schedule_id, schedule_rows.lock).id)
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ async def _run(ctx: AppContext, schedule_id: str) -> None:
         schedule.missed_runs += due.missed
         schedule.last_planned_at, schedule.last_at = due.planned, ctx.clock.now()
         schedule.last_outcome, schedule.last_error = outcome, error
-        schedule.last_message_id = message_id or _sent(tx, schedule, due.planned)
+        schedule.last_message_id = message_id or _message_of_run(tx, schedule, due.planned)
         if schedule.last_message_id is not None:  # maybe by another node, while this was refused
             schedule.last_outcome, schedule.last_error = RunOutcome.SENT, None
         if due.caller is None:
@@ -238,7 +238,7 @@ def _look(tx: Tx, ctx: AppContext, schedule_id: str, now: int) -> _Due | None:
         return None
     first = planned = schedule.next_at
     send, missed_runs = True, 0
-    if now - planned > LATE_MAX and _sent(tx, schedule, planned) is None:
+    if now - planned > LATE_MAX and _message_of_run(tx, schedule, planned) is None:
         count = 1
         if schedule.cron is not None:
             planned, count = recurrence.last_before(schedule.cron, schedule.timezone, planned, now)
@@ -246,14 +246,14 @@ def _look(tx: Tx, ctx: AppContext, schedule_id: str, now: int) -> _Due | None:
         send = (
             not late
             or schedule.missed is Missed.RUN_ONCE
-            or _sent(tx, schedule, planned) is not None
+            or _message_of_run(tx, schedule, planned) is not None
         )
         missed_runs = count - 1 if send else count
     caller = sender(tx, ctx, schedule.account_id, schedule.key_id)
     return _Due(schedule, planned, first, missed_runs, send, caller)
 
 
-def _sent(tx: Tx, schedule: ScheduleRecord, planned: int) -> str | None:
+def _message_of_run(tx: Tx, schedule: ScheduleRecord, planned: int) -> str | None:
     """The message of this run, when any server has sent it and may not have said so yet."""
     key = run_key(schedule.id, planned)
     message = message_rows.of_idempotency_key(tx, schedule.key_id, key)
@@ -292,7 +292,7 @@ def _plan(schedule: ScheduleRecord, after: int) -> None:
     schedule.status = ScheduleStatus.ENDED if ended else ScheduleStatus.ACTIVE
 
 
-def _owned(
+def _get_of_caller(
     tx: Tx, caller: Caller, schedule_id: str, find: Callable[[Tx, str], ScheduleRecord | None]
 ) -> ScheduleRecord:
     schedule = find(tx, schedule_id) if ids.is_id(ids.SCHEDULE, schedule_id) else None

@@ -8,7 +8,7 @@ import typer
 
 from agentpost.cli import given, resources
 from agentpost.cli.commands import group
-from agentpost.cli.connection import connected
+from agentpost.cli.connection import connect
 from agentpost.cli.options import (
     AsJson,
     Busy,
@@ -93,7 +93,7 @@ def schedules_create(
     """Send a message on a schedule (--cron) or once (--at)."""
     if (cron is None) == (at is None):
         raise typer.BadParameter("use --cron or --at")
-    with connected(profile) as client:
+    with connect(profile) as client:
         schedule = client.schedules.create(
             message,
             cron=cron,
@@ -113,7 +113,7 @@ def schedules_pause(
     schedule_id: ScheduleId, as_json: AsJson = False, profile: ProfileName = None
 ) -> None:
     """Pause a schedule. Runs that fall into the pause are skipped."""
-    with connected(profile) as client:
+    with connect(profile) as client:
         schedule = client.schedules.update(schedule_id, paused=True)
     _show(schedule, as_json)
 
@@ -122,7 +122,7 @@ def schedules_resume(
     schedule_id: ScheduleId, as_json: AsJson = False, profile: ProfileName = None
 ) -> None:
     """Resume a paused schedule."""
-    with connected(profile) as client:
+    with connect(profile) as client:
         schedule = client.schedules.update(schedule_id, paused=False)
     _show(schedule, as_json)
 

@@ -79,7 +79,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         del message["conversation"]
     if not form.errors:
         try:
-            new = schedules.planned(
+            new = schedules.validate_schedule(
                 form.text("cron") or None,
                 at,
                 zone,

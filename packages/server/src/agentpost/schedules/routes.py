@@ -48,7 +48,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     return respond(ScheduleShape.of(schedule), 201)
 
 
-async def listed(api: Api, request: Request, caller: Caller) -> Response:
+async def list_schedules(api: Api, request: Request, caller: Caller) -> Response:
     """The key's schedules, newest first."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     records, more = await schedules.page(api.ctx, caller, before, limit)
@@ -88,7 +88,7 @@ def _new(body: ScheduleIn, now: int) -> NewSchedule:
         message["response_schema"] = body.message.response_schema  # whole: null has a meaning
     at = None if body.at is None else _at(body.at)
     missed = Missed(body.missed or Missed.SKIP)
-    return schedules.planned(body.cron, at, body.timezone or "UTC", missed, message, now)
+    return schedules.validate_schedule(body.cron, at, body.timezone or "UTC", missed, message, now)
 
 
 def _at(text: str) -> int:
@@ -132,7 +132,7 @@ OPERATIONS = (
         scope=Scope.READ,
         summary="List the schedules of this key",
         description="Newest first, with the next and the last run of each.",
-        handler=listed,
+        handler=list_schedules,
         answer=ScheduleListShape,
         errors=(ErrorCode.INVALID_REQUEST,),
         queries=(LIMIT,),

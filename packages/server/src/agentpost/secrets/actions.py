@@ -47,7 +47,7 @@ async def generated_secret(db: Database) -> list[bytes]:
     return [] if stored is None else [stored.encode()]
 
 
-def needed(tx: Tx, current: str) -> list[str]:
+def required_key_ids(tx: Tx, current: str) -> list[str]:
     """The ids of the keys without which a database is not whole: the one in force, then others that
     encrypt secrets of webhook endpoints. No backup has the keys themselves: who reads one could
     decrypt and sign with them."""
@@ -56,7 +56,7 @@ def needed(tx: Tx, current: str) -> list[str]:
 
 
 async def to_keep(ctx: AppContext) -> list[str]:
-    """The keys of `needed` that this server has, in its order."""
+    """The keys of `required_key_ids` that this server has, in its order."""
     settings = ctx.settings
     keys = await server_secrets(
         ctx.db,
@@ -64,5 +64,5 @@ async def to_keep(ctx: AppContext) -> list[str]:
         settings.secret_keys_before.get_secret_value(),
     )
     by_id = {key_id(key): key.decode() for key in keys + await generated_secret(ctx.db)}
-    ids = await ctx.db.read(lambda tx: needed(tx, ctx.cipher.current))
+    ids = await ctx.db.read(lambda tx: required_key_ids(tx, ctx.cipher.current))
     return [by_id[each] for each in ids if each in by_id]

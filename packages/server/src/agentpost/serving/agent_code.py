@@ -70,7 +70,7 @@ class AgentCode:
         checksum = self._sums.get(path)
         return self._failed if checksum is None else checksum != _sum(path)
 
-    def changed(self) -> set[Path]:
+    def changed_files(self) -> set[Path]:
         """The files for which `concerns` holds because of a change since the last import began.
 
         Notices of changes can be missed: they begin after the import, and some file systems have

@@ -74,7 +74,7 @@ def _wait_for_good_code(code: AgentCode) -> None:
         say(f"{problem}\nNo agent is served yet. Fix the file and save it.")
         folders = (folder for folder in code.folders if folder.is_dir())
         for changes in watch(*folders, **_WATCHING):
-            if any(code.concerns(Path(path)) for _, path in changes) or code.changed():
+            if any(code.concerns(Path(path)) for _, path in changes) or code.changed_files():
                 break
 
 
@@ -145,7 +145,9 @@ class _Developing:
             folders = self._folders()
             async for changes in awatch(*folders, **_WATCHING):
                 paths = {Path(path) for _, path in changes}
-                concerning = {p for p in paths if self._code.concerns(p)} | self._code.changed()
+                concerning = {
+                    p for p in paths if self._code.concerns(p)
+                } | self._code.changed_files()
                 if concerning:
                     yield ", ".join(sorted(path.name for path in concerning))
                 if self._folders() != folders:

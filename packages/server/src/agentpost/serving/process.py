@@ -219,7 +219,7 @@ def _leave() -> None:
     os._exit(1)
 
 
-async def _started(settings: Settings) -> Server:
+async def _start(settings: Settings) -> Server:
     """Start the server; raises `OSError` with one line when the database fails meanwhile."""
     try:
         return await start(settings)
@@ -241,7 +241,7 @@ async def _serve(
     options: Mapping[str, Any],
 ) -> None:
     """Serve until asked to stop; ``leaving`` is called when everything has ended."""
-    server = await _started(settings)
+    server = await _start(settings)
     config = uvicorn.Config(
         server.app,
         log_config=None,

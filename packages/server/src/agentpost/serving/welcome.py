@@ -37,10 +37,10 @@ def welcome(server: Server, settings: Settings) -> str:
     if server.first is None:
         return "\n".join(lines)
     steps = _first_steps(server, server.first, settings)
-    return "\n".join(lines + (steps if sys.stdout.isatty() else _written(steps, settings)))
+    return "\n".join(lines + (steps if sys.stdout.isatty() else _write_steps(steps, settings)))
 
 
-def _written(steps: list[str], settings: Settings) -> list[str]:
+def _write_steps(steps: list[str], settings: Settings) -> list[str]:
     """Write the first steps to a file; what is printed instead of them."""
     path = settings.data_path / FIRST_START
     try:

@@ -234,7 +234,7 @@ async def of_everybody(
 
     def fn(tx: Tx) -> list[tuple[SessionSummary, UserRecord]]:
         now = ctx.clock.now()
-        user_id, account_id = _named(tx, id_or_email)
+        user_id, account_id = _find_owner(tx, id_or_email)
         records = session_rows.all_live(tx, now, _used_after(ctx, now), user_id, account_id)
         whose = [(each, _user(tx, each)) for each in records]
         return [(_summary(each, ""), user) for each, user in whose if user is not None]
@@ -260,7 +260,7 @@ async def end_all(ctx: AppContext, id_or_email: str | None = None) -> int:
     used end with them. Raises ``not_found``."""
 
     def fn(tx: Tx) -> int:
-        user_id, account_id = _named(tx, id_or_email)
+        user_id, account_id = _find_owner(tx, id_or_email)
         return session_rows.delete_all(tx, user_id, account_id, ctx.clock.now())
 
     return await ctx.db.write(fn)
@@ -316,7 +316,7 @@ def _summary(each: SessionRecord, asking: str) -> SessionSummary:
     )
 
 
-def _named(tx: Tx, id_or_email: str | None) -> tuple[str | None, str | None]:
+def _find_owner(tx: Tx, id_or_email: str | None) -> tuple[str | None, str | None]:
     """The user's id or the account's; both None when nobody is named. A user's address comes first:
     the account of the same address has more users."""
     if id_or_email is None:

@@ -29,7 +29,7 @@ async def leave(ctx: AppContext, request: Request) -> View:
     try:
         journey, url = await oidc.begin(ctx, _callback(ctx), next_path)
     except OidcError as problem:
-        return await _failed(ctx, request, problem)
+        return await _failure_view(ctx, request, problem)
     response = Response(status_code=303, headers={"Location": url})
     JourneyCookie(ctx.settings).set(response, json.dumps(journey.as_dict()))
     return response
@@ -46,7 +46,7 @@ async def arrive(ctx: AppContext, request: Request) -> View:
         arrival = await oidc.finish(ctx, _callback(ctx), journey, request.query_params, visitor)
     except OidcError as problem:
         await signing_in.record_failure(ctx, "", visitor, "single sign-on")
-        return await _failed(ctx, request, problem)
+        return await _failure_view(ctx, request, problem)
     if not isinstance(arrival, str):
         return password_pages.invitations(arrival, Form())
     place = urlsplit(ctx.settings.public_app_url).path.rstrip("/")
@@ -66,7 +66,7 @@ def _callback(ctx: AppContext) -> str:
     return f"{ctx.settings.public_app_url}{PATH}"
 
 
-async def _failed(ctx: AppContext, request: Request, problem: OidcError) -> View:
+async def _failure_view(ctx: AppContext, request: Request, problem: OidcError) -> View:
     await oidc.remember(ctx, problem)
     form = Form()
     form.wrong("form", str(problem))

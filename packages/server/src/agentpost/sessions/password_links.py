@@ -97,7 +97,7 @@ async def invite(
 async def renew(ctx: AppContext, user_id: str, by: UserRecord) -> InvitationLink:
     """A fresh link for a user, which is returned, or for an invitation, as by `invite`. Raises as
     `make`; ``rate_limited`` when too many were mailed."""
-    user = await ctx.db.read(lambda tx: users.managed(tx, user_id, by))
+    user = await ctx.db.read(lambda tx: users.get_managed(tx, user_id, by))
     if not user.is_invitation:
         return InvitationLink(user, await make(ctx, user.id, by))
     if sends_mail(ctx):
@@ -132,7 +132,7 @@ async def make(ctx: AppContext, user: str, by: UserRecord | None = None) -> Pass
     """
 
     def fn(tx: Tx) -> PasswordLink:
-        managed_user = users.managed(tx, user, by)
+        managed_user = users.get_managed(tx, user, by)
         if by is not None and by.id == managed_user.id:
             raise Refusal(
                 ErrorCode.BAD_REQUEST,

@@ -53,14 +53,14 @@ class Passwords:
 
     async def hash(self, password: str) -> str:
         """How a password is stored; raises `Overloaded`."""
-        return await self._bounded(self._hash, password)
+        return await self._run_bounded(self._hash, password)
 
     async def check(self, stored_hash: str | None, password: str) -> PasswordCheck:
         """Compare with the hash that is kept; None does the same work and is never right. Raises
         `Overloaded`."""
-        return await self._bounded(self._check, stored_hash, password)
+        return await self._run_bounded(self._check, stored_hash, password)
 
-    async def _bounded(self, fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def _run_bounded(self, fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._waiting >= _WAITING_MAX:
             raise Overloaded("Many people are signing in right now.", _RETRY_SECONDS)
         self._waiting += 1
@@ -70,12 +70,12 @@ class Passwords:
             self._waiting -= 1
 
     def _hash(self, password: str) -> str:
-        return self._made().hash(_bytes(password))
+        return self._make_hasher().hash(_bytes(password))
 
     def _check(self, stored_hash: str | None, password: str) -> PasswordCheck:
         from argon2.exceptions import InvalidHashError, VerificationError
 
-        hasher = self._made()
+        hasher = self._make_hasher()
         if self._nobodys is None:
             self._nobodys = hasher.hash(_NOBODYS)
         try:
@@ -87,7 +87,7 @@ class Passwords:
         old = hasher.check_needs_rehash(stored_hash)
         return PasswordCheck(True, hasher.hash(_bytes(password)) if old else None)
 
-    def _made(self) -> PasswordHasher:
+    def _make_hasher(self) -> PasswordHasher:
         if self._hasher is None:
             from argon2 import PasswordHasher
 

@@ -124,7 +124,7 @@ async def _count(
         else:
             await give_back(ctx, counts)
             wait = decision.wait_seconds()
-            text = f"There were too many attempts {what}. Try again in {_spoken(wait)}."
+            text = f"There were too many attempts {what}. Try again in {_wait_text(wait)}."
             raise RateLimited(text, wait)
     return counts
 
@@ -142,7 +142,7 @@ def network_of(address: str) -> str:
     return str(IPv6Address(int(parsed) >> _IPV6_HOST_BITS << _IPV6_HOST_BITS))
 
 
-def _spoken(wait_seconds: int) -> str:
+def _wait_text(wait_seconds: int) -> str:
     if wait_seconds <= 10:
         return "a few seconds"
     minutes = -(-wait_seconds // 60)

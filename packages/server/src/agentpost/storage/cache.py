@@ -69,7 +69,7 @@ class FileCache:
             raise
 
     @contextmanager
-    def _locked(self) -> Iterator[float]:
+    def _lock(self) -> Iterator[float]:
         """Nobody, in any process, may mark a copy as used while another removes it. Yields the
         file system's time."""
         with (self._folder / "lock").open("w") as lock:
@@ -78,7 +78,7 @@ class FileCache:
             yield os.fstat(lock.fileno()).st_mtime
 
     def _mark_used(self, path: Path) -> bool:
-        with self._locked(), suppress(FileNotFoundError):
+        with self._lock(), suppress(FileNotFoundError):
             os.utime(path)
             return True
         return False
@@ -98,7 +98,7 @@ class FileCache:
 
     def _remove_unused(self, folder: Path, pattern: str) -> None:
         # Missing: a download was just finished, and so renamed.
-        with self._locked() as now, suppress(FileNotFoundError):
+        with self._lock() as now, suppress(FileNotFoundError):
             for path in folder.glob(pattern):
                 if path.stat().st_mtime <= now - self._keep_seconds:
                     path.unlink()

@@ -120,7 +120,7 @@ class LocalStorage:
         now = await self._in_thread(time_of, self._unfinished)
         for top in await self._in_thread(_fan_folders, self._root):
             for folder in await self._in_thread(_fan_folders, top):
-                yield await self._in_thread(_listed, self._root, folder, now)
+                yield await self._in_thread(_list_folder, self._root, folder, now)
 
     async def tidy(self) -> None:
         """See `Storage.tidy`."""
@@ -224,7 +224,7 @@ def _fan_folders(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if _FAN_NAME.fullmatch(path.name))
 
 
-def _listed(root: Path, folder: Path, now: float) -> list[Listed]:
+def _list_folder(root: Path, folder: Path, now: float) -> list[Listed]:
     blobs = []
     for path in folder.iterdir():
         with suppress(FileNotFoundError):

@@ -62,7 +62,7 @@ class LocalIncoming:
     async def find(self, upload_id: str) -> Arrived | None:
         """See `Incoming.find`."""
         try:
-            return _arrived(await asyncio.to_thread(self._upload_path(upload_id).stat))
+            return _describe(await asyncio.to_thread(self._upload_path(upload_id).stat))
         except FileNotFoundError:
             return None
 
@@ -73,7 +73,7 @@ class LocalIncoming:
             status = await self._storage.adopt(key, self._upload_path(upload_id))
         except FileNotFoundError:
             raise Replaced from None
-        if _arrived(status) != file:
+        if _describe(status) != file:
             await self._storage.delete(key)
             raise Replaced
 
@@ -131,13 +131,13 @@ class LocalSink:
     def _keep(self) -> Arrived:
         with self._busy:
             os.fsync(self._file.fileno())
-            arrival = _arrived(os.fstat(self._file.fileno()))
+            arrival = _describe(os.fstat(self._file.fileno()))
             self._path.replace(self._target)
         sync_folder(self._target.parent)
         return arrival
 
 
-def _arrived(status: os.stat_result) -> Arrived:
+def _describe(status: os.stat_result) -> Arrived:
     identity = f"{status.st_dev} {status.st_ino} {status.st_mtime_ns} {status.st_size}"
     return Arrived(status.st_size, hashlib.sha256(identity.encode()).hexdigest()[:32])
 

@@ -86,9 +86,9 @@ class PolicySigner:
             ],
         }
         fields = {"key": key, "Content-Type": content_type}
-        return {**fields, **self.signed(json.dumps(policy))}
+        return {**fields, **self.sign(json.dumps(policy))}
 
-    def signed(self, policy: str) -> dict[str, str]:
+    def sign(self, policy: str) -> dict[str, str]:
         """The two fields that carry a policy."""
         text = base64.b64encode(policy.encode()).decode()
         return {"policy": text, "signature": _signature(self._keys[0], text)}
@@ -117,7 +117,7 @@ class PolicySigner:
                 "SignatureDoesNotMatch",
                 "The signature does not match the policy; send the fields unchanged.",
             )
-        least, most = _checked(fields, now)
+        least, most = _check_policy(fields, now)
         return Allowance(fields["key"].removeprefix(KEY_PREFIX), least, most)
 
 
@@ -136,11 +136,11 @@ def too_large(size: int, most: int) -> PostRefused:
     )
 
 
-def _checked(fields: Mapping[str, str], now: int) -> tuple[int, int]:
+def _check_policy(fields: Mapping[str, str], now: int) -> tuple[int, int]:
     """The size range of a genuine policy that holds for these fields."""
     expires_at, conditions = _read(fields["policy"])
     if expires_at <= now:
-        raise _failed("Policy expired.")
+        raise _failure("Policy expired.")
     names = set(_UNNAMED)
     size_range: tuple[int, int] | None = None
     for condition in conditions:
@@ -152,12 +152,12 @@ def _checked(fields: Mapping[str, str], now: int) -> tuple[int, int]:
                 names.add(name.lower())
                 if fields.get(name.lower()) != value:
                     text = json.dumps(["eq", f"${name}", value])
-                    raise _failed(f"Policy Condition failed: {text}")
+                    raise _failure(f"Policy Condition failed: {text}")
             case _:
                 raise _unreadable("Invalid Policy: Invalid condition.")
     extra = sorted(f for f in fields if f not in names and not f.startswith(_IGNORED))
     if extra:
-        raise _failed(f"Extra input fields: {', '.join(extra)}")
+        raise _failure(f"Extra input fields: {', '.join(extra)}")
     if size_range is None:
         raise _unreadable("Invalid Policy: no content-length-range.")
     return size_range
@@ -176,7 +176,7 @@ def _read(text: str) -> tuple[int, list[Any]]:
     return round(moment.timestamp() * SECOND), conditions
 
 
-def _failed(what: str) -> PostRefused:
+def _failure(what: str) -> PostRefused:
     return PostRefused(403, "AccessDenied", f"Invalid according to Policy: {what}")
 
 

@@ -39,7 +39,7 @@ class LinkSigner:
 
     def __init__(self, secret: bytes, base_url: str, before: Sequence[bytes] = ()) -> None:
         """``base_url``: where files are downloaded from, the setting ``FILE_URL``."""
-        self._keys = [_derived(each, b"download link") for each in (secret, *before)]
+        self._keys = [_derive_key(each, b"download link") for each in (secret, *before)]
         self._prefix = base_url.rstrip("/") + "/files/"
 
     def link(self, file_id: str, revision: str, expires_at: int) -> str:
@@ -81,7 +81,7 @@ class CursorSigner:
     """
 
     def __init__(self, secret: bytes, before: Sequence[bytes] = ()) -> None:
-        self._keys = [_derived(each, b"event cursor") for each in (secret, *before)]
+        self._keys = [_derive_key(each, b"event cursor") for each in (secret, *before)]
 
     def make(self, message_id: str, key_id: str, seq: int, time: int) -> str:
         """The place after entry ``seq`` of a message's log, for one API key; ``time`` is when it
@@ -107,7 +107,7 @@ def _cursor_mac(key: bytes, body: bytes) -> bytes:
     return hmac.digest(key, body, "sha256")[:_CURSOR_MAC_BYTES]
 
 
-def _derived(secret: bytes, use: bytes) -> bytes:
+def _derive_key(secret: bytes, use: bytes) -> bytes:
     return hmac.digest(secret, b"agentpost " + use, "sha256")
 
 

@@ -58,7 +58,7 @@ class Drain:
         self._ctx.turns_closed = True
         if self._turns is not None:
             self._turns.runs.close()
-        ending = asyncio.create_task(self._ended())
+        ending = asyncio.create_task(self._wait_for_runs())
         hurrying = asyncio.create_task(hurry.wait())
         await asyncio.wait({ending, hurrying}, timeout=seconds, return_when="FIRST_COMPLETED")
         left = sum(len(each.runs.open()) for each in (self._turns, self._jobs) if each)
@@ -71,9 +71,9 @@ class Drain:
         if self._jobs is not None:
             await self._jobs.leave()
 
-    async def _ended(self) -> None:
+    async def _wait_for_runs(self) -> None:
         if self._turns is not None:
-            await self._turns.runs.ended()
+            await self._turns.runs.wait_until_ended()
         if self._leaving is not None:
             await asyncio.wait({self._leaving})
         await _attempt("webhooks", self._deliveries.claim_no_more())

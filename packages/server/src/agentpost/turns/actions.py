@@ -134,7 +134,7 @@ def reclaim(tx: Tx, ctx: AppContext, message_id: str, owner: str | None) -> None
     waited to run apart, so its time begins anew (design: Work that ends its process).
     """
     now = ctx.clock.now()
-    conversation, message = _locked(tx, message_id)
+    conversation, message = _lock(tx, message_id)
     if message.turn_state is TurnState.WAITING and is_free(tx, conversation):
         conversation_rows.end_turn(tx, conversation.id)
         next_turn(tx, ctx, conversation.id, now)
@@ -157,7 +157,7 @@ def reclaim(tx: Tx, ctx: AppContext, message_id: str, owner: str | None) -> None
 def abandon(tx: Tx, ctx: AppContext, message_id: str) -> None:
     """A turn over its limit ends, also when the agent holds up the loop that would notice."""
     now = ctx.clock.now()
-    _, message = _locked(tx, message_id)
+    _, message = _lock(tx, message_id)
     if message.turn_state is TurnState.RUNNING:
         _abandon_late(tx, ctx, message, now)
 
@@ -235,7 +235,7 @@ def fail(
 @write_transaction
 def record_call(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call) -> None:
     """Record the result of a call without an effect in the database (a step). Raises `Fenced`."""
-    _owned(tx, ticket)
+    _lock_owned(tx, ticket)
     journal_rows.put(tx, ticket.message.id, call, ctx.clock.now())
 
 
@@ -283,7 +283,7 @@ def write_file(
     ``file.work_id`` and the times are filled in here.
     """
     now = ctx.clock.now()
-    conversation, message = _owned(tx, ticket)
+    conversation, message = _lock_owned(tx, ticket)
     file.work_id = home_of(tx, conversation, now)
     file.created_at = now
     writer.add_reply_file(tx, ctx, message, file)
@@ -295,7 +295,7 @@ def write_file(
 
 
 # --- parts ----------------------------------------------------------------------------------------
-def _locked(tx: Tx, message_id: str) -> tuple[ConversationRecord, MessageRecord]:
+def _lock(tx: Tx, message_id: str) -> tuple[ConversationRecord, MessageRecord]:
     seen_message = message_rows.get(tx, message_id)
     assert seen_message is not None, "a message outlives its turn"
     conversation = conversation_rows.lock(tx, seen_message.conversation_id)
@@ -304,6 +304,6 @@ def _locked(tx: Tx, message_id: str) -> tuple[ConversationRecord, MessageRecord]
     return conversation, message
 
 
-def _owned(tx: Tx, ticket: TurnTicket) -> tuple[ConversationRecord, MessageRecord]:
+def _lock_owned(tx: Tx, ticket: TurnTicket) -> tuple[ConversationRecord, MessageRecord]:
     conversation = conversation_rows.lock(tx, ticket.message.conversation_id)
     return conversation, fence(tx, ticket)

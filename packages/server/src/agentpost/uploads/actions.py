@@ -63,7 +63,7 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
     Raises `Refusal`: ``too_large`` for this file, for all unfinished uploads of the account
     together or for its storage, ``unavailable`` when there is no room for files.
     """
-    record = _announced(ctx, account_id, new)
+    record = _announce(ctx, account_id, new)
     ticket = PostTicket(
         upload_id=record.id,
         content_type=record.content_type,
@@ -81,7 +81,7 @@ async def take(ctx: AppContext, account_id: str, new: NewUpload, data: bytes) ->
 
     Raises `Refusal`: ``too_large`` and ``unavailable`` as `create`, ``executable_refused``.
     """
-    record = _announced(ctx, account_id, new)
+    record = _announce(ctx, account_id, new)
     record.copies, record.blob = 1, _blob(record.id, 1)
     await ctx.db.write(
         partial(_insert, ctx, record)
@@ -91,7 +91,7 @@ async def take(ctx: AppContext, account_id: str, new: NewUpload, data: bytes) ->
     return record
 
 
-def _announced(ctx: AppContext, account_id: str, new: NewUpload) -> UploadRecord:
+def _announce(ctx: AppContext, account_id: str, new: NewUpload) -> UploadRecord:
     if new.size > limits.UPLOAD_BYTES_MAX:
         raise Refusal(ErrorCode.TOO_LARGE, f"An upload may have up to {FILE_MB} MB.")
     identity.ensure_shared(ctx)
@@ -243,12 +243,12 @@ async def _check(ctx: AppContext, pending: UploadRecord) -> UploadRecord:
 
     copy = await ctx.db.write(count_copy)
     if copy is None:
-        raise _changed()
+        raise _changed_refusal()
     ready = replace(pending, copies=copy, blob=_blob(pending.id, copy), size=file.size)
     try:
         await ctx.incoming.snapshot(pending.id, file, ready.blob)
     except Replaced:
-        raise _changed() from None
+        raise _changed_refusal() from None
     await _make_ready_or_discard(ctx, ready, file)
     await ctx.incoming.delete(pending.id)
     return ready
@@ -279,7 +279,7 @@ async def _make_ready(ctx: AppContext, ready: UploadRecord, file: Arrived | None
         text = "The file was deleted: the malware scanner found something in it."
         raise Refusal(ErrorCode.EXECUTABLE_REFUSED, text)
     if await ctx.incoming.find(ready.id) != file:
-        raise _changed()
+        raise _changed_refusal()
     before = UploadStatus.PENDING
     after = upload(before, UploadSignal.CHECKED)
     assert after is UploadStatus.READY
@@ -296,7 +296,7 @@ async def _make_ready(ctx: AppContext, ready: UploadRecord, file: Arrived | None
         return True
 
     if not await ctx.db.write(fn):
-        raise _changed()
+        raise _changed_refusal()
 
 
 async def _inspect(ctx: AppContext, blob: str) -> tuple[bytes, bool]:
@@ -416,7 +416,7 @@ def _not_uploaded(pending: UploadRecord, now: int) -> Refusal:
     return Refusal(ErrorCode.NOT_UPLOADED, text)
 
 
-def _changed() -> Refusal:
+def _changed_refusal() -> Refusal:
     return Refusal(
         ErrorCode.CHANGED, "The file was replaced while it was checked; call complete again."
     )

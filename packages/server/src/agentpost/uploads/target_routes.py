@@ -14,7 +14,7 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.post_form import PostedForm, malformed, one_file
+from agentpost.api.post_form import PostedForm, malformed_error, one_file
 from agentpost.blobs import space
 from agentpost.context import AppContext
 from agentpost.domain.ids import UPLOAD, is_id
@@ -39,12 +39,14 @@ def handlers(ctx: AppContext, receiver: Receiver) -> Mapping[str, Handler]:
         try:
             return await _post(ctx, receiver, request)
         except TooSlow as problem:
-            return _refused(PostRefused(400, "RequestTimeout", f"Timed out: {problem}."))
+            return _refusal_response(PostRefused(400, "RequestTimeout", f"Timed out: {problem}."))
         except PostRefused as refusal:
-            return _refused(refusal)
+            return _refusal_response(refusal)
         except OSError:  # a full disk, most often
             log.exception("upload_not_stored")
-            return _refused(PostRefused(500, "InternalError", "We could not store the file."))
+            return _refusal_response(
+                PostRefused(500, "InternalError", "We could not store the file.")
+            )
 
     return {"POST": post, "OPTIONS": any_origin.preflight("POST")}
 
@@ -58,7 +60,7 @@ async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Respon
     while not form.file_began:
         chunk = await anext(arriving, None)
         if chunk is None:
-            raise one_file() if form.ended else malformed("The form ends early.")
+            raise one_file() if form.ended else malformed_error("The form ends early.")
         first = form.feed(chunk)
     allowed = receiver.policies.check(form.fields, ctx.clock.now())
     if not is_id(UPLOAD, allowed.upload_id):
@@ -109,7 +111,7 @@ async def _store(
             break
         pieces = form.feed(chunk)
     if not form.ended:
-        raise malformed("The form ends early.")
+        raise malformed_error("The form ends early.")
     allowed.check_size(size)
     await sink.write(bytes(waiting))
 
@@ -126,7 +128,7 @@ def _length(request: Request) -> int:
     return length
 
 
-def _refused(refusal: PostRefused) -> Response:
+def _refusal_response(refusal: PostRefused) -> Response:
     """S3's error document."""
     from xml.sax.saxutils import escape  # takes urllib.request along
 

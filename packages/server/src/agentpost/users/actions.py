@@ -127,7 +127,7 @@ def invite(
     check_mail_address(address)
     user = user_rows.by_email(tx, address)
     if user is not None and (user.account_id == account_id or may(by.role, Right.OPERATE)):
-        raise _taken(address)
+        raise _taken_error(address)
     now = ctx.clock.now()
     email = f"{address} {account_id}"
     invitation = UserRecord(new_id(ids.USER, now), account_id, email, role, now)
@@ -155,7 +155,7 @@ def add(tx: Tx, ctx: AppContext, account_id: str, email: str, role: Role) -> Use
     user.invited_by = BY_OPERATOR
     _check_home(tx, ctx, user)
     if not user_rows.insert(tx, user):
-        raise _taken(address)
+        raise _taken_error(address)
     return user
 
 
@@ -226,7 +226,7 @@ def _check_home(tx: Tx, ctx: AppContext, user: UserRecord) -> None:
         )
 
 
-def _taken(address: str) -> ValueError:
+def _taken_error(address: str) -> ValueError:
     return ValueError(f"there is a user with the address {address} already")
 
 
@@ -257,7 +257,7 @@ def remove(tx: Tx, _: AppContext, user: str, by: UserRecord | None = None) -> Us
     account; `Refusal` for somebody above ``by``, the last owner and the last operator.
     """
     _lock(tx)
-    subject = managed(tx, user, by)
+    subject = get_managed(tx, user, by)
     _keep_leaders(tx, subject, None)
     user_rows.delete(tx, subject.id)
     end_sessions(tx, subject)
@@ -270,7 +270,7 @@ def set_role(
 ) -> UserRecord:
     """Change the role of a user, whose sessions end; raises as `remove`."""
     _lock(tx)
-    subject = managed(tx, user, by)
+    subject = get_managed(tx, user, by)
     now = user_rows.get(tx, by.id) if by is not None else None
     if now is not None and not may_manage(now.role, role):
         raise _above()
@@ -295,7 +295,7 @@ async def ensure_operator(ctx: AppContext, email: str) -> None:
     await ctx.db.write(fn)
 
 
-def managed(tx: Tx, user: str, by: UserRecord | None) -> UserRecord:
+def get_managed(tx: Tx, user: str, by: UserRecord | None) -> UserRecord:
     """The user, when ``by`` may manage them; raises as `remove`."""
     record = find(tx, user)
     if by is not None:

@@ -74,7 +74,7 @@ def verify(
 ) -> None:
     """Check that a deployment keeps the API's contract, from outside."""
     _check_installed()
-    groups = _chosen(only or [])
+    groups = _choose_groups(only or [])
     if list_checks:
         show_list(_screen(as_json), groups, as_json)
         return
@@ -140,7 +140,7 @@ def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
 
 
 # --- what was asked for ---------------------------------------------------------------------------
-def _chosen(names: Sequence[str]) -> Sequence[Group]:
+def _choose_groups(names: Sequence[str]) -> Sequence[Group]:
     from agentpost_verify.running import GROUPS
 
     known = [group.name for group in GROUPS]

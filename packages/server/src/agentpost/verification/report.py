@@ -21,14 +21,14 @@ def announce(screen: Screen, options: Options, groups: Sequence[Group], checks: 
     from agentpost_verify.running import planned
 
     messages = planned(groups, list(_means(options)))
-    plan = f"{_counted(checks, 'check')}, {_counted(messages, 'message')} to its agent"
+    plan = f"{_count(checks, 'check')}, {_count(messages, 'message')} to its agent"
     screen.line(f"{options.url}: {plan}.")
     if messages:
         note = "The agent may use credits, and endpoints of the account get the messages' events."
         screen.line(note, "dim")
 
 
-def _counted(number: int, what: str) -> str:
+def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
@@ -63,8 +63,8 @@ def close(screen: Screen, probe: Probe, results: Sequence[Result], left: Sequenc
     counts = count(results)
     summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in counts)
     screen.line(summary, f"bold {STYLES['failed' if counts['failed'] else 'proved']}")
-    messages = _counted(len(probe.created.messages), "message")
-    screen.line(f"{messages} sent, {_counted(len(probe.exchanges), 'request')} in all.", "dim")
+    messages = _count(len(probe.created.messages), "message")
+    screen.line(f"{messages} sent, {_count(len(probe.exchanges), 'request')} in all.", "dim")
     for each in left:
         screen.line(f"left behind: {each}", "yellow")
 

@@ -50,7 +50,7 @@ class MemoryWait:
         try:
             return await self._future or self._hinted  # a hint may come just after the time is over
         finally:
-            self._hub.ended(number, self)
+            self._hub.has_ended(number, self)
             self._future = None
             self._hinted = False
 
@@ -81,7 +81,7 @@ class MemoryWait:
         """Of the call that waits, on its loop."""
         self._end(False)
 
-    def shut(self) -> None:
+    def close(self) -> None:
         """The door closes, from any thread."""
         self.loop.call_soon_threadsafe(self._end, False)
 
@@ -170,7 +170,7 @@ class MemoryWakeups:
         with self._lock:
             for waits in self._waits.values():
                 for wait in waits:
-                    wait.shut()
+                    wait.close()
 
     async def start(self) -> None:
         """There is nothing to connect to."""
@@ -180,7 +180,7 @@ class MemoryWakeups:
 
     def end_after(self, seconds: float, wait: MemoryWait) -> int:
         """Shut a wait of this loop after so many seconds, or up to `_TOGETHER_SECONDS` later,
-        unless it has `ended` before, which is to be called with the number that is returned."""
+        unless it has `has_ended` before, which is to be called with the number that is returned."""
         loop = wait.loop
         number = math.ceil((loop.time() + seconds) / _TOGETHER_SECONDS)
         end = self._ends.get((loop, number))
@@ -190,7 +190,7 @@ class MemoryWakeups:
         end.waits.add(wait)
         return number
 
-    def ended(self, number: int, wait: MemoryWait) -> None:
+    def has_ended(self, number: int, wait: MemoryWait) -> None:
         """See `end_after`."""
         end = self._ends.get((wait.loop, number))
         if end is not None:

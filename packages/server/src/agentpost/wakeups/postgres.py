@@ -153,7 +153,7 @@ class _ReaderLocks:
         from psycopg import Error
 
         try:
-            connection = await self._connected()
+            connection = await self._reconnect()
             cursor = await connection.execute(_TAKE, (subject, self._owner))
         except Error as error:
             log.warning("reader_lock_not_shared", error=str(error).strip())
@@ -177,7 +177,7 @@ class _ReaderLocks:
             await self._connection.close()
             self._connection = None
 
-    async def _connected(self) -> AsyncConnection:
+    async def _reconnect(self) -> AsyncConnection:
         async with self._connecting:
             if self._connection is None or self._connection.closed:
                 self._connection = await self._connect()

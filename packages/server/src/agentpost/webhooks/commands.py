@@ -10,7 +10,7 @@ import typer
 
 from agentpost.cli import exits, given, resources
 from agentpost.cli.commands import group
-from agentpost.cli.connection import connected
+from agentpost.cli.connection import connect
 from agentpost.cli.errors import say
 from agentpost.cli.options import AsJson, Before, Limit, ProfileName
 from agentpost.cli.printing import first, print_json, print_text, screen, show_page
@@ -106,7 +106,7 @@ def create(
     profile: ProfileName = None,
 ) -> None:
     """Create an endpoint. Its secret is shown only now."""
-    with connected(profile) as client:
+    with connect(profile) as client:
         endpoint = client.webhooks.create(url, _names(events), description)
     if as_json:
         print_json(endpoint.raw)
@@ -164,7 +164,7 @@ def rotate_secret(
 ) -> None:
     """Replace the secret of an endpoint. The new one is shown only now."""
     seconds = given.span(grace, "--grace")
-    with connected(profile) as client:
+    with connect(profile) as client:
         secret = client.webhooks.rotate_secret(endpoint_id, seconds)
     if as_json:
         print_json(secret.raw)
@@ -188,9 +188,9 @@ def send_test(
 
     The exit code is 1 when the delivery failed.
     """
-    with connected(profile) as client:
+    with connect(profile) as client:
         delivery = client.webhooks.test(endpoint_id, event)
-        outcome = delivery if no_wait else settled(client, endpoint_id, delivery)
+        outcome = delivery if no_wait else wait_for_attempt(client, endpoint_id, delivery)
     tell([outcome], as_json=as_json)
 
 
@@ -210,7 +210,7 @@ def deliveries(
 ) -> None:
     """List the deliveries of an endpoint, newest first."""
     spec = resources.command("webhooks deliveries")
-    with connected(profile) as client:
+    with connect(profile) as client:
         size = spec.page_size(limit)
         pages = client.webhooks.deliveries(endpoint_id, status=status, limit=size, before=before)
         items, more = first(pages, limit, lambda each: each.id)
@@ -229,9 +229,9 @@ def redeliver(
     profile: ProfileName = None,
 ) -> None:
     """Send an event to an endpoint again, whether it was delivered or not."""
-    with connected(profile) as client:
+    with connect(profile) as client:
         delivery = client.webhooks.redeliver(endpoint_id, event_id)
-        outcome = delivery if no_wait else settled(client, endpoint_id, delivery)
+        outcome = delivery if no_wait else wait_for_attempt(client, endpoint_id, delivery)
     tell([outcome], as_json=as_json)
 
 
@@ -253,7 +253,7 @@ def replay(
     """Send all events of a time range to an endpoint again."""
     begin, end = given.moment(since, "--since"), given.moment(until, "--until")
     assert begin is not None, "the option has to be there"
-    with connected(profile) as client:
+    with connect(profile) as client:
         result = client.webhooks.replay(endpoint_id, begin, until=end, status=_names(status))
     if as_json:
         print_json(result.raw)
@@ -263,7 +263,7 @@ def replay(
 
 
 # --- shared with `events resend` and `trigger` ----------------------------------------------------
-def settled(client: Client, endpoint_id: str, delivery: Delivery) -> AnyDelivery:
+def wait_for_attempt(client: Client, endpoint_id: str, delivery: Delivery) -> AnyDelivery:
     """The delivery after its next attempt; as it is when none was made for some seconds."""
     from time import monotonic, sleep
 
@@ -302,7 +302,7 @@ def tell(deliveries: Sequence[AnyDelivery], *, as_json: bool) -> None:
 def _change(
     endpoint_id: str, changes: dict[str, Any], *, as_json: bool, profile: str | None
 ) -> None:
-    with connected(profile) as client:
+    with connect(profile) as client:
         endpoint = client.webhooks.update(endpoint_id, **changes)
     if as_json:
         print_json(endpoint.raw)

@@ -114,7 +114,7 @@ class ConcurrencyLimits:
         queue.late.discard(event_id)
         self._set_slow(queue, was_late or bool(queue.late))
 
-    def closed(self, queue: EndpointQueue) -> None:
+    def note_removed(self, queue: EndpointQueue) -> None:
         """A queue was removed."""
         self._set_slow(queue, False)
 

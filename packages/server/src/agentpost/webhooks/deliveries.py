@@ -144,7 +144,7 @@ def _record(
     state = endpoint.state
     recorded_attempts = []
     for attempt in sorted(attempts, key=lambda attempt: attempt.at):
-        state = endpoint_rules.attempted(
+        state = endpoint_rules.after_attempt(
             state,
             succeeded=attempt.error is None,
             now=attempt.at,

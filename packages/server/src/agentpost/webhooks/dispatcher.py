@@ -223,7 +223,7 @@ class Deliveries:
             queue = self._queues[endpoint_id]
             self._start(queue)
             if not queue.due and not queue.claim_count:
-                self._limits.closed(self._queues.pop(endpoint_id))
+                self._limits.note_removed(self._queues.pop(endpoint_id))
         if self._done or self._unused or self._capacities(1):
             self._wake.set()
 

@@ -86,7 +86,7 @@ def retry_after(attempts: int, schedule: Sequence[float], chance: float) -> floa
     return backoff.spread(pause, WEBHOOK_RETRY_SPREAD, chance)
 
 
-def attempted(
+def after_attempt(
     state: EndpointState, *, succeeded: bool, now: int, disable_seconds: float
 ) -> EndpointState:
     """One attempt ended. Only an unbroken row of failures counts; one success forgets them all."""
@@ -107,12 +107,12 @@ def gave_up(state: EndpointState, now: int, disable_seconds: float) -> EndpointS
     return EndpointState(now, DisabledReason.FAILING, state.failing_since)
 
 
-def enabled(state: EndpointState) -> EndpointState:
+def after_enabling(state: EndpointState) -> EndpointState:
     """Switched on: the past is forgotten. Repeating it changes nothing."""
     return EndpointState() if state.disabled_at is not None else state
 
 
-def disabled(state: EndpointState, now: int) -> EndpointState:
+def after_disabling(state: EndpointState, now: int) -> EndpointState:
     """Switched off by hand. Repeating it changes nothing."""
     if state.disabled_at is not None:
         return state

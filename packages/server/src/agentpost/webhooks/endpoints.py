@@ -138,9 +138,9 @@ async def change(
             now = ctx.clock.now()
             before = endpoint.state
             state = (
-                endpoint_rules.enabled(before)
+                endpoint_rules.after_enabling(before)
                 if changes.enabled
-                else endpoint_rules.disabled(before, now)
+                else endpoint_rules.after_disabling(before, now)
             )
             endpoint.disabled_at = state.disabled_at
             endpoint.disabled_reason = state.disabled_reason

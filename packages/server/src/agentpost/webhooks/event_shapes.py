@@ -88,7 +88,7 @@ class JobEventDataShape(JobShape):
     traceparent: Annotated[Maybe[str], about("Of that message.")] = UNSET
 
     @classmethod
-    def started(
+    def of_started(
         cls,
         record: JobRecord,
         started_by: MessageRecord,
@@ -96,7 +96,7 @@ class JobEventDataShape(JobShape):
         links: Links,
     ) -> Self:
         """The job, and what its message was given to be known again."""
-        shapes = [FileShape.linked(file, links) for file in files]
+        shapes = [FileShape.from_record(file, links) for file in files]
         own = JobLink(record, JobRole.EXECUTION)
         return cls.of(
             own, shapes, links, started_by, message_id=started_by.id, **labels(started_by)

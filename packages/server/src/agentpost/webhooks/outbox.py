@@ -62,7 +62,7 @@ def _message_body(ctx: AppContext, snapshot: Callable[[], Snapshot]) -> str:
 
 def _job_body(tx: Tx, ctx: AppContext, message: MessageRecord, job: JobRecord) -> str:
     files = job_rows.files(tx, job.id)
-    return dumps(JobEventDataShape.started(job, message, files, _LinksToCome(ctx.links)))
+    return dumps(JobEventDataShape.of_started(job, message, files, _LinksToCome(ctx.links)))
 
 
 def _add(

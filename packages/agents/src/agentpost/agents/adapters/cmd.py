@@ -193,7 +193,7 @@ class _TurnTalk(_Talk):
             case "start":
                 name, args = op["job"], op.get("args", {})
                 starting = turn.start(work, op["title"], work=op.get("work"), name=name, args=args)
-                return _started(starting)
+                return _start_job(starting)
             case "join":
                 return turn.join(op["job_id"], op.get("text"))
             case "stop":
@@ -264,7 +264,7 @@ def _contents(op: Operation) -> bytes | str | Path:
     return contents(op) if "text" in op or "base64" in op else Path(op["file"])
 
 
-async def _started(call: Awaitable[Started]) -> Json:
+async def _start_job(call: Awaitable[Started]) -> Json:
     return asdict(await call)
 
 

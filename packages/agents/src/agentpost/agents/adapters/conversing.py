@@ -25,7 +25,7 @@ from agentpost.agents.adapters.recording import (
 )
 from agentpost.agents.answers import OutputInvalid
 from agentpost.agents.base import File, Job, JobFailed, Json, Turn
-from agentpost.domain.answers import checked_choices, chosen
+from agentpost.domain.answers import checked_choices, find_choice
 from agentpost.extraction import Unreadable
 
 MEMORY_BYTES_MAX: Final = 400_000
@@ -218,7 +218,7 @@ def _answers(
     if len(earlier) == len(questions):
         return []
     next_one = questions[len(earlier)]
-    if answer is None and chosen(next_one.choices or (), run.message.text):
+    if answer is None and find_choice(next_one.choices or (), run.message.text):
         return earlier
     return [*earlier, [next_one.key, prompt, prompt if answer is None else answer]]
 

@@ -101,7 +101,7 @@ class Llm:
     async def __call__(self, turn: Turn) -> None:
         """The agent function."""
         assert self._answers is not None, "a server attaches its agent before it runs it"
-        if not await stopping.stopped(self._answers, turn):
+        if not await stopping.stop_if_asked(self._answers, turn):
             await take_turn(self, turn)
 
     async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
@@ -133,7 +133,7 @@ def _own_tools() -> list[Any]:
 
 def agent_of(rest: str, tools: Sequence[Callable[..., Any]] = ()) -> LlmAgent:
     """The agent for what stands behind ``llm:``; raises `ValueError` for what is none."""
-    return LlmAgent(Llm(*models.parsed(rest), tools))
+    return LlmAgent(Llm(*models.parse_model(rest), tools))
 
 
 class LlmAgent:

@@ -75,7 +75,7 @@ class Calls:
             if tries:
                 drop_shown()
             try:
-                return _with_refusal(await self._heard(attempt))
+                return _with_refusal(await self._receive(attempt))
             except (ModelAPIError, TimeoutError) as error:
                 logger.warning("a model call failed: %s", str(error) or "the model was silent")
                 wait = self._wait(error, tries)
@@ -84,7 +84,7 @@ class Calls:
             await self._sleep(wait)
         raise AssertionError("the last try returns or raises")
 
-    async def _heard(self, attempt: Attempt) -> ModelResponse:
+    async def _receive(self, attempt: Attempt) -> ModelResponse:
         """The answer of one try; raises `TimeoutError` after a silence."""
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(self._seconds) as silence:

@@ -55,7 +55,7 @@ _NO_KEY: Final = "none"
 """What is sent where a service needs no key: the clients want one."""
 
 
-def parsed(rest: str) -> tuple[str, str]:
+def parse_model(rest: str) -> tuple[str, str]:
     """Provider and model of ``<provider>:<model>``; raises `ValueError` for others."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS:

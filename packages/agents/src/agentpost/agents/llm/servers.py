@@ -162,7 +162,7 @@ class _Reach:
             self._session = self.make()
         return self._session
 
-    def failed(self, now: float) -> None:
+    def note_failure(self, now: float) -> None:
         """It is left alone from now on, longer than the last time; runs that lose it together
         count once."""
         if now < self.closed_until:
@@ -210,7 +210,7 @@ class Server(WrapperToolset[Any]):
             try:
                 await session.__aenter__()
             except Exception as error:
-                self._unreached(error)
+                self._unreachable_error(error)
             else:
                 self.open_sessions.append(session)
                 self.reach.failures = 0
@@ -230,11 +230,11 @@ class Server(WrapperToolset[Any]):
         the same ones."""
         if self.offered is None:
 
-            async def described() -> Json:
+            async def describe() -> Json:
                 return [_tool_record(tool.tool_def) for tool in (await self._live(ctx)).values()]
 
             recorder = current_recorder.get()
-            listing = recorder.list_tools(self.name, described) if recorder else described()
+            listing = recorder.list_tools(self.name, describe) if recorder else describe()
             self.offered = [ToolDefinition(**read) for read in cast("list[Any]", await listing)]
         return {
             name: ToolsetTool(
@@ -265,7 +265,7 @@ class Server(WrapperToolset[Any]):
             except Exception as error:
                 session.is_lost = True
                 if is_last:
-                    self._unreached(error)
+                    self._unreachable_error(error)
         return {}
 
     async def call_tool(
@@ -290,8 +290,8 @@ class Server(WrapperToolset[Any]):
     def _unreachable(self) -> str:
         return f"The tools of {self.name!r} cannot be reached now."
 
-    def _unreached(self, error: Exception) -> None:
-        self.reach.failed(asyncio.get_running_loop().time())
+    def _unreachable_error(self, error: Exception) -> None:
+        self.reach.note_failure(asyncio.get_running_loop().time())
         reason = self._short(error)
         logger.warning("the MCP server %s cannot be reached: %s", self.name, reason)
 
@@ -341,11 +341,11 @@ def _with_variables(value: Any, environment: Mapping[str, str] = os.environ) -> 
     if not isinstance(value, str):
         return value
 
-    def replaced(match: re.Match[str]) -> str:
+    def replace_match(match: re.Match[str]) -> str:
         name, default = match.groups()
         text = environment.get(name, default)
         if text is None:
             raise ValueError(f"the environment has no variable {name}")
         return text
 
-    return _VARIABLE.sub(replaced, value)
+    return _VARIABLE.sub(replace_match, value)

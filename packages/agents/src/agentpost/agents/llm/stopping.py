@@ -46,7 +46,7 @@ You are working for the user on: {titles}. The user now sends the message below.
 stop, cancel or give up that work, call stop. Otherwise answer with the one word: continue."""
 
 
-async def stopped(model: Model, turn: Turn) -> bool:
+async def stop_if_asked(model: Model, turn: Turn) -> bool:
     """Stop what runs, if the user asks for that; False when the message is to join it, or wants an
     output."""
     wants_output = turn.response_schema is not None

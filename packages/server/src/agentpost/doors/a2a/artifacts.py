@@ -35,7 +35,7 @@ class ArtifactStream:
         self._texts = Texts()
         self._sent: dict[str, _Sent] = {}
 
-    def written(
+    def text_chunks(
         self, chain: Chain, texts: Sequence[str]
     ) -> Iterator[a2a_pb2.TaskArtifactUpdateEvent]:
         """The chunks of texts that are being written. What a job shows before the task has it
@@ -49,7 +49,7 @@ class ArtifactStream:
             if text is not None and text.start == 0:
                 yield from self._chunk(chain, Output(source, title, "", ()), text)
 
-    def ended(self, chain: Chain) -> Iterator[a2a_pb2.TaskArtifactUpdateEvent]:
+    def output_chunks(self, chain: Chain) -> Iterator[a2a_pb2.TaskArtifactUpdateEvent]:
         """The outputs that are there now: what is left of a text that was sent, or all of it."""
         for output in tasks.all_outputs(chain, self._links):
             if output.id in self._shown:

@@ -84,7 +84,7 @@ class TaskHandler(RequestHandler):
                 await admission.held_call(self._api.ctx, caller)
             chain = await self._send(_exchange(context), params)
             if wait:
-                chain = await self._ended(caller, chain, _exchange(context).hung_up)
+                chain = await self._wait_for_end(caller, chain, _exchange(context).hung_up)
             return tasks.task(chain, self._api.ctx.links, history)
 
     async def on_message_send_stream(
@@ -143,7 +143,7 @@ class TaskHandler(RequestHandler):
         return await chains.look(ctx, caller, first_id or record.id)
 
     # --- following --------------------------------------------------------------------------------
-    async def _ended(self, caller: Caller, chain: Chain, hung_up: HungUp) -> Chain:
+    async def _wait_for_end(self, caller: Caller, chain: Chain, hung_up: HungUp) -> Chain:
         """The task once it has ended, asks or waits for credits, or was held long enough."""
         with self._api.ctx.streams.count(caller.account_id):
             async with aclosing(self._moments(caller, chain, hung_up)) as moments:
@@ -167,7 +167,7 @@ class TaskHandler(RequestHandler):
                         state = tasks.state(now)
                         yield tasks.task(now, links)
                         continue
-                    for chunk in artifacts.written(now, moment.texts):
+                    for chunk in artifacts.text_chunks(now, moment.texts):
                         yield chunk
                     if moment.texts:
                         continue
@@ -175,7 +175,7 @@ class TaskHandler(RequestHandler):
                         step = tasks.progress_update(now, entry)
                         if step is not None:
                             yield step
-                    for update in artifacts.ended(now):
+                    for update in artifacts.output_chunks(now):
                         yield update
                     if tasks.state(now) != state:
                         state = tasks.state(now)

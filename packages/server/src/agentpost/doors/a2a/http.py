@@ -120,15 +120,15 @@ def public(api: Api) -> Mapping[tuple[str, str], OpenHandler]:
     both versions ask for none, so without one it has the members of both."""
     ctx = api.ctx
 
-    def made(form: Callable[[a2a_pb2.AgentCard], dict[str, Any]]) -> PublishedDocument:
+    def make(form: Callable[[a2a_pb2.AgentCard], dict[str, Any]]) -> PublishedDocument:
         def make() -> bytes:
             fields = form(card(ctx.settings.public_url, ctx.agent_name))
             return json.dumps(fields, ensure_ascii=False).encode()
 
         return PublishedDocument(make, "application/json", vary="A2A-Version")
 
-    cards = {b"1": made(MessageToDict), b"0": made(_old_form)}
-    either = made(agent_card_to_dict)
+    cards = {b"1": make(MessageToDict), b"0": make(_old_form)}
+    either = make(agent_card_to_dict)
 
     async def get(request: Request) -> Response:
         version = (header(request, _VERSION) or "").encode()

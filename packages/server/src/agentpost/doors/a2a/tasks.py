@@ -70,7 +70,7 @@ def artifact(output: Output) -> a2a_pb2.Artifact:
 def status(chain: Chain) -> a2a_pb2.TaskStatus:
     """The state, with the question, or what happened and what to do."""
     message = chain.last.message
-    text = message.question if message.final and message.question else _explained(chain)
+    text = message.question if message.final and message.question else _explain(chain)
     result = a2a_pb2.TaskStatus(state=state(chain), timestamp=_time(_changed_at(chain.last)))
     if text:
         result.message.CopyFrom(_agent_message(chain, f"{message.id}_status", text))
@@ -137,7 +137,7 @@ def _agent_message(chain: Chain, message_id: str, text: str) -> a2a_pb2.Message:
     )
 
 
-def _explained(chain: Chain) -> str | None:
+def _explain(chain: Chain) -> str | None:
     """Why it is not plainly done, and what to do."""
     snapshot = chain.last
     reason = Reason.STOPPED if chain.cancelled else snapshot.message.reason

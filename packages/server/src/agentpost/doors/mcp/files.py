@@ -52,7 +52,7 @@ def fact(file: Json) -> Json:
     }
 
 
-async def listed(backend: Backend, newest: int) -> list[mcp.Resource]:
+async def list_files(backend: Backend, newest: int) -> list[mcp.Resource]:
     """The files of the newest works."""
     resources: dict[str, Any] = {}
     for line in (await backend.works(newest))["data"]:

@@ -54,14 +54,14 @@ class _Answer(Response):
         )
         read = False
 
-        async def given() -> Message:
+        async def receive_body() -> Message:
             nonlocal read
             if read:
                 return await receive()
             read = True
             return {"type": "http.request", "body": self._given, "more_body": False}
 
-        async def sent(message: Message) -> None:
+        async def send_part(message: Message) -> None:
             if message["type"] == "http.response.start":
                 more: list[Any] = [*message.get("headers", []), *self.raw_headers]
                 message = {**message, "headers": more}
@@ -70,4 +70,4 @@ class _Answer(Response):
         # The length that was announced has the contents of files, which the SDK does not get.
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
         async with manager.run():
-            await manager.handle_request({**scope, "headers": headers}, given, sent)
+            await manager.handle_request({**scope, "headers": headers}, receive_body, send_part)

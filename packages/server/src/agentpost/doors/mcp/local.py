@@ -119,7 +119,7 @@ class LocalBackend:
         data: list[MessageItemShape] = []
         page_bytes = 0
         for snapshot in page.messages:
-            item = MessageItemShape.listed(snapshot, self._ctx.links)
+            item = MessageItemShape.from_snapshot(snapshot, self._ctx.links)
             page_bytes += len(item.json())
             if data and page_bytes > RPC_PAGE_BYTES_MAX:
                 return _json(MessageListShape(data=data, has_more=True, next_before=data[-1].id))
@@ -148,7 +148,7 @@ class LocalBackend:
     async def file(self, file_id: str) -> Json:
         with self._refusals_translated(Scope.READ):
             record = await works.get_file(self._ctx, self._caller.account_id, file_id)
-        return _json(FileObject.linked(record, self._ctx.links))
+        return _json(FileObject.from_record(record, self._ctx.links))
 
     async def content(self, file_id: str) -> bytes:
         with self._refusals_translated(Scope.READ):

@@ -80,7 +80,7 @@ class HttpBackend:
         cursor: str | None = None
         for _ in range(_TRIES):
             try:
-                async with aclosing(self._streamed(message_id, cursor)) as events:
+                async with aclosing(self._stream(message_id, cursor)) as events:
                     async for place, change in events:
                         cursor = place
                         yield change
@@ -91,11 +91,11 @@ class HttpBackend:
                 break
             except httpx2.RequestError:
                 await anyio.sleep(_PAUSE_SECONDS)
-        async with aclosing(self._polled(message_id, cursor)) as changes:
+        async with aclosing(self._poll(message_id, cursor)) as changes:
             async for change in changes:
                 yield change
 
-    async def _streamed(
+    async def _stream(
         self, message_id: str, cursor: str | None
     ) -> AsyncGenerator[tuple[str | None, Change], None]:
         """What the event stream has behind a cursor, each with the cursor behind it. Raises
@@ -123,7 +123,7 @@ class HttpBackend:
                     yield cursor, Change(entries=[json.loads(event.data)])
         raise httpx2.RemoteProtocolError("the stream ended")
 
-    async def _polled(self, message_id: str, cursor: str | None) -> AsyncGenerator[Change, None]:
+    async def _poll(self, message_id: str, cursor: str | None) -> AsyncGenerator[Change, None]:
         while True:
             page = await self._page(message_id, cursor, min(15, WAIT_SECONDS_MAX))
             cursor = page["cursor"]
@@ -171,7 +171,7 @@ class HttpBackend:
         except httpx2.RequestError as error:
             raise _no_answer(error) from None
         if not answer.is_success:
-            raise _refused(answer)
+            raise _refusal(answer)
         return answer.content
 
     async def _page(self, message_id: str, cursor: str | None, wait: int) -> Json:
@@ -198,7 +198,7 @@ class HttpBackend:
                 if answer.is_success:
                     return _object(answer)
                 if answer.status_code not in (500, 503) or not left:
-                    raise _refused(answer)
+                    raise _refusal(answer)
             await anyio.sleep(_PAUSE_SECONDS)
         raise AssertionError("the last try answers or raises")
 
@@ -215,7 +215,7 @@ def _object(answer: httpx2.Response) -> Json:
     return found
 
 
-def _refused(answer: httpx2.Response) -> BackendError:
+def _refusal(answer: httpx2.Response) -> BackendError:
     try:
         body = answer.json()
         code, message = str(body["error"]), str(body["message"])

@@ -31,7 +31,7 @@ def build(backend: Backend) -> Server[Any]:
     """A server whose tools work at that backend."""
 
     async def list_tools(_: Context, __: mcp.PaginatedRequestParams | None) -> mcp.ListToolsResult:
-        return mcp.ListToolsResult(tools=tools.listed())
+        return mcp.ListToolsResult(tools=tools.list_tools())
 
     async def call_tool(ctx: Context, params: mcp.CallToolRequestParams) -> mcp.CallToolResult:
         async def tell(count: float, what: str) -> None:
@@ -43,7 +43,7 @@ def build(backend: Backend) -> Server[Any]:
         _: Context, __: mcp.PaginatedRequestParams | None
     ) -> mcp.ListResourcesResult:
         try:
-            return mcp.ListResourcesResult(resources=await files.listed(backend, _NEWEST_WORKS))
+            return mcp.ListResourcesResult(resources=await files.list_files(backend, _NEWEST_WORKS))
         except BackendError as error:
             raise _protocol_error(error) from None
 

@@ -50,7 +50,7 @@ async def answer_question(
 ) -> mcp.CallToolResult:
     """See `TOOLS`."""
     conversation = arguments.conversation
-    message = await _asked(backend, arguments)
+    message = await _question_message(backend, arguments)
     if conversation is None and message is not None and "conversation" in message:
         conversation = message["conversation"] or ""  # null: the key's own, which has no name
     if conversation is None:
@@ -64,10 +64,10 @@ async def answer_question(
     except BackendError as error:
         if error.code != "idempotency_conflict" or arguments.message_id is not None:
             raise
-        return await _repeated(backend, arguments, conversation, tell, error)
+        return await _earlier_answer(backend, arguments, conversation, tell, error)
 
 
-async def _repeated(
+async def _earlier_answer(
     backend: Backend,
     arguments: AnswerArguments,
     conversation: str,
@@ -87,7 +87,7 @@ async def _repeated(
     raise conflict
 
 
-async def _asked(backend: Backend, arguments: AnswerArguments) -> Json | None:
+async def _question_message(backend: Backend, arguments: AnswerArguments) -> Json | None:
     """The message that asks: the one named, else the newest of the conversation."""
     if arguments.message_id is not None:
         return await backend.message(arguments.message_id)
@@ -349,7 +349,7 @@ TOOLS: Final = {
 }
 
 
-def listed() -> list[mcp.Tool]:
+def list_tools() -> list[mcp.Tool]:
     """The tools as clients see them."""
     return [
         mcp.Tool(
@@ -376,12 +376,12 @@ async def call(
     try:
         if spec is None:
             raise BackendError("not_found", f"There is no tool {name[:80]}.", "See tools/list.")
-        return await spec.run(backend, _validated(spec, arguments), tell)
+        return await spec.run(backend, _validate(spec, arguments), tell)
     except BackendError as error:
         return results.of_error(error)
 
 
-def _validated(spec: ToolSpec, arguments: dict[str, Any]) -> Arguments:
+def _validate(spec: ToolSpec, arguments: dict[str, Any]) -> Arguments:
     overfull = too_many(spec.arguments, arguments)
     sentences = [f"{p.field or 'arguments'}: {p.problem}" for p in overfull]
     if not sentences:

@@ -157,7 +157,7 @@ def _data_file(url: str, name: str | None, where: str) -> InlineFile:
         raise wrong(where, "must be in base64")
     contents = _contents(url)
     if isinstance(contents, str):
-        return InlineFile(name, None, _unquoted(contents[match.end() :]), match[1] or None)
+        return InlineFile(name, None, _unquote(contents[match.end() :]), match[1] or None)
     return InlineFile(name, None, DataOfUrl(contents, match.end()), match[1] or None)
 
 
@@ -170,7 +170,7 @@ def _contents(text: str) -> str | LongText:
     return text.contents if isinstance(text, FileText) else text
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     return unquote_to_bytes(text).decode("latin-1") if "%" in text else text
 
 
@@ -188,9 +188,9 @@ class DataOfUrl:
             rest += piece if n else piece[self._begin :]
             percent = rest.rfind("%", -2) if len(rest) > 2 else 0  # an escape may go on in the next
             end = percent if percent > 0 else len(rest)
-            yield _unquoted(rest[:end])
+            yield _unquote(rest[:end])
             rest = rest[end:]
-        yield _unquoted(rest)
+        yield _unquote(rest)
 
     def sha256(self) -> str:
         """The hash of the text, as hex digits."""

@@ -49,7 +49,7 @@ def handlers() -> Mapping[tuple[str, str], Handler]:
 
 async def _create(api: Api, request: Request, caller: Caller) -> Response:
     pieces = await bodies.read_form(api, request, caller)
-    read = partial(_parsed, header(request, b"content-type") or "", pieces)
+    read = partial(_parse_form, header(request, b"content-type") or "", pieces)
     form, data = await api.ctx.account_threads.run(caller.account_id, read)
     if not data:
         raise Refusal(ErrorCode.BAD_SIZE, "The file is empty.")
@@ -59,7 +59,7 @@ async def _create(api: Api, request: Request, caller: Caller) -> Response:
     return JSONResponse({**_shape(upload), "purpose": purpose})
 
 
-def _parsed(content_type: str, pieces: list[bytes]) -> tuple[PostedForm, bytes]:
+def _parse_form(content_type: str, pieces: list[bytes]) -> tuple[PostedForm, bytes]:
     data = io.BytesIO()
     try:
         form = PostedForm(content_type)

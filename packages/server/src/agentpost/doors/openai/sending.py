@@ -27,7 +27,7 @@ from agentpost.doors.openai.models import model_names
 from agentpost.doors.openai.transcripts import (
     Transcript,
     bare_text,
-    hashed,
+    digest,
     text_with_context,
     topic,
 )
@@ -95,8 +95,8 @@ async def read_call(
     count = (header(request, RETRY_COUNT) or "").strip()
     data = await bodies.read_json(api, request, caller)
 
-    def understood() -> tuple[Call, Content]:
-        body = bodies.parsed(data, FileTexts(FILES_AT, BODY_REST_BYTES_MAX))
+    def read_call() -> tuple[Call, Content]:
+        body = bodies.parse_body(data, FileTexts(FILES_AT, BODY_REST_BYTES_MAX))
         call = Call(
             body_hash=_hash_of(data),
             idempotency_key=idempotency_key,
@@ -105,14 +105,14 @@ async def read_call(
         )
         return call, understand(body, model_names(api))
 
-    return await in_turn(api, request, data, understood)
+    return await in_turn(api, request, data, read_call)
 
 
 def _hash_of(data: bytearray | TakenApart) -> str:
     """The hash of a body."""
     if not isinstance(data, TakenApart):
-        return hashed(bytes(data))
-    return hashed([data.rest_hash(), *(text.sha256() for text in data.texts.values())])
+        return digest(bytes(data))
+    return digest([data.rest_hash(), *(text.sha256() for text in data.texts.values())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ def _without_text(
         metadata=call_input.metadata or None,
         response_schema=call_input.response_schema,
         idempotency_key=call.idempotency_key,
-        original_hash=hashed([*contents, topic(utterances, [call_input.message_id])]),
+        original_hash=digest([*contents, topic(utterances, [call_input.message_id])]),
         attempt=attempt if call.idempotency_key is None else None,
         held=False,
     )

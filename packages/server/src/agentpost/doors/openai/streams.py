@@ -34,12 +34,12 @@ class Frames(Protocol):
         """The end of the stream, at the last moment that has no texts."""
         ...
 
-    def refused(self, refusal: Refusal) -> str:
+    def refusal_frame(self, refusal: Refusal) -> str:
         """The end of a stream that may not go on."""
         ...
 
 
-async def ended(api: Api, request: Request, caller: Caller, message_id: str) -> Moment:
+async def wait_for_end(api: Api, request: Request, caller: Caller, message_id: str) -> Moment:
     """The message once it is final or waits for credits, or when its call was held long enough."""
     ctx = api.ctx
     until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
@@ -112,4 +112,4 @@ async def _until_refused(
             async for event in events:
                 yield event
         except Refusal as refusal:
-            yield frames.refused(refusal)
+            yield frames.refusal_frame(refusal)

@@ -65,10 +65,10 @@ def topic(utterances: Sequence[Utterance], scope: Sequence[object]) -> str:
     ``scope`` is what else must be equal: whose words they are, and what they go on from.
     """
     parts = [[each.role, "".join(each.text.split()), _files(each)] for each in utterances]
-    return hashed([list(scope), parts])
+    return digest([list(scope), parts])
 
 
-def hashed(value: object) -> str:
+def digest(value: object) -> str:
     """A hash of JSON, or of bytes as they are."""
     data = value if isinstance(value, bytes) else json.dumps(value, sort_keys=True).encode()
     return hashlib.sha256(data).hexdigest()
@@ -106,7 +106,7 @@ def _files(utterance: Utterance) -> list[str]:
 
 
 def _hash_of_text(text: str | InPieces) -> str:
-    """`hashed` for a text that may have megabytes."""
+    """`digest` for a text that may have megabytes."""
     digest = hashlib.sha256(b'"')
     for piece in pieces_of(text):
         digest.update(json.dumps(piece)[1:-1].encode())

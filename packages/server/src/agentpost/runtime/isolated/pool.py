@@ -116,7 +116,7 @@ class AgentProcesses:
         await asyncio.gather(*self._starting, return_exceptions=True)
         for process in list(self._processes):
             process.end(Death("the server ends", ours=True))
-        await asyncio.gather(*(process.ended() for process in list(self._processes)))
+        await asyncio.gather(*(process.wait_until_ended() for process in list(self._processes)))
         await asyncio.to_thread(self._starter.tidy)
 
     # --- what the runners call --------------------------------------------------------------------
@@ -149,7 +149,7 @@ class AgentProcesses:
     @asynccontextmanager
     async def _place(self, owner: str, journal: Journal) -> AsyncIterator[AgentProcess]:
         """A process to run in. When it ends meanwhile, the run is ended here, to be begun again."""
-        process = await journal.guard(self._chosen(owner))
+        process = await journal.guard(self._choose(owner))
         acquit: asyncio.TimerHandle | None = None
         if process.is_alone:
             loop = asyncio.get_running_loop()
@@ -179,7 +179,7 @@ class AgentProcesses:
             if journal.stopped is not StopCause.PROCESS_DIED:
                 self._suspects.forget(owner)
 
-    async def _chosen(self, owner: str) -> AgentProcess:
+    async def _choose(self, owner: str) -> AgentProcess:
         """Wait for a process that may take the run, and mark it as taken."""
         if self._suspects.is_suspect(owner):
             try:
@@ -242,7 +242,7 @@ class AgentProcesses:
 
     # --- processes --------------------------------------------------------------------------------
     def _begin_starting(self, *, alone: bool) -> asyncio.Task[AgentProcess]:
-        starting = asyncio.get_running_loop().create_task(self._started(alone=alone))
+        starting = asyncio.get_running_loop().create_task(self._start(alone=alone))
         self._starting[starting] = alone
         starting.add_done_callback(self._starting_ended)
         return starting
@@ -253,7 +253,7 @@ class AgentProcesses:
         if not starting.cancelled() and (error := starting.exception()) is not None:
             log.error("agent_process_not_started", reason=str(error))
 
-    async def _started(self, *, alone: bool) -> AgentProcess:
+    async def _start(self, *, alone: bool) -> AgentProcess:
         if self._closed:
             raise NoAgentProcess("the server ends")
         try:
@@ -279,13 +279,13 @@ class AgentProcesses:
             process.kill()
             raise NoAgentProcess(answer["unknown"])
         process.output.begin({"agent_process": process.pid})
-        process.begin(self._limits.stall_seconds, self._limits.cpu_seconds, self._ended)
+        process.begin(self._limits.stall_seconds, self._limits.cpu_seconds, self._note_death)
         process.is_alone = alone
         self._processes.add(process)
         log.info("agent_process_started", pid=process.pid, alone=alone)
         return process
 
-    def _ended(self, process: AgentProcess, death: Death) -> None:
+    def _note_death(self, process: AgentProcess, death: Death) -> None:
         """It is gone: who is to blame is found out before its runs hear of it."""
         self._processes.discard(process)
         owners = {run.owner for run in process.runs.values()}

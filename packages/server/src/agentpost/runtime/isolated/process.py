@@ -45,7 +45,7 @@ class Hearing(Protocol):
         """Take what it says."""
         ...
 
-    def lost(self, death: Death) -> None:
+    def on_death(self, death: Death) -> None:
         """The process has ended."""
         ...
 
@@ -107,7 +107,7 @@ class AgentProcess(WorkerProcess):
     def say(self, message: Frame) -> None:
         """Say it, if there is anybody to hear it."""
         if self._writer.is_closing():
-            return  # its end is told by `Hearing.lost`
+            return  # its end is told by `Hearing.on_death`
         self._writer.write(frame(message))
 
     def end(self, death: Death) -> None:
@@ -126,17 +126,17 @@ class AgentProcess(WorkerProcess):
             log.exception("agent_process_not_understood", pid=self.pid)
             self.end(Death(f"it said what cannot be understood: {error!r}"))
         finally:
-            await self._gone()
+            await self._note_gone()
 
-    async def _gone(self) -> None:
+    async def _note_gone(self) -> None:
         self.leave()
-        await self.ended()
+        await self.wait_until_ended()
         death = self._death or self._found_dead()
         if self._looking is not None:
             self._looking.cancel()
         self._on_end(self, death)
         for run in list(self.runs.values()):
-            run.lost(death)
+            run.on_death(death)
 
     def _found_dead(self) -> Death:
         code = self._code()
@@ -154,7 +154,7 @@ class AgentProcess(WorkerProcess):
             self.cpu, self.memory = message["beat"]["cpu"], message["beat"]["memory"]
         elif "stalled" in message:
             log.warning("agent_process_stalled", pid=self.pid, stack=message["stack"])
-            self._stalled(message["run"])
+            self._note_stall(message["run"])
         elif "died" in message:
             alone = len(self.runs) == 1
             self._death = Death(message["died"], message["run"] if alone else None)
@@ -169,7 +169,7 @@ class AgentProcess(WorkerProcess):
                 if run.owner == owner:
                     run.hear({"printed": event})
 
-    def _stalled(self, culprit: int | None) -> None:
+    def _note_stall(self, culprit: int | None) -> None:
         most = f"{self._stall_seconds:g} s"
         why = f"it held its process for {most} without awaiting (the setting agent_stall_seconds)"
         self.end(Death(why, culprit))
@@ -185,7 +185,7 @@ class AgentProcess(WorkerProcess):
             return
         self._silent += _LOOK_SECONDS
         if self._silent >= self._stall_seconds + _SILENT_SECONDS_MORE:
-            self._stalled(None)
+            self._note_stall(None)
         else:
             self._look_later()
 

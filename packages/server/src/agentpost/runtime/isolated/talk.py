@@ -118,7 +118,7 @@ class Talk:
             await asyncio.to_thread(shutil.rmtree, copy.parent, ignore_errors=True)
 
     # --- what the process says --------------------------------------------------------------------
-    def lost(self, death: Death) -> None:
+    def on_death(self, death: Death) -> None:
         """See `Hearing.lost`."""
         if not self._ended.done():
             self._ended.set_exception(ProcessDied(death))
@@ -196,9 +196,9 @@ class Talk:
         if message["op"] == "text":
             text: str = await file.text()
             return text
-        return str(await self._lent(await file.path()))
+        return str(await self._lend(await file.path()))
 
-    async def _lent(self, path: Path) -> Path:
+    async def _lend(self, path: Path) -> Path:
         """The file, or a copy of it that a process which a command prefix has started can read; it
         is kept until the run ends."""
         place = self._process.place

@@ -54,7 +54,7 @@ async def _create(api: Api, request: Request, caller: Caller) -> Response:
         naming_headers = _naming(stream.conversation)
         return streams.response(stream, events, first, naming_headers)
     message = await outgoing.send(api, caller)
-    moment = await streams.ended(api, request, caller, message.id)
+    moment = await streams.wait_for_end(api, request, caller, message.id)
     naming_headers = _naming(moment.conversation)
     error = error_of(moment.snapshot, moment.cancelled)
     if error is not None:

@@ -12,7 +12,7 @@ from agentpost.contract.shape import Links
 from agentpost.domain import ids
 from agentpost.domain.times import SECOND
 from agentpost.doors.openai.parameters import OWN_MODEL
-from agentpost.doors.openai.responses.shapes import BETWEEN, led
+from agentpost.doors.openai.responses.shapes import BETWEEN, with_separator
 from agentpost.doors.openai.states import explanation_of, incomplete_of, is_over
 from agentpost.doors.outputs import Output, outputs_of
 from agentpost.following.followers import Moment
@@ -37,14 +37,14 @@ def completion(moment: Moment, links: Links, echo: Echo) -> Json:
     """The completion of a message. ``agentpost`` is the message as the API itself shows it."""
     texts = texts_of(moment.snapshot, links)
     if not is_over(moment):
-        texts.append(led(waiting_text(moment), len(texts)))
+        texts.append(with_separator(waiting_text(moment), len(texts)))
     message = {"role": "assistant", "content": "".join(texts), "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None}
     return {
         **_head(moment, "chat.completion"),
         "choices": [{**choice, "finish_reason": _finish_reason(moment)}],
         "usage": _usage(moment.snapshot, links),
-        "agentpost": _shown(moment, links, echo),
+        "agentpost": _show(moment, links, echo),
     }
 
 
@@ -59,7 +59,7 @@ def last_chunks(moment: Moment, links: Links, echo: Echo) -> list[Json]:
     """The chunks that end a stream: why it ends, then the usage when it was asked for."""
     last = chunk(moment, echo, {})
     last["choices"][0]["finish_reason"] = _finish_reason(moment)
-    last["agentpost"] = _shown(moment, links, echo)
+    last["agentpost"] = _show(moment, links, echo)
     if not echo.include_usage:
         return [last]
     return [last, {**last, "choices": [], "usage": _usage(moment.snapshot, links)}]
@@ -87,7 +87,7 @@ def _usage(snapshot: Snapshot, links: Links) -> Json:
     return {**counts, "credits_used": MessageShape.of(snapshot, links).credits_used}
 
 
-def _shown(moment: Moment, links: Links, echo: Echo) -> Json:
+def _show(moment: Moment, links: Links, echo: Echo) -> Json:
     shape = msgspec.to_builtins(MessageShape.of(moment.snapshot, links))
     return {**shape, "conversation": moment.conversation, "ignored": list(echo.ignored)}
 
@@ -99,14 +99,16 @@ def texts_of(snapshot: Snapshot, links: Links) -> list[str]:
     parts = outputs_of(snapshot, links)
     if snapshot.message.response_schema_json is not None:
         return [output.text for output in parts]
-    texts = [f"{led(output.text, n)}{file_links(output, n)}" for n, output in enumerate(parts)]
-    return [*texts, *(led(text, len(texts)) for text in notes_of(snapshot, links))]
+    texts = [
+        f"{with_separator(output.text, n)}{file_links(output, n)}" for n, output in enumerate(parts)
+    ]
+    return [*texts, *(with_separator(text, len(texts)) for text in notes_of(snapshot, links))]
 
 
 def file_links(output: Output, index: int) -> str:
     """The files of an output in Markdown, which goes behind its text."""
     lines = BETWEEN.join(map(_file_link, output.files))
-    return led(lines, index or int(bool(output.text)))
+    return with_separator(lines, index or int(bool(output.text)))
 
 
 def _file_link(file: FileShape) -> str:

@@ -65,7 +65,7 @@ class CompletionStream:
             yield _frame(last)
         yield "data: [DONE]\n\n"
 
-    def refused(self, refusal: Refusal) -> str:
+    def refusal_frame(self, refusal: Refusal) -> str:
         """A refusal in the middle of the stream."""
         error = {"message": refusal.message, "type": "invalid_request_error", "param": None}
         return _frame({"error": {**error, "code": code_of(refusal)}})
@@ -82,7 +82,7 @@ class CompletionStream:
             yield self._text(moment, event["delta"])
         elif kind == "output_item.done" and event["item"]["status"] == "completed":
             output = outputs[index]
-            text = response_shapes.led(output.text, index)
+            text = response_shapes.with_separator(output.text, index)
             if not text.startswith(self._item):
                 yield self._text(moment, f"{response_shapes.BETWEEN}{output.text}")
             elif text != self._item:

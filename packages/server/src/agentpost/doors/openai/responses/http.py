@@ -57,7 +57,7 @@ async def _create(api: Api, request: Request, caller: Caller) -> Response:
     if created.background:
         moment = await followers.look(api.ctx, caller, message.id)
     else:
-        moment = await streams.ended(api, request, caller, message.id)
+        moment = await streams.wait_for_end(api, request, caller, message.id)
     return _respond(shapes.response(moment, api.ctx.links, echo))
 
 

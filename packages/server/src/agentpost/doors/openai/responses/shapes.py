@@ -60,7 +60,7 @@ def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
     }
 
 
-def begun(moment: Moment, echo: Echo) -> Json:
+def empty_response(moment: Moment, echo: Echo) -> Json:
     """The Response as it was when it had brought nothing."""
     return {
         **_head(moment, echo),
@@ -147,10 +147,10 @@ def _part(output: Output, index: int) -> Json:
 
 
 def _text(output: Output, index: int) -> str:
-    return led(output.shown, index)
+    return with_separator(output.shown, index)
 
 
-def led(text: str, index: int) -> str:
+def with_separator(text: str, index: int) -> str:
     """The beginning of an output's text, with the blank line that separates outputs."""
     return f"{BETWEEN}{text}" if text and index else text
 
@@ -173,7 +173,7 @@ def _annotations(output: Output, index: int) -> list[Json]:
 # --- the stream -----------------------------------------------------------------------------------
 def opening(moment: Moment, echo: Echo) -> list[Json]:
     """How each stream begins."""
-    fields = begun(moment, echo)
+    fields = empty_response(moment, echo)
     return [
         {"type": "response.created", "response": fields},
         {"type": "response.in_progress", "response": fields},
@@ -207,7 +207,7 @@ def text_delta(source: str, index: int, piece: str) -> Json:
 def text_deltas(output: Output, index: int) -> list[Json]:
     """Its whole text in pieces, which are the same whenever they are asked for."""
     texts = list(pieces(output.shown))
-    texts[:1] = [led(piece, index) for piece in texts[:1]]
+    texts[:1] = [with_separator(piece, index) for piece in texts[:1]]
     return [text_delta(output.id, index, piece) for piece in texts]
 
 

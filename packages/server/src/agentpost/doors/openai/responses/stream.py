@@ -60,7 +60,7 @@ class ResponseStream:
         for piece in moment.texts:
             self._texts.add(read(piece))
         if self._number == 0:
-            yield from self._numbered(shapes.opening(moment, self._echo))
+            yield from self._number_events(shapes.opening(moment, self._echo))
         if not moment.texts:
             for output in outputs_of(moment.snapshot, self._links)[self._shown :]:
                 yield from self._output(output)
@@ -68,7 +68,7 @@ class ResponseStream:
         source = None if is_json else next_source(moment.snapshot)
         text = self._texts.of(source) if source is not None else None
         if source is not None and text is not None:
-            yield from self._written(source, text)
+            yield from self._text_events(source, text)
 
     def frames(self, moment: Moment) -> Iterator[str]:
         """See `doors.openai.streams.Frames`."""
@@ -82,11 +82,11 @@ class ResponseStream:
         if is_ended and self._begun is not None:
             item, self._begun = self._begun, None
             left = shapes.item_left(item.source, self._shown, item.text)
-            yield from map(_frame, self._numbered(left))
+            yield from map(_frame, self._number_events(left))
         number = self._number if is_ended else max(self._number - 1, 0)
         yield _frame({**shapes.closing(fields), "sequence_number": number})
 
-    def refused(self, refusal: Refusal) -> str:
+    def refusal_frame(self, refusal: Refusal) -> str:
         """See `doors.openai.streams.Frames`."""
         error = {"type": "error", "code": code_of(refusal), "message": refusal.message}
         return _frame({**error, "param": None, "sequence_number": 0})
@@ -96,38 +96,38 @@ class ResponseStream:
         if item is None:
             events = shapes.item_begun(output.id, self._shown)
             deltas = shapes.text_deltas(output, self._shown)
-            yield from self._numbered([*events, *deltas])
+            yield from self._number_events([*events, *deltas])
         else:
             output = replace(output, id=item.source)  # as the item was opened
             deltas = shapes.text_deltas(output, self._shown)
             sent_text = output.shown[: item.end]
             is_same = len(sent_text) == item.end and sent_text[item.known_from :] == item.text
             if is_same:
-                yield from self._numbered(deltas[item.pieces :])
+                yield from self._number_events(deltas[item.pieces :])
             else:
                 self._number = max(self._number, self._number - item.pieces + len(deltas))
-        yield from self._numbered(shapes.item_ended(output, self._shown))
+        yield from self._number_events(shapes.item_ended(output, self._shown))
         self._shown += 1
 
-    def _written(self, source: str, text: Text) -> Iterator[Json]:
+    def _text_events(self, source: str, text: Text) -> Iterator[Json]:
         """The pieces that are complete; the one that the text ends in waits for its rest."""
         item = self._begun
         if item is None:
             if text.end < piece_end(0):
                 return
             item = self._begun = _Begun(source, text.attempt, text.start)
-            yield from self._numbered(shapes.item_begun(source, self._shown))
+            yield from self._number_events(shapes.item_begun(source, self._shown))
         if (item.source, item.attempt) != (source, text.attempt):
             return
         while (end := piece_end(item.end)) <= text.end:
             if self._number > self._after and item.end < text.start:
                 return  # the client lacks what nobody here has seen; it comes with the output
             piece = text.between(item.end, end)
-            text_shown = piece if item.end else shapes.led(piece, self._shown)
-            yield from self._numbered([shapes.text_delta(source, self._shown, text_shown)])
+            text_shown = piece if item.end else shapes.with_separator(piece, self._shown)
+            yield from self._number_events([shapes.text_delta(source, self._shown, text_shown)])
             item.pieces, item.end, item.text = item.pieces + 1, end, item.text + piece
 
-    def _numbered(self, events: Iterable[Json]) -> Iterator[Json]:
+    def _number_events(self, events: Iterable[Json]) -> Iterator[Json]:
         for event in events:
             number, self._number = self._number, self._number + 1
             if number > self._after:
