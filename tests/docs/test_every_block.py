@@ -81,6 +81,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/installing.md", "uv run"): INSTALLS,
     ("docs/installing.md", "pip install"): INSTALLS,
     ("docs/traces.md", "pip install"): INSTALLS,
+    ("docs/isolation.md", "python3 -m venv"): INSTALLS,
     ("docs/isolation.md", "agentpost serve"): "tests/e2e/test_isolation.py starts it so",
     ("docs/recipes/backups.md", "agentpost backup"): ELSEWHERE,
     ("docs/recipes/backups.md", "pg_dump"): "tests/e2e/test_backups.py",

@@ -32,6 +32,7 @@ from agentpost.db.lock import FolderLock
 from agentpost.http.application import Application
 from agentpost.observability import traces
 from agentpost.operations import maintenance, step_places
+from agentpost.processes.interpreter import Interpreter
 from agentpost.runtime.isolated.description import describe
 from agentpost.runtime.runs import Run
 from agentpost.sessions import actions as sessions
@@ -218,7 +219,13 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
         raise OSError(problem)
     if settings.agent_processes and registry.is_code(settings.agent):
         with step_places.launch(settings) as launch:
-            agent = await asyncio.to_thread(describe, settings.agent, settings.worker_env, launch)
+            agent = await asyncio.to_thread(
+                describe,
+                settings.agent,
+                settings.worker_env,
+                launch,
+                Interpreter(settings.agent_python),
+            )
     else:
         if settings.agent_processes:
             log.warning("agent_processes_ignored", reason="the agent is no code of an author's")

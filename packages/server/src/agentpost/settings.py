@@ -119,6 +119,7 @@ class Settings(BaseSettings):
     agent: str
     agent_secret: SecretStr
     agent_processes: Annotated[int, Field(ge=0)]
+    agent_python: str
     agent_memory_bytes: Annotated[int, Field(ge=0)]
     agent_cpu_seconds: Annotated[float, Field(ge=0)]
     agent_stall_seconds: Seconds

@@ -40,9 +40,10 @@ def take_channel() -> socket.socket:
 
 
 def settle(hello: Mapping[str, Any]) -> None:
-    """Find the modules that the server finds; in a process that a command prefix has started, use
-    the environment and the temporary folder that the server sends."""
-    sys.path[:] = hello["path"]
+    """Find the modules that the server finds, or those in ``folders`` and of this interpreter; in a
+    process that a command prefix has started, use the environment and the temporary folder that the
+    server sends."""
+    sys.path[:] = hello["path"] if "path" in hello else [*hello["folders"], *sys.path]
     if "env" in hello:
         os.umask(0o077)
         os.environ.update(hello["env"])

@@ -6,6 +6,7 @@ import json
 from typing import Any, Final
 
 from agentpost.agents import registry
+from agentpost.author.frames import PROTOCOL
 from agentpost.extras import MissingExtra
 
 MARK: Final = "\x1eagentpost-agent "
@@ -24,4 +25,4 @@ def say(spec: str) -> None:
         }
     except (registry.UnknownAgent, MissingExtra) as error:
         answer = {"error": str(error)}
-    print(f"{MARK}{json.dumps(answer)}", flush=True)
+    print(f"{MARK}{json.dumps({**answer, 'protocol': PROTOCOL})}", flush=True)

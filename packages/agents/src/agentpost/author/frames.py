@@ -3,8 +3,9 @@
 A frame is a length (4 bytes, big-endian) and that many bytes of JSON, over a pair of sockets that
 nobody else has. "Values" below are texts made by `agents.values`.
 
-The server says first ``{"path", "spec", "folder", "memory_bytes", "cpu_seconds", "stall_seconds",
-"log_level"}``; the process answers ``{"ready": true}``, or ``{"unknown": text}`` and ends. Then:
+The server says first ``{"path" or "folders", "spec", "folder", "memory_bytes", "cpu_seconds",
+"stall_seconds", "log_level"}``; the process answers ``{"ready": true}``, or ``{"unknown": text}``
+and ends. Then:
 
 ===============================  ================================================================
 From the server
@@ -57,6 +58,9 @@ from agentpost.author.retrying import Retry
 from agentpost.domain.file_names import check_path
 
 Frame: TypeAlias = dict[str, Any]
+PROTOCOL: Final = 1
+"""The version of what is said here and to worker processes. It grows with each change, since a
+server and its agent's environment may have different versions of `agentpost-agents`."""
 INLINE_BYTES_MAX: Final = 256 * 1024
 """Contents up to this size are part of a frame; larger ones go through a file."""
 _TRACE_CHARACTERS_MAX: Final = 20_000

@@ -27,6 +27,7 @@ import structlog
 from agentpost.agents import values
 from agentpost.agents.deaths import NotBegun, NoWorker, OutOfMemory, WorkerDied, WorkerKilled
 from agentpost.processes import capacity
+from agentpost.processes.interpreter import OWN, Interpreter
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.requests import Request
 from agentpost.processes.slots import FairSemaphore
@@ -61,7 +62,7 @@ class WorkerPool:
     ``env`` names further environment variables of workers; ``bytecode_folder`` is for byte code
     (None: as the server); ``imports``: what idle ones import; ``rebuild`` makes their exceptions.
     ``prefix``: the command that starts them (None: none). A process that has had a call of one
-    account gets none of another then.
+    account gets none of another then. ``interpreter`` runs authors' functions.
 
     Belongs to one event loop, whose thread must outlive the workers.
     """
@@ -81,6 +82,7 @@ class WorkerPool:
         rebuild: Callable[[Mapping[str, str]], Exception] = values.rebuild_error,
         idle_seconds: float = 300.0,
         prefix: CommandPrefix | None = None,
+        interpreter: Interpreter = OWN,
     ) -> None:
         assert max_tasks > 0
         workers = workers or capacity.default_workers()
@@ -94,6 +96,7 @@ class WorkerPool:
             bytecode_folder=bytecode_folder,
             imports=imports,
             prefix=prefix,
+            interpreter=interpreter,
         )
         self._max_tasks = max_tasks
         self._seconds = seconds
@@ -114,7 +117,7 @@ class WorkerPool:
         and its first call a tenth of a second to start it."""
         await asyncio.to_thread(self._starter.prepare)
         if self._starter.imports or self._starter.prefix is not None:
-            self._rest(await self._spawn())
+            self._rest(await self._spawn(self._starter.interpreter))
 
     async def call(
         self,
@@ -246,7 +249,8 @@ class WorkerPool:
         deaths: list[WorkerDied] = []
         needs_fresh = False
         while len(deaths) < _BEGINNINGS_MAX:
-            worker = await self._acquire(account, is_fresh=needs_fresh)
+            interpreter = OWN if request.fn.startswith(_OURS) else self._starter.interpreter
+            worker = await self._acquire(account, interpreter, is_fresh=needs_fresh)
             if ready is not None:
                 try:
                     await ready()
@@ -301,12 +305,14 @@ class WorkerPool:
             worker.leave()
         return reply
 
-    async def _acquire(self, account: str, *, is_fresh: bool) -> WorkerProcess:
-        worker = None if is_fresh else self._take_idle(account)
+    async def _acquire(
+        self, account: str, interpreter: Interpreter, *, is_fresh: bool
+    ) -> WorkerProcess:
+        worker = None if is_fresh else self._take_idle(account, interpreter)
         if worker is None and self._spare is not None and not is_fresh:
             await asyncio.wait({self._spare})
-            worker = self._take_idle(account)
-        worker = worker or await self._spawn()
+            worker = self._take_idle(account, interpreter)
+        worker = worker or await self._spawn(interpreter)
         worker.account = account
         return worker
 
@@ -328,24 +334,25 @@ class WorkerPool:
 
     async def _start_spare(self) -> None:
         try:
-            self._rest(await self._spawn())
+            self._rest(await self._spawn(self._starter.interpreter))
         except NoWorker as error:  # a call that needs one tries again, and says so
             log.info("spare_worker_failed", reason=str(error))
         finally:
             self._spare = None
 
-    def _take_idle(self, account: str) -> WorkerProcess | None:
-        """The process that this account used last, else one that nobody has used, else the one that
-        was used last; None to start another."""
+    def _take_idle(self, account: str, interpreter: Interpreter) -> WorkerProcess | None:
+        """Of an interpreter's processes the one that this account used last, else one that nobody
+        has used, else the one that was used last; None to start another."""
         for dead in [worker for worker in self._idle if not worker.alive]:
             self._idle.pop(dead).cancel()
         # The last one that is ready is kept for an account that holds none, as the last place is.
-        if len(self._idle) == 1 and self._slots.held_count(account) > 1:
+        idle = [worker for worker in self._idle if worker.interpreter == interpreter]
+        if len(idle) == 1 and self._slots.held_count(account) > 1:
             alive = sum(worker.alive for worker in self._workers)
             if self._spare is not None or alive < self._most:
                 return None
         best = max(
-            reversed(self._idle),
+            reversed(idle),
             key=lambda worker: (worker.account == account, worker.account is None),
             default=None,
         )
@@ -367,11 +374,11 @@ class WorkerPool:
         del self._idle[worker]
         worker.leave()
 
-    async def _spawn(self) -> WorkerProcess:
+    async def _spawn(self, interpreter: Interpreter) -> WorkerProcess:
         if self._closed.is_set():
             raise NoWorker("the worker pool is closed")
         try:
-            worker = await self._starter.start()
+            worker = await self._starter.start(interpreter)
         except OSError as error:
             raise NoWorker(f"a worker process could not be started: {error}") from error
         self._workers.add(worker)

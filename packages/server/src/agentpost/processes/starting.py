@@ -8,7 +8,6 @@ import itertools
 import logging
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +17,7 @@ from agentpost.agents.deaths import NoWorker, WorkerDied
 from agentpost.author.worker_process import frame
 from agentpost.processes import bytecode, capacity
 from agentpost.processes.environment import worker_environment
+from agentpost.processes.interpreter import OWN, Interpreter
 from agentpost.processes.prefix import CommandPrefix, Place, make_parent, portable
 from agentpost.processes.worker import CallLimits, WorkerProcess
 
@@ -40,6 +40,7 @@ class Starter(Generic[Process]):
         env: names of environment variables that they get besides the usual ones.
         bytecode_folder: where they keep byte code; None: as the server.
         prefix: the command that starts them; None: none.
+        interpreter: what runs an author's code.
         first: the least number that the prefix is given.
     """
 
@@ -53,8 +54,10 @@ class Starter(Generic[Process]):
         bytecode_folder: Path | None,
         prefix: CommandPrefix | None,
         first: int = 1,
+        interpreter: Interpreter = OWN,
     ) -> None:
         self.prefix = prefix
+        self.interpreter = interpreter
         self._first = first
         self._kind = kind
         self._scratch = scratch
@@ -82,18 +85,24 @@ class Starter(Generic[Process]):
             shutil.rmtree(self._folders, ignore_errors=True)
             (self._scratch / _ELSEWHERE).unlink(missing_ok=True)
 
-    async def start(self) -> Process:
-        """Start a process; it has not been told anything yet. Raises `OSError`."""
+    async def start(self, interpreter: Interpreter | None = None) -> Process:
+        """Start a process; it has not been told anything yet. Raises `OSError`.
+
+        Args:
+            interpreter: what runs it; None: what runs an author's code.
+        """
+        interpreter = interpreter or self.interpreter
         await asyncio.to_thread(self._scratch.mkdir, parents=True, exist_ok=True)
         if self.prefix is not None:
-            return await self._start_by(self.prefix)
+            return await self._start_by(self.prefix, interpreter)
         folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._folders))
-        return await self._kind.spawn(folder, {**self._environment(), "TMPDIR": str(folder)})
+        environ = {**self._environment(), "TMPDIR": str(folder)}
+        return await self._kind.spawn(folder, environ, interpreter=interpreter)
 
     def hello(self, process: Process) -> dict[str, Any]:
         """What every process is told first; each kind adds its own."""
         hello: dict[str, Any] = {
-            "path": sys.path,
+            **process.interpreter.search(),
             "folder": str(process.folder),
             # What the log leaves out is not sent: it would use up what a call may log.
             "log_level": logging.getLogger().level,
@@ -102,13 +111,13 @@ class Starter(Generic[Process]):
             hello["env"] = portable(process.place.environment(self._environment()))
         return hello
 
-    async def _start_by(self, prefix: CommandPrefix) -> Process:
+    async def _start_by(self, prefix: CommandPrefix, interpreter: Interpreter) -> Process:
         number = next(each for each in itertools.count(self._first) if each not in self._numbers)
         self._numbers.add(number)
         try:
             place = await asyncio.to_thread(Place.make, self._folders, prefix, number)
             environ = place.environment(self._environment())
-            process = await self._kind.spawn(place.own, environ, place)
+            process = await self._kind.spawn(place.own, environ, place, interpreter)
         except BaseException:
             self._numbers.discard(number)
             raise
@@ -135,6 +144,7 @@ class WorkerStarter(Starter[WorkerProcess]):
         env: Iterable[str],
         bytecode_folder: Path | None,
         prefix: CommandPrefix | None,
+        interpreter: Interpreter,
     ) -> None:
         super().__init__(
             WorkerProcess,
@@ -143,6 +153,7 @@ class WorkerStarter(Starter[WorkerProcess]):
             env=env,
             bytecode_folder=bytecode_folder,
             prefix=prefix,
+            interpreter=interpreter,
         )
         self.imports = tuple(imports)
         self._memory_bytes = capacity.default_memory_bytes() if memory_bytes == 0 else memory_bytes
@@ -150,7 +161,8 @@ class WorkerStarter(Starter[WorkerProcess]):
     async def welcome(self, worker: WorkerProcess) -> None:
         """Give it what it needs before its first call. Raises `NoWorker`, and kills it whatever it
         raises."""
-        hello = {"imports": self.imports, "memory_bytes": self._memory_bytes, **self.hello(worker)}
+        imports = self.imports if worker.interpreter == self.interpreter else ()
+        hello = {"imports": imports, "memory_bytes": self._memory_bytes, **self.hello(worker)}
         try:
             limits = CallLimits("it did not begin in time", _BOOT_SECONDS_MAX)
             await worker.ask(frame(hello), limits)

@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import socket
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, ClassVar, Final, Self
 
 from agentpost.agents.deaths import LimitExceeded, NotBegun, OutOfMemory, died
 from agentpost.author.worker_process import HEADER
+from agentpost.processes.interpreter import OWN, Interpreter
 from agentpost.processes.pipes import OutputPipes
 from agentpost.processes.prefix import Place
 from agentpost.processes.sessions import Session
@@ -55,8 +55,10 @@ class WorkerProcess:
         folder: Path,
         output: OutputPipes,
         place: Place | None = None,
+        interpreter: Interpreter = OWN,
     ) -> None:
         """``place``: of one that a command prefix has started."""
+        self.interpreter = interpreter
         self.calls = 0
         self.place = place
         self.account: str | None = None
@@ -71,10 +73,16 @@ class WorkerProcess:
         self._end = asyncio.get_running_loop().create_task(self._watch())
 
     @classmethod
-    async def spawn(cls, folder: Path, environ: dict[str, str], place: Place | None = None) -> Self:
+    async def spawn(
+        cls,
+        folder: Path,
+        environ: dict[str, str],
+        place: Place | None = None,
+        interpreter: Interpreter = OWN,
+    ) -> Self:
         """Start one with the temporary ``folder``, which goes with it; by the command prefix of a
         ``place``, if one is given. Raises `OSError`."""
-        worker = [sys.executable, "-P", "-m", cls.MODULE]
+        worker = [interpreter.path, "-P", "-m", cls.MODULE]
         argv = place.argv([*worker, "0"]) if place is not None else [*worker, str(os.getpid())]
         with contextlib.ExitStack() as undo:
             undo.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -105,7 +113,7 @@ class WorkerProcess:
                 listener.close()
             reader, writer = await asyncio.open_unix_connection(sock=ours)
             undo.pop_all()
-        return cls(process, reader, writer, folder, output, place)
+        return cls(process, reader, writer, folder, output, place, interpreter)
 
     @property
     def alive(self) -> bool:

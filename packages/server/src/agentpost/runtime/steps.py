@@ -21,6 +21,7 @@ from agentpost.author.bodies import Body, name_of
 from agentpost.author.output import capture
 from agentpost.author.retrying import Retry
 from agentpost.processes import bytecode
+from agentpost.processes.interpreter import Interpreter
 from agentpost.processes.pool import WorkerPool
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.settings import Settings
@@ -309,6 +310,7 @@ def make_steps(
         bytecode_folder=bytecode.folder(settings.data_path),
         rebuild=rebuild,
         prefix=prefix,
+        interpreter=Interpreter(settings.agent_python),
     )
     blobs = Blobs(storage, pool, read_seconds=settings.file_read_seconds)
     return Steps(pool, blobs, rebuild=rebuild)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
 from agentpost import extras
+from agentpost.agents import registry
 from agentpost.domain.urls import WEBHOOK_PORTS
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.denied import DenyList
@@ -110,8 +112,28 @@ def _steps(settings: Settings) -> None:
 
 
 def _agent(settings: Settings) -> None:
-    if settings.agent == "offline":
+    if settings.agent_python:
+        _agent_python(settings)
+    elif settings.agent == "offline":
         extras.require("offline", extras.OFFLINE_ASKED)
+
+
+def _agent_python(settings: Settings) -> None:
+    if not settings.agent_processes:
+        raise ValueError(
+            "AGENTPOST_AGENT_PYTHON is for agent processes: set AGENTPOST_AGENT_PROCESSES to 1 or"
+            " more"
+        )
+    if not registry.is_code(settings.agent):
+        raise ValueError(
+            f"AGENTPOST_AGENT_PYTHON is for an agent in Python, not for {settings.agent!r}"
+        )
+    # What a command prefix starts may see other files than this process.
+    if not settings.worker_command_prefix and not os.access(settings.agent_python, os.X_OK):
+        raise ValueError(
+            f"AGENTPOST_AGENT_PYTHON: {settings.agent_python!r} cannot be run: set"
+            " the path of an interpreter, such as /srv/agent/bin/python"
+        )
 
 
 def _limits(settings: Settings) -> None:

@@ -55,7 +55,7 @@ def run(agent: str | None, options: Mapping[str, Any]) -> None:
         complain(error)
         raise typer.Exit(1) from None
     # The code that is imported again is this process's.
-    here = {"agent": spec, "data_dir": data_dir, "agent_processes": 0}
+    here = {"agent": spec, "data_dir": data_dir, "agent_processes": 0, "agent_python": ""}
     process.run({**options, **here}, _Developing(code))
 
 

@@ -23,6 +23,7 @@ from agentpost.author.objects import AuthorJob, AuthorTurn
 from agentpost.author.worker_process import frame
 from agentpost.nodes import poison_rules
 from agentpost.processes import bytecode, capacity
+from agentpost.processes.interpreter import OWN, Interpreter
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.starting import Starter
 from agentpost.processes.worker import CallLimits
@@ -71,6 +72,7 @@ class AgentProcesses:
         env: environment variables that they get besides the usual ones.
         prefix: the command that starts them; None: none.
         first: the least number that the prefix is given.
+        interpreter: what runs them.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class AgentProcesses:
         bytecode_folder: Path | None = None,
         prefix: CommandPrefix | None = None,
         first: int = 1,
+        interpreter: Interpreter = OWN,
     ) -> None:
         self._most = most
         self._agent = agent
@@ -96,6 +99,7 @@ class AgentProcesses:
             bytecode_folder=bytecode_folder,
             prefix=prefix,
             first=first,
+            interpreter=interpreter,
         )
         self._suspects = Suspects()
         self._processes: set[AgentProcess] = set()
@@ -314,4 +318,5 @@ def make_processes(settings: Settings, scratch: Path) -> AgentProcesses:
         bytecode_folder=bytecode.folder(settings.data_path),
         prefix=CommandPrefix.parse(settings.worker_command_prefix),
         first=1 + (settings.pool_workers or capacity.default_workers()),
+        interpreter=Interpreter(settings.agent_python),
     )
