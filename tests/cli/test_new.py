@@ -47,6 +47,7 @@ def test_the_tests_of_a_new_agent_pass_and_one_that_fails_says_where(tmp_path: P
     requirements = (folder / "requirements.txt").read_text().splitlines()
     assert requirements == [
         f"agentpost-client @ {(source / 'clients/python').as_uri()}",
+        f"agentpost-agents @ {(source / 'packages/agents').as_uri()}",
         f"agentpost @ {(source / 'packages/server').as_uri()}",
         "pytest",
     ]

@@ -21,7 +21,7 @@ EXAMPLES: Final = {
         agentpost new agents/invoices
     """,
 }
-_DISTRIBUTIONS: Final = ("agentpost-client", "agentpost")
+_DISTRIBUTIONS: Final = ("agentpost-client", "agentpost-agents", "agentpost")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _AGENT = '''"""{title}: counts the words of a message."""
 
