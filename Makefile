@@ -24,21 +24,23 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_PROJECT_ENVIRONMENT := .venv
 
 # Tests of the distributions: make test PACKAGE=offline. The server has what is no other one's.
-TESTS_offline := tests/agents/offline tests/extraction
-TESTS_agents := tests/agents tests/extraction tests/domain tests/threads --ignore=tests/agents/offline
-TESTS_verify := tests/verify tests/cli/test_verify.py
-TESTS_client := tests/client tests/client_typescript
-TESTS_server := tests $(addprefix --ignore=,tests/agents/offline $(TESTS_verify) $(TESTS_client))
+TESTS_agents := packages/agents/tests packages/server/tests/domain
+TESTS_client := clients/python/tests clients/typescript/tests
+TESTS_offline := packages/offline/tests packages/agents/tests/extraction
+TESTS_server := packages/server/tests tests
+TESTS_verify := packages/verify/tests packages/server/tests/cli/test_verify.py
 PACKAGE ?=
 TESTS = $(if $(PACKAGE),$(or $(TESTS_$(PACKAGE)),$(error PACKAGE is agents, offline, verify, client or server)))
 
 .DEFAULT_GOAL := help
 # Those of them that ask a type checker, a server or the whole environment are left to `make test`.
-QUICK := $(addprefix --ignore=,tests/client/test_typing.py tests/client/test_server.py \
+CLIENT := clients/python/tests/client
+SERVER := packages/server/tests
+QUICK := $(addprefix --ignore=,$(CLIENT)/test_typing.py $(CLIENT)/test_server.py \
   tests/house/test_distributions.py tests/house/test_deploy.py) \
-  tests/domain tests/contract tests/house tests/client tests/observability tests/storage \
-  tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
-  tests/services/test_job_states.py tests/services/test_credits.py
+  tests/house $(CLIENT) packages/agents/tests/threads $(addprefix $(SERVER)/,domain contract \
+  observability storage db/test_sqlite.py services/test_turns.py services/test_job_states.py \
+  services/test_credits.py)
 
 .PHONY: help setup serve test quick house names generators oldest lives simulate chaos check lint types imports format generate docs release-check sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
 
@@ -66,7 +68,7 @@ generators: $(READY) $(GENERATORS) ## Make, compile and call clients with every 
 
 lives: $(READY) ## Play twenty times as many random lives of an account as `make test` does
 	@TEST_LIVES=20 $(BIN)/python -m pytest -n 2 --timeout 0 \
-	  tests/services/test_record_property.py $(ARGS)
+	  packages/server/tests/services/test_record_property.py $(ARGS)
 
 simulate: $(READY) ## Play random histories of whole nodes; ARGS="--histories 50000 --seed 7"
 	@PYTHONPATH=. $(BIN)/python -m tests.simulation $(ARGS)
@@ -110,8 +112,8 @@ generate: $(READY) ## Make the files that are made from code; git diff shows wha
 	@$(BIN)/python docs/errors.py
 	@$(BIN)/python docs/commands.py
 	@$(BIN)/python docs/command_reference.py
-	@PYTHONPATH=. $(BIN)/python tests/contract/test_wire.py >.venv/.made && \
-	  mv .venv/.made tests/contract/wire.json
+	@PYTHONPATH=. $(BIN)/python packages/server/tests/contract/test_wire.py >.venv/.made && \
+	  mv .venv/.made packages/server/tests/contract/wire.json
 	@$(BIN)/python docs/contract.py
 	@$(BIN)/python docs/house.py
 

@@ -2,7 +2,7 @@
 
     python docs/client_typescript.py > clients/typescript/src/api.ts
 
-tests/client_typescript/test_generated.py fails when the file is not up to date. It is a program of
+test_generated.py of its tests fails when the file is not up to date. It is a program of
 our own because the types are read by people in their editors: names without suffixes, the
 descriptions beside the fields, known words open to new ones.
 """

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "contract.md"
 TREES = [ROOT / "packages" / name / "src" / "agentpost" for name in ("server", "agents")]
 HEAD = "| Rule | What holds | Code | Tests |"
+TESTS = ("tests", "packages/*/tests", "clients/*/tests")
 UNTESTED = "not tested yet"
 NOTHING_TO_KEEP = "nothing to keep"
 ROW = re.compile(r"\| (?P<rule>[^|`]+?) \| (?P<text>[^|]+?) \| (?P<code>[^|]+?) \| [^|]* \|")
@@ -109,7 +110,7 @@ def moved_to(place: str) -> str | None:
 def marks() -> dict[str, list[str]]:
     """Rule -> the tests that are marked with it, as pytest takes them."""
     found: dict[str, list[str]] = defaultdict(list)
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+    for path in sorted(p for f in TESTS for p in ROOT.glob(f"{f}/**/test_*.py")):
         text = path.read_text("utf-8")
         if "mark.rule" not in text:
             continue

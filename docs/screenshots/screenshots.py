@@ -1,7 +1,7 @@
 """Make pictures of every web page: light, dark and on a phone, into this folder.
 
 Run by `make screenshots`. The chats are those of a server with the built-in agent, which does some
-work first; the dashboard is that of `tests/web/busy.py`. The system's Chromium takes the pictures.
+work first; the dashboard is that of `tests.web.busy`. The system's Chromium takes the pictures.
 Arguments: words of names, to make only those. The documentation shows the pictures of `SHOWN`; the
 others are there to be looked at, and are not kept in the repository.
 """
@@ -17,13 +17,13 @@ from typing import Any
 import httpx2
 from PIL import Image
 from playwright.sync_api import Browser
+from tests.web.browser.chromium import DESKTOP, PHONE, started, visiting
+from tests.web.busy import Busy, fill
+from tests.web.site import open_site
 
 from agentpost.domain.times import SECOND
 from tests import servers
 from tests.e2e.server import KEY, AgentServer
-from tests.web.browser.chromium import DESKTOP, PHONE, started, visiting
-from tests.web.busy import Busy, fill
-from tests.web.site import open_site
 
 FOLDER = Path(__file__).parent
 SHOWN = {

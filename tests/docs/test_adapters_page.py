@@ -1,7 +1,7 @@
 """The programs of `docs/adapters.md` do what is said of them: one server hands each message to the
 agent that its conversation names, a service runs in a thread.
 
-`support_graph.py` and `booking_agent.py` run in tests/conformance/test_agents_elsewhere.py, whose
+`support_graph.py` and `booking_agent.py` run in test_agents_elsewhere.py, whose
 server has their frameworks loaded: that takes seconds.
 """
 

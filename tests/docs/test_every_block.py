@@ -27,10 +27,10 @@ PAGES = {
     for folder in FOLDERS
     for page in sorted((ROOT / folder).glob("*.md"))
 }
-TYPESCRIPT = "tests/client_typescript/test_client.py"
+TYPESCRIPT = "clients/typescript/tests/client_typescript/test_client.py"
 RUN: Mapping[str, Mapping[str, str]] = {
     "docs/typescript.md": dict.fromkeys(
-        ("ts", "js", "sh"), "tests/client_typescript/test_client.py"
+        ("ts", "js", "sh"), "clients/typescript/tests/client_typescript/test_client.py"
     ),
     "docs/adapters.md": {"sh": "test_adapters_page.py"},
     "docs/recipes/large-files.md": {"js": "test_recipes.py"},
@@ -64,11 +64,14 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     (
         "docs/adapters.md",
         "agentpost serve --agent a2a",
-    ): "tests/conformance/test_agents_elsewhere.py",
+    ): "packages/server/tests/conformance/test_agents_elsewhere.py",
     ("docs/adapters.md", "agentpost serve"): ABOVE,
     ("docs/adapters.md", "echo"): ABOVE,
     ("docs/adapters.md", "AGENTPOST_AGENT_SECRET"): ABOVE,
-    ("docs/cli.md", "agentpost dev"): "it runs until it is stopped; tests/cli/test_dev.py",
+    (
+        "docs/cli.md",
+        "agentpost dev",
+    ): "it runs until it is stopped; packages/server/tests/cli/test_dev.py",
     ("docs/cli.md", "agentpost accounts export"): ELSEWHERE,
     ("docs/cli.md", "agentpost accounts delete"): "tests/e2e/test_account_deletion.py",
     ("docs/doors.md", "[Instructions"): EXCERPT,
@@ -88,7 +91,10 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/recipes/backups.md", "litestream"): ELSEWHERE,
     ("docs/recipes/proxy.md", "agents.example.com"): "test_deploy.py compares it with deploy/proxy",
     ("docs/recipes/proxy.md", "server {"): "test_deploy.py compares it with deploy/proxy",
-    ("docs/recipes/proxy.md", "agentpost verify"): "tests/verify is about nothing else",
+    (
+        "docs/recipes/proxy.md",
+        "agentpost verify",
+    ): "packages/verify/tests/verify is about nothing else",
     ("clients/python/README.md", "pip install"): INSTALLS,
     (
         "clients/typescript/README.md",
@@ -170,7 +176,15 @@ def test_every_reason_is_of_a_block_that_is_not_run() -> None:
     assert sorted(NOT_RUN.keys() - needed) == []
     tests = [test for languages in RUN.values() for test in languages.values()]
     files = set(re.findall(r"[\w/]+\.py", "\n".join([*NOT_RUN.values(), *tests])))
-    assert [f for f in sorted(files) if not list((ROOT / "tests").rglob(Path(f).name))] == []
+    assert [
+        f
+        for f in sorted(files)
+        if not [
+            p
+            for part in ("tests", "packages/*/tests", "clients/*/tests")
+            for p in ROOT.glob(f"{part}/**/{Path(f).name}")
+        ]
+    ] == []
 
 
 def words(text: str) -> Iterator[str]:

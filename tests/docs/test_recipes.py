@@ -17,8 +17,8 @@ SERVED_BY_ITSELF = {"webhooks.md"}
 """Its programs are tested in `test_webhook_programs.py`, its commands below."""
 WITHOUT_COMMANDS = {"proxy.md"}
 APART = {
-    "agentpost listen --forward-to": "it runs until stopped; tests/cli/test_listen.py does it",
-    "agentpost trigger": "nobody listens there; tests/cli/test_listen.py",
+    "agentpost listen --forward-to": "it runs until stopped; test_listen.py does it",
+    "agentpost trigger": "nobody listens there; test_listen.py",
 }
 CODES: Mapping[str, int] = {
     'agentpost send "Make a chart" --conversation eve': 3,

@@ -2,7 +2,7 @@
 wrong with which file; nothing of the machine leaks, and the server is well afterwards.
 
 All are sent at once to one server; each test then waits for its own. Inputs that take a reader
-many seconds are in `tests.extraction.hostile` and `tests/agents/offline/data/test_hostile.py`.
+many seconds are in `tests.extraction.hostile` and `tests.offline.data.test_hostile`.
 """
 
 from __future__ import annotations

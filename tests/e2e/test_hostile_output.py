@@ -98,17 +98,17 @@ PRINTERS = {
     "tables.py",
 }
 ELSEWHERE = {
-    "serve": "its log: tests/observability",
+    "serve": "its log: packages/server/tests/observability",
     "dev": "as serve",
     "new": "prints nothing of others",
-    "chat": "prints as send does (tests/cli/test_given.py)",
+    "chat": "prints as send does (packages/server/tests/cli/test_given.py)",
     "login": "prints nothing of others",
     "jobs": "prints the id that it was given",
     "logout": "prints nothing of others",
     "profiles": "prints nothing of others",
     "mcp": "speaks JSON with a program",
-    "listen": "does not end by itself (tests/cli/test_listen.py)",
-    "trigger": "needs a server that takes webhooks (tests/cli/test_listen.py)",
+    "listen": "does not end by itself (packages/server/tests/cli/test_listen.py)",
+    "trigger": "needs a server that takes webhooks (packages/server/tests/cli/test_listen.py)",
 }
 
 

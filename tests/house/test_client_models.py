@@ -45,7 +45,7 @@ def test_the_blocking_client_is_made_from_the_other() -> None:
 
 
 def answers() -> list[tuple[str, type[Record]]]:
-    recorded = json.loads(document(ROOT / "tests/contract/wire.json"))
+    recorded = json.loads(document(ROOT / "packages/server/tests/contract/wire.json"))
     found = [
         (text, SENT[name])
         for key, text in recorded.items()

@@ -7,7 +7,7 @@ by whoever commits, so nothing depends on the caller still being there.
 
 SQL is one text for both databases: parameters are ``?``, and the comments ``/*for update*/`` and
 ``/*skip locked*/`` stand where PostgreSQL takes row locks (SQLite has one writer and reads past
-them). Contract of the adapters: `tests/conformance/test_database.py`.
+them). Contract of the adapters: `tests.conformance.test_database`.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def open_session(resolver: CheckedResolver, tls: ssl.SSLContext) -> aiohttp.Clie
         limit=0,
         keepalive_timeout=KEEPALIVE_SECONDS,
     )
-    # The one place where aiohttp has no public way; tests/egress/test_hostile.py would notice.
+    # The one place where aiohttp has no public way; test_hostile.py would notice.
     connector._factory = partial(GuardedReader, loop=connector._loop)  # type: ignore[assignment]
     return aiohttp.ClientSession(
         connector=connector,

@@ -3,7 +3,7 @@
 The job row is the truth; the engine is told in the transaction that makes a job run, and calls the
 worker back once that is committed. A dispatch that gets lost is found by a sweep (a running job
 that no node has taken), so losing one costs seconds, never a job. Contract:
-`tests/conformance/test_engine.py`.
+`tests.conformance.test_engine`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Every counted call is remembered with its time until it is as old as the window is long. So at any
 moment the calls of the last hour are counted, not those of some hour on the clock, and it is known
-exactly when the next call will be let in. Contract: `tests/conformance/test_ratelimit.py`.
+exactly when the next call will be let in. Contract: `tests.conformance.test_ratelimit`.
 """
 
 from __future__ import annotations

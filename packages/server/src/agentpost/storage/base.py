@@ -1,6 +1,6 @@
 """The blob store: bytes by key. Knows nothing of works, files or accounts.
 
-Contract, the same for every adapter (`tests/conformance/test_storage.py`):
+Contract, the same for every adapter (`tests.conformance.test_storage`):
 
 * A key is a relative slash-separated path made by us (never by a client). One that is empty, too
   long, absolute, or has an empty, ``.`` or ``..`` part or a control character raises `ValueError`.

@@ -1,6 +1,6 @@
 """Incoming uploads: clients post a file to a staging area, apart from all other blobs.
 
-Contract, the same for every adapter (`tests/conformance/test_incoming.py`):
+Contract, the same for every adapter (`tests.conformance.test_incoming`):
 
 * What lies in an upload's place came through its form: whole, and of a size the form allows. A post
   that breaks off leaves nothing there; a repeated one replaces what was there, in one step.

@@ -1,6 +1,6 @@
 """Formats that announce themselves in their first bytes.
 
-Of the 42 formats in `tests/storage/test_sniff.py` puremagic 1.30 tells 23 and filetype 1.2 tells
+Of the 42 formats in `test_sniff.py` puremagic 1.30 tells 23 and filetype 1.2 tells
 29. Both miss SVG and HTML behind a prolog, which can carry scripts, and take prose that begins with
 "BM" or "ID3" for media.
 """

@@ -2,7 +2,7 @@
 that are kept nowhere.
 
 A lost hint costs latency only: besides them, held reads are re-checked once a second. Contract:
-`tests/conformance/test_wakeups.py`.
+`tests.conformance.test_wakeups`.
 """
 
 from __future__ import annotations

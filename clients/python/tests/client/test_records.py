@@ -1,0 +1,179 @@
+"""Work, files and the account; records of servers newer than this SDK; settings."""
+
+import copy
+import pickle
+import re
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+from tests.client.scripted import Talk, answer
+
+from agentpost_client import Client, ConfigError, Message
+from agentpost_client.config import resolve_config
+from agentpost_client.records import WrongShape
+
+FULL: dict[str, Any] = {
+    "id": "msg_1",
+    "object": "message",
+    "status": "pondering",
+    "reason": "moon_phase",
+    "question": None,
+    "final": False,
+    "reply": None,
+    "jobs": [{"job_id": "exe_1", "status": "paused", "queued": None, "files": [], "mood": "good"}],
+    "files": [{"file_id": "wrk_1/a/b.png", "name": "b.png", "url": "https://x", "label": None}],
+    "notes": ["note"],
+    "credits_used": 1.5,
+    "created_at": "2026-11-20T10:00:00.000001Z",
+    "running": None,
+    "stars": {"count": 3},
+}
+
+
+@pytest.mark.rule("Versioning 2")
+def test_unknown_fields_and_words_and_nulls_are_taken() -> None:
+    read = Message.read(FULL)
+    assert (read.status, read.reason, read.reply, read.running) == (
+        "pondering",
+        "moon_phase",
+        None,
+        (),
+    )
+    assert read.jobs[0].status == "paused"
+    assert read.jobs[0].queued is False
+    assert read.created_at is not None
+    assert read.created_at.microsecond == 1
+    assert read.raw == FULL
+    assert read.files[0].raw == FULL["files"][0]
+    assert read.stars == {"count": 3}  # type: ignore[attr-defined]
+
+
+def test_records_cannot_be_changed() -> None:
+    read = Message.read(FULL)
+    with pytest.raises(FrozenInstanceError):
+        read.status = "completed"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"id": None}, "id"),
+        ({"final": "yes"}, "final"),
+        ({"version": 1.5}, "version"),
+        ({"version": True}, "version"),
+        ({"credits_used": 10**400}, "credits_used"),
+        ({"notes": "note"}, "notes"),
+        ({"notes": ["note", 7]}, "notes.1"),
+        ({"created_at": "yesterday"}, "created_at"),
+        ({"metadata": {"order": 7}}, "metadata.order"),
+        ({"jobs": [{"status": "running"}]}, "jobs.0.job_id"),
+        ({"files": [7]}, "files.0"),
+    ],
+)
+def test_an_answer_that_is_no_record_is_reported_with_its_place(
+    change: dict[str, Any], where: str
+) -> None:
+    with pytest.raises(WrongShape, match=f"^{re.escape(where)}$"):
+        Message.read({**FULL, **change})
+
+
+def test_an_attribute_that_no_record_has_is_an_error() -> None:
+    read = Message.read(FULL)
+    assert not hasattr(read, "planets")
+    assert copy.deepcopy(read) == pickle.loads(pickle.dumps(read)) == read
+
+
+async def test_the_account(talk: Talk) -> None:
+    talk.script = [
+        answer(
+            {
+                "user_id": "usr_1",
+                "credits": 2.5,
+                "agent": {"name": "offline"},
+                "key": {"id": "key_1", "name": "ci"},
+                "limits": {"running_jobs": 5, "requests_per_minute": 600},
+            }
+        )
+    ]
+    account = await talk("me")
+    assert (account.credits, account.agent.name, account.limits.running_jobs) == (2.5, "offline", 5)
+    assert talk.paths == ["/v1/me"]
+
+
+async def test_work_and_its_list_and_its_end(talk: Talk) -> None:
+    work = {"work_id": "wrk_1", "title": "Chart", "status": "idle", "text": "x"}
+    talk.script = [answer({**work, "next_from_char": 20_000})]
+    assert (await talk("work", "wrk_1", from_char=7)).next_from_char == 20_000
+    talk.script = [answer({"object": "list", "data": [{"work_id": "wrk_1", "preview": "p"}]})]
+    assert [item.preview for item in await talk("work_list", limit=3)] == ["p"]
+    talk.script = [answer(work)]
+    assert (await talk("stop", "wrk_1")).status == "idle"
+    assert [request.method for request in talk.asked] == ["GET", "GET", "POST"]
+    assert talk.paths == ["/v1/work/wrk_1?from_char=7", "/v1/work?limit=3", "/v1/work/wrk_1/stop"]
+
+
+async def test_a_file_id_keeps_its_slashes_and_nothing_else(talk: Talk) -> None:
+    talk.script = [answer({"file_id": "wrk_1/a b/c?.png", "name": "c?.png", "url": "https://x"})]
+    await talk("file", "wrk_1/a b/c?.png")
+    assert talk.paths == ["/v1/files/wrk_1/a%20b/c%3F.png"]
+
+
+async def test_an_id_cannot_change_the_route(talk: Talk) -> None:
+    talk.script = [answer({"work_id": "x"})]
+    await talk("work", "a/../../me?b=1")
+    assert talk.paths == ["/v1/work/a%2F..%2F..%2Fme%3Fb%3D1"]
+
+
+def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = {"AGENTPOST_URL": "http://host:1/base/v1/", "AGENTPOST_KEY": " k\n"}
+    config = resolve_config(None, None, environment)
+    assert (config.url, config.key) == ("http://host:1/base", "k")
+    assert resolve_config("https://other", "mine", environment).url == "https://other"
+    monkeypatch.delenv("AGENTPOST_URL", raising=False)
+    with pytest.raises(ConfigError, match="AGENTPOST_URL"):
+        Client(key="k")
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "text"),
+    [
+        ("", "k", "set AGENTPOST_URL"),
+        ("http://h", "", "set AGENTPOST_KEY"),
+        ("localhost:8000", "k", "AGENTPOST_URL"),
+        ("http://", "k", "AGENTPOST_URL"),
+        ("http://h:99999", "k", "AGENTPOST_URL"),
+        ("http://ex ample", "k", "AGENTPOST_URL"),
+        ("http://h\n", "", "AGENTPOST_KEY"),
+        ("http://user:pass@h", "k", "AGENTPOST_URL"),
+        ("http://h/?a=1", "k", "AGENTPOST_URL"),
+        ("http://h", "kéy", "AGENTPOST_KEY"),
+        ("http://h", "a b", "AGENTPOST_KEY"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(url: str, key: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=text) as caught:
+        resolve_config(url, key, {})
+    assert "pass" not in str(caught.value).replace("password", "")
+
+
+def test_the_key_is_not_in_the_settings_repr() -> None:
+    assert "secret" not in repr(resolve_config("http://h", "secret", {}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"reply": "Hello."}, "Hello."),
+        ({"reply": "On it.", "jobs": [None]}, "On it."),
+        ({"reply": "On it.", "jobs": ["Done.", None, "Sent."]}, "Done.\n\nSent."),
+        ({"reply": "On it.", "jobs": ["Done."], "question": "Which?"}, "Which?"),
+        ({}, None),
+    ],
+)
+def test_the_text_to_show_is_the_question_else_results_else_the_reply(
+    fields: dict[str, Any], text: str | None
+) -> None:
+    jobs = [{**FULL["jobs"][0], "text": result} for result in fields.get("jobs", ())]
+    read = Message.read({**FULL, **fields, "jobs": jobs})
+    assert read.text == text

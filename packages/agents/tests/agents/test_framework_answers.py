@@ -1,0 +1,60 @@
+"""An answer that is not whole, or begins with reasoning, by the model of each framework's agent."""
+
+import importlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.agents.llm.openai_stub import OpenAIStub, Says, openai_stub
+
+from agentpost.domain.text import CUT_SHORT
+from agentpost.testing import run
+
+CASES = {
+    "broken off": ([Says(["Good "], finish=None), Says(["Good ", "day."])], "Good day."),
+    "cut short": ([Says(["Good ", "day"], finish="length")], f"Good day\n\n{CUT_SHORT}"),
+    "with reasoning": ([Says(["<thi", "nk>Well.</th", "ink>\n\nGood", " day."])], "Good day."),
+    "with tokens": ([Says(["<think>", "Well.", "</think>", "Good day."])], "Good day."),
+    "with halves": ([Says(["<think>", "Well.</th", "ink>", "Good day."])], "Good day."),
+}
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[OpenAIStub]:
+    with openai_stub() as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=["pydantic_ai", "openai_agents", "langgraph"])
+def agent(request: pytest.FixtureRequest, stub: OpenAIStub) -> Any:
+    made = importlib.import_module("tests.agents.framework_answers")
+    return getattr(made, request.param)(stub.url)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_answer_is_whole_or_says_that_it_is_not(
+    agent: Any, stub: OpenAIStub, case: str
+) -> None:
+    replies, answer = CASES[case]
+    stub.tell(*replies)
+    done = run(agent, "Hello")
+    assert (done.status, done.text, len(stub.requests)) == ("completed", answer, len(replies))
+
+
+@pytest.mark.parametrize("pieces", [["<thi"], ["<think>We", "ll, they"], ["<think>", "Well</th"]])
+def test_reasoning_that_is_cut_short_is_not_shown(
+    agent: Any, stub: OpenAIStub, pieces: list[str]
+) -> None:
+    stub.tell(*[Says(pieces, finish="length")] * 3)
+    text = run(agent, "Hello").text
+    assert text is not None
+    assert "limit" in text
+    assert not re.search("<|Well|they", text)
+
+
+def test_an_answer_that_always_breaks_off_is_a_failure(agent: Any, stub: OpenAIStub) -> None:
+    stub.tell(*[Says(["Good "], finish=None)] * 3)
+    done = run(agent, "Hello")
+    assert (done.status, len(stub.requests)) == ("failed", 3)
+    assert "broke off" in str(done.text)

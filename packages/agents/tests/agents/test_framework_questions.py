@@ -1,0 +1,97 @@
+"""Typed questions and outputs of agents that a framework has made, with the real packages."""
+
+import importlib
+from typing import Any
+
+import pytest
+from tests.agents.wishes import COLOURS, RIGHT, WEIGHT
+
+from agentpost.testing import Conversation, run
+
+
+@pytest.fixture(scope="module")
+def made() -> Any:
+    """The agents. Only here: the frameworks take seconds to import, in each process that collects
+    the tests."""
+    return importlib.import_module("tests.agents.framework_agents")
+
+
+# --- pydantic-ai ----------------------------------------------------------------------------------
+def test_pydantic_ai_gives_what_the_caller_wants(made: Any) -> None:
+    done = run(made.weigher(), "weigh it", response_schema=WEIGHT)
+    assert (done.status, done.output) == ("completed", RIGHT)
+    assert run(made.weigher(), "weigh it").reply == "Two kilograms."
+
+
+def test_a_message_that_wants_an_output_joins_nothing(made: Any) -> None:
+    with Conversation(made.waiting(), replay=False) as talk:
+        talk.send("begin", wait=False)
+        done = talk.send("how heavy?", response_schema=WEIGHT)
+    assert (done.status, done.output, done.jobs) == ("completed", RIGHT, ())
+
+
+def test_a_text_is_the_output_where_the_schema_is_no_object(made: Any) -> None:
+    done = run(made.weigher(), "weigh it", response_schema={"type": "string"})
+    assert done.output == "Two kilograms."
+
+
+@pytest.mark.parametrize(
+    ("metadata", "choices", "answer", "said"),
+    [
+        ({"choices": COLOURS}, ("Red", "Blue"), "blue", "It is Blue."),
+        ({"schema": WEIGHT}, None, RIGHT, "It is {'kilograms': 2}."),
+    ],
+)
+def test_a_deferred_call_of_pydantic_ai_asks_for_a_typed_answer(
+    made: Any, metadata: dict[str, Any], choices: tuple[str, ...] | None, answer: Any, said: str
+) -> None:
+    with Conversation(made.asking(metadata)) as talk:
+        asked = talk.send("begin")
+        done = talk.send(answer=answer)
+    assert (asked.question, asked.choices) == ("Which one?", choices)
+    assert (done.status, done.text) == ("completed", said)
+
+
+def test_choices_that_cannot_be_asked_for_leave_the_answer_open(made: Any) -> None:
+    with Conversation(made.asking({"choices": ["Red", "red"]})) as talk:
+        asked = talk.send("begin")
+        done = talk.send("green")
+    assert (asked.status, asked.choices) == ("needs_input", None)
+    assert done.text == "It is green."
+
+
+def test_an_approval_of_pydantic_ai_is_a_yes_or_a_no(made: Any) -> None:
+    for answer, said in (("yes", "It is gone."), ("No", "It is No.")):
+        with Conversation(made.deleting()) as talk:
+            assert talk.send("begin").choices == ("Yes", "No")
+            assert talk.send(answer=answer).text == said
+
+
+# --- LangGraph ------------------------------------------------------------------------------------
+def test_an_interrupt_of_langgraph_asks_for_a_typed_answer(made: Any) -> None:
+    with Conversation(made.weighing_graph()) as talk:
+        asked = talk.send("begin", response_schema=WEIGHT)
+        done = talk.send(answer=RIGHT, response_schema=WEIGHT)
+    assert (asked.status, asked.question) == ("needs_input", "How heavy is it?")
+    assert (done.text, done.output) == ("Weighed.", RIGHT)
+
+
+# --- OpenAI Agents --------------------------------------------------------------------------------
+def test_openai_agents_give_what_the_caller_wants(made: Any) -> None:
+    done = run(made.CLERK, "weigh it", response_schema=WEIGHT)
+    assert (done.status, done.output) == ("completed", RIGHT)
+
+
+@pytest.mark.parametrize(
+    ("text", "choices", "answer", "said"),
+    [
+        ("a colour", ("Red", "Blue"), "blue", "It is Blue."),
+        ("delete it", ("Yes", "No"), "yes", "It is gone."),
+    ],
+)
+def test_an_interruption_of_openai_agents_asks_for_a_typed_answer(
+    made: Any, text: str, choices: tuple[str, ...], answer: str, said: str
+) -> None:
+    with Conversation(made.CLERK) as talk:
+        assert talk.send(text).choices == choices
+        assert talk.send(answer=answer).text == said

@@ -1,0 +1,73 @@
+"""Conversations with the built-in agent over in-memory turns: each message sees those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tests.agents.fakes import FakeTurn, StartedJob, utterance
+
+from agentpost.agents import File, Running, Started, WorkRef
+from agentpost.agents.base import Json, Said
+from agentpost_offline.frame import Frame, from_json
+from agentpost_offline.steps import survey
+from agentpost_offline.turn import agent
+
+
+@dataclass
+class Conversation:
+    """What was said and made so far."""
+
+    state: dict[str, Json] = field(default_factory=dict)
+    history: list[Said] = field(default_factory=list)
+    works: list[WorkRef] = field(default_factory=list)
+
+    async def say(
+        self,
+        text: str,
+        *files: File,
+        running: tuple[Running, ...] = (),
+        outcome: Started | None = None,
+        ended: bool = False,
+        notes: tuple[str, ...] = (),
+        stopped: bool = False,
+    ) -> FakeTurn:
+        """Let the agent answer a message; what it starts is finished at once, or ``stopped``."""
+        number = len(self.history)
+        message = replace(utterance(text, *files), message_id=f"msg_{number}")
+        turn = FakeTurn(
+            message, history=list(self.history), works=list(self.works),
+            state=self.state, running=running, ended=ended, notes=notes,
+        )  # fmt: skip
+        turn.outcome = outcome or Started(f"exe_{number}", f"work_{number}_0", "running")
+        await agent(turn)
+        self.state = turn.state
+        self.history += [turn.message, utterance("\n".join(turn.replies), role="agent")]
+        for at, job in enumerate(turn.started):
+            work = job.work or f"work_{number}_{at}"
+            state: dict[str, Json] = {
+                "frame": job.args["frame"], "version": job.args["version"], "earlier": [],
+            }  # fmt: skip
+            if stopped or (outcome is not None and outcome.state != "running"):
+                state = next((one.state for one in self.works if one.work_id == work), {})
+            self.works = [one for one in self.works if one.work_id != work]
+            text = "Done." if state else ""
+            self.works.insert(0, WorkRef(work, job.title, text, (), None, state))
+        return turn
+
+
+def frame(job: StartedJob) -> Frame:
+    """The frame of a started job."""
+    return from_json(job.args["frame"])
+
+
+_SURVEYS: dict[str, dict[str, Any]] = {}
+
+
+def surveyed(files: Sequence[File], pasted: str = "") -> dict[str, Any]:
+    """Stands for the step that looks at files: the same file is read once in all tests."""
+    key = repr(([(file.name, file.local.read_bytes()) for file in files], pasted))
+    if key not in _SURVEYS:
+        _SURVEYS[key] = survey(files, pasted)
+    return _SURVEYS[key]

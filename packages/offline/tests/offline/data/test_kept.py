@@ -1,0 +1,96 @@
+"""Small tables stay open for the next step of a message, and answer as if they were read again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.offline.data.given import file
+
+from agentpost_offline.data import dataset, limits, loading
+from agentpost_offline.data.dataset import opened
+from agentpost_offline.frame import Aggregate, Measure, Query
+
+SALES = "month,revenue\nJan,120\nFeb,135\nMar,128\n"
+
+
+@pytest.fixture(autouse=True)
+def loads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The ids of the tables that were loaded."""
+    found: list[str] = []
+    real = loading.load
+
+    def load(*args: object, **kwargs: object) -> object:
+        found.append(str(kwargs["table_id"]))
+        return real(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(dataset, "load", load)
+    dataset.forget()
+    yield found
+    dataset.forget()
+
+
+def total(data: dataset.Dataset) -> tuple[object, str]:
+    query = Query(data.tables[0].id, (Measure("revenue", Aggregate.SUM),))
+    made = data.run(query)
+    return made.rows[0][0], made.reading
+
+
+def test_the_same_tables_are_loaded_once(tmp_path: Path, loads: list[str]) -> None:
+    sales = file(tmp_path, "sales.csv", SALES)
+    found = []
+    for language in ("en", "de", "en"):
+        with opened([sales], "", language) as data:
+            found.append(total(data))
+    assert len(loads) == 1
+    assert [value for value, _ in found] == [383.0] * 3
+    assert found[0] == found[2] != found[1], "described in the language that was asked for"
+
+
+def test_other_bytes_are_other_tables(tmp_path: Path, loads: list[str]) -> None:
+    sales = file(tmp_path, "sales.csv", SALES)
+    with opened([sales]):
+        pass
+    sales.local.write_text(SALES.replace("120", "121"))
+    os.utime(sales.local, (1, 1))
+    with opened([sales]) as data:
+        assert total(data)[0] == 384.0
+    with opened([sales], "a;b\n1;2\n"):
+        pass
+    assert len(loads) > 2
+
+
+def test_two_users_at_once_have_tables_of_their_own(tmp_path: Path, loads: list[str]) -> None:
+    sales = file(tmp_path, "sales.csv", SALES)
+    with opened([sales]) as one, opened([sales]) as other:
+        assert total(one) == total(other)
+    assert len(loads) == 2
+
+
+def test_large_tables_and_those_of_a_failed_step_are_not_kept(
+    tmp_path: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sales = file(tmp_path, "sales.csv", SALES)
+    with pytest.raises(LookupError), opened([sales]):
+        raise LookupError
+    with opened([sales]):
+        pass
+    assert len(loads) == 2
+    monkeypatch.setattr(limits, "CELLS_KEPT", 5)
+    for _ in range(2):
+        with opened([sales]):
+            pass
+    assert len(loads) == 3, "kept by the step before, then too large"
+
+
+def test_only_the_last_ones_are_kept(tmp_path: Path, loads: list[str]) -> None:
+    files = [file(tmp_path, f"{n}.csv", SALES) for n in range(limits.DATASETS_KEPT + 1)]
+    for one in files:
+        with opened([one]):
+            pass
+    for one in (files[-1], files[0]):
+        with opened([one]):
+            pass
+    assert len(loads) == len(files) + 1

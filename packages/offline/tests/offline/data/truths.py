@@ -1,0 +1,260 @@
+"""Queries with their truths: what plain Python computes from the same rows."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+from tests.offline.data.given import Row, shop
+
+from agentpost_offline.frame import Aggregate, Derived, Filter, Grain, Measure, Op
+
+ROWS = shop()
+SUM, MEAN, MEDIAN, MIN, MAX, COUNT, DISTINCT = (
+    Aggregate.SUM, Aggregate.MEAN, Aggregate.MEDIAN, Aggregate.MIN, Aggregate.MAX, Aggregate.COUNT,
+    Aggregate.DISTINCT,
+)  # fmt: skip
+
+
+def m(column: str | None, how: Aggregate, derived: Derived | None = None) -> tuple[Measure, ...]:
+    return (Measure(column, how, derived),)
+
+
+def f(column: str, op: Op, *values: str | float, grain: Grain | None = None) -> Filter:
+    return Filter(column, op, values, grain)
+
+
+def when(row: Row) -> date:
+    return date.fromisoformat(row["date"])
+
+
+def quarter(row: Row) -> int:
+    return (when(row).month + 2) // 3
+
+
+def values(column: str, keep: Callable[[Row], bool] = lambda _: True) -> list[float]:
+    return [row[column] for row in ROWS if keep(row) and row[column] is not None]
+
+
+def total(column: str, keep: Callable[[Row], bool] = lambda _: True) -> float:
+    return sum(values(column, keep))
+
+
+def by(key: str, column: str, how: Callable[[list[float]], float] = sum,
+       keep: Callable[[Row], bool] = lambda _: True) -> dict[Any, float]:  # fmt: skip
+    groups: dict[Any, list[float]] = {}
+    for row in ROWS:
+        if row[key] is not None and keep(row):
+            groups.setdefault(row[key], [])
+            if row[column] is not None:
+                groups[row[key]].append(row[column])
+    return {name: how(found) for name, found in groups.items()}
+
+
+def by_period(name: Callable[[Row], str], column: str = "revenue",
+              keep: Callable[[Row], bool] = lambda _: True) -> dict[str, float]:  # fmt: skip
+    found: dict[str, float] = {}
+    for row in ROWS:
+        if keep(row) and row[column] is not None:
+            found[name(row)] = found.get(name(row), 0) + row[column]
+    return dict(sorted(found.items()))
+
+
+def month(row: Row) -> str:
+    return f"{row['date'][:7]}-01"
+
+
+def quarters(row: Row) -> str:
+    return f"{when(row).year}-{3 * quarter(row) - 2:02d}-01"
+
+
+def spain(row: Row) -> bool:
+    return bool(row["country"] == "Spain")
+
+
+def q2(row: Row) -> bool:
+    return bool("2025-04-01" <= row["date"] <= "2025-06-30")
+
+
+IN_Q2 = f("date", Op.BETWEEN, "2025-04-01", "2025-06-30")
+SPAIN = f("country", Op.IS, "Spain")
+
+NUMBERS: dict[str, tuple[dict[str, Any], Callable[[], float | str]]] = {
+    "rows": ({}, lambda: len(ROWS)),
+    "total": ({"measures": m("revenue", SUM)}, lambda: total("revenue")),
+    "mean": ({"measures": m("revenue", MEAN)}, lambda: statistics.fmean(values("revenue"))),
+    "median": ({"measures": m("revenue", MEDIAN)}, lambda: statistics.median(values("revenue"))),
+    "lowest": ({"measures": m("revenue", MIN)}, lambda: min(values("revenue"))),
+    "highest": ({"measures": m("revenue", MAX)}, lambda: max(values("revenue"))),
+    "with a value": ({"measures": m("revenue", COUNT)}, lambda: len(values("revenue"))),
+    "countries": ({"measures": m("country", DISTINCT)}, lambda: 4),
+    "prices": ({"measures": m("unit_price", DISTINCT)}, lambda: len(set(values("unit_price")))),
+    "average price": (
+        {"measures": m("unit_price", MEAN)},
+        lambda: statistics.fmean(values("unit_price")),
+    ),
+    "first day": ({"measures": m("date", MIN)}, lambda: min(row["date"] for row in ROWS)),
+    "last day": ({"measures": m("date", MAX)}, lambda: max(row["date"] for row in ROWS)),
+    "one country": (
+        {"measures": m("revenue", SUM), "filters": (SPAIN,)},
+        lambda: total("revenue", spain),
+    ),
+    "two countries": (
+        {"measures": m("revenue", SUM), "filters": (f("country", Op.IS, "Spain", "Italy"),)},
+        lambda: total("revenue", lambda r: r["country"] in ("Spain", "Italy")),
+    ),
+    "without one": (
+        {"measures": m("revenue", SUM), "filters": (f("country", Op.IS_NOT, "Spain"),)},
+        lambda: total("revenue", lambda r: not spain(r)),
+    ),
+    "written otherwise": (
+        {"measures": m("revenue", SUM), "filters": (f("country", Op.IS, "SPAIN"),)},
+        lambda: total("revenue", spain),
+    ),
+    "contains": (
+        {"measures": m(None, COUNT), "filters": (f("product", Op.CONTAINS, "s"),)},
+        lambda: sum("s" in r["product"].lower() for r in ROWS),
+    ),
+    "above": (
+        {"measures": m(None, COUNT), "filters": (f("units", Op.ABOVE, 5.0),)},
+        lambda: sum(r["units"] > 5 for r in ROWS),
+    ),
+    "at least": (
+        {"measures": m(None, COUNT), "filters": (f("units", Op.AT_LEAST, 5.0),)},
+        lambda: sum(r["units"] >= 5 for r in ROWS),
+    ),
+    "below": (
+        {"measures": m(None, COUNT), "filters": (f("units", Op.BELOW, 3.0),)},
+        lambda: sum(r["units"] < 3 for r in ROWS),
+    ),
+    "at most": (
+        {"measures": m(None, COUNT), "filters": (f("units", Op.AT_MOST, 3.0),)},
+        lambda: sum(r["units"] <= 3 for r in ROWS),
+    ),
+    "between": (
+        {"measures": m(None, COUNT), "filters": (f("unit_price", Op.BETWEEN, 10.0, 20.0),)},
+        lambda: sum(10 <= r["unit_price"] <= 20 for r in ROWS),
+    ),
+    "between, the other way round": (
+        {"measures": m(None, COUNT), "filters": (f("unit_price", Op.BETWEEN, 20.0, 10.0),)},
+        lambda: sum(10 <= r["unit_price"] <= 20 for r in ROWS),
+    ),
+    "a figure as text": (
+        {"measures": m(None, COUNT), "filters": (f("units", Op.IS, "4"),)},
+        lambda: sum(r["units"] == 4 for r in ROWS),
+    ),
+    "missing": (
+        {"measures": m(None, COUNT), "filters": (f("country", Op.MISSING),)},
+        lambda: sum(r["country"] is None for r in ROWS),
+    ),
+    "present": (
+        {"measures": m(None, COUNT), "filters": (f("revenue", Op.PRESENT),)},
+        lambda: len(values("revenue")),
+    ),
+    "a truth": (
+        {"measures": m(None, COUNT), "filters": (f("returned", Op.IS, "true"),)},
+        lambda: sum(r["returned"] for r in ROWS),
+    ),
+    "a quarter": (
+        {"measures": m("revenue", SUM), "filters": (IN_Q2,)},
+        lambda: total("revenue", q2),
+    ),
+    "a quarter by its name": (
+        {"measures": m("revenue", SUM), "filters": (f("date", Op.IS, "2025-Q2"),)},
+        lambda: total("revenue", q2),
+    ),
+    "a month": (
+        {"measures": m("revenue", SUM), "filters": (f("date", Op.IS, "2025-02"),)},
+        lambda: total("revenue", lambda r: r["date"].startswith("2025-02")),
+    ),
+    "a year": (
+        {"measures": m("revenue", SUM), "filters": (f("date", Op.IS, "2024"),)},
+        lambda: total("revenue", lambda r: r["date"].startswith("2024")),
+    ),
+    "not a year": (
+        {"measures": m("revenue", SUM), "filters": (f("date", Op.IS_NOT, "2024"),)},
+        lambda: total("revenue", lambda r: not r["date"].startswith("2024")),
+    ),
+    "a day": (
+        {"measures": m(None, COUNT), "filters": (f("date", Op.IS, ROWS[5]["date"]),)},
+        lambda: sum(r["date"] == ROWS[5]["date"] for r in ROWS),
+    ),
+    "after a day": (
+        {"measures": m(None, COUNT), "filters": (f("date", Op.ABOVE, "2025-06-15"),)},
+        lambda: sum(r["date"] > "2025-06-15" for r in ROWS),
+    ),
+    "from a day": (
+        {"measures": m(None, COUNT), "filters": (f("date", Op.AT_LEAST, "2025-06-15"),)},
+        lambda: sum(r["date"] >= "2025-06-15" for r in ROWS),
+    ),
+    "before a month": (
+        {"measures": m(None, COUNT), "filters": (f("date", Op.BELOW, "2025-06"),)},
+        lambda: sum(r["date"] < "2025-06-01" for r in ROWS),
+    ),
+    "until a month": (
+        {"measures": m(None, COUNT), "filters": (f("date", Op.AT_MOST, "2025-06"),)},
+        lambda: sum(r["date"] < "2025-07-01" for r in ROWS),
+    ),
+    "after a year": (
+        {"measures": m(None, COUNT), "filters": (f("date", Op.ABOVE, "2024"),)},
+        lambda: sum(r["date"] >= "2025-01-01" for r in ROWS),
+    ),
+    "each May": (
+        {"measures": m(None, COUNT), "filters": (f("date", Op.IS, 5.0, grain=Grain.MONTH),)},
+        lambda: sum(when(r).month == 5 for r in ROWS),
+    ),
+    "weekdays": (
+        {
+            "measures": m("revenue", SUM),
+            "filters": (f("date", Op.BETWEEN, 1.0, 5.0, grain=Grain.WEEKDAY),),
+        },
+        lambda: total("revenue", lambda r: when(r).isoweekday() <= 5),
+    ),
+    "weekends": (
+        {
+            "measures": m("revenue", SUM),
+            "filters": (f("date", Op.IS, 6.0, 7.0, grain=Grain.WEEKDAY),),
+        },
+        lambda: total("revenue", lambda r: when(r).isoweekday() >= 6),
+    ),
+    "second quarters": (
+        {"measures": m("revenue", SUM), "filters": (f("date", Op.IS, 2.0, grain=Grain.QUARTER),)},
+        lambda: total("revenue", lambda r: quarter(r) == 2),
+    ),
+    "a year as a part": (
+        {"measures": m("revenue", SUM), "filters": (f("date", Op.IS, 2025.0, grain=Grain.YEAR),)},
+        lambda: total("revenue", lambda r: when(r).year == 2025),
+    ),
+    "a week": (
+        {"measures": m(None, COUNT), "filters": (f("date", Op.IS, 20.0, grain=Grain.WEEK),)},
+        lambda: sum(when(r).isocalendar().week == 20 for r in ROWS),
+    ),
+    "all together": (
+        {
+            "measures": m("revenue", SUM),
+            "filters": (SPAIN, IN_Q2, f("channel", Op.IS_NOT, "store"), f("units", Op.ABOVE, 2.0)),
+        },
+        lambda: total(
+            "revenue",
+            lambda r: spain(r) and q2(r) and r["channel"] != "store" and r["units"] > 2,
+        ),
+    ),
+    "share": (
+        {"measures": m("revenue", SUM, Derived.SHARE), "filters": (SPAIN,)},
+        lambda: 100 * total("revenue", spain) / total("revenue"),
+    ),
+    "share in a quarter": (
+        {"measures": m("revenue", SUM, Derived.SHARE), "filters": (SPAIN, IN_Q2)},
+        lambda: 100 * total("revenue", lambda r: spain(r) and q2(r)) / total("revenue", q2),
+    ),
+    "share of a quarter": (
+        {"measures": m("revenue", SUM, Derived.SHARE), "filters": (IN_Q2,)},
+        lambda: 100 * total("revenue", q2) / total("revenue"),
+    ),
+    "share of rows": (
+        {"measures": m(None, COUNT, Derived.SHARE), "filters": (f("returned", Op.IS, "true"),)},
+        lambda: 100 * sum(r["returned"] for r in ROWS) / len(ROWS),
+    ),
+}

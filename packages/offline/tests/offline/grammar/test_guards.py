@@ -1,0 +1,110 @@
+"""Guards stand before any figure: equal periods, no sums of rates, rows only if asked for, no
+"best" where less may be better, and nothing beside what was said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.offline.data.given import file
+
+from agentpost_offline.data.answers import stated
+from agentpost_offline.data.dataset import opened
+from agentpost_offline.grammar.requests import Surrounding, read
+
+SALES = "day,shop,product,units,price,revenue\n" + "\n".join(
+    f"{year}-{month:02}-10,{shop},{product},{month},{price},{month * price}"
+    for year, last in ((2024, 12), (2025, 6)) for month in range(1, last + 1)
+    for shop in ("North", "South") for product, price in (("Tea", 2), ("Milk", 3))
+)  # fmt: skip
+MARKS = "pupil,class,mark,words\n" + "\n".join(
+    f"Pupil {n},{'8a' if n % 3 else '8b'},{1 + n % 5},{40 * n + n % 7}" for n in range(1, 25)
+)
+INVOICES = "invoice,customer,status,amount,e-mail\n" + "\n".join(
+    f"RE-{n:03},{('Acme', 'Blue Fox', 'Kolb')[n % 3]},{('open', 'paid')[n % 2]},{100 * n} €,"
+    + (f"mail{n}@example.org" if n > 1 else "")
+    for n in range(1, 13)
+)  # fmt: skip
+RATES = "source,bounce_rate,cost,rating\n" + "\n".join(
+    f"{('Mail', 'Web')[n % 2]},{n}.5%,{n} €,{n % 5 + 1}" for n in range(1, 9)
+)
+BILLS = "client,currency,amount net,born\n" + "\n".join(
+    f"{('Acme', 'Kolb')[n % 2]},{('EUR', 'CHF')[n % 3 > 0]},{n * 10},{1970 + n}"
+    for n in range(1, 10)
+)
+TABLES = {
+    "bills.csv": BILLS,
+    "sales.csv": SALES, "marks.csv": MARKS, "invoices.csv": INVOICES, "rates.csv": RATES,
+}  # fmt: skip
+ASKED = "?"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "truth"),
+    [
+        # (a) Both periods are cut to what the data covers of each.
+        ("sales.csv", "did revenue grow in 2025 compared to 2024?", "did not change"),
+        ("sales.csv", "revenue 2024 vs 2025", "140 (2024) and 140 (2025)"),
+        ("sales.csv", "which shop grew most?", ASKED),
+        ("sales.csv", "how much did revenue grow?", ASKED),
+        # (b) What is a rate by its name is averaged; what cannot be told is asked.
+        ("marks.csv", "mark by class", "average Mark"),
+        ("marks.csv", "total mark by class", ASKED),
+        ("marks.csv", "is 8a better than 8b?", ASKED),
+        ("marks.csv", "words by class", ASKED),
+        ("sales.csv", "sum of price", ASKED),
+        ("sales.csv", "price by product", "average Price"),
+        # (c) Rows are counted when rows are asked for.
+        ("sales.csv", "how many tea did we sell?", "198"),
+        ("sales.csv", "how many rows are there for tea?", "36"),
+        ("sales.csv", "how many were in the north?", ASKED),
+        ("sales.csv", "tea and milk in the north", ASKED),
+        # Of members and invoices one figure need not be what is meant; of "how much" it is.
+        ("invoices.csv", "Acme", ASKED),
+        ("invoices.csv", "not open by customer", ASKED),
+        ("invoices.csv", "e-mail of RE-003", "mail3@example.org"),
+        ("invoices.csv", "how much is open", "€4,200"),
+        ("invoices.csv", "how old is Acme", ASKED),
+        # Rows that are asked for are listed by their names, or counted.
+        ("invoices.csv", "which invoices are open", "RE-002"),
+        ("invoices.csv", "all invoices of Acme", "RE-003"),
+        ("invoices.csv", "how many invoices are open", "6"),
+        ("invoices.csv", "how many invoices with no e-mail", "rows: 1"),
+        ("invoices.csv", "customers with more than 3 invoices", "Acme: 4"),
+        ("invoices.csv", "invoices over 500", ASKED),
+        ("invoices.csv", "how many invoices over 500 €", "rows: 7"),
+        ("invoices.csv", "not only open ones", ASKED),
+        # Amounts in several currencies stand apart, and years are never added up.
+        ("bills.csv", "total amount net", ASKED),
+        ("bills.csv", "total amount net by client", ASKED),
+        ("bills.csv", "total amount net in swiss francs", "270"),
+        ("bills.csv", "amount net by currency", "EUR: 180"),
+        ("bills.csv", "total born", ASKED),
+        # "Best" is the highest only where more is better; of marks the lowest may be.
+        ("marks.csv", "who has the best mark", ASKED),
+        ("marks.csv", "which pupil has the highest mark", "(highest"),
+        ("rates.csv", "which source has the best bounce rate", ASKED),
+        ("rates.csv", "which source has the best cost", ASKED),
+        ("rates.csv", "which source has the best rating", "(highest"),
+        ("sales.csv", "best shop by revenue", "(highest"),
+        # A share is of what is named, and periods are of one length.
+        ("sales.csv", "share of tea in units by shop", ASKED),
+        ("sales.csv", "revenue by month 2024 vs 2025", ASKED),
+        ("sales.csv", "did we sell more units of tea in 2025 than in 2024", "did not change"),
+        ("sales.csv", "revenue by shop sorted by units", ASKED),
+        # What is said twice, or beside what is done, is asked about.
+        ("sales.csv", "red and blue chart of revenue by shop", ASKED),
+        ("sales.csv", "line or bar chart of revenue by shop", ASKED),
+        ("sales.csv", "chart of revenue by shop, and tell me the total", ASKED),
+        ("sales.csv", "revenue by shop for my report", ASKED),
+        ("sales.csv", "top 3 products and top 2 shops by revenue", ASKED),
+    ],
+)
+def test_no_figure_without_its_guard(tmp_path: Path, name: str, text: str, truth: str) -> None:
+    with opened([file(tmp_path, name, TABLES[name])]) as data:
+        readings = read(text, Surrounding(data.tables, frozenset({"table"}), today="2025-07-20"))
+        if truth == ASKED:
+            assert not any(one.is_sure for one in readings)
+            return
+        (frame,) = [one.frame for one in readings if one.is_sure and one.frame is not None]
+        assert truth in stated(data, frame.queries[0], "en")[0]

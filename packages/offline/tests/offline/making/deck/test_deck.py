@@ -1,0 +1,181 @@
+"""Decks from real inputs, written and opened again: what is on the slides and how it fits."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+import pytest
+from PIL import Image
+from pptx import Presentation
+from tests.agents.fakes import file
+from tests.offline.making import stories
+
+from agentpost.agents import File, JobFailed
+from agentpost_offline.content.blocks import (
+    Block,
+    BlockKind,
+    Paper,
+    Part,
+    heading,
+    paragraph,
+    words,
+)
+from agentpost_offline.frame import Style, Thing, to_json
+from agentpost_offline.making import fit
+from agentpost_offline.making.deck.arrange import Text, arrange
+from agentpost_offline.making.deck.slides import Layout, Slide, of_paper
+from agentpost_offline.making.document import making
+
+BEHIND = {"en": "The figures behind it", "de": "Die Zahlen dahinter", "ar": "الأرقام بالتفصيل"}
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> File:
+    return stories.orders(tmp_path)
+
+
+async def made(folder: Path, files: list[File], **wish: Any) -> tuple[Any, dict[str, Any]]:
+    """What the maker gives back, and the decks it wrote."""
+    one = await stories.make(folder, Thing.DECK, files, **wish)
+    names = [name for name in one.job.written if name.endswith("pptx")]
+    return one.product, {name: Presentation(str(folder / name)) for name in names}
+
+
+def slides(files: list[File], **wish: Any) -> list[Slide]:
+    """The slides of a table's deck."""
+    frame = stories.frame(Thing.DECK, files, **wish)
+    return of_paper(making.paper_of("deck", stories.local(files), frame, [])[0])
+
+
+async def test_a_deck_of_a_table_has_native_charts_titles_and_notes(
+    tmp_path: Path, orders: File
+) -> None:
+    result, decks = await made(tmp_path, [orders])
+    deck = decks["orders-deck.pptx"]
+    written = list(deck.slides)
+    layouts = [slide.slide_layout.name for slide in written]
+    assert layouts[:2] == ["Title", "Key figures"]
+    assert {"Chart and takeaways", "Table"} <= set(layouts)
+    charts = [shape.chart for slide in written for shape in slide.shapes if shape.has_chart]
+    by_month = charts[0].plots[0]
+    assert len(list(by_month.categories)) == 24
+    lines = Path(orders.blob).read_text().splitlines()[1:]
+    revenue = sum(float(line.split(",")[-1]) for line in lines)
+    assert sum(by_month.series[0].values) == pytest.approx(revenue)
+    assert all(slide.shapes.title.text_frame.text for slide in written)
+    with_charts = [slide for slide in written if any(shape.has_chart for shape in slide.shapes)]
+    assert all(slide.notes_slide.notes_text_frame.text for slide in with_charts)
+    assert result.text.startswith("“Orders” is ready: orders-deck.pptx")
+    assert result.used == ["orders.csv (240 rows)"]
+    picture = deck.part.package.part_related_by(
+        "http://schemas.openxmlformats.org/package/2006/relationships/metadata/thumbnail"
+    )
+    assert Image.open(io.BytesIO(picture.blob)).size == (640, 360)
+
+
+def test_no_sentence_stands_on_two_slides(orders: File) -> None:
+    planned = slides([orders])
+    points = [point for slide in planned for point in slide.points]
+    assert points
+    assert len(points) == len(set(points))
+    assert len({slide.title for slide in planned}) == len(planned)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 8, 12, 16])
+def test_a_deck_has_as_many_slides_as_were_asked_for(orders: File, count: int) -> None:
+    planned = slides([orders], style=Style(pages=count))
+    assert len(planned) == count
+    assert all(slide.points or slide.drawing or slide.grid or slide.figures
+               for slide in planned[1:])  # fmt: skip
+
+
+def test_every_format_has_every_slide(orders: File) -> None:
+    frame = to_json(stories.frame(Thing.DECK, [orders], style=Style(pages=6)))
+    files = stories.local([orders])
+    deck: Any = Presentation(io.BytesIO(making.write("pptx", "deck", files, frame, [])))
+    assert len(list(deck.slides)) == 6
+    with pypdfium2.PdfDocument(making.write("pdf", "deck", files, frame, [])) as document:
+        assert len(document) == 6
+
+
+@pytest.mark.parametrize("language", BEHIND)
+def test_decks_speak_the_language_of_the_wish(orders: File, language: str) -> None:
+    frame = stories.frame(Thing.DECK, [orders], language=language)
+    deck: Any = Presentation(io.BytesIO(
+        making.write("pptx", "deck", stories.local([orders]), to_json(frame), [])
+    ))  # fmt: skip
+    assert deck.slides[-1].shapes.title.text_frame.text.startswith(BEHIND[language])
+    is_rtl = b'rtl="1"' in deck.slides[0].shapes.title._element.xml.encode()
+    assert is_rtl == (language == "ar")
+
+
+@pytest.mark.parametrize("layout", [Layout.POINTS, Layout.STATEMENT])
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+@pytest.mark.parametrize("length", [4, 60, 290])
+def test_points_fill_their_slide_without_overflowing(
+    layout: Layout, count: int, length: int
+) -> None:
+    words = ("sentence " * 60)[:length].strip()
+    if layout is Layout.STATEMENT:  # one long point, or three short ones
+        count = min(count, max(1, 300 // length), 3)
+    page = arrange(Slide(layout, "Title", points=tuple(words for _ in range(count))), 2)
+    for element in page.elements:
+        left, top, wide, tall = element.box
+        assert left >= 0
+        assert left + wide <= page.width + 0.5
+        assert top + tall <= page.height + 0.5
+        if isinstance(element, Text):
+            assert fit.height([element.text], element.size, wide, bold=element.bold) <= tall + 9
+
+
+def test_the_layout_follows_from_what_stands_under_a_heading() -> None:
+    parts = (Part("A", (words("x"),)), Part("B", (words("y"),)))
+    blocks = (
+        heading("One"), paragraph("A line."),
+        heading("Two"), paragraph("First."), paragraph("Second."),
+        heading("Three"), Block(BlockKind.COLUMNS, parts=parts),
+        heading("Four"), Block(BlockKind.TIMELINE, parts=parts),
+        heading("Five"), Block(BlockKind.QUOTE, words("Said.")),
+        heading("Six"), *(paragraph("A long paragraph. " * 30) for _ in range(4)),
+    )  # fmt: skip
+    planned = of_paper(Paper("Title", blocks))
+    assert [slide.layout.value for slide in planned[:6]] == [
+        "Title", "Statement", "Points", "Two columns", "Timeline", "Quote",
+    ]  # fmt: skip
+    assert {slide.title for slide in planned[6:]} == {"Six"}
+    assert sum(len(slide.points) for slide in planned[6:]) == 4
+
+
+async def test_nothing_to_work_with_is_said(tmp_path: Path) -> None:
+    broken = stories.picture(tmp_path, "broken.png")
+    Path(broken.blob).write_bytes(b"\x89PNG\r\n\x1a\nnothing")
+    with pytest.raises(JobFailed, match=r"broken\.png"):
+        await made(tmp_path, [broken])
+
+
+async def test_hostile_texts_are_text_fit_and_break_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "hostile.csv"
+    groups = ["x" * 900, "a\x01b\x0b", "</a:t><p:evil/>", "#eval(1) &amp; <&>", "مرحبا", "😀" * 40]
+    rows = [
+        f'2025-{month:02d}-01,"{group}",{month * 10 + at}'
+        for month in range(1, 13)
+        for at, group in enumerate(groups)
+    ]
+    path.write_text("\n".join(["date,group,revenue", *rows]))
+    files = [file(path, "text/csv")]
+    result, _ = await made(tmp_path, files, formats=("pptx", "pdf"))
+    assert [one.name for one in result.files] == ["hostile-deck.pptx", "hostile-deck.pdf"]
+
+
+async def test_words_of_files_are_text(tmp_path: Path) -> None:
+    path = tmp_path / "evil.csv"
+    rows = [f"2025-{m:02d}-01,#eval(1) <b>{g}</b>,{m * 10}" for m in range(1, 13) for g in "AB"]
+    path.write_text("\n".join(["date,group,revenue", *rows]))
+    _, decks = await made(tmp_path, [file(path, "text/csv")], formats=("pptx", "pdf"))
+    slides_ = decks["evil-deck.pptx"].slides
+    charts = [s.chart for slide in slides_ for s in slide.shapes if s.has_chart]
+    names = [name for chart in charts for name in chart.plots[0].categories]
+    assert "#eval(1) <b>A</b>" in names

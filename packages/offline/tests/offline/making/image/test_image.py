@@ -1,0 +1,176 @@
+"""Pictures in, pictures out, decoded again: sizes, sides, formats, what is removed and refused."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from tests.offline.making import stories
+
+from agentpost.agents import File, JobFailed, Unreadable
+from agentpost_offline.frame import Style, Thing
+from agentpost_offline.making import pictures
+from agentpost_offline.making.image import editing
+from agentpost_offline.making.image.editing import Edit
+from agentpost_offline.making.maker import Product
+
+LEFT, RIGHT, BELOW = (255, 0, 0), (0, 128, 0), (0, 0, 255)
+
+
+async def made(
+    folder: Path, files: list[File], size: tuple[int, int] | None = None,
+    formats: tuple[str, ...] = (), **options: Any,
+) -> tuple[Product, list[Image.Image]]:  # fmt: skip
+    style = Style(size=size, options=options)
+    one = await stories.make(folder, Thing.IMAGE, files, style=style, formats=formats)
+    return one.product, [Image.open(folder / file.name) for file in one.product.files]
+
+
+WISHES: list[tuple[Style, Edit]] = [
+    (Style(options={"crop": True, "square": True}), Edit(aspect=(1, 1))),
+    (Style(size=(16, 9)), Edit(aspect=(16, 9))),
+    (Style(options={"square": True, "side": "left"}), Edit(aspect=(1, 1), side="left")),
+    (Style(options={"crop": True, "portrait": True}), Edit(aspect=(4, 5))),
+    (Style(options={"rotate": True}), Edit(turn=90)),
+    (Style(options={"rotate": 90, "left": True}), Edit(turn=270)),
+    (Style(options={"rotate": 180}), Edit(turn=180)),
+    (Style(options={"grayscale": True}), Edit(grey=True)),
+    (Style(options={"resize": True, "wide": 320}), Edit(size=(320, None))),
+    (Style(options={"percent": 25}), Edit(factor=0.25)),
+    (Style(size=(300, 200)), Edit(size=(300, 200))),
+    (Style(options={"text": "Sale"}), Edit(text="Sale")),
+]
+
+
+@pytest.mark.parametrize(("style", "edit"), WISHES)
+def test_options_become_an_edit(style: Style, edit: Edit) -> None:
+    assert editing.of_frame(stories.frame(Thing.IMAGE, style=style)) == edit
+
+
+def test_a_text_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(JobFailed, match="too long for the picture"):
+        editing.letter(Image.new("RGB", (200, 60)), "word " * 80, "en")
+
+
+async def test_a_resized_picture_has_exactly_the_size_and_is_not_distorted(
+    tmp_path: Path,
+) -> None:
+    shop = stories.picture(tmp_path)
+    result, (image,) = await made(tmp_path, [shop], (300, 300))
+    assert image.size == (300, 300)
+    assert result.files[0].name == "shop-300x300.png"
+    assert result.notes[0].startswith("What did not fit")
+    assert "300 × 300" in result.text
+
+
+@pytest.mark.parametrize(
+    ("side", "x", "colour"), [("left", 5, LEFT), ("right", 395, RIGHT), ("centre", 5, None)]
+)
+async def test_a_crop_keeps_the_side_that_was_named(
+    tmp_path: Path, side: str, x: int, colour: tuple[int, ...] | None
+) -> None:
+    shop = stories.picture(tmp_path)
+    _, (image,) = await made(tmp_path, [shop], square=True, side=side)
+    assert image.size == (400, 400)
+    assert (image.convert("RGB").getpixel((x, 5)) == colour) == (colour is not None)
+
+
+async def test_a_turned_picture_is_turned(tmp_path: Path) -> None:
+    shop = stories.picture(tmp_path)
+    _, (image,) = await made(tmp_path, [shop], rotate=True)
+    assert image.size == (400, 640)
+    assert image.convert("RGB").getpixel((5, 5)) == BELOW
+
+
+@pytest.mark.parametrize(("form", "kind"), [("jpg", "JPEG"), ("webp", "WEBP"), ("gif", "GIF")])
+async def test_formats_are_converted(tmp_path: Path, form: str, kind: str) -> None:
+    shop = stories.picture(tmp_path)
+    result, (image,) = await made(tmp_path, [shop], formats=(form,))
+    assert image.format == kind
+    assert image.size == (640, 400)
+    assert result.files[0].name == f"shop.{form}" or form == "png"
+
+
+async def test_the_camera_s_data_turns_the_picture_and_goes(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # the camera was held upright
+    exif[0x0110] = "Secret 5"
+    exif.get_ifd(0x8825)[2] = (48.0, 51.0, 29.0)
+    photo = stories.picture(tmp_path, "photo.jpg", exif=exif)
+    result, (image,) = await made(tmp_path, [photo], percent=50)
+    assert image.size == (200, 320)
+    assert not image.getexif()
+    assert b"Secret" not in (tmp_path / result.files[0].name).read_bytes()
+    assert result.used == ["photo.jpg (400 × 640)"]
+
+
+async def test_a_collage_shows_every_picture_whole_or_nearly(tmp_path: Path) -> None:
+    files = [stories.picture(tmp_path, f"p{n}.png", (300 + 100 * n, 300)) for n in range(5)]
+    _, (image,) = await made(tmp_path, files, collage=True)
+    assert image.width == 1800
+    assert image.format == "JPEG"
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7, 12, 20])
+@pytest.mark.parametrize("size", [(1800, 1200), (1080, 1920), (900, 900)])
+def test_the_places_of_a_collage_fill_it(count: int, size: tuple[int, int]) -> None:
+    ratios = [(1.5, 0.67, 1.0, 1.78)[at % 4] for at in range(count)]
+    boxes = editing.cells(ratios, size, 10)
+    assert len(boxes) == count
+    for left, top, wide, tall in boxes:
+        assert min(left, top) >= 0
+        assert min(wide, tall) > 10
+        assert left + wide <= size[0]
+        assert top + tall <= size[1]
+    assert max(left + wide for left, _, wide, _ in boxes) == size[0]
+    assert max(top + tall for _, top, _, tall in boxes) == size[1]
+
+
+def bomb(wide: int, tall: int) -> bytes:
+    """A PNG whose header says that it is large; it has no pixels."""
+    head = struct.pack(">IIBBBBB", wide, tall, 8, 2, 0, 0, 0)
+    chunks = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in ((b"IHDR", head), (b"IDAT", b"x" * 16))
+    )
+    return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+@pytest.mark.parametrize("size", [(50_000, 50_000), (1, 200_000), (20_000, 4_000)])
+def test_a_picture_too_large_to_decode_is_refused_by_its_header(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    path = tmp_path / "bomb.png"
+    path.write_bytes(bomb(*size))
+    with pytest.raises(Unreadable, match="pixels"):
+        pictures.size_of(path, "bomb.png")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n", b"not a picture", b"\xff\xd8\xff"])
+async def test_damaged_pictures_end_the_job_with_a_reason(tmp_path: Path, content: bytes) -> None:
+    shop = stories.picture(tmp_path)
+    Path(shop.blob).write_bytes(content)
+    with pytest.raises(JobFailed, match=r"shop\.png"):
+        await made(tmp_path, [shop], square=True)
+
+
+async def test_a_size_nobody_can_use_is_refused(tmp_path: Path) -> None:
+    shop = stories.picture(tmp_path)
+    with pytest.raises(JobFailed, match="larger than"):
+        await made(tmp_path, [shop], (30_000, 30_000))
+
+
+async def test_an_unclear_wish_is_asked_about(tmp_path: Path) -> None:
+    with pytest.raises(JobFailed, match="What should be done"):
+        await made(tmp_path, [stories.picture(tmp_path)])
+
+
+def test_transparency_becomes_white_where_there_is_none() -> None:
+    content = editing.encode(Image.new("RGBA", (4, 4), (0, 0, 0, 0)), "jpg")
+    with Image.open(io.BytesIO(content)) as image:
+        assert image.getpixel((0, 0)) == (255, 255, 255)

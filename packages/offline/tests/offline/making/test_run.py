@@ -1,0 +1,132 @@
+"""The one job: plan, follow-ups under way, result text, what the work remembers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agents.fakes import Crash, FakeJob, utterance
+
+from agentpost.agents import File, Job, JobFailed
+from agentpost_offline.frame import (
+    Act,
+    Aggregate,
+    Frame,
+    Grain,
+    Measure,
+    Query,
+    Thing,
+    from_json,
+    to_json,
+)
+from agentpost_offline.making import catalogue, run
+from agentpost_offline.making.maker import Inputs, Maker, Product
+
+FRAMES: list[Frame] = []
+
+
+def picture(colour: str) -> bytes:
+    """What the maker of these tests writes."""
+    return colour.encode()
+
+
+async def draw(job: Job, inputs: Inputs) -> Product:
+    """A maker that remembers its frames."""
+    FRAMES.append(inputs.frame)
+    name = f"chart-{inputs.version}.png"
+    await job.progress(f"Drawing {name}")
+    written = await job.write(name, picture, inputs.frame.style.colour or "", cost=1)
+    used = [f"{file.name} (96 rows)" for file in inputs.files]
+    return Product(
+        f"A chart: {name}.", [written], used, ["b.csv is empty"], ["2 dates are missing"]
+    )
+
+
+@pytest.fixture(autouse=True)
+def maker(monkeypatch: pytest.MonkeyPatch) -> None:
+    FRAMES.clear()
+    made = Maker(Thing.CHART, "Chart", 1, ("png", "pdf"), frozenset({"table"}), "")
+    monkeypatch.setattr(Maker, "load", lambda _: draw)
+    monkeypatch.setattr(catalogue, "maker", lambda thing: made if thing is Thing.CHART else None)
+
+
+def wanted(csv: File) -> dict[str, Any]:
+    """Revenue by month."""
+    query = Query(
+        f"{csv.id}#0", (Measure("revenue", Aggregate.SUM),), time="month", grain=Grain.MONTH
+    )
+    return to_json(Frame(Act.MAKE, Thing.CHART, (query,), files=(csv.id,)))
+
+
+async def test_the_plan_is_shown_and_the_result_says_what_was_used(
+    tmp_path: Path, csv: File
+) -> None:
+    job = FakeJob(tmp_path)
+    text = await run.make(job, wanted(csv), [csv], 1)
+    assert job.steps[0] == "Plan: read sales.csv; make a chart (png); open it again and check it"
+    assert text == (
+        "A chart: chart-1.png.\n\nUsed: sales.csv (96 rows).\nNot used: b.csv is empty.\n"
+        "Note: 2 dates are missing."
+    )
+    assert job.charged == 1
+    assert job.state["version"] == 1
+    assert from_json(job.state["frame"]) == from_json(wanted(csv))
+
+
+async def test_a_follow_up_before_the_start_changes_the_result(tmp_path: Path, csv: File) -> None:
+    job = FakeJob(tmp_path, mail=[[utterance("make it green"), utterance("split it by region")]])
+    await run.make(job, wanted(csv), [csv], 1)
+    [frame] = FRAMES
+    assert (frame.style.colour, frame.queries[0].groups) == ("#2e8b57", ("region",))
+    assert list(job.written) == ["chart-1.png"]
+
+
+async def test_a_follow_up_under_way_is_made_as_the_next_version(tmp_path: Path, csv: File) -> None:
+    job = FakeJob(tmp_path, mail=[[], [utterance("make it green")]])
+    text = await run.make(job, wanted(csv), [csv], 1)
+    assert [frame.style.colour for frame in FRAMES] == [None, "#2e8b57"]
+    assert text.startswith("A chart: chart-2.png.")
+    assert job.state["version"] == 2
+    assert isinstance(job.state["earlier"], list)
+    assert len(job.state["earlier"]) == 1
+
+
+async def test_a_follow_up_that_cannot_be_followed_is_named(tmp_path: Path, csv: File) -> None:
+    job = FakeJob(tmp_path, mail=[[utterance("now by country")]])
+    text = await run.make(job, wanted(csv), [csv], 1)
+    assert "“now by country” was not understood, so it was not done" in text
+    assert FRAMES[0].queries == from_json(wanted(csv)).queries
+
+
+async def test_it_does_the_same_again_after_a_crash_at_each_call(tmp_path: Path, csv: File) -> None:
+    mail = [[utterance("make it green")], [], [utterance("split it by channel")]]
+    whole = FakeJob(tmp_path, mail=[list(one) for one in mail])
+    expected = await run.make(whole, wanted(csv), [csv], 1)
+    for crash_at in range(len(whole.journal)):
+        first = FakeJob(tmp_path, mail=[list(one) for one in mail], crash_at=crash_at)
+        with pytest.raises(Crash):
+            await run.make(first, wanted(csv), [csv], 1)
+        second = FakeJob(tmp_path, journal=first.journal, mail=first.mail)
+        assert await run.make(second, wanted(csv), [csv], 1) == expected
+        assert first.charged + second.charged == whole.charged
+
+
+async def test_a_thing_that_nothing_makes_fails_with_a_text(tmp_path: Path, csv: File) -> None:
+    frame = replace_thing(wanted(csv), Thing.VIDEO)
+    with pytest.raises(JobFailed, match="I can’t make a video here"):
+        await run.make(FakeJob(tmp_path), frame, [csv], 1)
+
+
+def replace_thing(frame: dict[str, Any], thing: Thing) -> dict[str, Any]:
+    """The frame for another thing."""
+    return {**frame, "thing": thing.value}
+
+
+def test_a_maker_whose_library_is_missing_names_the_extra() -> None:
+    made = Maker(
+        Thing.VIDEO, "Video", 5, ("mp4",), frozenset({"table"}), "", ("no_such_library", "video")
+    )
+    assert catalogue.missing_extra(made) == "video"
+    assert catalogue.missing_extra(replace(made, requires=("json", "video"))) is None

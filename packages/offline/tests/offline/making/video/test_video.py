@@ -1,0 +1,159 @@
+"""Films from real inputs, decoded again: length, captions, what is on the pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import av
+import pytest
+from msgspec import structs
+from PIL import ImageChops
+from tests.agents.fakes import FakeJob, file
+from tests.offline.making import stories
+
+from agentpost.agents import File, JobFailed
+from agentpost_offline.frame import (
+    Aggregate,
+    Filter,
+    Grain,
+    Measure,
+    Op,
+    Query,
+    Style,
+    Thing,
+)
+from agentpost_offline.making.catalogue import MAKERS
+from agentpost_offline.making.content import Section
+from agentpost_offline.making.maker import Inputs
+from agentpost_offline.making.video import encoding, film, making
+from agentpost_offline.making.video.film import Caption, Film, Scene
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> File:
+    return stories.orders(tmp_path)
+
+
+def planned(files: list[File], **wish: Any) -> Film:
+    frame = stories.frame(Thing.VIDEO, files, **wish)
+    return making.film_of(stories.local(files), frame, [])[0]
+
+
+def pictures(path: Path, *parts: float) -> list[Any]:
+    """The pictures at some parts of a film."""
+    with av.open(str(path)) as container:
+        frames: list[Any] = list(container.decode(video=0))
+        places = [min(len(frames) - 1, int(part * len(frames))) for part in parts]
+        return [frames[place].to_image() for place in places]
+
+
+async def test_a_race_moves_and_lasts_as_long_as_asked(tmp_path: Path, orders: File) -> None:
+    style = Style(seconds=4, size=(320, 180))
+    one = await stories.make(tmp_path, Thing.VIDEO, [orders], style=style)
+    first, last = pictures(one.main, 0.05, 0.95)
+    assert first.size == (320, 180)
+    assert ImageChops.difference(first, last).getbbox() is not None
+    with av.open(str(one.main)) as container:
+        stream: Any = container.streams.video[0]
+        assert stream.codec_context.name == "h264"
+        assert stream.frames == 4 * film.RATE
+    assert "4 seconds" in one.product.text
+
+
+def test_a_race_shows_the_running_totals(orders: File) -> None:
+    race = planned([orders], said="bar race").race
+    assert race is not None
+    assert len(race.periods) == 24
+    rows = [line.split(",") for line in Path(orders.blob).read_text().splitlines()[1:]]
+    for runner in race.runners:
+        total = sum(float(row[-1]) for row in rows if row[2] == runner.name)
+        assert runner.values[-1] == pytest.approx(total)
+        assert list(runner.values) == sorted(runner.values)
+
+
+def test_a_race_is_of_what_was_named(orders: File) -> None:
+    query = Query(
+        f"{orders.id}#0", (Measure("quantity", Aggregate.SUM),), ("product",), "date",
+        Grain.QUARTER, (Filter("region", Op.IS, ("East",)),),
+    )  # fmt: skip
+    frame = stories.frame(Thing.VIDEO, [orders], said="race")
+    frame = structs.replace(frame, queries=(query,))
+    race = making.film_of(stories.local([orders]), frame, [])[0].race
+    assert race is not None
+    assert {runner.name for runner in race.runners} == {"Espresso Machine", "Grinder", "Beans 1kg"}
+    assert len(race.periods) == 8
+    rows = [line.split(",") for line in Path(orders.blob).read_text().splitlines()[1:]]
+    east = sum(int(row[4]) for row in rows if row[2] == "East")
+    assert sum(runner.values[-1] for runner in race.runners) == east
+
+
+async def test_sections_are_captioned_in_a_strip_of_their_own(tmp_path: Path) -> None:
+    parts = (Section("Opening", text="In May.", notes="We open in May."), Section("Thanks"))
+    frame = stories.frame(Thing.VIDEO, style=Style(seconds=6, title="Kiosk"))
+    result = await MAKERS[Thing.VIDEO].make(FakeJob(tmp_path), Inputs(frame, (), 1, parts))
+    path = tmp_path / "kiosk-video.mp4"
+    assert [file.name for file in result.files] == ["kiosk-video.mp4", "kiosk-video.srt"]
+    captions = (tmp_path / "kiosk-video.srt").read_text()
+    assert "We open in May." in captions
+    assert captions.startswith("1\n00:00:00,000 --> 00:00:0")
+    (middle,) = pictures(path, 0.2)
+    strip = middle.crop((0, 628, 1280, 720)).convert("L")
+    assert strip.getpixel((3, 40)) < 40
+    assert strip.getextrema()[1] > 200
+
+
+async def test_a_film_that_cannot_be_made_is_said(tmp_path: Path, orders: File) -> None:
+    photo = stories.picture(tmp_path)
+    with pytest.raises(JobFailed, match="180 seconds"):
+        await stories.make(tmp_path, Thing.VIDEO, [orders], style=Style(seconds=4000))
+    with pytest.raises(JobFailed, match="date column"):
+        await stories.make(tmp_path, Thing.VIDEO, [photo])
+
+
+def test_captions_are_short_enough_to_read() -> None:
+    text = "This sentence is long. " * 12 + "word " * 60
+    for caption in film.captions(text):
+        assert len(caption.text) < 260
+        assert 2.5 <= caption.seconds <= 12
+    words = " ".join(caption.text for caption in film.captions(text)).split()
+    assert words == text.split()
+    chinese = "".join(caption.text for caption in film.captions("这是一个很长的句子" * 30))
+    assert chinese == "这是一个很长的句子" * 30
+
+
+def test_subtitles_follow_each_other() -> None:
+    scenes = (Scene(0, (Caption("A", 1.5), Caption("B", 2))), Scene(1, (Caption("C", 3600),)))
+    text = film.subtitles(Film("t", scenes=scenes))
+    assert "2\n00:00:01,500 --> 00:00:03,500\nB\n" in text
+    assert "3\n00:00:03,500 --> 01:00:03,500\nC\n" in text
+
+
+def test_a_damaged_film_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "film.mp4"
+    path.write_bytes(b"not a film")
+    with pytest.raises(JobFailed, match="damaged"):
+        encoding.check(path, (320, 180), 4)
+
+
+@pytest.mark.parametrize(
+    ("points", "title"),
+    [
+        ({"Red": 10, "Blue": 10, "Green": 7}, "Blue and Red finish level"),
+        ({"Red": 10, "Blue": 9, "Green": 7}, "Red comes out ahead"),
+        (dict.fromkeys(("Red", "Blue", "Green", "Grey"), 5), "Points by team"),
+    ],
+)
+def test_a_race_names_a_winner_only_where_there_is_one(
+    tmp_path: Path, points: dict[str, int], title: str
+) -> None:
+    rows = [
+        f"2025-{month:02}-01,{team},{point}"
+        for month in range(1, 5)
+        for team, point in points.items()
+    ]
+    path = tmp_path / "teams.csv"
+    path.write_text("\n".join(["month,team,points", *rows]))
+    race = planned([file(path, "text/csv")], said="bar race").race
+    assert race is not None
+    assert race.title == title

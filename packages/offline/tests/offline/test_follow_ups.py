@@ -1,0 +1,135 @@
+"""Follow-ups: what continues the last result, what is asked first, and what a first choice does."""
+
+from __future__ import annotations
+
+import pytest
+from tests.offline.conversations import Conversation, frame
+
+from agentpost.agents import File
+from agentpost_offline.frame import Aggregate, Derived, Measure, Thing
+
+REVENUE = Measure("revenue", Aggregate.SUM)
+ORDERS = Measure("orders", Aggregate.SUM)
+PRICE = Measure("unit_price", Aggregate.MEAN)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "measure", "groups"),
+    [
+        ("revenue in North as a chart by channel", "and the orders?", ORDERS, ("channel",)),
+        ("revenue by region as a chart", "now the same but orders, not revenue", ORDERS,
+         ("region",)),
+        ("chart revenue by channel", "and the unit price?", PRICE, ("channel",)),
+        ("revenue in North", "as a pie chart by region", REVENUE, ("region",)),
+        ("revenue by region", "as a chart", REVENUE, ("region",)),
+    ],
+)  # fmt: skip
+async def test_a_follow_up_keeps_the_rest(
+    csv: File, first: str, then: str, measure: Measure, groups: tuple[str, ...]
+) -> None:
+    talk = Conversation()
+    await talk.say(first, csv)
+    turn = await talk.say(then)
+    (job,) = turn.started
+    (query,) = frame(job).queries
+    assert (query.measures, query.groups) == ((measure,), groups)
+    assert not [one for one in query.filters if one.column in groups]
+
+
+async def test_a_share_is_of_the_group_that_was_asked_for(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("revenue in North", csv)
+    turn = await talk.say("and as a percentage of the total?")
+    assert turn.text.startswith("North: 50%")
+    assert Derived.SHARE in str(talk.state["answered"])
+
+
+async def test_a_bare_thing_after_an_answer_may_mean_both_and_is_asked(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("revenue by region", csv)
+    turn = await talk.say("excel please")
+    assert not turn.started
+    assert turn.choices[0] == "a spreadsheet: total Revenue by Region"
+    (job,) = (await talk.say(turn.choices[0])).started
+    assert (frame(job).thing, frame(job).queries[0].groups) == (Thing.TABLE, ("region",))
+
+
+@pytest.mark.parametrize(
+    ("text", "choice", "answer"),
+    [
+        ("revenue by region for my bank", "Do this", "Total Revenue:"),
+        ("how many online in 2025", "number of rows, Channel = Online, 2025", "Number of rows: 24"),
+        ("best region in 2024", "top 1: total Revenue by Region, 2024", "North and South"),
+        ("how did it develop", "total Revenue by Month", "Total Revenue:"),
+        ("share the list with Karl", "", ""),
+    ],
+)
+async def test_the_first_choice_is_what_was_understood(
+    csv: File, text: str, choice: str, answer: str
+) -> None:
+    talk = Conversation()
+    turn = await talk.say(text, csv)
+    assert turn.questions
+    assert not turn.started
+    if choice:
+        assert turn.choices[0] == choice
+        assert (await talk.say(choice)).text.startswith(answer)
+
+
+Q1_Q2 = ("2025-Q1", "2025-Q2")
+
+
+@pytest.mark.parametrize(
+    ("asked", "then", "measures", "axis", "values"),
+    [
+        (("revenue in Q1 2025", "and in Q2 2025?"), "draw them", (REVENUE,), "month", Q1_Q2),
+        (("revenue in North", "and South?"), "chart both", (REVENUE,), "region",
+         ("North", "South")),
+        (("total revenue", "total orders"), "plot these as columns", (REVENUE, ORDERS), "", ()),
+        (("revenue in North", "orders by region"), "draw it", (ORDERS,), "region", ()),
+        (("orders by region",), "draw them", (ORDERS,), "region", ()),
+        (("revenue in North", "and in South?"), "ein Diagramm mit beiden", (REVENUE,), "region",
+         ("North", "South")),
+        (("ingresos en North", "y en South?"), "un gráfico de ambos", (REVENUE,), "region",
+         ("North", "South")),
+        (("revenue في North", "و South؟"), "ارسمهم أعمدة", (REVENUE,), "region",
+         ("North", "South")),
+    ],
+)  # fmt: skip
+async def test_them_are_the_answers_that_belong_together(
+    csv: File, asked: tuple[str, ...], then: str, measures: tuple[Measure, ...], axis: str,
+    values: tuple[str, ...],
+) -> None:  # fmt: skip
+    talk = Conversation()
+    for at, text in enumerate(asked):
+        assert (await talk.say(text, *([] if at else [csv]))).replies
+    (job,) = (await talk.say(then)).started
+    (query,) = frame(job).queries
+    axes = (*query.groups, query.time or "")
+    assert (query.measures, axes[0]) == (measures, axis)
+    assert not values or query.filters[-1].values == values
+
+
+async def test_both_together_are_one_figure(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("revenue in May 2025", csv)
+    await talk.say("and in June 2025?")
+    assert "4,400" in (await talk.say("both together")).text
+    await talk.say("average unit price")
+    assert (await talk.say("both together")).questions
+
+
+async def test_a_thing_that_was_just_made_is_not_made_and_charged_once_more(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("chart revenue by region", csv)
+    turn = await talk.say("draw them")
+    assert not turn.started
+    assert turn.questions
+
+
+async def test_it_has_no_result_after_a_question(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("frobnicate the revenue", csv)
+    turn = await talk.say("draw it as columns")
+    assert turn.questions
+    assert not turn.started

@@ -1,0 +1,174 @@
+"""The exit codes of the caller's commands, row by row of the table in docs/cli.md."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.scripted import Server, message, run, server
+
+from agentpost.cli import exits
+from agentpost_client import RetryPolicy
+from tests.servers import free_port
+
+__all__ = ["server"]
+
+DOCS = Path(__file__).parents[4] / "docs" / "cli.md"
+
+
+def test_the_table_of_the_docs_has_every_code() -> None:
+    text = DOCS.read_text()
+    table = text[text.index("| Exit code | `send` and `follow`") :]
+    table = table[: table.index("\n\n")]
+    assert {int(code) for code in re.findall(r"^\| (\d+) ", table, re.MULTILINE)} == {
+        *exits.OF_STATUS.values(),
+        exits.USAGE,
+        exits.NO_ANSWER,
+        exits.INTERRUPTED,
+    }
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RetryPolicy, "backoff", lambda *_: 0.0)
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is away: asking it would end with 7."""
+    monkeypatch.setenv("AGENTPOST_URL", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("AGENTPOST_KEY", "k")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("send",),
+        ("send", "Hi", "--file", "no/such.csv"),
+        ("send", "Hi", "--file", "."),
+        ("send", "Hi", "--response-schema", "no/such.json"),
+        ("send", "Hi", "--metadata", "order"),
+        ("send", "Hi", "--timeout", "-1"),
+        ("send", "Hi", "--conversation", ""),
+        ("send", "Hi", "--max-credits", "x"),
+        ("send", "Hi", "--idempotency-key", "k" * 129),
+        ("send", "Hi", "--profile", "nobody"),
+        ("send", "Hi", "--colour"),
+        ("upload", "no/such.csv"),
+        ("messages", "list", "--since", "soon"),
+        ("messages", "list", "--limit", "0"),
+        ("usage", "--by", "moon"),
+        ("schedules", "create", "Hi"),
+        ("profiles", "use", "nobody"),
+        ("logout", "--profile", "nobody"),
+        ("trigger", "no.event"),
+        ("sned",),
+    ],
+    ids=" ".join,
+)
+def test_2_what_is_refused_before_anything_is_asked(nowhere: None, call: tuple[str, ...]) -> None:
+    result = run(*call)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("agentpost: ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_2_and_7_what_the_server_refuses(server: Server) -> None:
+    cases = [
+        (400, "invalid_request", 2),
+        (404, "not_found", 2),
+        (409, "idempotency_conflict", 2),
+        (409, "upload_not_ready", 2),
+        (413, "too_large", 2),
+        (422, "executable_refused", 2),
+        (401, "unauthorized", 7),
+        (403, "forbidden", 7),
+        (409, "not_final", 7),
+        (429, "rate_limited", 7),
+        (503, "unavailable", 7),
+    ]
+    for status, error, _ in cases:
+        body = {"error": error, "message": "No."}
+        server.on(f"GET /v1/messages/{error}", body, status=status)
+    server.on("GET /v1/messages/proxy", b"<html>", status=404)  # not of the API
+    found = [(*case[:2], run("messages", "show", case[1]).exit_code) for case in cases]
+    assert found == cases
+    assert run("messages", "show", "proxy").exit_code == 7
+
+
+def test_7_no_server_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AGENTPOST_URL", raising=False)
+    monkeypatch.delenv("AGENTPOST_KEY", raising=False)
+    assert run("me").exit_code == 7
+    monkeypatch.setenv("AGENTPOST_PROFILE", "nobody")
+    assert run("me").exit_code == 7
+
+
+def test_2_an_address_that_login_is_given_and_7_a_server_that_is_away() -> None:
+    give = ("login", "--key-stdin", "--url")
+    assert run(*give, "ftp://x", stdin="k").exit_code == 2
+    assert run(*give, f"http://127.0.0.1:{free_port()}", stdin="k").exit_code == 7
+
+
+def test_1_what_could_not_be_done(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, *_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    server.on("POST /v1/messages", message(files=[]))
+    monkeypatch.setattr("agentpost.files.download_commands.save_all", full)
+    assert run("send", "Hi", "--save", "out").exit_code == 1
+    assert run("logout").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("keys", "create", "--account", "a@b.c", "--name", "ci", "--scopes", "read,fly"),
+        ("keys", "create", "--account", "a@b.c", "--name", "ci", "--expires", "soon"),
+        ("limits", "set", "a@b.c", "--running-jobs", "many"),
+        ("users", "create", "--email", "a@b.c", "--role", "king"),
+    ],
+    ids=" ".join,
+)
+def test_2_values_of_the_operators_commands(call: tuple[str, ...]) -> None:
+    result = run(*call)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+
+
+NO_SOCKS = ("socks5://user:hidden@127.0.0.1:1", "ALL_PROXY is a SOCKS proxy, for which a package")
+NO_PROXY = ("ftp://user:hidden@127.0.0.1:1", "ALL_PROXY is not the address of a proxy")
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "proxy"),
+    [
+        (("work", "list"), exits.NO_ANSWER, NO_SOCKS),
+        (("work", "list"), exits.NO_ANSWER, NO_PROXY),
+        (("listen",), exits.NO_ANSWER, NO_SOCKS),
+        (("requests", "show", "req_1"), exits.NO_ANSWER, NO_PROXY),
+        (("mcp",), exits.NO_ANSWER, NO_SOCKS),
+        (("login", "http://example.invalid", "--key-stdin"), exits.NO_ANSWER, NO_PROXY),
+        (("verify",), exits.USAGE, NO_SOCKS),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_ends_each_command(
+    call: tuple[str, ...], code: int, proxy: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("AGENTPOST_URL", "http://agents.example.invalid")
+    monkeypatch.setenv("AGENTPOST_KEY", "k")
+    monkeypatch.setenv("ALL_PROXY", proxy[0])
+    result = run(*call, stdin="k")
+    assert result.stderr.startswith(f"agentpost: {proxy[1]}"), result.output
+    assert len(result.stderr.splitlines()) == 1
+    assert result.exit_code == code
+    assert "hidden" not in result.output
+
+
+def test_a_proxy_is_of_no_use_for_this_machine(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    server.on("GET /v1/work", {"object": "list", "data": []})
+    assert run("work", "list", "--json").exit_code == 0

@@ -1,0 +1,58 @@
+"""A service with the protocol of OpenAI whose model is `brain`."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.agents.llm.openai_stub import (
+    Calls,
+    OpenAIStub,
+    Reply,
+    Request,
+    Says,
+    openai_stub,
+    users_and_results,
+)
+from tests.conformance.elsewhere import brain
+
+from tests.e2e.server import AgentServer
+
+
+class Model:
+    """``server`` is where traces and gates are."""
+
+    server: AgentServer
+
+    def __init__(self, stub: OpenAIStub) -> None:
+        self.url = stub.url
+
+    def answer(self, request: Request) -> Reply:
+        users, results = users_and_results(request)
+        if users[-1] == "several" and not results:
+            return Calls([(call.name, json.dumps(call.args)) for call in brain.SEVERAL])
+        decided = brain.decided("llm", users, results)
+        self._leave(f"llm.model.{users[-1].partition(' ')[0]}.{len(results)}")
+        if isinstance(decided, brain.Call):
+            return Calls([(decided.name, json.dumps(decided.args))])
+        slowly = users[-1].startswith("slowly")
+        return Says(brain.pieces(decided), self._pass_gate if slowly else lambda _: None)
+
+    def _leave(self, trace: str) -> None:
+        with self.server.trace_file.open("a") as file:
+            file.write(f"{trace}\n")
+
+    def _pass_gate(self, piece: int) -> None:
+        if piece:
+            return
+        (self.server.gates / "llm.slowly.reached").touch()
+        while not (self.server.gates / "llm.slowly").exists():
+            time.sleep(0.02)
+
+
+@contextmanager
+def model_serving() -> Iterator[Model]:
+    with openai_stub() as stub:
+        model = Model(stub)
+        stub.answer = model.answer
+        yield model

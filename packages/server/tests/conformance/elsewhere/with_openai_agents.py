@@ -1,0 +1,89 @@
+"""An agent of the OpenAI Agents SDK with a model of ours."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from agents import Agent, Model, ModelResponse, function_tool, set_tracing_disabled
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    ResponseTextDeltaEvent,
+)
+from tests.conformance.elsewhere import brain
+
+from agentpost.agents.adapters.openai_agents import ask_user
+
+set_tracing_disabled(True)
+
+
+class Brain(Model):
+    """A model that answers as the brain says."""
+
+    async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
+        raise AssertionError("it can stream")
+
+    async def stream_response(
+        self,
+        system_instructions: str | None,
+        input: Any,  # noqa: A002 - the framework passes it by this name
+        *_: Any,
+        **__: Any,
+    ) -> AsyncIterator[Any]:
+        users: list[str] = []
+        results: list[str] = []
+        for item in input:
+            if item.get("role") == "user":
+                users.append(item["content"])
+                results = []
+            elif item.get("type") == "function_call_output":
+                results.append(item["output"])
+        decided = brain.decide("openai-agents", users, results)
+        if isinstance(decided, brain.Call):
+            output: Any = ResponseFunctionToolCall(
+                type="function_call",
+                call_id=f"call{len(input)}",
+                name=decided.name,
+                arguments=json.dumps(decided.args),
+            )
+        else:
+            for n, piece in enumerate(brain.pieces(decided)):
+                yield ResponseTextDeltaEvent(
+                    type="response.output_text.delta",
+                    delta=piece,
+                    item_id="m",
+                    logprobs=[],
+                    content_index=0,
+                    output_index=0,
+                    sequence_number=n,
+                )
+                if n == 0 and users[-1].startswith("slowly"):
+                    await brain.pass_gate("openai-agents.slowly")
+            text = ResponseOutputText(type="output_text", text=decided, annotations=[])
+            output = ResponseOutputMessage(
+                id="m", type="message", role="assistant", status="completed", content=[text]
+            )
+        answer = Response(
+            id="r",
+            created_at=0,
+            model="brain",
+            object="response",
+            output=[output],
+            parallel_tool_calls=False,
+            tool_choice="auto",
+            tools=[],
+        )
+        yield ResponseCompletedEvent(type="response.completed", response=answer, sequence_number=9)
+
+
+agent = Agent(
+    name="clerk",
+    model=Brain(),
+    tools=[
+        ask_user,
+        *(function_tool(tool, failure_error_function=None) for tool in brain.TOOLS),
+    ],
+)

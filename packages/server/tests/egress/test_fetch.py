@@ -1,0 +1,276 @@
+"""Files through the guarded way out, from servers that misbehave (spec: InlineFile)."""
+
+import asyncio
+import gzip
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.egress.calls import fetch, leaks
+from tests.egress.conftest import MakeEgress, Serve
+from tests.egress.hostile import ENDLESS, OK, Answer, bomb, drips, floods, replies, says
+
+from agentpost.domain.limits import FILE_NAME_BYTES_MAX
+from agentpost.egress.client import Download
+from agentpost.egress.errors import EgressRefused, FetchFailed, FetchTooLarge
+from tests.waiting import PROMPT
+
+
+async def test_fetch(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
+    headers = {"Content-Type": "Text/CSV; charset=utf-8"}
+    server = await serve(replies(b"a,b\n", headers=headers))
+    fetched = await fetch(egress(server.entry), server.url("/x/my%20table.csv?y"), tmp_path / "f")
+    assert fetched == Download("my table.csv", "text/csv", 4)
+    assert (tmp_path / "f").read_bytes() == b"a,b\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "disposition", "name"),
+    [
+        ("/a.csv", None, "a.csv"),
+        ("/", None, "file"),
+        ("/%2e%2e%2f%2e%2e%2fetc%2fpasswd", None, "passwd"),
+        ("/%00%0d%0a.csv", None, ".csv"),
+        ("/a.csv", 'attachment; filename="b.csv"', "b.csv"),
+        ("/a.csv", 'attachment; filename="../../b.csv"', "b.csv"),
+        ("/a.csv", 'attachment; filename="C:\\\\dir\\\\b.csv"', "b.csv"),
+        ("/a.csv", "attachment; filename*=UTF-8''%C3%BC.csv", "\u00fc.csv"),
+        ("/a.csv", "attachment; filename=u.csv; filename*=utf-8'de'%C3%BC.csv", "\u00fc.csv"),
+        ("/a.csv", "attachment; filename*=utf-8''%C3%BC.csv; filename=u.csv", "\u00fc.csv"),
+        ("/a.csv", "attachment; filename*=ISO-8859-1''%FC.csv", "\u00fc.csv"),
+        ("/a.csv", "attachment; filename*=utf-16''%FC.csv; filename=u.csv", "u.csv"),
+        ("/a.csv", 'inline;FileName = "a;b \\"c\\".csv" ;x=y', 'a;b "c".csv'),
+        ("/a.csv", 'attachment; filename="\u0001.csv"', ".csv"),
+        ("/a.csv", 'attachment; filename="\U0001f600.csv"', "\U0001f600.csv"),
+        ("/a.csv", 'attachment; filename=""', "a.csv"),
+        ("/a.csv", "attachment; filename*=UTF-8''..%2f..%2fetc%2fpasswd", "passwd"),
+        ("/a.csv", "attachment", "a.csv"),
+    ],
+)
+async def test_file_name(
+    egress: MakeEgress, serve: Serve, tmp_path: Path, path: str, disposition: str | None, name: str
+) -> None:
+    headers = {} if disposition is None else {"Content-Disposition": disposition}
+    server = await serve(replies(b"x", headers=headers))
+    fetched = await fetch(egress(server.entry), server.url(path), tmp_path / "f")
+    assert fetched.name == name
+
+
+@pytest.mark.parametrize(
+    "disposition",
+    [
+        "attachment; filename*=undefined''a%41.csv",  # a codec that only raises
+        "attachment; filename*=no-such''a.csv",
+        "attachment; filename*=hex''a.csv",
+        "attachment; filename*=idna''%ff.csv",
+        "attachment; filename*=UTF-8''%ff%fe",
+        "attachment; filename*0*=undefined''%41; filename*1*=b",
+        "attachment; filename*=''",
+        "attachment; filename*",
+        'attachment; filename="',
+        "; filename=x",
+        "a;" * 3_500,
+        'attachment; filename="' + "\u0301\u0316" * 1_500 + '"',
+    ],
+)
+async def test_an_odd_disposition_is_no_fault(
+    egress: MakeEgress, serve: Serve, tmp_path: Path, disposition: str
+) -> None:
+    server = await serve(replies(b"x", headers={"Content-Disposition": disposition}))
+    fetched = await fetch(egress(server.entry), server.url("/a.csv"), tmp_path / "f")
+    assert fetched.size == 1
+    assert 0 < len(fetched.name.encode()) <= FILE_NAME_BYTES_MAX
+
+
+@pytest.mark.parametrize("claimed", ["", "nonsense", "text/html\tx", "a/b/c", "x" * 300 + "/x"])
+async def test_odd_content_type(
+    egress: MakeEgress, serve: Serve, tmp_path: Path, claimed: str
+) -> None:
+    server = await serve(replies(b"x", headers={"Content-Type": claimed}))
+    fetched = await fetch(egress(server.entry), server.url(), tmp_path / "f")
+    assert fetched.content_type == "application/octet-stream"
+
+
+async def test_size_is_counted_to_the_byte(
+    egress: MakeEgress, serve: Serve, tmp_path: Path
+) -> None:
+    server = await serve(replies(b"x" * 1_000))
+    client = egress(server.entry)
+    assert (await fetch(client, server.url(), tmp_path / "f", 1_000)).size == 1_000
+    with pytest.raises(FetchTooLarge, match="larger than 999 bytes"):
+        await fetch(client, server.url(), tmp_path / "g", 999)
+    assert not (tmp_path / "g").exists()
+
+
+async def test_endless_file_is_cut(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
+    server = await serve(floods(ENDLESS, b"x" * 65_536))
+    with pytest.raises(FetchTooLarge):
+        await fetch(egress(server.entry), server.url(), tmp_path / "f", 1_000_000)
+    assert not (tmp_path / "f").exists()
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 O", ENDLESS])
+async def test_dripping_file_ends_at_the_deadline(
+    egress: MakeEgress, serve: Serve, tmp_path: Path, head: bytes
+) -> None:
+    server = await serve(drips(head, b"K"))
+    started = time.monotonic()
+    with pytest.raises(FetchFailed, match=r"within 0\.4 seconds"):
+        await egress(server.entry).fetch(
+            server.url(), max_bytes=10**6, seconds=0.4, into=tmp_path / "f"
+        )
+    assert 0.4 <= time.monotonic() - started < PROMPT
+    assert not (tmp_path / "f").exists()
+
+
+async def test_broken_file(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
+    server = await serve(says(OK + b"Content-Length: 100\r\n\r\nhalf"))
+    with pytest.raises(FetchFailed, match="broke off"):
+        await fetch(egress(server.entry), server.url(), tmp_path / "f")
+    assert not (tmp_path / "f").exists()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "deflate", "GZIP"])
+async def test_packed_file_is_unpacked(
+    egress: MakeEgress, serve: Serve, tmp_path: Path, encoding: str
+) -> None:
+    data = b"hello " * 100_000
+    packed = zlib.compress(data) if encoding == "deflate" else gzip.compress(data)
+    server = await serve(replies(packed, headers={"Content-Encoding": encoding}))
+    fetched = await fetch(egress(server.entry), server.url(), tmp_path / "f", len(data))
+    assert fetched.size == len(data)
+    assert (tmp_path / "f").read_bytes() == data
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "reason"),
+    [
+        (bomb, "gzip", "larger than"),
+        (lambda: gzip.compress(b"x" * 500)[:-9], "gzip", "broke off"),
+        (lambda: b"plain", "gzip", "could not be unpacked"),
+        (lambda: b"plain", "br", "unknown way"),
+        (lambda: gzip.compress(gzip.compress(b"x")), "gzip, gzip", "unknown way"),
+    ],
+    ids=["bomb", "cut", "not packed", "unknown", "twice"],
+)
+async def test_badly_packed_file(
+    egress: MakeEgress,
+    serve: Serve,
+    tmp_path: Path,
+    body: Callable[[], bytes],
+    encoding: str,
+    reason: str,
+) -> None:
+    server = await serve(replies(body(), headers={"Content-Encoding": encoding}))
+    with pytest.raises(FetchFailed, match=reason):
+        await fetch(egress(server.entry), server.url(), tmp_path / "f", 100_000)
+    assert not (tmp_path / "f").exists()
+
+
+async def test_bytes_after_a_packed_file_are_not_read(
+    egress: MakeEgress, serve: Serve, tmp_path: Path
+) -> None:
+    head = OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"hello")
+    server = await serve(floods(head, b"x" * 65_536))
+    assert (await fetch(egress(server.entry), server.url(), tmp_path / "f")).size == 5
+
+
+@pytest.mark.parametrize("status", ["204 None", "206 Part", "304 Same", "404 No", "500 Oh"])
+async def test_other_statuses(
+    egress: MakeEgress, serve: Serve, tmp_path: Path, status: str
+) -> None:
+    server = await serve(replies(status=status))
+    with pytest.raises(FetchFailed, match=f"HTTP status {status[:3]}"):
+        await fetch(egress(server.entry), server.url(), tmp_path / "f")
+
+
+async def test_existing_file_is_kept(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"mine")
+    server = await serve(replies(b"x"))
+    with pytest.raises(FileExistsError):
+        await fetch(egress(server.entry), server.url(), tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == b"mine"
+
+
+def redirects(location: str, status: str = "302 Found") -> Answer:
+    return replies(status=status, headers={"Location": location})
+
+
+@pytest.mark.parametrize("status", ["301 A", "302 B", "303 C", "307 D", "308 E"])
+async def test_redirect_is_followed(
+    egress: MakeEgress, serve: Serve, tmp_path: Path, status: str
+) -> None:
+    target = await serve(replies(b"there"))
+    server = await serve(redirects(target.url("/b.txt"), status))
+    fetched = await fetch(egress(server.entry, target.entry), server.url("/a"), tmp_path / "f")
+    assert (fetched.name, fetched.size) == ("b.txt", 5)
+
+
+@pytest.mark.parametrize("location", ["/there?x", "there?x", "./there?x", "//{host}/there?x"])
+async def test_relative_redirect(
+    egress: MakeEgress, serve: Serve, tmp_path: Path, location: str
+) -> None:
+    async def answer(request: Any, writer: asyncio.StreamWriter) -> None:
+        host = request.headers["host"]
+        here = "/there" in request.line
+        reply = replies(b"x") if here else redirects(location.format(host=host))
+        await reply(request, writer)
+
+    server = await serve(answer)
+    await fetch(egress(server.entry), server.url("/a"), tmp_path / "f")
+    assert server.requests[-1].line == "GET /there?x HTTP/1.1"
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "http://example.com/",
+        "https://10.0.0.1/",
+        "https://localhost/",
+        "https://[::1]/",
+        "https://metadata.google.internal/",
+        "https://user@example.com/",
+        "https://127.1/",
+        "file:///etc/passwd",
+        "ftp://example.com/",
+        "http://127.0.0.1:{other}/",
+        "http:\\\\127.0.0.1:{other}/",
+        "https://[bad/",
+        "//0x7f000001/",
+    ],
+)
+async def test_redirect_is_checked_like_the_first_url(
+    egress: MakeEgress, serve: Serve, tmp_path: Path, location: str
+) -> None:
+    inside = await serve(replies(b"secret"))
+    server = await serve(redirects(location.format(other=inside.port)))
+    with pytest.raises((EgressRefused, FetchFailed)) as refused:
+        await fetch(egress(server.entry), server.url(), tmp_path / "f")
+    assert not leaks(str(refused.value))
+    assert inside.connections == 0
+    assert not (tmp_path / "f").exists()
+
+
+async def test_redirects_end(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
+    server = await serve(redirects("/again"))
+    with pytest.raises(FetchFailed, match="more than 3 times"):
+        await fetch(egress(server.entry), server.url(), tmp_path / "f")
+    assert len(server.requests) == 4
+
+
+async def test_redirects_share_one_deadline(
+    egress: MakeEgress, serve: Serve, tmp_path: Path
+) -> None:
+    async def slow(request: Any, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.3)
+        await redirects("/again")(request, writer)
+
+    server = await serve(slow)
+    with pytest.raises(FetchFailed, match=r"within 0\.5 seconds"):
+        await egress(server.entry).fetch(
+            server.url(), max_bytes=9, seconds=0.5, into=tmp_path / "f"
+        )

@@ -1,0 +1,244 @@
+"""Webhooks through the guarded way out, to receivers that misbehave (spec: Webhook events 6)."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from tests.egress.calls import Names, post
+from tests.egress.certificates import make_authority
+from tests.egress.conftest import MakeEgress, Serve
+from tests.egress.hostile import ENDLESS, OK, bomb, drips, floods, replies, says, serving
+
+from agentpost.egress import posting
+from tests.waiting import PATIENCE, PROMPT
+
+
+async def test_post_sends_what_it_is_given(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(replies(b"thanks", "202 Accepted"))
+    result = await egress(server.entry).post(
+        server.url("/hook"),
+        b'{"a": 1}',
+        {"Content-Type": "application/json", "webhook-id": "evt_1"},
+        seconds=30,
+    )
+    assert (result.status, result.snippet, result.error) == (202, "thanks", None)
+    assert 0 <= result.ms < PROMPT * 1_000
+    request = server.requests[0]
+    assert request.body == b'{"a": 1}'
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["webhook-id"] == "evt_1"
+    assert request.headers["user-agent"].startswith("agentpost/")
+
+
+@pytest.mark.parametrize("status", [200, 204, 400, 404, 410, 429, 500, 503])
+async def test_status_is_reported(egress: MakeEgress, serve: Serve, status: int) -> None:
+    server = await serve(replies(status=f"{status} Whatever"))
+    result = await post(egress(server.entry), server.url())
+    assert (result.status, result.error) == (status, None)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_redirects_are_not_followed(egress: MakeEgress, serve: Serve, status: int) -> None:
+    target = await serve(replies())
+    server = await serve(replies(status=f"{status} Go", headers={"Location": target.url()}))
+    result = await post(egress(server.entry, target.entry), server.url())
+    assert (result.status, target.connections) == (status, 0)
+
+
+async def test_connections_are_kept(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(replies(b"ok", headers={"Set-Cookie": "a=b; Path=/"}))
+    client = egress(server.entry)
+    for _ in range(3):
+        assert (await post(client, server.url())).status == 200
+    assert server.connections == 1
+    assert all("cookie" not in request.headers for request in server.requests)
+
+
+async def test_connections_nobody_uses_are_closed(
+    egress: MakeEgress, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them, also those that were given back while the first one was waited for."""
+    monkeypatch.setattr(posting, "KEEPALIVE_SECONDS", 0.05)
+    server = await serve(replies())
+    client = egress(server.entry)
+    for _ in range(2):
+        await asyncio.gather(post(client, server.url()), post(client, server.url()))
+        async with asyncio.timeout(PATIENCE):
+            while server.open:  # noqa: ASYNC110 - the server counts, it announces nothing
+                await asyncio.sleep(0.01)
+    assert server.connections == 4
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_request_that_was_answered_half_sent_is_the_last_of_its_connection(
+    egress: MakeEgress, tmp_path: Path, scheme: str
+) -> None:
+    """What is left of it would be taken for the beginning of the next. The answer comes as soon as
+    the connection is there, as from a server that is overloaded."""
+    connections: list[asyncio.Transport] = []
+
+    class Hasty(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            connection = cast("asyncio.Transport", transport)
+            connection.pause_reading()
+            connection.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+            connections.append(connection)
+
+    authority = make_authority(tmp_path, "hasty.test")
+    tls = authority.server_context if scheme == "https" else None
+    loop = asyncio.get_running_loop()
+    async with await loop.create_server(Hasty, "127.0.0.1", 0, ssl=tls) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        names = Names(["127.0.0.1"])
+        client = egress(f"hasty.test:{port}", ca_file=authority.ca_file, lookup=names)
+        for _ in range(2):
+            result = await client.post(
+                f"{scheme}://hasty.test:{port}/", b"x" * 20_000_000, {}, seconds=30
+            )
+            assert (result.status, result.error) == (413, None)
+        for connection in connections:
+            connection.abort()
+    assert len(connections) == 2
+
+
+async def test_a_header_with_a_line_break_is_refused(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(replies())
+    client = egress(server.entry)
+    for value in ("a\r\nX-Forged: b", "a\nb", "a\rb"):
+        with pytest.raises(ValueError, match="line break"):
+            await client.post(server.url(), b"", {"webhook-id": value}, seconds=30)
+    assert server.connections == 0
+
+
+async def test_connection_closed_while_idle_is_no_failure(egress: MakeEgress, serve: Serve) -> None:
+    """The second request meets a connection the server has given up."""
+
+    async def once_per_connection(request: Any, writer: asyncio.StreamWriter) -> None:
+        if request.number == 1:
+            await replies()(request, writer)
+        else:
+            writer.close()
+
+    server = await serve(once_per_connection)
+    client = egress(server.entry)
+    for _ in range(2):
+        assert (await post(client, server.url())).status == 200
+    assert server.connections == 2
+
+
+async def test_fresh_connection_is_not_tried_twice(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(says(b""))
+    result = await post(egress(server.entry), server.url())
+    assert result.error == "it closed the connection without an answer"
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    ("head", "forever"),
+    [(b"HTTP/1.1 200 O", b"K"), (OK + b"X-H: ", b"h"), (b"", b"HTTP/1.1 100 Continue\r\n\r\n")],
+)
+async def test_dripping_head_ends_at_the_deadline(
+    egress: MakeEgress, serve: Serve, head: bytes, forever: bytes
+) -> None:
+    server = await serve(drips(head, forever))
+    started = time.monotonic()
+    result = await post(egress(server.entry), server.url(), seconds=0.3)
+    assert 0.3 <= time.monotonic() - started < PROMPT
+    assert (result.status, result.error) == (None, "no answer within 0.3 seconds")
+
+
+async def test_silence_ends_at_the_deadline(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(drips(b"", b""))
+    result = await post(egress(server.entry), server.url(), seconds=0.3)
+    assert (result.status, result.error) == (None, "no answer within 0.3 seconds")
+    assert 300 <= result.ms < PROMPT * 1_000
+
+
+async def test_dripping_body_does_not_undo_the_status(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(drips(ENDLESS, b"x"))
+    for seconds in (0.3, 5):
+        result = await post(egress(server.entry), server.url(), seconds=seconds)
+        assert (result.status, result.error) == (200, None)
+        assert result.ms < 4_000
+
+
+async def test_endless_body_is_cut(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(floods(ENDLESS, b"x" * 65_536))
+    result = await post(egress(server.entry), server.url())
+    assert (result.status, result.snippet) == (200, "x" * 1_024)
+    assert result.ms < 3_000
+
+
+async def test_bomb_is_not_unpacked(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(replies(bomb(), headers={"Content-Encoding": "gzip"}))
+    result = await post(egress(server.entry), server.url())
+    assert (result.status, result.snippet, result.error) == (200, "", None)
+
+
+async def test_endless_headers_are_refused(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(floods(OK, b"X-Header: " + b"x" * 1_000 + b"\r\n"))
+    result = await post(egress(server.entry), server.url())
+    assert (result.status, result.error) == (None, "its answer is not valid HTTP")
+
+
+async def test_snippet_is_printable(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(replies(b"a\0b\x1b[31m\xff\n\tc"))
+    result = await post(egress(server.entry), server.url())
+    assert result.snippet == "a\ufffdb\ufffd[31m\ufffd\n\tc"
+
+
+async def test_headers_of_the_answer_are_told(egress: MakeEgress, serve: Serve) -> None:
+    given = {"Server": "nginx", "Set-Cookie": "a=secret", "X-Long": "x" * 2_000}
+    server = await serve(replies(b"ok", headers=given))
+    result = await post(egress(server.entry), server.url())
+    assert "Server: nginx\n" in result.headers
+    assert "secret" not in result.headers
+    assert len(result.headers) == 1_000
+
+
+async def test_broken_body_does_not_undo_the_status(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(says(OK + b"Content-Length: 100\r\n\r\nhalf"))
+    result = await post(egress(server.entry), server.url())
+    assert (result.status, result.error) == (200, None)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"SSH-2.0-OpenSSH_9.6\r\n", b"<html>\r\n\r\n", b"HTTP/1.1 abc\r\n\r\n"]
+)
+async def test_other_protocols(egress: MakeEgress, serve: Serve, raw: bytes) -> None:
+    server = await serve(says(raw))
+    result = await post(egress(server.entry), server.url())
+    assert (result.status, result.error) == (None, "its answer is not valid HTTP")
+
+
+async def test_nobody_listens(egress: MakeEgress, serve: Serve) -> None:
+    async with serving(replies()) as server:
+        pass
+    result = await post(egress(server.entry), server.url())
+    assert (result.status, result.error) == (None, "no connection could be made")
+
+
+async def test_environment_is_ignored(
+    egress: MakeEgress, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy, server = await serve(replies()), await serve(replies(b"direct"))
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, proxy.url())
+        monkeypatch.setenv(name.upper(), proxy.url())
+    assert (await post(egress(server.entry), server.url())).snippet == "direct"
+    assert proxy.connections == 0
+
+
+async def test_slow_receivers_do_not_delay_others(egress: MakeEgress, serve: Serve) -> None:
+    slow, good = await serve(drips(b"", b"")), await serve(replies())
+    client = egress(slow.entry, good.entry)
+    waiting = [asyncio.create_task(post(client, slow.url(), 60)) for _ in range(150)]
+    async with asyncio.timeout(PATIENCE):
+        while slow.connections < 150:  # noqa: ASYNC110 - the server counts, it announces nothing
+            await asyncio.sleep(0.01)
+    assert (await post(client, good.url())).ms < PROMPT * 1_000, "the others have 60 seconds"
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)

@@ -1,0 +1,124 @@
+"""A held call learns that its client is gone."""
+
+import asyncio
+import gc
+import weakref
+
+import pytest
+import uvicorn
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+from tests.http.test_application import MIDDLEWARES, Group
+from tests.http.test_connection_bytes import Wire
+from uvicorn.server import ServerState
+
+from agentpost.api.operation import watch_hang_up
+from agentpost.clock import ManualClock
+from agentpost.http import request_state
+from agentpost.http.application import Application, Route
+from agentpost.http.connection import Connection
+from agentpost.http.connections import Connections
+from agentpost.wakeups.memory import MemoryWakeups
+from tests.waiting import PATIENCE
+
+WHOLE = b"POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
+PART = b"POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\nbody"
+PLAIN = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+class Holding:
+    """An application that holds every call until it is hinted or its client is gone."""
+
+    def __init__(self) -> None:
+        self.wakeups = MemoryWakeups()
+        self.held = asyncio.Event()
+        self.over: list[bool] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        state = request_state.begin(scope, ManualClock())
+        with self.wakeups.listen("msg") as wait:
+            watch_hang_up(request)(wait)
+            self.held.set()
+            await wait.wait(60)
+            self.over.append(wait.over)
+        state.end()
+        await PlainTextResponse("yes")(scope, receive, send)
+
+    def no_request(self, problem: str) -> Response:
+        return PlainTextResponse(problem, 400)
+
+
+async def open_connection(app: Holding, sent: bytes) -> Connection:
+    config = uvicorn.Config(app, log_config=None)
+    made = Connection(config, ServerState(), {}, connections=Connections(10, ManualClock()))
+    made.connection_made(Wire())
+    made.data_received(sent)
+    await app.held.wait()
+    return made
+
+
+@pytest.mark.parametrize("sent", [WHOLE, PART, WHOLE + PLAIN], ids=["whole", "part", "pipelined"])
+async def test_a_held_call_ends_when_its_client_hangs_up(sent: bytes) -> None:
+    app = Holding()
+    made = await open_connection(app, sent)
+    await asyncio.sleep(0)
+    made.connection_lost(None)
+    async with asyncio.timeout(PATIENCE):
+        while not app.over:  # noqa: ASYNC110 - its own event
+            await asyncio.sleep(0)
+    assert app.over == [True]
+
+
+async def test_a_client_that_is_gone_before_its_call_is_held_is_noticed() -> None:
+    app = Holding()
+    config = uvicorn.Config(app, log_config=None)
+    made = Connection(config, ServerState(), {}, connections=Connections(10, ManualClock()))
+    made.connection_made(Wire())
+    made.data_received(WHOLE)
+    made.connection_lost(None)
+    async with asyncio.timeout(PATIENCE):
+        while not app.over:  # noqa: ASYNC110 - its own event
+            await asyncio.sleep(0)
+    assert app.over == [True]
+
+
+async def test_a_call_that_is_over_is_told_nothing() -> None:
+    app = Holding()
+    made = await open_connection(app, WHOLE)
+    app.wakeups.hint("msg")
+    async with asyncio.timeout(PATIENCE):
+        while not made.cycle.response_complete:  # noqa: ASYNC110 - its own event
+            await asyncio.sleep(0)
+    assert app.over == [False]
+    assert not made._watching
+
+
+async def test_an_answered_call_is_freed_without_the_garbage_collector() -> None:
+    wakeups = MemoryWakeups()
+
+    async def hold(request: Request) -> Response:
+        with wakeups.listen("msg") as wait:
+            watch_hang_up(request)(wait)
+            return PlainTextResponse("yes")
+
+    group = Group("/", Route("/", {"GET": hold}, MIDDLEWARES))
+    app = Application([group], no_request=PlainTextResponse, no_room=lambda *_: PlainTextResponse())
+    config = uvicorn.Config(app, log_config=None)
+    made = Connection(config, ServerState(), {}, connections=Connections(10, ManualClock()))
+    made.connection_made(Wire())
+    gc.disable()
+    try:
+        kept = []
+        for _ in range(2):
+            made.data_received(PLAIN)
+            kept.append(weakref.ref(made.cycle))
+            async with asyncio.timeout(PATIENCE):
+                while not made.cycle.response_complete:  # noqa: ASYNC110 - its own event
+                    await asyncio.sleep(0)
+            await asyncio.sleep(0)  # its task ends after its answer
+        assert kept[0]() is None
+        assert kept[1]() is made.cycle, "the connection keeps the last one"
+    finally:
+        gc.enable()

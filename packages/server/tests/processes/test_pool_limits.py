@@ -1,0 +1,223 @@
+"""Whom the worker pool serves, and how long, with real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gc
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+from tests.processes.pools import Bench, bench, steps, uvloop_backend
+from tests.processes.watching import gone, pid_in
+
+from agentpost.agents.deaths import LimitExceeded, NoWorker, WorkerDied
+from tests.waiting import PATIENCE, eventually_async
+
+__all__ = ["bench", "steps", "uvloop_backend"]
+
+
+async def test_an_account_cannot_hold_all_workers(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    one = bench(2)
+    calls = [one.begin("hang", f"{tmp_path}/{n}") for n in range(4)]
+    await pid_in(tmp_path / "0")
+    assert await one.call("same", 1, account="b") == 1
+    assert not (tmp_path / "1").exists()
+    assert not any(call.done() for call in calls)
+    calls.pop(0).cancel()
+    await pid_in(tmp_path / "1")  # with its own place free again, its queue goes on
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    assert await one.call("same", 1) == 1
+
+
+async def test_accounts_take_turns_on_a_single_worker(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    one = bench(1)
+    first = one.begin("hang", f"{tmp_path}/first")
+    await pid_in(tmp_path / "first")
+    ended: list[str] = []
+    later = [one.begin("same", f"a{n}") for n in range(3)]
+    later.append(one.begin("same", "b0", account="b"))
+    for task in later:
+        task.add_done_callback(lambda t: ended.append(t.result()))
+    await asyncio.sleep(0)  # they are in the queue
+    first.cancel()
+    await asyncio.gather(*later)
+    assert ended == ["b0", "a0", "a1", "a2"]
+
+
+async def test_a_timeout_begins_when_a_worker_has_the_call(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    one = bench()
+    busy = one.begin("until", f"{tmp_path}/busy")  # the import, of any length, is done then
+    await pid_in(tmp_path / "busy")
+    waiting = asyncio.create_task(
+        one.pool.call("some_steps:hang", [f"{tmp_path}/late"], account="a", key="k", timeout=0.3)
+    )
+    done, _ = await asyncio.wait([waiting], timeout=0.5)  # longer than it may run
+    assert not done
+    (tmp_path / "busy.end").touch()
+    assert await busy
+    with pytest.raises(TimeoutError):
+        await waiting
+
+
+async def test_a_call_that_takes_too_long_ends(bench: Callable[..., Bench], tmp_path: Path) -> None:
+    one = bench(seconds=0.3)
+    # Imports; the same process has the next call.
+    pid = await one.pool.call("some_steps:pid", [], account="a", key="k", timeout=PATIENCE)
+    reported = r"some_steps:hang took longer than 0.3 s \(the setting step_seconds; "
+    with pytest.raises(TimeoutError, match=reported):
+        await one.call("hang", f"{tmp_path}/by-setting")
+    await eventually_async(lambda: gone(pid))
+    with pytest.raises(TimeoutError, match=r"hang took longer than 0.2 s$"):
+        await one.pool.build(
+            *("some_steps:hang", [f"{tmp_path}/by-call"]),
+            account="a",
+            key="k",
+            into=tmp_path / "into",
+            timeout=0.2,
+        )
+    await one.pool.call("some_steps:nap", [0.5], account="a", key="k", timeout=PATIENCE)
+
+
+async def test_a_call_that_uses_too_much_cpu_time_ends(
+    bench: Callable[..., Bench],
+) -> None:
+    # The system counts whole seconds: the process, which has begun with some, ends after one.
+    one = bench(cpu_seconds=0.1)
+    reported = (
+        "some_steps:spin did not finish: it used more than 0.1 s of CPU time .*step_cpu_seconds"
+    )
+    await one.pool.call("some_steps:pid", [], account="a", key="k", cpu_seconds=PATIENCE)  # imports
+    with capture_logs() as logs, pytest.raises(LimitExceeded, match=reported):
+        await one.call("spin")
+    assert any("in spin" in line.get("line", "") for line in logs), "the log says where it was"
+    with pytest.raises(LimitExceeded, match=reported.replace("spin", "spin_in_c")):
+        await one.call("spin_in_c")
+    higher = bench(cpu_seconds=30)
+    with pytest.raises(LimitExceeded, match=r"more than 0\.1 s"):
+        await higher.pool.call("some_steps:spin", [], account="a", key="k", cpu_seconds=0.1)
+
+
+async def test_cpu_time_is_counted_for_each_call(bench: Callable[..., Bench]) -> None:
+    # The limit is rounded up to whole seconds: one that was never set anew would end after two.
+    one = bench(cpu_seconds=1)
+    # The import counts for the call that needs it.
+    imported = await one.pool.call("some_steps:pid", [], account="a", key="k", cpu_seconds=PATIENCE)
+    pids = {await one.call("spin_for", 0.4) for _ in range(6)}
+    assert pids == {imported}, "together they used more than one call may"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a killer of processes")
+async def test_workers_go_first_when_the_system_runs_out_of_memory(
+    bench: Callable[..., Bench],
+) -> None:
+    assert await bench().call("read", "/proc/self/oom_score_adj") == "1000\n"
+
+
+async def test_workers_yield_the_processor_to_the_server(bench: Callable[..., Bench]) -> None:
+    assert await bench().call("niceness") == os.nice(0) + 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+async def test_a_worker_that_takes_too_much_memory_dies(bench: Callable[..., Bench]) -> None:
+    one = bench(memory_bytes=384 * 1024**2)
+    assert await one.call("hoard", 1024**2) == 1024**2
+    pid = await one.call("pid")
+    reported = (
+        r"ran out of memory \(the limit is 384 MiB\); the setting worker_memory_bytes raises it"
+    )
+    with pytest.raises(LimitExceeded, match=reported):
+        await one.call("hoard", 512 * 1024**2)
+    assert await one.call("pid") != pid
+    unlimited = bench(memory_bytes=None)
+    assert await unlimited.call("hoard", 512 * 1024**2) == 512 * 1024**2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+@pytest.mark.parametrize("hoard", ["hoard", "hoard_otherwise"])
+async def test_a_call_that_lacks_memory_where_others_left_little_has_a_fresh_process(
+    bench: Callable[..., Bench], hoard: str
+) -> None:
+    one = bench(memory_bytes=384 * 1024**2)
+    full = await one.call("leak", 120 * 1024**2)
+    assert await one.call(hoard, 280 * 1024**2, account="b") == 280 * 1024**2
+    assert await one.call("pid") != full
+    with pytest.raises(Exception, match=r"ran out of memory|no-memory"):  # in the fresh one, too
+        await one.call(hoard, 512 * 1024**2, account="b")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+async def test_a_worker_whose_memory_stays_high_is_replaced(bench: Callable[..., Bench]) -> None:
+    one = bench(memory_bytes=384 * 1024**2)
+    pid = await one.call("leak", 50 * 1024**2)
+    await one.call("hoard", 250 * 1024**2)  # given back
+    assert await one.call("leak", 50 * 1024**2) == pid
+    assert await one.call("leak", 100 * 1024**2) == pid, "it has half of its memory yet"
+    assert await one.call("pid", account="b") != pid
+
+
+async def test_a_worker_gets_what_is_listed_of_the_environment(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = {"AGENTPOST_SECRET_KEY", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "SOME_TOKEN"}
+    for name in [*secrets, "WEATHER_KEY", "SHOP_A", "LC_TIME"]:
+        monkeypatch.setenv(name, "x")
+    names = set(await bench(env=["WEATHER_KEY", "SHOP_*"]).call("names"))
+    assert not names & secrets
+    assert {"WEATHER_KEY", "SHOP_A", "LC_TIME", "PATH", "TMPDIR"} <= names
+
+
+@pytest.mark.parametrize("refused", range(3))
+async def test_a_worker_that_cannot_be_started_leaves_nothing_behind(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, refused: int
+) -> None:
+    """Short of file descriptors: those that a worker was already given must come back."""
+    one = bench()
+    left = 0
+
+    def refusing(real: Callable[[], Any]) -> Callable[[], Any]:
+        def make() -> Any:
+            nonlocal left
+            left -= 1
+            if left == -1:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            return real()
+
+        return make
+
+    with monkeypatch.context() as patch:
+        left = refused  # a socket pair, then a pipe for each standard stream
+        patch.setattr(socket, "socketpair", refusing(socket.socketpair))
+        patch.setattr(os, "pipe", refusing(os.pipe))
+        before = open_descriptors()
+        with pytest.raises(NoWorker):
+            await one.call("pid")
+    assert not list(one.scratch.iterdir())
+    assert open_descriptors() == before
+    assert await one.call("pid")
+
+
+def open_descriptors() -> int:
+    gc.collect()
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGRTMIN + 2, signal.SIGUSR1])
+async def test_a_worker_may_end_by_any_signal(bench: Callable[..., Bench], number: int) -> None:
+    with pytest.raises(WorkerDied, match="was ended by "):
+        await bench().call("end_by", int(number))

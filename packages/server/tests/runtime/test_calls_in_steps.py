@@ -1,0 +1,380 @@
+"""What the body of a step may call on its job or turn, and what comes of it when it runs again."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from tests.runtime.running import Running, Script, running, step
+from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
+
+from agentpost.agents import Job, NotAllowedInStep, Turn
+from agentpost.context import AppContext
+from agentpost.credits import actions as credits
+from tests.waiting import eventually_async
+
+__all__ = ["clock", "ctx", "schema_url"]
+pytestmark = ON_SQLITE
+JOB = "SELECT state, calls, credits_used FROM jobs"
+WALLET = "SELECT balance, held FROM accounts"
+
+
+class Inner:
+    """The body of the step below: what it does with the job, new for each test."""
+
+    job: ClassVar[Job]
+    turn: ClassVar[Turn]
+    does: ClassVar[Callable[[], Awaitable[object]]]
+    runs: ClassVar[int] = 0
+
+
+@pytest.fixture
+async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
+    """A running house."""
+    Inner.runs = 0
+    async with running(ctx, tmp_path) as made:
+        yield made
+
+
+async def body() -> str:
+    """A step that calls back."""
+    Inner.runs += 1
+    return str(await Inner.does())
+
+
+async def contents() -> str:
+    """The same for a file."""
+    return await body()
+
+
+async def one_step(job: Job) -> str:
+    """The job: something before, the step, something after."""
+    Inner.job = job
+    await job.step(step, "before")
+    reported = await job.step(body)
+    await job.progress("after")
+    return str(reported)
+
+
+async def run_twice(here: Running) -> dict[str, object]:
+    """The job runs, loses what its last call recorded to a fault, and runs again."""
+    Script.job = one_step
+    message_id = await here.send()
+    await eventually_async(lambda: here.db.fails)
+    await here.idle()
+    here.db.failing = ""
+    for _ in range(2):
+        await here.reconciler.reconcile()
+    return await here.final(message_id)
+
+
+def steps_reported(here: Running) -> list[str]:
+    found = here.ctx.db.read_now(
+        lambda tx: tx.all("SELECT body_json FROM entries WHERE type = 'progress' ORDER BY seq")
+    )
+    return [row[0].split('"step":"')[1].split('"')[0] for row in found]
+
+
+# --- progress -------------------------------------------------------------------------------------
+async def test_progress_is_reported_at_once_and_is_no_call_of_the_job(here: Running) -> None:
+    reported_inside: list[str] = []
+
+    async def does() -> None:
+        await Inner.job.progress("inside")
+        reported_inside.extend(steps_reported(here))
+
+    Inner.does, Script.job = does, one_step
+    done = await here.final(await here.send())
+    assert done["status"] == "completed"
+    assert reported_inside == ["inside"]
+    assert steps_reported(here) == ["inside", "after"]
+    assert here.row(JOB)[:2] == ("completed", 3)
+    assert here.row("SELECT COUNT(*) FROM calls WHERE owner IN (SELECT id FROM jobs)") == (3,)
+
+
+@pytest.mark.parametrize("after", [False, True])
+async def test_a_step_that_runs_again_tells_again_and_goes_the_same_way(
+    here: Running, after: bool
+) -> None:
+    """The step's record is lost, or the one of the call behind it."""
+
+    async def does() -> None:
+        await Inner.job.progress(f"inside {Inner.runs}")
+        if not after and Inner.runs == 1:
+            here.db.failing = "before"
+
+    async def fails_behind(job: Job) -> str:
+        Inner.job = job
+        await job.step(body)
+        if Inner.runs == 1 and not here.db.fails:
+            here.db.failing = "before"
+        await job.progress("after")
+        return "ok"
+
+    Inner.does = does
+    if after:
+        Script.job = fails_behind
+        message_id = await here.send()
+        await eventually_async(lambda: here.db.fails)
+        await here.idle()
+        here.db.failing = ""
+        for _ in range(2):
+            await here.reconciler.reconcile()
+        done = await here.final(message_id)
+        assert steps_reported(here) == ["inside 1", "after"]
+    else:
+        done = await run_twice(here)
+        assert steps_reported(here) == ["inside 1", "inside 2", "after"]
+    assert done["status"] == "completed"
+
+
+async def test_progress_from_tasks_and_threads_of_the_step_is_the_step_s(here: Running) -> None:
+    def in_thread(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.run_coroutine_threadsafe(_progress("thread"), loop).result()
+
+    async def does() -> None:
+        await asyncio.gather(_progress("gathered"), asyncio.create_task(_progress("task")))
+        loop = asyncio.get_running_loop()
+        await asyncio.to_thread(in_thread, loop)
+        with ThreadPoolExecutor(1) as pool:
+            await loop.run_in_executor(pool, copy_context().run, in_thread, loop)
+
+    Inner.does, Script.job = does, one_step
+    assert (await here.final(await here.send()))["status"] == "completed"
+    assert sorted(steps_reported(here)) == ["after", "gathered", "task", "thread", "thread"]
+    assert here.row(JOB)[1] == 3
+
+
+async def _progress(text: str) -> None:
+    await Inner.job.progress(text)
+
+
+async def test_a_thread_that_nobody_can_place_is_refused(here: Running) -> None:
+    """It does not inherit the step's context, and the job must not take its call for its own."""
+
+    async def does() -> str:
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        texts: list[str] = []
+
+        def in_thread() -> None:
+            try:
+                asyncio.run_coroutine_threadsafe(_progress("lost"), loop).result()
+            except NotAllowedInStep as error:
+                texts.append(str(error))
+            loop.call_soon_threadsafe(ended.set)
+
+        threading.Thread(target=in_thread).start()
+        await ended.wait()
+        return texts[0]
+
+    Inner.does, Script.job = does, one_step
+    assert (await here.final(await here.send()))["status"] == "completed"
+    assert "asyncio.to_thread" in str(here.row("SELECT result FROM jobs")[0])
+    assert steps_reported(here) == ["after"]
+
+
+async def test_steps_beside_each_other_keep_their_calls_apart(here: Running) -> None:
+    async def beside(job: Job) -> str:
+        Inner.job = job
+        await asyncio.gather(job.step(body), job.progress("between"), job.step(body))
+        return "ok"
+
+    async def does() -> None:
+        await Inner.job.progress("inside")
+        await Inner.job.charge(1)
+
+    Inner.does, Script.job = does, beside
+    assert (await here.final(await here.send()))["credits_used"] == 2
+    assert sorted(steps_reported(here)) == ["between", "inside", "inside"]
+    assert here.row(JOB)[1] == 3
+
+
+# --- charge ---------------------------------------------------------------------------------------
+async def test_charges_come_with_the_step_s_record(here: Running) -> None:
+    async def does() -> None:
+        await Inner.job.charge(2, "tokens")
+        await Inner.job.charge(1)
+        Script.seen.append(f"{here.row(WALLET)[0]}")
+
+    Inner.does, Script.job = does, one_step
+    assert (await here.final(await here.send()))["credits_used"] == 3
+    assert Script.seen == ["before", "100000000"], "not before the step is recorded"
+    assert here.row(WALLET) == (97_000_000, 0)
+    assert here.row("SELECT note FROM ledger WHERE note <> '' AND kind = 'charge'") == ("tokens",)
+
+
+async def test_a_step_that_runs_again_charges_once(here: Running) -> None:
+    async def does() -> None:
+        await Inner.job.charge(2)
+        if Inner.runs == 1:
+            here.db.failing = "before"
+
+    Inner.does = does
+    assert (await run_twice(here))["credits_used"] == 2
+    assert (Inner.runs, here.row(WALLET)) == (2, (98_000_000, 0))
+
+
+async def test_a_record_that_was_only_thought_lost_charges_once(here: Running) -> None:
+    async def does() -> None:
+        await Inner.job.charge(2)
+        here.db.failing = "after"
+
+    Inner.does = does
+    assert (await run_twice(here))["credits_used"] == 2
+    assert (Inner.runs, here.row(WALLET)) == (1, (98_000_000, 0))
+
+
+async def test_credits_spent_by_a_failed_step_and_its_tries_are_charged(here: Running) -> None:
+    async def job(job: Job) -> str:
+        Inner.job = job
+        with pytest.raises(OSError, match="down"):
+            await job.step(body, cost=5, retries=2)
+        return "ok"
+
+    async def does() -> None:
+        await Inner.job.charge(1)
+        raise OSError("down")
+
+    Inner.does, Script.job = does, job
+    assert (await here.final(await here.send()))["credits_used"] == 3
+    assert here.row(WALLET) == (97_000_000, 0), "the price of the step itself is given back"
+
+
+async def test_the_contents_of_a_file_may_charge_and_tell(here: Running) -> None:
+    async def job(job: Job) -> str:
+        Inner.job = job
+        await job.write("a.txt", contents, cost=1)  # type: ignore[arg-type]
+        return "ok"
+
+    async def does() -> str:
+        await Inner.job.progress("inside")
+        await Inner.job.charge(2)
+        return "text"
+
+    Inner.does, Script.job = does, job
+    done = await here.final(await here.send())
+    assert (done["status"], done["credits_used"]) == ("completed", 3)
+    assert steps_reported(here) == ["inside", "Wrote a.txt"]
+
+
+async def test_charges_beyond_the_balance_park_the_job_and_not_the_step(here: Running) -> None:
+    """The body has run: it is paid after the top-up, and does not run for it again."""
+
+    async def does() -> str:
+        await Inner.job.charge(150)  # takes the 100 there are
+        await Inner.job.charge(3)
+        await Inner.job.charge(4)
+        return "value"
+
+    Inner.does, Script.job = does, one_step
+    message_id = await here.send()
+    await eventually_async(lambda: here.view(message_id)["status"] == "blocked")
+    assert here.row(WALLET) == (0, 0)
+    await here.idle()
+    await credits.add(here.ctx, "owner@example.com", 2)
+    await eventually_async(
+        lambda: here.row("SELECT COUNT(*) FROM ledger WHERE kind = 'charge'") == (2,)
+    )
+    await eventually_async(lambda: here.view(message_id)["status"] == "blocked")
+    assert here.row(WALLET) == (0, 0), "the first takes what is there, the second waits"
+    await here.idle()
+    await credits.add(here.ctx, "owner@example.com", 10)
+    done = await here.final(message_id)
+    assert (done["status"], done["credits_used"]) == ("completed", 106)
+    assert here.row("SELECT result FROM jobs") == ("value",)
+    assert Inner.runs == 1
+    assert here.row(WALLET) == (6_000_000, 0)
+    assert here.row("SELECT COUNT(*) FROM calls WHERE state = 'owed'") == (0,)
+
+
+async def test_a_charge_after_the_step_ended_is_refused(here: Running) -> None:
+    left: list[asyncio.Task[None]] = []
+
+    async def late(go: asyncio.Event) -> None:
+        await go.wait()
+        await Inner.job.charge(1)
+
+    async def job(job: Job) -> str:
+        Inner.job = job
+        await job.step(body)
+        go.set()
+        with pytest.raises(NotAllowedInStep, match="has ended"):
+            await left[0]
+        return "ok"
+
+    async def does() -> None:
+        left.append(asyncio.create_task(late(go)))
+
+    go = asyncio.Event()
+    Inner.does, Script.job = does, job
+    assert (await here.final(await here.send()))["credits_used"] == 0
+
+
+# --- what is refused ------------------------------------------------------------------------------
+JOB_CALLS: dict[str, Callable[[Job], object]] = {
+    "step": lambda job: job.step(step, "inner"),
+    "write": lambda job: job.write("a.txt", "text"),
+    "files": lambda job: job.files(),
+    "inbox": lambda job: job.inbox(),
+    "ask": lambda job: job.ask("why?"),
+}
+TURN_CALLS: dict[str, Callable[[Turn], object]] = {
+    "step": lambda turn: turn.step(step, "inner"),
+    "write": lambda turn: turn.write("a.txt", "text"),
+    "start": lambda turn: turn.start(one_step, "Inner"),
+    "join": lambda turn: turn.join("exe_1"),
+    "stop": lambda turn: turn.stop("exe_1"),
+    "ask": lambda turn: turn.ask("why?"),
+    "reply": lambda turn: turn.reply("text"),
+}
+
+
+@pytest.mark.parametrize("name", list(JOB_CALLS))
+async def test_other_calls_of_a_job_are_refused_with_a_sentence(here: Running, name: str) -> None:
+    async def does() -> object:
+        with pytest.raises(NotAllowedInStep) as refused:
+            JOB_CALLS[name](Inner.job)
+        return refused.value
+
+    Inner.does, Script.job = does, one_step
+    done = await here.final(await here.send())
+    assert (done["status"], done["question"]) == ("completed", None)
+    (text,) = here.row("SELECT result FROM jobs")
+    assert text.startswith(f"{name} cannot be called inside a step"), text
+    assert here.row(JOB)[1] == 3
+
+
+@pytest.mark.parametrize("name", list(TURN_CALLS))
+async def test_calls_of_a_turn_are_refused_with_a_sentence(here: Running, name: str) -> None:
+    async def does() -> object:
+        with pytest.raises(NotAllowedInStep) as refused:
+            TURN_CALLS[name](Inner.turn)
+        return refused.value
+
+    async def turn(turn: Turn) -> None:
+        Inner.turn = turn
+        turn.reply(await turn.step(body))
+
+    Inner.does, Script.turn = does, turn
+    done = await here.final(await here.send())
+    assert done["reply"].startswith(f"{name} cannot be called inside a step")
+    assert (done["question"], done["jobs"], done["files"]) == (None, [], [])
+
+
+async def test_a_refused_call_is_the_step_s_error_and_is_not_tried_again(here: Running) -> None:
+    async def does() -> None:
+        await Inner.job.step(step, "inner")
+
+    async def job(job: Job) -> str:
+        Inner.job = job
+        with pytest.raises(NotAllowedInStep):
+            await job.step(body, retries=5)
+        return "ok"
+
+    Inner.does, Script.job = does, job
+    assert (await here.final(await here.send()))["status"] == "completed"
+    assert (Inner.runs, Script.seen) == (1, [])

@@ -1,0 +1,204 @@
+"""A wired context with its pages on a real port, and a browser of sorts."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+from argon2 import PasswordHasher
+from tests.client.scripted import served
+from tests.services.driver import Hands
+from tests.services.harness import blank_database, work_record
+
+from agentpost import bootstrap
+from agentpost.accounts import actions as accounts
+from agentpost.api.app import ApiRoutes
+from agentpost.api.auth import Keys
+from agentpost.api.operation import Api
+from agentpost.blobs import deletion_rows
+from agentpost.clock import ManualClock, new_id
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.http.application import Application, Route
+from agentpost.jobs import work_rows
+from agentpost.jobs.rules import JobKind, JobState
+from agentpost.record.records import ConversationRecord, FileRecord, WorkRecord
+from agentpost.sessions import actions as sessions
+from agentpost.sessions.passwords import Passwords
+from agentpost.settings import load_settings
+from agentpost.turns.conversation_rows import CONVERSATIONS
+from agentpost.users import actions as users
+from agentpost.users import rows as user_rows
+from agentpost.users.records import UserRecord
+from agentpost.users.role_rules import Role
+from agentpost.web.routes import PageRoutes
+
+T = TypeVar("T")
+CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+COUNTERS = ("epoch", "calls", "calls_at_takeover", "takeovers", "recover_requests")
+MESSAGE_COUNTERS = (
+    "attachments",
+    "turn_epoch",
+    "jobs",
+    "reply_files",
+    "seq",
+    "version",
+    "state_version",
+)
+AMOUNTS = ("credits_used", "credits_needed")
+
+
+class Site:
+    """One account, "ann"; its context is used from this thread while the server runs in another."""
+
+    def __init__(
+        self, url: str, ctx: AppContext, clock: ManualClock, routes: Sequence[Route]
+    ) -> None:
+        self.url = url
+        self.routes = routes
+        self.ctx = ctx
+        self.clock = clock
+        self.ann = asyncio.run(accounts.create(ctx, "ann@example.com", "Ann", 12.5)).id
+
+    def token(self, account_id: str | None = None) -> str:
+        link = asyncio.run(sessions.make_link(self.ctx, account_id or self.ann))
+        return link.url.rpartition("/")[2]
+
+    def browser(self, account_id: str | None = None, **headers: str) -> httpx2.Client:
+        """Signed in by its cookie, as a user or as an account's own; follows no redirect."""
+        secret = asyncio.run(sessions.log_in(self.ctx, self.token(account_id)))
+        assert secret is not None
+        return self.stranger(cookies={"agentpost_session": secret}, headers=headers)
+
+    def user(self, email: str, role: Role, password: str = "", account_id: str = "") -> UserRecord:
+        """A new user, by default of Ann's account; with a password they can sign in by it."""
+        ctx = self.ctx
+        made = asyncio.run(users.create(ctx, account_id or self.ann, email, role))
+        if password:
+            hashed = asyncio.run(Passwords(CHEAP).hash(password))  # for this loop
+            self.write(lambda tx: user_rows.set_password(tx, made.id, hashed))
+        return made
+
+    def stranger(self, **given: Any) -> httpx2.Client:
+        return httpx2.Client(base_url=self.url, **given)
+
+    def write(self, fn: Callable[[Tx], T]) -> T:
+        return asyncio.run(self.ctx.db.write(fn))
+
+    def work(self, account_id: str | None = None, **fields: Any) -> WorkRecord:
+        now = self.clock.now()
+        conversation = self.conversation(account_id or self.ann)
+        given = {
+            "title": "A chart",
+            "text": "Six rows.",
+            "conversation_id": conversation.id,
+            **fields,
+        }
+        record = work_record(account_id or self.ann, now, **given)
+        self.write(lambda tx: work_rows.insert(tx, record))
+        return record
+
+    def conversation(self, account_id: str, owner: str = "key_1") -> ConversationRecord:
+        """A new one, by default of a key."""
+        now = self.clock.now()
+        made = new_id(ids.CONVERSATION, now)
+        record = ConversationRecord(made, account_id, owner, made, now)
+        self.write(lambda tx: CONVERSATIONS.insert(tx, record))
+        return record
+
+    def file(self, work: WorkRecord, path: str, name: str) -> FileRecord:
+        record = FileRecord(
+            work_id=work.id,
+            path=path,
+            account_id=work.account_id,
+            message_id=None,
+            job_id=None,
+            name=name,
+            content_type="text/plain",
+            kind="text",
+            size=5,
+            revision='"r1"',
+            blob=new_id("blob_", self.clock.now()),
+            label=None,
+            created_at=self.clock.now(),
+        )
+
+        def put(tx: Tx) -> None:
+            deletion_rows.schedule_delete(tx, [record.blob], 0)
+            work_rows.put_file(tx, record)
+
+        self.write(put)
+        return record
+
+    def stored_file(self, work: WorkRecord, name: str, content_type: str, content: bytes) -> None:
+        """A file with its bytes."""
+        blob = self.file(work, name, name).blob
+        asyncio.run(self.ctx.storage.put(blob, content))
+        sql = "UPDATE files SET content_type = ?, size = ? WHERE blob = ?"
+        self.write(lambda tx: tx.execute(sql, (content_type, len(content), blob)))
+
+    def message(self, text: str, account_id: str | None = None, **fields: Any) -> None:
+        now = self.clock.now()
+        given = {
+            "id": new_id(ids.MESSAGE, now),
+            "account_id": account_id or self.ann,
+            "text": text,
+            "status": "completed",
+            "turn_state": "ended",
+            "final": 1,
+            "turn_deaths": 0,
+            "notes_json": "[]",
+            **dict.fromkeys(("key_id", "conversation_id", "fingerprint"), "x"),
+            **dict.fromkeys(MESSAGE_COUNTERS, 0),
+            **dict.fromkeys(
+                ("turn_wait_deadline", "reply_deadline", "created_at", "updated_at"), now
+            ),
+            "expires_at": now + 1_000_000_000,
+            **fields,
+        }
+        names, marks = ", ".join(given), ", ".join("?" * len(given))
+        sql = f"INSERT INTO messages ({names}) VALUES ({marks})"
+        self.write(lambda tx: tx.execute(sql, tuple(given.values())))
+
+    def job(self, work: WorkRecord, state: JobState, step: str | None = None) -> None:
+        now = self.clock.now()
+        given = {
+            "id": new_id(ids.JOB, now),
+            "account_id": work.account_id,
+            "conversation_id": work.conversation_id,
+            "message_id": "msg_1",
+            "work_id": work.id,
+            "kind": JobKind.EXECUTION.value,
+            "title": work.title,
+            "state": state.value,
+            "fn": "agent:chart",
+            "args_json": "{}",
+            "step": step,
+            "created_at": now,
+            **dict.fromkeys((*COUNTERS, *AMOUNTS), 0),
+        }
+        names, marks = ", ".join(given), ", ".join("?" * len(given))
+        sql = f"INSERT INTO jobs ({names}) VALUES ({marks})"
+        self.write(lambda tx: tx.execute(sql, tuple(given.values())))
+
+
+@contextmanager
+def open_site(folder: Path, **settings: Any) -> Iterator[Site]:
+    """A site in a folder of its own."""
+    clock = ManualClock()
+    wanted = load_settings(data_dir=str(folder), **settings)
+    (folder / "agentpost.db").write_bytes(blank_database())
+    adapters = asyncio.run(bootstrap.open_adapters(wanted, clock))
+    ctx = bootstrap.wire_context(wanted, adapters, turns=Hands())  # a turn begins and goes on
+    ctx.passwords = Passwords(CHEAP)
+    api = ApiRoutes(Api(ctx, Keys(ctx)), adapters.signer, is_ready=lambda: True)
+    groups = PageRoutes(ctx), api
+    app = Application(groups, no_request=api.no_request, no_room=api.no_room)
+    try:
+        with served(app) as url:
+            yield Site(url, ctx, clock, [route for group in groups for route in group.routes])
+    finally:
+        asyncio.run(bootstrap.close(ctx))

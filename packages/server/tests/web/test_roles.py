@@ -1,0 +1,239 @@
+"""Every page of the app, by role; by account and for strangers: tests/e2e/test_tenants.py.
+
+The tables are compared with the registry of pages, so a page that is added and not listed here
+fails.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.web.busy import Busy, fill
+from tests.web.site import Site, open_site
+
+from agentpost.accounts import actions as accounts
+from agentpost.domain import ids
+from agentpost.users.role_rules import Right, Role, may
+from agentpost.web.page import OpenPage, Page
+from agentpost.web.routes import PAGES
+from agentpost.webhooks import endpoints
+
+OPEN = {
+    "GET /",
+    "POST /theme",
+    "GET /login",
+    "POST /login",
+    "GET /login/{token}",
+    "POST /login/{token}",
+    "GET /oidc",
+    "GET /oidc/callback",
+    "GET /password",
+    "POST /password",
+    "GET /password/{token}",
+    "POST /password/{token}",
+}
+"""For strangers."""
+MEMBER = {
+    "GET /chat",
+    "POST /chat",
+    "POST /chat/examples",
+    "POST /chat/uploads",
+    "POST /chat/uploads/{upload_id}/complete",
+    "GET /chat/{chat_id}",
+    "POST /chat/{chat_id}",
+    "POST /chat/{chat_id}/delete",  # of what they began
+    "POST /chat/{chat_id}/recover",
+    "POST /chat/{chat_id}/stop",
+    "GET /chat/{chat_id}/files/{path:path}",
+    "GET /chat/{work_id}/frame/{path:path}",
+    "GET /chat/{work_id}/pages/{path:path}",
+    "GET /chat/{work_id}/preview/{path:path}",
+    "GET /dashboard",
+    "GET /dashboard/credits",
+    "GET /dashboard/credits/ledger.csv",
+    "GET /dashboard/credits/usage.csv",
+    "GET /dashboard/keys",
+    "GET /dashboard/mail",
+    "GET /dashboard/messages",
+    "GET /dashboard/messages/{message_id}",
+    "GET /dashboard/messages/{message_id}/attachments/{n}",
+    "POST /dashboard/messages/{message_id}/recover",
+    "GET /dashboard/requests",
+    "GET /dashboard/requests/{request_id}",
+    "GET /dashboard/schedules",
+    "GET /dashboard/schedules/{schedule_id}",
+    "GET /dashboard/webhooks",
+    "GET /dashboard/webhooks/{endpoint_id}",
+    "GET /dashboard/webhooks/{endpoint_id}/deliveries/{event_id}",
+    "GET /mail",
+    "GET /profile",
+    "POST /profile",
+    "GET /sessions",
+    "POST /sessions",
+    "POST /sessions/{session_id}/end",
+    "POST /logout",
+}
+OWNER = {
+    "POST /dashboard/keys",
+    "GET /dashboard/keys/{key_id}",
+    "POST /dashboard/keys/{key_id}",
+    "POST /dashboard/keys/{key_id}/rotate",
+    "POST /dashboard/keys/{key_id}/revoke",
+    "POST /dashboard/schedules",
+    "POST /dashboard/schedules/{schedule_id}/delete",
+    "POST /dashboard/schedules/{schedule_id}/pause",
+    "GET /dashboard/users",
+    "POST /dashboard/users",
+    "POST /dashboard/users/{user_id}/link",
+    "POST /dashboard/users/{user_id}/remove",
+    "POST /dashboard/users/{user_id}/role",
+    "POST /dashboard/webhooks",
+    "POST /dashboard/webhooks/{endpoint_id}/delete",
+    "POST /dashboard/webhooks/{endpoint_id}/deliveries/{event_id}",
+    "POST /dashboard/webhooks/{endpoint_id}/replay",
+    "POST /dashboard/webhooks/{endpoint_id}/rotate",
+    "GET /dashboard/webhooks/{endpoint_id}/settings",
+    "POST /dashboard/webhooks/{endpoint_id}/settings",
+    "POST /dashboard/webhooks/{endpoint_id}/test",
+    "POST /dashboard/webhooks/{endpoint_id}/turn",
+}
+OPERATOR = {
+    "GET /dashboard/operator",
+    "POST /dashboard/operator",
+    "GET /dashboard/operator/accounts/{account_id}",
+    "POST /dashboard/operator/accounts/{account_id}/credits",
+    "POST /dashboard/operator/accounts/{account_id}/fees",
+    "POST /dashboard/operator/accounts/{account_id}/limits",
+    "GET /dashboard/operator/audit",
+    "GET /dashboard/operator/doctor",
+    "POST /dashboard/operator/maintenance",
+}
+SIGNED_IN = MEMBER | OWNER | OPERATOR
+PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
+NOTHING = {
+    f"{name}_id": prefix + "0" * 32
+    for name, prefix in {
+        "account": ids.ACCOUNT,
+        "chat": ids.WORK,
+        "endpoint": ids.ENDPOINT,
+        "event": ids.EVENT,
+        "key": ids.KEY,
+        "message": ids.MESSAGE,
+        "request": ids.REQUEST,
+        "schedule": ids.SCHEDULE,
+        "upload": ids.UPLOAD,
+        "user": ids.USER,
+        "work": ids.WORK,
+    }.items()
+} | {"n": "1"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with open_site(tmp_path_factory.mktemp("site")) as opened:
+        yield opened
+
+
+def own(site: Site) -> str:
+    """Ann, the owner: other tests here make operators in her account."""
+    return ids.USER + site.ann.removeprefix(ids.ACCOUNT)
+
+
+def routes(kind: type[Page] | type[OpenPage]) -> set[str]:
+    pages = [each for each in PAGES if isinstance(each, kind)]
+    return {
+        *(f"GET {each.path}" for each in pages if each.get),
+        *(f"POST {each.path}" for each in pages if each.post),
+    }
+
+
+def ask(browser: httpx2.Client, route: str) -> httpx2.Response:
+    """Call a route with parameters that name nothing, and a form that names the same."""
+    method, _, path = route.partition(" ")
+    address = PARAMETER.sub(lambda match: NOTHING.get(match[1], "0" * 32), path)
+    if method == "GET":
+        return browser.get(address, headers={"Accept": "text/html"})
+    named = {"work": NOTHING["work_id"], "message": NOTHING["message_id"]}
+    form = {**named, "role": "member", "to": "on", "text": "hi", "example": "99"}
+    return browser.post(address, data=form)
+
+
+def test_the_tables_list_every_page_and_every_page_says_its_right() -> None:
+    assert routes(OpenPage) == OPEN
+    assert routes(Page) == SIGNED_IN
+    closed = [each for each in PAGES if isinstance(each, Page)]
+    assert [each.path for each in closed if each.right is None] == []
+
+
+@pytest.mark.parametrize(
+    ("role", "pages"),
+    [
+        (Role.MEMBER, MEMBER),
+        (Role.OWNER, MEMBER | OWNER),
+        (Role.OPERATOR, SIGNED_IN),
+    ],
+)
+def test_each_role_meets_its_own_pages(site: Site, role: Role, pages: set[str]) -> None:
+    """With ids that nothing has: a page that is allowed then says so, or shows its form."""
+    user = site.user(f"{role}@example.com", role)
+    refused = set()
+    with site.browser(user.id) as browser:
+        for route in sorted(SIGNED_IN - {"POST /logout", "POST /sessions"}):
+            answer = ask(browser, route)
+            if answer.status_code == 403:  # within the app, with ways on
+                assert 'aria-label="Pages"' in answer.text, route
+            unknown = route in OPERATOR and "{" not in route and answer.status_code == 404
+            assert answer.status_code < 500, route
+            if answer.status_code == 403 or unknown:
+                refused.add(route)
+    denied = SIGNED_IN - pages
+    assert {route for route in denied if "{" not in route or route not in OPERATOR} == refused
+
+
+def test_a_member_deletes_what_they_began_only(site: Site) -> None:
+    first = site.user("first@example.com", Role.MEMBER)
+    second = site.user("second@example.com", Role.MEMBER)
+    with site.browser(first.id) as browser:
+        chat = browser.post("/chat", data={"text": "mine"}).headers["location"]
+    with site.browser(second.id) as browser:
+        refused = browser.post(f"{chat}/delete")
+        assert (refused.status_code, "Only an owner" in refused.text) == (403, True)
+    for user in (first.id, own(site)):
+        with site.browser(user) as browser:
+            assert browser.post(f"{chat}/delete").status_code == 303
+
+
+def test_what_a_role_may_not_do_is_not_offered(site: Site) -> None:
+    member = site.user("reader@example.com", Role.MEMBER)
+    asyncio.run(endpoints.create(site.ctx, site.ann, "https://ann.example/hook", None, None))
+    asyncio.run(accounts.create_key(site.ctx, site.ann, "a key"))
+    with site.browser(member.id) as browser:
+        for path in ("/dashboard/keys", "/dashboard/webhooks", "/chat"):
+            page = browser.get(path).text
+            assert 'method="post" action="/dashboard' not in page
+            assert 'href="/dashboard/users"' not in page
+            assert 'href="/dashboard/operator"' not in page
+
+
+def test_paths_of_webhooks_are_for_those_who_manage_them(tmp_path: Path) -> None:
+    with open_site(tmp_path) as site:
+        _check_paths(site, fill(site))
+
+
+def _check_paths(site: Site, busy: Busy) -> None:
+    places = {
+        "/dashboard": "old.example.com/in",
+        "/dashboard/webhooks": "shop.example.com/hooks",
+        f"/dashboard/webhooks/{busy.endpoint}": "shop.example.com/hooks",
+        f"/dashboard/messages/{busy.message}": "shop.example.com/hooks",
+    }
+    for role in Role:
+        user = site.user(f"{role}@paths.example", role, account_id=busy.account)
+        with site.browser(user.id) as browser:
+            for place, address in places.items():
+                page = browser.get(place).text
+                assert (f"https://{address}" in page) == may(role, Right.WEBHOOKS), (role, place)
+                assert f"https://{address.partition('/')[0]}/" in page, (role, place)
