@@ -86,10 +86,10 @@ def _check_library(answer: dict[str, Any], program: str) -> None:
             f"AGENTPOST_AGENT_PYTHON={program}: it has no agentpost-agents that can be imported"
             f" ({answer['missing']}). Install it: {install}"
         )
-    if answer["protocol"] != PROTOCOL:
+    if answer.get("protocol") != PROTOCOL:
         raise registry.UnknownAgent(
             f"AGENTPOST_AGENT_PYTHON={program}: its agentpost-agents does not fit this server"
-            f" (protocol {answer['protocol']}, not {PROTOCOL}). Install one that does: {install}"
+            f" (protocol {answer.get('protocol')}, not {PROTOCOL}). Install another one: {install}"
         )
 
 
