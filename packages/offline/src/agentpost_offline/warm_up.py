@@ -12,10 +12,9 @@ from agentpost_offline.words import LANGUAGES
 
 
 async def load() -> None:
-    """Load it in parts, since a turn that comes meanwhile waits for the part under way."""
+    """Load it in a thread, since a part takes up to a second, and turns that come must not wait."""
     for part in _parts():
-        part()
-        await asyncio.sleep(0)
+        await asyncio.to_thread(part)
 
 
 def _parts() -> Iterator[Callable[[], object]]:
