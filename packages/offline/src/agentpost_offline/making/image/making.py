@@ -22,9 +22,10 @@ MOST_PICTURES = 20
 
 
 class Picture(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One picture to write, of the files of these numbers."""
+    """One picture to write, of the files of these numbers; ``name`` is that of the first one."""
 
     sources: tuple[int, ...]
+    name: str
     label: str
     form: str
     size: tuple[int, int]
@@ -49,10 +50,9 @@ async def make(job: Job, inputs: Inputs) -> Product:
     plan_ = msgspec.convert(plan_json, Plan)
     products: list[File] = []
     for number, one in enumerate(plan_.pictures):
-        stem = files[one.sources[0]].name
-        name = file_name(stem, one.label, inputs.version, one.form)
+        name = file_name(one.name, one.label, inputs.version, one.form)
         if name in [file.name for file in products]:
-            name = file_name(f"{stem}-{number + 1}", one.label, inputs.version, one.form)
+            name = file_name(f"{one.name}-{number + 1}", one.label, inputs.version, one.form)
         await job.progress(f"Writing {name}")
         cost = 0.0 if products else catalogue.MAKERS[Thing.IMAGE].credits
         products.append(await job.write(name, write, plan_json, number, files, frame.language,
@@ -90,7 +90,8 @@ def plan(files: Sequence[File], frame_json: dict[str, Any]) -> dict[str, Any]:
         raise JobFailed(phrases["what"])
     if edit.is_collage:
         size = editing.collage_size([wide / tall for wide, tall in sizes.values()], edit)
-        products = [Picture(tuple(sizes), "collage", edit.form or "jpg", size)]
+        first = files[next(iter(sizes))].name
+        products = [Picture(tuple(sizes), first, "collage", edit.form or "jpg", size)]
     else:
         products = [_picture(edit, files[number], number, size) for number, size in sizes.items()]
     used = tuple(
@@ -113,7 +114,7 @@ def _picture(edit: Edit, file: File, number: int, size: tuple[int, int]) -> Pict
     label = label or ("text" if edit.text else "")
     own = pictures.form_of(file)
     form = edit.form or (own if own in ("png", "jpg", "webp") else "png")
-    return Picture((number,), label, form, (wide, tall))
+    return Picture((number,), file.name, label, form, (wide, tall))
 
 
 def _is_cut(edit: Edit, before: tuple[int, int], after: tuple[int, int]) -> bool:
