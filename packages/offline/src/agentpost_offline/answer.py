@@ -34,3 +34,5 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     skipped: tuple[str, ...] = ()
     """What was not, with the reason."""
     notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Content words of the question that stand in no document."""

@@ -69,6 +69,9 @@ async def from_documents(here: Surroundings, question: str) -> None:
         text = say(language, "absent_answer")
     else:
         text = f"{say(language, 'passages')}\n{result.text}"
+        if result.missing:
+            words = quoted(language, result.missing, "or")
+            text = f"{say(language, 'missing_words', words=words)} {text}"
     turn.reply("\n\n".join(filter(None, [
         text, details(language, result.used, skipped, result.notes)
     ])))  # fmt: skip
@@ -89,7 +92,7 @@ def unclear(here: Surroundings, reading: Reading) -> None:
     parts = [say(language, f"unclear.{question.key}", **question.values)]
     if draft.unknown:
         parts = [_said_unknown(here, reading)]
-        if frame is not None and reading.question is None:
+        if frame is not None and reading.question is None and not _drops_a_number(reading):
             parts.insert(0, say(language, "would_do", what=frame_text(frame, reading.table)))
             frames = (_placed(here, frame),)
             target = reading.target if reading.is_edit else None
@@ -101,6 +104,11 @@ def unclear(here: Surroundings, reading: Reading) -> None:
     if choices:
         choices.append(Choice(say(language, "leave_it")))
     questions.ask(here, " ".join(parts), choices, text=draft.text)
+
+
+def _drops_a_number(reading: Reading) -> bool:
+    """Whether a number was not understood, without which another thing is made: "o 90 stopni"."""
+    return any(letter.isdigit() for word in reading.draft.unknown for letter in word)
 
 
 def _said_unknown(here: Surroundings, reading: Reading) -> str:

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from agentpost_offline import questions
 from agentpost_offline.data import roles
 from agentpost_offline.data.model import Column, Role, Table
+from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.reading import Choice, Reading
+from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.making import catalogue, queries
 from agentpost_offline.replying import details, knows, listed, quoted, say, shortened
 from agentpost_offline.scope import Surroundings
@@ -71,9 +73,22 @@ def sentences(here: Surroundings, draft: Draft | None = None) -> list[Choice]:
         texts += [say(language, f"offers.{key}") for key in ("square", "half", "gray")]
     if draft is not None:
         words = set(draft.text.casefold().split())
-        texts.sort(key=lambda one: -len(words & set(one.casefold().split())))
+        is_free = _free_sentences(here, texts, draft)
+        texts.sort(key=lambda one: (one not in is_free, -len(words & set(one.casefold().split()))))
         texts = texts[:_NEAREST]
     return [Choice(one, text=one) for one in texts]
+
+
+def _free_sentences(here: Surroundings, texts: Sequence[str], draft: Draft) -> set[str]:
+    """Those that only answer, which come first where nothing is to be made: a click on one costs
+    nothing."""
+    if draft.things or draft.formats or draft.style.chart or not here.tables:
+        return set()
+    around = Surrounding(here.tables, frozenset(here.kinds), language=here.language)
+    return {
+        one for one in texts
+        if all(each.frame and each.frame.thing is Thing.ANSWER for each in read(one, around))
+    }  # fmt: skip
 
 
 def offer(here: Surroundings) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from tests.agents.fakes import file
 from tests.offline.conversations import Conversation, frame
 
 from agentpost.agents import File
@@ -133,3 +136,58 @@ async def test_it_has_no_result_after_a_question(csv: File) -> None:
     turn = await talk.say("draw it as columns")
     assert turn.questions
     assert not turn.started
+
+
+@pytest.mark.parametrize(
+    ("text", "formats"),
+    [
+        ("Clean this table and give it to me as Excel", ()),
+        ("clean this table. Save it as excel please", ()),
+    ],
+)
+async def test_a_clause_that_only_hands_over_is_no_second_job(
+    csv: File, text: str, formats: tuple[str, ...]
+) -> None:
+    talk = Conversation()
+    await talk.say("total revenue", csv)
+    (job,) = (await talk.say(text)).started
+    assert (frame(job).thing, frame(job).formats) == (Thing.TABLE, formats)
+    assert frame(job).style.options == {"clean": True}
+
+
+@pytest.mark.parametrize(
+    ("listing", "answer"),
+    [
+        ("list the regions", "Different values of Region: 2."),
+        ("list the channels in North", "Different values of Channel: 2."),
+        ("total revenue by region", ""),
+    ],
+)
+async def test_what_was_listed_is_counted(csv: File, listing: str, answer: str) -> None:
+    talk = Conversation()
+    await talk.say(listing, csv)
+    turn = await talk.say("how many is that?")
+    assert turn.text.startswith(answer) if answer else turn.questions
+
+
+async def test_listed_rows_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "members.csv"
+    rows = [f"Member {n},{('Alto', 'Bass')[n % 3 > 0]},{n * 3}" for n in range(1, 13)]
+    path.write_text("\n".join(["name,voice,fee", *rows]))
+    talk = Conversation()
+    assert "Member 3" in (await talk.say("list of the altos", file(path, "text/csv"))).text
+    assert (await talk.say("how many is that")).text.startswith("Number of rows: 4")
+
+
+async def test_without_its_number_a_request_is_not_offered(csv: File) -> None:
+    turn = await Conversation().say("chart revenue by region, o 90 stopni", csv)
+    assert turn.questions
+    assert "Do this" not in turn.choices
+
+
+async def test_a_first_offer_costs_nothing_where_nothing_is_to_be_made(csv: File) -> None:
+    talk = Conversation()
+    turn = await talk.say("frobnicate the regions", csv)
+    again = await talk.say(turn.choices[0])
+    assert again.replies
+    assert not again.started

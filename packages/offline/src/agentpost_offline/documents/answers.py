@@ -89,7 +89,8 @@ def answer(files: Sequence[File], question: str, language: str = "en", pasted: s
         codes.append(code)
         skipped += [f"{document.name}: {note}" for note in document.notes]
         names.append(document.name)
-    passages = search(sentences, question, list(dict.fromkeys(codes))[:3])
+    codes = list(dict.fromkeys(codes))[:3]
+    passages = search(sentences, question, codes)
     opening, closing = language_of(language).quotes
     lines = [
         f"{opening}{one.text if len(one.text) <= _QUOTE else one.text[:_QUOTE].rstrip() + ' …'}"
@@ -98,13 +99,31 @@ def answer(files: Sequence[File], question: str, language: str = "en", pasted: s
     ]  # fmt: skip
     text = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
     outcome = Outcome.PASSAGES if passages else Outcome.ABSENT
-    return msgspec.to_builtins(Answer(outcome, text, tuple(names), tuple(skipped)))
+    missing = missing_words(sentences, question, codes) if passages else ()
+    result = Answer(outcome, text, tuple(names), tuple(skipped), missing=missing)
+    return msgspec.to_builtins(result)
+
+
+def missing_words(
+    sentences: Sequence[Sentence], question: str, codes: Sequence[str]
+) -> tuple[str, ...]:
+    """The content words of a question that stand in no sentence or heading."""
+    return tuple(
+        word for word, forms in _forms_of(sentences, question, codes).items()
+        if not forms and not _is_empty(word, codes)
+    )  # fmt: skip
+
+
+def _forms_of(
+    sentences: Sequence[Sentence], question: str, codes: Sequence[str]
+) -> dict[str, frozenset[str]]:
+    vocabulary = {stem for one in sentences for stem in (*one.stems, *one.above)}
+    return {word: _forms(word, codes, vocabulary) for word in tongues.content(question, codes)}
 
 
 def search(sentences: Sequence[Sentence], question: str, codes: Sequence[str]) -> list[Sentence]:
     """The closest sentences, the best first; none where no content word stands in any."""
-    vocabulary = {stem for one in sentences for stem in (*one.stems, *one.above)}
-    forms = {word: _forms(word, codes, vocabulary) for word in tongues.content(question, codes)}
+    forms = _forms_of(sentences, question, codes)
     wishes = list(filter(None, forms.values()))
     if not wishes:
         return []

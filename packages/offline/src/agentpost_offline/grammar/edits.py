@@ -105,6 +105,33 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     return Edit(result, work.id, _only_renders(frame, result))
 
 
+def count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+    """The number of what was listed last: "how many is that?"; None where no list came last."""
+    is_asked = draft.asks == {"many"} and draft.marks == {"it"} and not draft.unknown
+    last = works[0].frame if works else None
+    if not is_asked or draft.has_query or draft.things or draft.has_look or last is None:
+        return None
+    query = last.queries[0] if len(last.queries) == 1 else None
+    if query is None or material is None or query.table != material.table.id:
+        return None
+    if query.having or query.order or query.time:
+        return None
+    rows = Measure(None, Aggregate.COUNT)
+    is_of_values = len(query.measures) == 1 and query.measures[0].aggregate is Aggregate.DISTINCT
+    is_of_rows = query.measures in ((), (rows,)) and bool(query.groups) == bool(query.measures)
+    if is_of_values and not query.groups:
+        measure = query.measures[0]
+    elif is_of_rows and (not query.groups or material.is_row(query.groups)):
+        measure = rows
+    else:
+        return None
+    result = Query(query.table, (measure,), filters=query.filters)
+    return Frame(
+        Act.ASK, Thing.ANSWER, (result,), language=last.language, files=last.files,
+        text=last.text, said=draft.text,
+    )  # fmt: skip
+
+
 def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
     """The last answers as one frame; None where "them" is one answer. Raises `Unclear` where so
     many answers cannot be one."""

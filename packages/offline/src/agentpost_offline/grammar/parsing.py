@@ -928,6 +928,11 @@ class _Parser:
         if term.has("small.it"):
             self.draft.marks.add("it")
         if term.has("small.source"):
+            is_format = _SHEET.search(term.text) and any(
+                one.has("small.as") for one in self.phrases[max(0, at - 2) : at]
+            )
+            if is_format:  # "as a csv file"
+                return 0
             self.draft.marks.add("source")
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
         if term.has("small.still"):

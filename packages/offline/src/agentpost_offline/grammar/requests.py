@@ -144,12 +144,40 @@ def _clauses(text: str, found: Sequence[Term]) -> list[Sequence[Term]]:
             start = at
     if start < len(found):
         results.append(found[start:])
+    results = _with_what_hands_over(results)
     if len(results) > _CLAUSES:
         results = [
             *results[: _CLAUSES - 1],
             [one for rest in results[_CLAUSES - 1 :] for one in rest],
         ]
     return results
+
+
+def _with_what_hands_over(clauses: Sequence[Sequence[Term]]) -> list[Sequence[Term]]:
+    """The clauses, where one that only says as what "it" is to come belongs to what is made:
+    "clean this table and give it to me as Excel" is one job."""
+    results: list[Sequence[Term]] = []
+    for clause in clauses:
+        if results and _makes(results[-1]) and _hands_over(clause):
+            results[-1] = [*results[-1], *(one for one in clause if not one.has("small.it"))]
+        else:
+            results.append(clause)
+    return results
+
+
+def _makes(clause: Sequence[Term]) -> bool:
+    """Whether a clause has something made, and asks for no figure beside it."""
+    is_made = any(one.has("thing", "kind", "option") for one in clause)
+    return is_made and not any(one.has("ask") for one in clause)
+
+
+def _hands_over(clause: Sequence[Term]) -> bool:
+    """Whether a clause has "it … as" before its only thing, and nothing else of a request."""
+    places = [at for at, one in enumerate(clause) if one.has("thing", "format")]
+    if len(places) != 1 or any(one.columns or one.values or one.has("ask") for one in clause):
+        return False
+    before = clause[: places[0]]
+    return any(one.has("small.it") for one in before) and any(one.has("small.as") for one in before)
 
 
 def _is_stop(text: str, found: Sequence[Term], at: int) -> bool:
@@ -192,6 +220,10 @@ def _reading(
         draft.talk = None
     if draft.model or _only_stands(draft):
         return result
+    if not (around.has_files or around.is_unanswered or is_later):
+        result.frame = edits.count_of_list(draft, material, around.works)
+        if result.frame is not None:
+            return result
     try:
         edited = edits.of(draft, material, around.works, around.today) if not (
             around.has_files or is_later
@@ -217,9 +249,34 @@ def _reading(
         result.frame = _frame(draft, material, around, drafts, result)
         if result.frame is not None and len(drafts) == 1:
             _ask_of_which_data(draft, result.frame, material, around)
+        if result.frame is not None and material is not None and draft.unknown:
+            _ask_which_of_alike(draft, result.frame, material)
     except Unclear as unclear:
         result.question = unclear.question
     return result
+
+
+def _ask_which_of_alike(draft: Draft, frame: Frame, material: Material) -> None:
+    """A word that is not understood may belong to the column's name: of "Pieces" and "Pieces
+    returned" the longer names are offered first. Raises `Unclear`."""
+    if len(frame.queries) != 1 or len(frame.queries[0].measures) != 1:
+        return
+    (query,) = frame.queries
+    (measure,) = query.measures
+    alike = [
+        one for one in material.numbers
+        if measure.column and one.name.casefold().startswith(f"{measure.column.casefold()} ")
+    ]  # fmt: skip
+    if not alike:
+        return
+    columns = [*(one.name for one in alike), str(measure.column)]
+    measures = [msgspec.structs.replace(measure, column=name) for name in columns]
+    frames = [
+        msgspec.structs.replace(frame, queries=(msgspec.structs.replace(query, measures=(one,)),))
+        for one in measures
+    ]
+    choices = [Choice(frame_text(one, material.table), (one,)) for one in frames]
+    raise Unclear("ambiguous", choices, word=draft.measures[0].word if draft.measures else "")
 
 
 def _ask_of_which_data(

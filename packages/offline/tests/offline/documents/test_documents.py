@@ -182,6 +182,12 @@ def test_a_question_is_shown_the_closest_passages(report: Any, question: str, pa
     assert re.search(r"” — report\.pdf, page \d, \w+", first)
 
 
+def test_words_that_stand_nowhere_are_named(report: Any) -> None:
+    result = answer([report], "Does the contract with Voltas say anything about unicorns?")
+    assert result["outcome"] == "passages"
+    assert list(result["missing"]) == ["unicorns"]
+
+
 @pytest.mark.parametrize("question", ["Who is the CEO?", "What is the capital of France?"])
 def test_no_passage_where_no_word_of_the_question_stands(report: Any, question: str) -> None:
     result = answer([report], question)

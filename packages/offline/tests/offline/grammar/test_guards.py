@@ -108,3 +108,24 @@ def test_no_figure_without_its_guard(tmp_path: Path, name: str, text: str, truth
             return
         (frame,) = [one.frame for one in readings if one.is_sure and one.frame is not None]
         assert truth in stated(data, frame.queries[0], "en")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("how many pieces came back", "total Pieces returned"),
+        ("pieces by shop for my bank", "total Pieces returned by Shop"),
+    ],
+)
+def test_a_word_that_is_not_understood_may_belong_to_a_longer_name(
+    tmp_path: Path, text: str, first: str
+) -> None:
+    table = "day,shop,pieces,pieces returned\n" + "\n".join(
+        f"2025-01-{day:02},{('North', 'South')[day % 2]},{day * 5},{day % 3}"
+        for day in range(1, 20)
+    )
+    with opened([file(tmp_path, "bakery.csv", table)]) as data:
+        (one,) = read(text, Surrounding(data.tables, frozenset({"table"}), today="2025-07-20"))
+    assert not one.is_sure
+    assert one.question is not None
+    assert one.question.choices[0].label == first

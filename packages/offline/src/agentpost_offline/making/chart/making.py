@@ -79,7 +79,8 @@ async def make(job: Job, inputs: Inputs) -> Product:
         pictures += own
         names = tongue.listed([file.name for file in own])
         quote = f"{tongue.quotes[0]}{title}{tongue.quotes[1]}"
-        lines.append(f"{phrases['kinds'][drawing.picture.kind]} {quote}{tongue.colon}{names}.")
+        kind = f"{drawing.picture.kind}{'_stacked' if drawing.picture.is_stacked else ''}"
+        lines.append(f"{phrases['kinds'][kind]} {quote}{tongue.colon}{names}.")
         lines += [sentence] if sentence else []
     return Product(" ".join(lines), [*pictures, *beside], list(plan_.used), list(plan_.skipped),
                    list(plan_.notes))  # fmt: skip

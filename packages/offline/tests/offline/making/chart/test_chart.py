@@ -68,9 +68,9 @@ def query(source: File, *groups: str, measure: Measure = REVENUE, **given: objec
         (None, ("region", "product"), None, "Column chart"),
         (None, (), Grain.WEEKDAY, "Column chart"),
         ("line", (), Grain.MONTH, "Line chart"),
-        ("stacked", ("region",), Grain.QUARTER, "Column chart"),
+        ("stacked", ("region",), Grain.QUARTER, "Stacked column chart"),
         ("grouped", ("product", "region"), None, "Column chart"),
-        ("donut", ("product",), None, "Donut chart"),
+        ("donut", ("product",), None, "Donut (pie) chart"),
         ("heatmap", ("region",), Grain.MONTH, "Heat map"),
     ],
 )
@@ -197,7 +197,7 @@ async def test_a_ring_of_many_parts_is_drawn(tmp_path: Path) -> None:
     source = table(tmp_path, "months.csv", f"month,revenue\n{rows}")
     asked = query(source, time="month", grain=Grain.MONTH)
     result, _ = await made(tmp_path, source, asked, Style(chart="donut"))
-    assert result.text.startswith("Donut chart")
+    assert result.text.startswith("Donut (pie) chart")
 
 
 async def test_odd_cells_are_text(tmp_path: Path) -> None:
