@@ -301,5 +301,5 @@ def test_two_hundred_starts_at_once_never_overdraw(start_server: ServerMaker) ->
     assert {m["status"] for m in messages} == {"completed", "blocked"}
     shown = server.command("credits", "show", ACCOUNT)
     assert shown["credits"] == left
-    assert server.command("doctor") == {"ok": True, "findings": []}
+    assert server.command("doctor") == {"ok": True, "findings": [], "warnings": []}
     caller.close()

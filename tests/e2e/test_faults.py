@@ -105,4 +105,4 @@ def test_an_end_that_cannot_be_recorded_is_recorded_later(
             assert (refused.status_code, refused.json()["error"]) == (500, "internal")
     done = caller.final(message["id"], SOON_SECONDS)
     assert done["status"] == "completed"
-    assert server.command("doctor") == {"ok": True, "findings": []}
+    assert server.command("doctor") == {"ok": True, "findings": [], "warnings": []}

@@ -163,12 +163,12 @@ def test_a_word_that_is_not_understood_is_asked_about_for_no_credits(caller: Cal
     upload = ready(caller, b"month,revenue\nJan,1\nFeb,2\n", "sales.csv")
     sent = caller.send("Chart cost by month", upload_ids=[upload], conversation="asked")
     first = caller.final(sent["id"], HOSTILE_SECONDS)
-    assert first["question"] == (
-        "I would make this: a chart: total Revenue by Month. I did not understand “cost”."
-    )
+    assert first["question"] == "I did not understand “cost”."
+    offer = first["answer_format"]["choices"][0]
+    assert offer == "total Revenue by Month"
     assert first["jobs"] == []
     assert caller.credits() == before
-    sent = caller.send("Do this", conversation="asked")
+    sent = caller.send(offer, conversation="asked")
     done = caller.final(sent["id"], HOSTILE_SECONDS)
     assert "sales-chart.png" in [file["name"] for file in done["files"]], done
     assert caller.credits() == before - 1

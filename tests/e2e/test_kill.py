@@ -288,7 +288,7 @@ def test_killed_at_random_moments(
         assert seed is not None, "no crash came while a turn and jobs were under way"
         kill_at_a_random_moment(caller, server, pool, seed)
         log = server.log_file.read_text()
-    assert server.command("doctor") == {"ok": True, "findings": []}
+    assert server.command("doctor") == {"ok": True, "findings": [], "warnings": []}
     moves = server.command("credits", "show", "owner@localhost")
     assert moves["credits"] == caller.credits()
 

@@ -17,16 +17,16 @@ from tests.e2e.receivers import Receiver, ReceiverMaker
 from tests.e2e.server import AgentServer
 
 OF_ALL = {
-    "services.deliveries.due_endpoints": "finds the endpoints with something to send",
-    "services.deliveries.record_and_claim": "records answers of receivers, many at once",
-    "services.requests.": "the request log, which is written for many requests at once",
-    "services.resting.Resting.due": "looks for what is due on behalf of the sweeps named here",
-    "services.missing_runs.": "finds turns and jobs that this node should run",
-    "services.upkeep.": "finds turns and jobs whose node is gone",
-    "services.sweeping.": "finds deadlines that are over",
-    "services.retention.": "finds what is old enough to go",
-    "services.blobs.sweep": "finds bytes that nothing names",
-    "services.metrics.": "counts",
+    "webhooks.deliveries.due_endpoints": "finds the endpoints with something to send",
+    "webhooks.deliveries.record_and_claim": "records answers of receivers, many at once",
+    "requests.actions.": "the request log, which is written for many requests at once",
+    "tasks.idle_polls.Resting.due": "looks for what is due on behalf of the sweeps named here",
+    "nodes.missing_runs.": "finds turns and jobs that this node should run",
+    "nodes.upkeep.": "finds turns and jobs whose node is gone",
+    "tasks.sweeps.": "finds deadlines that are over",
+    "retention.actions.": "finds what is old enough to go",
+    "blobs.actions.sweep": "finds bytes that nothing names",
+    "operations.metrics.": "counts",
 }
 """Beginnings of names. Each of them is as right for a part of the accounts as for all."""
 NAMES_MIN = 40
