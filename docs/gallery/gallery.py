@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from PIL import Image
-from tests.agents.fakes import FakeJob, FakeTurn, file, said
+from tests.agents.fakes import FakeJob, FakeTurn, file, utterance
 
 from agentpost.agents.base import File
 from agentpost_offline.turn import agent
@@ -33,7 +33,7 @@ def made(entry: Entry, root: Path) -> list[File]:
     """The files that the agent makes of the entry's message, the main one first."""
 
     async def run() -> list[File]:
-        turn = FakeTurn(said(entry.said, *(file(FOLDER / "inputs" / n) for n in entry.inputs)))
+        turn = FakeTurn(utterance(entry.said, *(file(FOLDER / "inputs" / n) for n in entry.inputs)))
         await agent(turn)
         if len(turn.started) != 1:
             raise SystemExit(f"{entry.name}: {turn.text} {turn.questions}")
