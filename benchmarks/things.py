@@ -56,9 +56,8 @@ def orders(path: Path, rows: int) -> None:
 
 async def make(request: str, path: Path) -> None:
     """Run one request as the agent does."""
-    from tests.agents.fakes import FakeJob, FakeTurn, file, utterance
-
     from agentpost_offline.turn import agent
+    from tests.agents.fakes import FakeJob, FakeTurn, file, utterance
 
     turn = FakeTurn(utterance(request, file(path)))
     await agent(turn)

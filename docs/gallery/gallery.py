@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 from PIL import Image
-from tests.agents.fakes import FakeJob, FakeTurn, file, utterance
 
 from agentpost.agents.base import File
 from agentpost_offline.turn import agent
+from tests.agents.fakes import FakeJob, FakeTurn, file, utterance
 
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))

@@ -17,13 +17,13 @@ from typing import Any
 import httpx2
 from PIL import Image
 from playwright.sync_api import Browser
-from tests.web.browser.chromium import DESKTOP, PHONE, started, visiting
-from tests.web.busy import Busy, fill
-from tests.web.site import open_site
 
 from agentpost.domain.times import SECOND
 from tests import servers
 from tests.e2e.server import KEY, AgentServer
+from tests.web.browser.chromium import DESKTOP, PHONE, started, visiting
+from tests.web.busy import Busy, fill
+from tests.web.site import open_site
 
 FOLDER = Path(__file__).parent
 SHOWN = {

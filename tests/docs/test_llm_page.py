@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.agents.llm.openai_stub import Calls, OpenAIStub, Reply, Request, Says, openai_stub
 
 from agentpost.agents.llm import servers
 from agentpost.settings import CONFIG_ENV
+from tests.agents.llm.openai_stub import Calls, OpenAIStub, Reply, Request, Says, openai_stub
 from tests.docs.snippets import blocks, write_programs
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer

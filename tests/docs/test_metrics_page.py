@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.services.harness import open_harness
 
 from agentpost.operations.metrics import Metrics
 from tests.house.tree import DOCS, ROOT
+from tests.services.harness import open_harness
 
 PAGE = DOCS / "metrics.md"
 ALERTS = ROOT / "deploy/prometheus/alerts.yml"

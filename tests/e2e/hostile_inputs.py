@@ -10,10 +10,10 @@ from functools import partial
 from html.parser import HTMLParser
 
 import openpyxl
-from tests.extraction.hostile import BOMBS
 
 from tests.e2e import hostile_files as made
 from tests.e2e.hostile_files import TABLE
+from tests.extraction.hostile import BOMBS
 
 Files = dict[str, bytes]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.conformance.test_ratelimit import redis_url
 
 from tests import forking
+from tests.conformance.test_ratelimit import redis_url
 from tests.e2e.caller import Caller
 from tests.e2e.server import ACCOUNT, AgentServer
 from tests.forking import SetClock

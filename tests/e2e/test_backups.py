@@ -13,9 +13,9 @@ from tempfile import TemporaryFile
 
 import httpx2
 import pytest
-from tests.cli.terminals import terminal
 
 from tests import forking
+from tests.cli.terminals import terminal
 from tests.e2e.caller import Caller, Json
 from tests.e2e.server import AgentServer
 from tests.links import without_links

@@ -15,11 +15,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.processes.watching import gone
 
 from agentpost.storage.scratch import ELSEWHERE, Scratch
 from tests.e2e.caller import Caller
 from tests.e2e.server import ROOT, AgentServer
+from tests.processes.watching import gone
 from tests.waiting import eventually
 
 NOBODY = 65534

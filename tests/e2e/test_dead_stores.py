@@ -16,10 +16,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.conformance.conftest import s3_endpoint, s3_url
-from tests.conformance.test_ratelimit import redis_url, start_redis
 
 from tests import forking
+from tests.conformance.conftest import s3_endpoint, s3_url
+from tests.conformance.test_ratelimit import redis_url, start_redis
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer

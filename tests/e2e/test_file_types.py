@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from tests.extraction.hostile import BOMBS
 
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.posting import ready
 from tests.e2e.server import AgentServer
+from tests.extraction.hostile import BOMBS
 
 ROWS = [("region", "orders"), ("North", 12), ("South", 30)]
 SENTENCE = "The warehouse opens in April."

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.cli.terminals import terminal
 
 from agentpost.server import start
 from agentpost.serving.welcome import FIRST_START, welcome
 from agentpost.settings import load_settings
+from tests.cli.terminals import terminal
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 from tests.servers import empty_sqlite

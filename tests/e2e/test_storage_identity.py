@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.conformance.conftest import s3_endpoint, s3_url
 
 from tests import forking
+from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 from tests.servers import Postgres

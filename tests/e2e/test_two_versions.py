@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.db.test_expanding import SECOND_VERSION
 
 from agentpost.db import migrate
+from tests.db.test_expanding import SECOND_VERSION
 from tests.e2e.caller import Caller, Json
 from tests.e2e.hooks import Hooks
 from tests.e2e.receivers import Receiver, receiving

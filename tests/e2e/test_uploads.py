@@ -19,15 +19,15 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from tests.conformance.conftest import s3_endpoint, s3_url
-from tests.web.browser import chromium
 
 from agentpost_client import Client
 from tests import forking
+from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
 from tests.waiting import PATIENCE, eventually
+from tests.web.browser import chromium
 
 __all__ = ["s3_endpoint", "s3_url"]
 

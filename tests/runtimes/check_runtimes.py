@@ -15,15 +15,15 @@ import pytest
 from starlette.applications import Starlette
 from starlette.responses import FileResponse, HTMLResponse
 from starlette.routing import Route
-from tests.client.scripted import served
-from tests.client_typescript.package import install
-from tests.web.browser import chromium
 
 from agentpost_client import Client
+from tests.client.scripted import served
+from tests.client_typescript.package import install
 from tests.e2e.fixtures import ServerMaker, new_database, start_server
 from tests.e2e.server import KEY, AgentServer
 from tests.node import require_packages, run
 from tests.servers import free_port
+from tests.web.browser import chromium
 
 __all__ = ["new_database", "start_server"]
 

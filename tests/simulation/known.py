@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from tests.services.harness import Shape
-
 from agentpost.context import AppContext
 from agentpost.db.session import Row, Tx
 from agentpost.messages import rows as message_rows
 from agentpost.messages.shapes import MessageShape
+from tests.services.harness import Shape
 from tests.simulation.world import World
 
 

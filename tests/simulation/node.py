@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
-from tests.services.harness import PlainLinks
-
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
@@ -38,6 +36,7 @@ from agentpost.tasks.background import Background
 from agentpost.wakeups import base as wakeups
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.webhooks.dispatcher import Deliveries
+from tests.services.harness import PlainLinks
 from tests.simulation.agent import agent_of, job_of
 from tests.simulation.loop import SimulatedAgentLoop
 from tests.simulation.world import World

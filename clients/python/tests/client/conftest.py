@@ -1,4 +1,5 @@
 import pytest
+
 from tests.client.scripted import Talk
 
 

@@ -15,9 +15,9 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
-from tests.client.scripted import KEY, served
 
 from agentpost_client import AsyncClient, Client, ConfigError
+from tests.client.scripted import KEY, served
 
 END = 'id: c1\nevent: progress\ndata: {"seq": 1, "type": "progress"}\n\nevent: end\ndata: {}\n\n'
 

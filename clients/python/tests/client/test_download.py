@@ -11,10 +11,10 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from tests.client.scripted import KEY, Talk, answer, refusal, served
 
 from agentpost_client import ApiError, BadAnswer, Client, ConnectionFailed, File, RetryPolicy
 from agentpost_client.partial import local_name
+from tests.client.scripted import KEY, Talk, answer, refusal, served
 
 FRESH = {"file_id": "wrk_1/a.png", "name": "a.png", "url": "https://files.test/fresh?sig=new"}
 OLD = File.read({**FRESH, "url": "https://files.test/old?sig=old"})

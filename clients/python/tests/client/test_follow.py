@@ -2,9 +2,9 @@
 
 import httpx2
 import pytest
-from tests.client.scripted import Talk, answer, message, page, refusal
 
 from agentpost_client import ApiError, WaitTimeout
+from tests.client.scripted import Talk, answer, message, page, refusal
 
 PROCESSING = message("processing", final=False)
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.client.scripted import Talk, answer
 
 from agentpost_client import Attachment, Client, Message, RemoteFile, models
 from agentpost_client.records import Record
 from agentpost_client.sse import MEDIA_TYPE
+from tests.client.scripted import Talk, answer
 from tests.house.test_client_models import SCRIPT, plain, without_nulls
 from tests.house.tree import DOCS, document
 

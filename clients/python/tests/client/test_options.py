@@ -9,7 +9,6 @@ import pytest
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from tests.client.scripted import KEY, URL, Talk, answer, message, refusal, served
 
 from agentpost_client import (
     ApiError,
@@ -24,6 +23,7 @@ from agentpost_client import (
 from agentpost_client.errors import error_class
 from agentpost_client.refusals import BY_CODE
 from agentpost_client.wire import host_of
+from tests.client.scripted import KEY, URL, Talk, answer, message, refusal, served
 
 ME = {"user_id": "usr_1", "object": "account"}
 

@@ -11,9 +11,9 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
-from tests.client.scripted import KEY, served
 
 from agentpost_client import AsyncClient, Client, ConfigError, ConnectionFailed
+from tests.client.scripted import KEY, served
 from tests.servers import free_port
 
 FILE = {"file_id": "wrk_1/a", "name": "a", "url": "https://files.example.com/a?sig=1"}

@@ -7,11 +7,11 @@ from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
-from tests.client.scripted import Talk, answer
 
 from agentpost_client import Client, ConfigError, Message
 from agentpost_client.config import resolve_config
 from agentpost_client.records import WrongShape
+from tests.client.scripted import Talk, answer
 
 FULL: dict[str, Any] = {
     "id": "msg_1",

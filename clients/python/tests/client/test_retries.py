@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import httpx2
 import pytest
-from tests.client.scripted import Talk, answer, message, refusal
 
 from agentpost_client import ApiError, BadAnswer, ConnectionFailed, RetryPolicy
+from tests.client.scripted import Talk, answer, message, refusal
 
 ME = {"user_id": "usr_1", "object": "account"}
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.client.scripted import Talk, answer, message, refusal
 
 from agentpost_client import ApiError, Attachment, FileRefused
+from tests.client.scripted import Talk, answer, message, refusal
 
 
 def sparse(path: Path, size: int = 400 * 2**20) -> Path:

@@ -7,11 +7,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.client.scripted import Talk, answer, message
-from tests.client.test_upload import POSTED, TICKET, parts, ready
 
 from agentpost_client import Attachment, FileRefused, RemoteFile
 from agentpost_client.attachments import CHUNK_BYTES
+from tests.client.scripted import Talk, answer, message
+from tests.client.test_upload import POSTED, TICKET, parts, ready
 
 DATA = b"x" * (CHUNK_BYTES + 10)
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.client.scripted import Talk, answer, message, page, refusal
 
 from agentpost_client import BadAnswer, ConnectionFailed, TextDelta, TextReset, webhooks
 from agentpost_client.errors import NotFound, Unauthorized
 from agentpost_client.sse import EventLines, ServerEvent
+from tests.client.scripted import Talk, answer, message, page, refusal
 
 BEGIN = "retry: 1000\n\n"
 END = "event: end\ndata: {}\n\n"

@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.client.scripted import KEY, Talk, answer, message, refusal
 
 from agentpost_client import ApiError, Attachment, FileRefused
+from tests.client.scripted import KEY, Talk, answer, message, refusal
 
 TICKET = {
     "upload_id": "up_1",

@@ -9,8 +9,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.client_typescript.package import CLIENT, DIST, build, fingerprint, install
 
+from tests.client_typescript.package import CLIENT, DIST, build, fingerprint, install
 from tests.docs.snippets import blocks
 from tests.e2e.fixtures import ServerMaker, new_database, start_server
 from tests.e2e.server import KEY, AgentServer

@@ -23,10 +23,10 @@ from pydantic_ai import Agent, CallDeferred, DeferredToolRequests
 from pydantic_ai.messages import ModelMessage, TextPart, ToolCallPart
 from pydantic_ai.messages import ModelResponse as Answer
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.agents.wishes import COLOURS, RIGHT, WEIGHT, WRONG
 from typing_extensions import TypedDict
 
 from agentpost.agents.adapters.openai_agents import ask_user
+from tests.agents.wishes import COLOURS, RIGHT, WEIGHT, WRONG
 
 set_tracing_disabled(True)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.agents.llm.openai_stub import OpenAIStub, Says, openai_stub
 
 from agentpost.domain.text import CUT_SHORT
 from agentpost.testing import run
+from tests.agents.llm.openai_stub import OpenAIStub, Says, openai_stub
 
 CASES = {
     "broken off": ([Says(["Good "], finish=None), Says(["Good ", "day."])], "Good day."),

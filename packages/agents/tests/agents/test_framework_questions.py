@@ -4,9 +4,9 @@ import importlib
 from typing import Any
 
 import pytest
-from tests.agents.wishes import COLOURS, RIGHT, WEIGHT
 
 from agentpost.testing import Conversation, run
+from tests.agents.wishes import COLOURS, RIGHT, WEIGHT
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.extraction.apart import run_apart
-from tests.extraction.hostile import BOMBS, PAGES, SMALLER, made_small, small_page, smaller_limits
 
 from agentpost.agents import File, Unreadable
 from agentpost.extraction.reading import text_of
+from tests.extraction.apart import run_apart
+from tests.extraction.hostile import BOMBS, PAGES, SMALLER, made_small, small_page, smaller_limits
 
 MEMORY_MB = 700
 LIBRARIES_MB = 40

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.agents.fakes import file
 
 from agentpost.agents import File
+from tests.agents.fakes import file
 
 NOTES = """# Plan
 

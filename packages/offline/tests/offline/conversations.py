@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.agents.fakes import FakeTurn, StartedJob, utterance
-
 from agentpost.agents import File, Running, Started, WorkRef
 from agentpost.agents.base import Json, Said
 from agentpost_offline.frame import Frame, from_json
 from agentpost_offline.steps import survey
 from agentpost_offline.turn import agent
+from tests.agents.fakes import FakeTurn, StartedJob, utterance
 
 
 @dataclass

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from tests.agents.fakes import FakeJob, file
-from tests.offline.conversations import Conversation
 
 from agentpost.agents import File
 from agentpost_offline.archives import inside, unpacking
 from agentpost_offline.making import run
+from tests.agents.fakes import FakeJob, file
+from tests.offline.conversations import Conversation
 
 TABLE = b"month,revenue\n2025-01,10\n2025-02,30\n"
 NOTES = b"# Plan\n\nThe launch is on 3 March. The vans cost 900 euros a week.\n"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.agents.fakes import file
-from tests.offline.conversations import Conversation, frame
 
 from agentpost.agents import File
 from agentpost_offline.frame import Aggregate, Derived, Measure, Thing
+from tests.agents.fakes import file
+from tests.offline.conversations import Conversation, frame
 
 REVENUE = Measure("revenue", Aggregate.SUM)
 ORDERS = Measure("orders", Aggregate.SUM)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.agents.fakes import file, running
-from tests.offline.conversations import Conversation, frame
 
 from agentpost.agents import File, Started
 from agentpost_offline.frame import Order, Style, Thing, to_json
 from agentpost_offline.making import catalogue, run
 from agentpost_offline.making.maker import Maker
+from tests.agents.fakes import file, running
+from tests.offline.conversations import Conversation, frame
 
 
 @pytest.fixture(autouse=True)

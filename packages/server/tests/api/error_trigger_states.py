@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from tests.api.error_triggers import WEBHOOK, ErrorServer, triggers
 
+from tests.api.error_triggers import WEBHOOK, ErrorServer, triggers
 from tests.e2e.caller import Json
 from tests.e2e.posting import CSV, MIB, announce, complete, post, ready
 from tests.waiting import PATIENCE, eventually

@@ -10,6 +10,12 @@ from typing import Any
 
 import httpx2
 import pytest
+
+from agentpost.api.app import OPERATIONS
+from agentpost.api.openapi import EVERYWHERE, codes_of
+from agentpost.api.operation import Operation
+from agentpost.contract.errors import CATALOGUE
+from agentpost.domain.errors import ErrorCode
 from tests.api import error_trigger_states
 from tests.api.error_triggers import (
     BODY_BYTES_MAX,
@@ -18,12 +24,6 @@ from tests.api.error_triggers import (
     ErrorServer,
     ErrorTrigger,
 )
-
-from agentpost.api.app import OPERATIONS
-from agentpost.api.openapi import EVERYWHERE, codes_of
-from agentpost.api.operation import Operation
-from agentpost.contract.errors import CATALOGUE
-from agentpost.domain.errors import ErrorCode
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer

@@ -9,7 +9,6 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 from structlog.testing import capture_logs
-from tests.services.driver import ManualHarness, manual_harness
 
 from agentpost.api.auth import Keys
 from agentpost.api.operation import Api
@@ -19,6 +18,7 @@ from agentpost.files import routes as file_routes
 from agentpost.files.links import SignedLinks
 from agentpost.jobs import works
 from agentpost.record.records import FileRecord
+from tests.services.driver import ManualHarness, manual_harness
 
 
 @dataclass

@@ -10,10 +10,10 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from tests.client.scripted import KEY, served
 from typer.testing import CliRunner, Result
 
 from agentpost.cli import app
+from tests.client.scripted import KEY, served
 
 FILE = {"file_id": "wrk_1/out/chart.png", "name": "chart.png", "size": 12_345, "kind": "image"}
 REPLY = {"seq": 1, "type": "agent_reply", "text": "On it.", "delivered_sync": True}

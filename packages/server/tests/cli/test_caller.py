@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from agentpost.cli import connection
+from agentpost.following import watching
 from tests.cli.scripted import (
     FILE,
     REPLY,
@@ -20,9 +23,6 @@ from tests.cli.scripted import (
     server,
 )
 from tests.client.scripted import KEY
-
-from agentpost.cli import connection
-from agentpost.following import watching
 from tests.servers import free_port
 
 __all__ = ["server"]

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tests.cli.scripted import FILE, Server, message, run, server
 from tests.client.scripted import KEY
 

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.scripted import Server, message, run, server
 
 from agentpost.cli import exits
 from agentpost_client import RetryPolicy
+from tests.cli.scripted import Server, message, run, server
 from tests.servers import free_port
 
 __all__ = ["server"]

@@ -6,11 +6,11 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.cli.scripted import Server, run, server
-from tests.client.scripted import KEY
 
 from agentpost.cli import profiles
 from agentpost.cli.connection import resolve
+from tests.cli.scripted import Server, run, server
+from tests.client.scripted import KEY
 from tests.servers import free_port
 
 __all__ = ["server"]

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.terminals import COLUMNS, terminal
 
+from tests.cli.terminals import COLUMNS, terminal
 from tests.e2e.server import KEY, AgentServer
 
 

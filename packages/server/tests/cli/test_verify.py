@@ -11,7 +11,6 @@ from tempfile import TemporaryFile
 
 import httpx2
 import pytest
-from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
 from typer.testing import CliRunner, Result
 
 from agentpost.cli import app
@@ -19,6 +18,7 @@ from agentpost_verify.running import GROUPS, list_checks
 from tests import forking
 from tests.e2e.fixtures import new_database, plain_server
 from tests.e2e.server import KEY, AgentServer
+from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
 
 __all__ = ["new_database", "plain_server"]
 NOWHERE = "http://127.0.0.1:1"

@@ -1,7 +1,6 @@
 """The database compares what a node owns with what it runs (design: Comparing rows and runs)."""
 
 import pytest
-from tests.services.databases import clock, ctx, schema_url
 
 from agentpost.context import AppContext
 from agentpost.db import as_json
@@ -11,6 +10,7 @@ from agentpost.jobs.rules import JobKind, JobState
 from agentpost.messages import rows as message_rows
 from agentpost.nodes.ownership_rows import Differences
 from agentpost.record.records import JobRecord
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 

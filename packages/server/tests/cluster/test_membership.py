@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import cast
 
-from tests.services.harness import NODE, open_harness
-
 from agentpost.jobs import actions as jobs
 from agentpost.nodes.membership import Nodes
 from agentpost.nodes.quarantine import Quarantine
 from agentpost.runtime.job_runner import JobRunner
+from tests.services.harness import NODE, open_harness
 
 
 class Claims:

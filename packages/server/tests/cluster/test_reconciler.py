@@ -6,8 +6,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.runtime.running import Fault, Running, Script, running, step
-from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 
 from agentpost.agents import Job, Turn
 from agentpost.context import AppContext
@@ -16,6 +14,8 @@ from agentpost.jobs import works
 from agentpost.nodes import missing_runs
 from agentpost.nodes.ownership_rows import Differences
 from agentpost.operations import doctor, health
+from tests.runtime.running import Fault, Running, Script, running, step
+from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx", "schema_url"]

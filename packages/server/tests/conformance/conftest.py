@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.conformance.adapters import backend, db, nodes, pair, scaled, upgraded
 
 from agentpost.storage.base import Storage
 from agentpost.storage.local import LocalStorage
 from agentpost.storage.s3 import S3Storage
+from tests.conformance.adapters import backend, db, nodes, pair, scaled, upgraded
 
 __all__ = ["backend", "db", "nodes", "pair", "scaled", "upgraded"]
 REGION = "eu-central-1"

@@ -13,9 +13,9 @@ from typing import Any
 
 import httpx2
 import pytest
+
 from tests.conformance.elsewhere.model import model_serving
 from tests.conformance.elsewhere.service import SECRET, serving
-
 from tests.docs.snippets import write_programs
 from tests.e2e.caller import Caller, kinds
 from tests.e2e.fixtures import ServerMaker, pytest_runtest_makereport, start_server

@@ -6,6 +6,7 @@ import os
 import signal
 
 import pytest
+
 from tests.conformance.test_agents_elsewhere import (
     count,
     new_database,
@@ -17,7 +18,6 @@ from tests.conformance.test_agents_elsewhere import (
     test_text_is_shown_while_it_is_written,
     words_of,
 )
-
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import (
     ServerMaker,

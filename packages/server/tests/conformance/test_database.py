@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.conformance.adapters import Backend, Scaled
 
 from agentpost.db.session import Database, DatabaseClosed, Row, Tx
+from tests.conformance.adapters import Backend, Scaled
 from tests.waiting import PATIENCE
 
 INSERT = "INSERT INTO samples (id, n, body) VALUES (?, ?, ?)"

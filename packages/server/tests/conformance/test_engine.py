@@ -5,9 +5,9 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from tests.conformance.adapters import Node, Scaled
 
 from agentpost.db.session import Tx
+from tests.conformance.adapters import Node, Scaled
 from tests.waiting import PATIENCE, eventually_async, eventually_awaited
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.conformance.adapters import Backend, Embedded, Scaled
-from tests.db.test_expanding import SECOND_VERSION
 
 from agentpost.db import migrate
 from tests import schema
+from tests.conformance.adapters import Backend, Embedded, Scaled
+from tests.db.test_expanding import SECOND_VERSION
 
 UPGRADE = """
 import sys, pathlib

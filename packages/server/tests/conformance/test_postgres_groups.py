@@ -7,11 +7,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.conformance.adapters import Scaled
 
 from agentpost.db import postgres_group
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Tx
+from tests.conformance.adapters import Scaled
 from tests.waiting import PATIENCE, eventually
 
 INSERT = "INSERT INTO meta (name, value) VALUES (?, ?)"

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 import psycopg
 import pytest
-from tests.conformance.adapters import Scaled
 
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Tx
+from tests.conformance.adapters import Scaled
 from tests.waiting import PATIENCE, eventually
 
 VALUE = "SELECT value FROM meta WHERE name = ?"

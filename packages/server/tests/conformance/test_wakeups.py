@@ -9,13 +9,13 @@ from functools import partial
 
 import psycopg
 import pytest
-from tests.conformance.adapters import Node, Scaled
 
 from agentpost.db.session import Tx
 from agentpost.wakeups import postgres
 from agentpost.wakeups.base import TEXT_BYTES_MAX, Wait, Wakeups
 from agentpost.wakeups.notices import PostgresNotices
 from agentpost.wakeups.postgres import PostgresWakeups
+from tests.conformance.adapters import Node, Scaled
 from tests.waiting import PATIENCE, eventually_awaited
 
 BRIEF = 0.05

@@ -4,13 +4,13 @@ import json
 import re
 
 import pytest
-from tests.contract.test_shapes import AT, LINKS
 
 from agentpost.domain.times import iso
 from agentpost.events import sample_shapes
 from agentpost.record.events import EventName
 from agentpost.webhooks.signing import new_secret, signed_headers
 from agentpost_client import webhooks
+from tests.contract.test_shapes import AT, LINKS
 
 ID = re.compile(r"\b(msg|exe|wrk)_0{31}[01]\b")
 SECRET = new_secret()

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
-from tests.contract.test_shapes import AT, DAY, FILE, JOB, LINKS, MESSAGE, blank, job_link
 
 from agentpost.accounts.scope_rules import Scope
 from agentpost.accounts.shapes import AccountShape, AgentShape, KeyShape, LimitsShape
@@ -50,6 +49,7 @@ from agentpost.webhooks import shapes as webhook_shapes
 from agentpost.webhooks.endpoint_rules import DeliveryStatus, DisabledReason
 from agentpost.webhooks.event_shapes import EventShape, JobEventDataShape
 from agentpost.webhooks.records import AttemptRecord, DeliveryRecord, EndpointRecord
+from tests.contract.test_shapes import AT, DAY, FILE, JOB, LINKS, MESSAGE, blank, job_link
 
 RECORDED = Path(__file__).with_name("wire.json")
 ODD = 'tab\tquote"back\\slash/ nul-ish\x1f del\x7f é € 𝄞 \u2028\u2029 </script>\r\n\b\f'

@@ -17,7 +17,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.db.statements import UNREADABLE, statements
 
 from agentpost.accounts import rows as account_rows
 from agentpost.db.postgres_pipeline import translate
@@ -27,6 +26,7 @@ from agentpost.messages import rows as message_rows
 from agentpost.record import history_rows
 from agentpost.retention import rows as retention_rows
 from agentpost.webhooks import delivery_rows
+from tests.db.statements import UNREADABLE, statements
 from tests.house.tree import on_floor
 from tests.schema import TABLES
 from tests.servers import Postgres, empty_sqlite

@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import pytest
-from tests.egress.hostile import Request, Server, replies, serving
-from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
@@ -19,6 +17,8 @@ from agentpost.egress.client import Egress
 from agentpost.webhooks import concurrency, deliveries, dispatcher, endpoints
 from agentpost.webhooks.dispatcher import Deliveries
 from agentpost.webhooks.signing import signed_headers
+from tests.egress.hostile import Request, Server, replies, serving
+from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 from tests.waiting import PATIENCE, eventually_async
 
 __all__ = ["account", "clock", "ctx", "schema_url"]

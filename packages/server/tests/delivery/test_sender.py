@@ -3,14 +3,14 @@
 import time
 
 import pytest
-from tests.egress.conftest import MakeEgress, Serve
-from tests.egress.hostile import ENDLESS, OK, Server, bomb, drips, floods, replies, says
 
 from agentpost.clock import ManualClock
 from agentpost.domain.times import SECOND
 from agentpost.egress.client import PostResult
 from agentpost.webhooks.sender import Sender
 from agentpost.webhooks.signing import new_secret, signed_headers
+from tests.egress.conftest import MakeEgress, Serve
+from tests.egress.hostile import ENDLESS, OK, Server, bomb, drips, floods, replies, says
 from tests.waiting import PROMPT
 
 BODY = '{"data":"ü"}'.encode()

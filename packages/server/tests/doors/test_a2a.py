@@ -14,8 +14,8 @@ from a2a.client import Client, ClientConfig, create_client
 from a2a.types import a2a_pb2 as a2a
 from a2a.utils import errors
 from google.protobuf.json_format import MessageToDict
-from tests.api.conftest import new_database, pytest_generate_tests
 
+from tests.api.conftest import new_database, pytest_generate_tests
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer

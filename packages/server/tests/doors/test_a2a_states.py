@@ -7,7 +7,6 @@ import pytest
 from a2a.server.context import ServerCallContext
 from a2a.types import a2a_pb2
 from a2a.utils import errors
-from tests.doors.test_response_states import message
 
 from agentpost.api.operation import Api
 from agentpost.caller import Caller
@@ -21,6 +20,7 @@ from agentpost.following import followers
 from agentpost.http.request_state import RequestState
 from agentpost.jobs.rules import Reason
 from agentpost.messages.rules import MessageStatus, TurnState
+from tests.doors.test_response_states import message
 
 S = MessageStatus
 T = a2a_pb2.TaskState

@@ -9,8 +9,8 @@ import httpx2
 import openai
 import pytest
 from openai import OpenAI
-from tests.doors.test_responses import JOB, script
 
+from tests.doors.test_responses import JOB, script
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer

@@ -8,8 +8,8 @@ from typing import Any
 import openai
 import pytest
 from openai import OpenAI
-from tests.doors.test_responses import create, native, script
 
+from tests.doors.test_responses import create, native, script
 from tests.e2e import posting
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer

@@ -5,8 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.contract.test_shapes import JOB, LINKS
-from tests.doors.test_response_states import MESSAGE
 
 from agentpost.doors.openai.responses.shapes import Echo
 from agentpost.doors.openai.responses.stream import ResponseStream
@@ -15,6 +13,8 @@ from agentpost.following.followers import Moment
 from agentpost.jobs.rules import JobRole, JobState
 from agentpost.messages.rules import TurnState
 from agentpost.record.records import JobLink, Snapshot
+from tests.contract.test_shapes import JOB, LINKS
+from tests.doors.test_response_states import MESSAGE
 
 TEXT = "".join(f"row {n} is fine. " for n in range(40)).strip()
 JOBS = ("exe_" + "1" * 32, "exe_" + "2" * 32)

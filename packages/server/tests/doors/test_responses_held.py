@@ -6,8 +6,8 @@ import httpx2
 import openai
 import pytest
 from openai import OpenAI
-from tests.doors.test_responses import JOB, MODEL, create, native, script
 
+from tests.doors.test_responses import JOB, MODEL, create, native, script
 from tests.e2e.server import KEY, AgentServer
 
 

@@ -9,8 +9,8 @@ from openai import AsyncOpenAI
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai.models.openai import OpenAIResponsesModel as PydanticModel
 from pydantic_ai.providers.openai import OpenAIProvider
-from tests.doors.test_responses import JOB, MODEL, script
 
+from tests.doors.test_responses import JOB, MODEL, script
 from tests.e2e.server import KEY, AgentServer
 from tests.node import run_official
 

@@ -6,10 +6,10 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from tests.egress.hostile import Answer, Server, serving
 
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
+from tests.egress.hostile import Answer, Server, serving
 
 MakeEgress = Callable[..., Egress]
 Serve = Callable[..., Any]

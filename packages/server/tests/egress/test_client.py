@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.egress.calls import NOT_FOUND_OR_PRIVATE, Names, fetch, leaks, no_such_name, post
-from tests.egress.certificates import make_authority
-from tests.egress.conftest import MakeEgress, Serve
-from tests.egress.hostile import replies
 
 from agentpost.domain.urls import BadUrl
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress, PostResult
 from agentpost.egress.errors import EgressRefused, FetchFailed
+from tests.egress.calls import NOT_FOUND_OR_PRIVATE, Names, fetch, leaks, no_such_name, post
+from tests.egress.certificates import make_authority
+from tests.egress.conftest import MakeEgress, Serve
+from tests.egress.hostile import replies
 
 # Which URLs
 

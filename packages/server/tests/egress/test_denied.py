@@ -4,13 +4,13 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
-from tests.egress.calls import NOT_FOUND_OR_PRIVATE, Names, fetch, post
-from tests.egress.conftest import MakeEgress, Serve
-from tests.egress.hostile import replies
 
 from agentpost.domain.urls import BadUrl
 from agentpost.egress.denied import DenyList
 from agentpost.egress.errors import DENIED, EgressRefused
+from tests.egress.calls import NOT_FOUND_OR_PRIVATE, Names, fetch, post
+from tests.egress.conftest import MakeEgress, Serve
+from tests.egress.hostile import replies
 
 DENY = DenyList.parse(
     ["Evil.example", "*.below.example", "8.8.8.0/24", "2606:4700::/32", "10.0.0.5"]

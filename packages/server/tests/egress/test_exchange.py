@@ -2,11 +2,11 @@
 out)."""
 
 import pytest
-from tests.egress.conftest import MakeEgress, Serve
-from tests.egress.hostile import OK, breaks, floods
 
 from agentpost.egress.client import Answer, Egress
 from agentpost.egress.errors import FetchFailed
+from tests.egress.conftest import MakeEgress, Serve
+from tests.egress.hostile import OK, breaks, floods
 
 
 async def exchange(client: Egress, url: str) -> Answer:

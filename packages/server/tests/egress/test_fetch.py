@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.egress.calls import fetch, leaks
-from tests.egress.conftest import MakeEgress, Serve
-from tests.egress.hostile import ENDLESS, OK, Answer, bomb, drips, floods, replies, says
 
 from agentpost.domain.limits import FILE_NAME_BYTES_MAX
 from agentpost.egress.client import Download
 from agentpost.egress.errors import EgressRefused, FetchFailed, FetchTooLarge
+from tests.egress.calls import fetch, leaks
+from tests.egress.conftest import MakeEgress, Serve
+from tests.egress.hostile import ENDLESS, OK, Answer, bomb, drips, floods, replies, says
 from tests.waiting import PROMPT
 
 

@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from agentpost.egress import names
 from tests.egress.calls import NOT_FOUND_OR_PRIVATE, Names, post
 from tests.egress.certificates import make_authority
 from tests.egress.conftest import MakeEgress, Serve
@@ -32,8 +34,6 @@ from tests.egress.hostile import (
     says_in_pieces,
     serving,
 )
-
-from agentpost.egress import names
 from tests.waiting import PATIENCE, PROMPT
 
 NOT_HTTP = "its answer is not valid HTTP"

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+
+from agentpost.egress import posting
 from tests.egress.calls import Names, post
 from tests.egress.certificates import make_authority
 from tests.egress.conftest import MakeEgress, Serve
 from tests.egress.hostile import ENDLESS, OK, bomb, drips, floods, replies, says, serving
-
-from agentpost.egress import posting
 from tests.waiting import PATIENCE, PROMPT
 
 

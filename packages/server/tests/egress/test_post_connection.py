@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
-from tests.egress.hostile import INTERIM, NOTHING_AND_MORE, OK
 
 from agentpost.egress.post_connection import PostConnection
+from tests.egress.hostile import INTERIM, NOTHING_AND_MORE, OK
 from tests.waiting import PATIENCE
 
 

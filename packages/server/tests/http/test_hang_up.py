@@ -9,8 +9,6 @@ import uvicorn
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
-from tests.http.test_application import MIDDLEWARES, Group
-from tests.http.test_connection_bytes import Wire
 from uvicorn.server import ServerState
 
 from agentpost.api.operation import watch_hang_up
@@ -20,6 +18,8 @@ from agentpost.http.application import Application, Route
 from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
 from agentpost.wakeups.memory import MemoryWakeups
+from tests.http.test_application import MIDDLEWARES, Group
+from tests.http.test_connection_bytes import Wire
 from tests.waiting import PATIENCE
 
 WHOLE = b"POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"

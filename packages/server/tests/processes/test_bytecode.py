@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.processes.pools import Bench, bench, steps, uvloop_backend
 
 from agentpost.processes import bytecode
+from tests.processes.pools import Bench, bench, steps, uvloop_backend
 
 __all__ = ["bench", "steps", "uvloop_backend"]
 

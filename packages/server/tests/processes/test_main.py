@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from tests.processes.watching import gone, pid_in, start
-
 from tests.waiting import PATIENCE, eventually_async
 
 STEPS = """

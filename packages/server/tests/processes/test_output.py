@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from structlog.contextvars import bound_contextvars
 from structlog.testing import capture_logs
-from tests.processes.pools import Bench, anyio_backend, bench, steps
 
 from agentpost.author.log_records import MARK
 from agentpost.author.output import CALL_LINES_MAX, Output, _StandardStream
+from tests.processes.pools import Bench, anyio_backend, bench, steps
 
 __all__ = ["anyio_backend", "bench", "steps"]
 NESTED = MARK.decode() + "[" * 15_000

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from structlog.contextvars import bound_contextvars
 from structlog.testing import capture_logs
-from tests.processes.pools import Bench, anyio_backend, bench, steps
-from tests.processes.watching import gone, pid_in
 
 from agentpost.agents import File, JobFailed, StepFailed, values
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.values import MissingFunction
 from agentpost.processes import pool
+from tests.processes.pools import Bench, anyio_backend, bench, steps
+from tests.processes.watching import gone, pid_in
 from tests.waiting import eventually_async
 
 __all__ = ["anyio_backend", "bench", "steps"]

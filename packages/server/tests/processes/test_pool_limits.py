@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.processes.pools import Bench, bench, steps, uvloop_backend
-from tests.processes.watching import gone, pid_in
 
 from agentpost.agents.deaths import LimitExceeded, NoWorker, WorkerDied
+from tests.processes.pools import Bench, bench, steps, uvloop_backend
+from tests.processes.watching import gone, pid_in
 from tests.waiting import PATIENCE, eventually_async
 
 __all__ = ["bench", "steps", "uvloop_backend"]

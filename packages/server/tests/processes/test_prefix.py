@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from tests.processes.watching import gone, number
 
 from agentpost.agents.deaths import NoWorker, WorkerDied
 from agentpost.agents.files import File
@@ -16,6 +15,7 @@ from agentpost.operations import step_places
 from agentpost.processes.pool import WorkerPool
 from agentpost.processes.prefix import CommandPrefix, Place
 from agentpost.settings import load_settings
+from tests.processes.watching import gone, number
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the setting needs Linux")

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.processes.pools import Bench, bench, steps, uvloop_backend
-from tests.processes.watching import pid_in
 
 from agentpost.author.worker_process import Imports
 from agentpost.processes import pool
 from agentpost.processes.sessions import YIELDING
+from tests.processes.pools import Bench, bench, steps, uvloop_backend
+from tests.processes.watching import pid_in
 from tests.waiting import PATIENCE, eventually_async
 
 __all__ = ["bench", "steps", "uvloop_backend"]

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.services.databases import open_context
 
 from agentpost.clock import ManualClock
 from agentpost.processes import bytecode
 from agentpost.runtime.steps import make_steps
+from tests.services.databases import open_context
 
 
 @pytest.mark.parametrize("is_kept", [False, True])

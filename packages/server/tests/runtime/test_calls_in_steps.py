@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from tests.runtime.running import Running, Script, running, step
-from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 
 from agentpost.agents import Job, NotAllowedInStep, Turn
 from agentpost.context import AppContext
 from agentpost.credits import actions as credits
+from tests.runtime.running import Running, Script, running, step
+from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx", "schema_url"]

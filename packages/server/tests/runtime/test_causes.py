@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.running import Running, Script, running
-from tests.services.databases import open_context
 
 from agentpost.agents import Job, JobFailed, Turn
 from agentpost.author.causes import cause_of
@@ -16,6 +14,8 @@ from agentpost.author.output import _Handler, _StandardStream
 from agentpost.clock import ManualClock
 from agentpost.explain import timeline
 from agentpost.retention import rows as retention_rows
+from tests.runtime.running import Running, Script, running
+from tests.services.databases import open_context
 
 
 @pytest.fixture

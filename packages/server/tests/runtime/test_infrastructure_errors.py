@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.runtime.running import Running, Script, running, start_work
-from tests.services.databases import clock, ctx
 
 from agentpost.agents import Job, Turn
 from agentpost.context import AppContext
+from tests.runtime.running import Running, Script, running, start_work
+from tests.services.databases import clock, ctx
 from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx"]

@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.runtime.killed import built, closes, crashes, exits, killed_always, killed_until
-from tests.runtime.running import Running, Script, running
-from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 
 from agentpost.agents import Job, Turn
 from agentpost.context import AppContext
 from agentpost.jobs.rules import WORKER_KILLED_FAILURE
 from agentpost.runtime import journal
+from tests.runtime.killed import built, closes, crashes, exits, killed_always, killed_until
+from tests.runtime.running import Running, Script, running
+from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, takeovers FROM jobs"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.processes.watching import pid_in
 
 from agentpost.agents import File, Unreadable
 from agentpost.agents.deaths import NoWorker
@@ -14,6 +13,7 @@ from agentpost.processes.pool import WorkerPool
 from agentpost.runtime import steps
 from agentpost.runtime.steps import Blobs
 from agentpost.storage.base import Storage
+from tests.processes.watching import pid_in
 from tests.waiting import PATIENCE
 
 READERS = """

@@ -2,14 +2,13 @@
 
 import hashlib
 
-from tests.services.harness import work_record
-
 from agentpost.blobs import account_rows
 from agentpost.blobs import actions as blobs
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.ids import compose
 from agentpost.jobs import work_rows
+from tests.services.harness import work_record
 
 _INSERT = (
     "INSERT INTO files (work_id, path, account_id, name, content_type, kind, size, revision,"

@@ -11,14 +11,13 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import Protocol
 
-from tests.domain.test_status import oracle
-from tests.services.harness import Shape
-
 from agentpost.blobs import account_rows
 from agentpost.context import AppContext
 from agentpost.db.session import Row, Tx
 from agentpost.messages.rules import TurnState
+from tests.domain.test_status import oracle
 from tests.links import without_links
+from tests.services.harness import Shape
 
 TOLD_BY_LOG = {
     "completed": "completed",

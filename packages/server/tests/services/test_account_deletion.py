@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services.databases import account, clock, ctx, schema_url
-from tests.services.driver import manual_harness
 
 from agentpost.account_data import deletion
 from agentpost.accounts import actions as accounts
@@ -19,6 +17,8 @@ from agentpost.files import views
 from agentpost.record import history_rows
 from agentpost.record.records import AttachmentRecord
 from tests.schema import TABLES, Column
+from tests.services.databases import account, clock, ctx, schema_url
+from tests.services.driver import manual_harness
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 OF_NO_ACCOUNT = {

@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
-from tests.services.harness import Harness
 
 from agentpost.events import actions as events
 from agentpost.events.actions import EventFilter
 from agentpost.following.followers import nobody_hangs_up
+from tests.services.harness import Harness
 
 
 @pytest.mark.rule("Additions listEvents-5")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services.databases import account, clock, ctx, schema_url
-from tests.services.test_account_deletion import fill
 
 from agentpost.account_data import export, export_rows
 from agentpost.accounts import actions as accounts
 from agentpost.context import AppContext
+from tests.services.databases import account, clock, ctx, schema_url
+from tests.services.test_account_deletion import fill
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 BLOBS = {"files/_goes": b"file", "attachments/_goes": b"attached", "files/_stays": b"other"}

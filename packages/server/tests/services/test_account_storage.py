@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 
 import pytest
-from tests.services.databases import schema_url
-from tests.services.harness import Harness, open_harness
 
 from agentpost.accounts import actions as accounts
 from agentpost.agents import StorageFull
@@ -34,6 +32,8 @@ from agentpost.uploads import attachments
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.attachments import InlineFile
 from agentpost.uploads.rules import UploadStatus
+from tests.services.databases import schema_url
+from tests.services.harness import Harness, open_harness
 
 __all__ = ["schema_url"]
 

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.services.driver import ManualHarness, manual_harness
 
 from agentpost.accounts import actions as accounts
 from agentpost.accounts import admission
 from agentpost.caller import Caller
 from agentpost.domain.errors import RateLimited
 from agentpost.limits import allowances
+from tests.services.driver import ManualHarness, manual_harness
 
 HOUR, DAY = 3_600, 86_400
 

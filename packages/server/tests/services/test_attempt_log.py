@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.services.attempts import Account
-from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
@@ -15,6 +13,8 @@ from agentpost.storage.signing import LinkSigner
 from agentpost.webhooks import deliveries, delivery_rows
 from agentpost.webhooks.deliveries import Proof
 from agentpost.webhooks.endpoint_rules import Attempted
+from tests.services.attempts import Account
+from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

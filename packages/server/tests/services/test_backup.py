@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from tests.services.databases import new_account, open_context
-from tests.services.files import put_file
 
 from agentpost import bootstrap
 from agentpost.audit.actions import Actor
@@ -28,6 +26,8 @@ from agentpost.operations import doctor
 from agentpost.secrets import actions as secrets
 from agentpost.storage.base import BlobMissing
 from tests.servers import Postgres
+from tests.services.databases import new_account, open_context
+from tests.services.files import put_file
 
 WHO = Actor("ada", "command", "here")
 KEY = "secret"

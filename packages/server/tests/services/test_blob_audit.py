@@ -4,8 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.services.databases import account, clock, ctx, schema_url
-from tests.services.harness import work_record
 
 from agentpost.blobs import account_rows, audit, space
 from agentpost.blobs import actions as blobs
@@ -21,6 +19,8 @@ from agentpost.storage.local import LocalStorage
 from agentpost.uploads import actions as uploads
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.attachments import InlineFile, store
+from tests.services.databases import account, clock, ctx, schema_url
+from tests.services.harness import work_record
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 KEY = "files/" + "0" * 30 + "ab"

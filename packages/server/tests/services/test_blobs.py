@@ -1,7 +1,6 @@
 """No bytes without a record survive, whatever breaks off; on both databases."""
 
 import pytest
-from tests.services.databases import clock, ctx, schema_url
 
 from agentpost.blobs import actions as blobs
 from agentpost.blobs import deletion_rows, hold
@@ -15,6 +14,7 @@ from agentpost.operations import doctor
 from agentpost.record.records import FileRecord
 from agentpost.storage.base import BlobMissing
 from tests.schema import TABLES
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 

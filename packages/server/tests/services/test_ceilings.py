@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.services.databases import schema_url
-from tests.services.harness import Harness, open_harness
 
 from agentpost.accounts import actions as accounts
 from agentpost.caller import Caller
@@ -14,6 +12,8 @@ from agentpost.jobs import actions as jobs
 from agentpost.jobs import recovery
 from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.nodes import upkeep
+from tests.services.databases import schema_url
+from tests.services.harness import Harness, open_harness
 
 __all__ = ["schema_url"]
 

@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.services.databases import ON_SQLITE, schema_url
-from tests.services.driver import ManualHarness, manual_harness
 
 from agentpost.accounts import actions as accounts
 from agentpost.chats import actions as chatting
@@ -17,6 +15,8 @@ from agentpost.jobs import works
 from agentpost.jobs.rules import Reason
 from agentpost.limits import allowances
 from agentpost.messages.new_messages import NewMessage
+from tests.services.databases import ON_SQLITE, schema_url
+from tests.services.driver import ManualHarness, manual_harness
 
 __all__ = ["schema_url"]
 

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from tests.services.harness import open_harness
-
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.jobs import actions as jobs
+from tests.services.harness import open_harness
 
 STATEMENTS = 24
 """Of five write functions: message, start, turn's end, step, job's end."""

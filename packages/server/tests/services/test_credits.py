@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from tests.services.harness import NODE, Harness
 
 from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
@@ -14,6 +13,7 @@ from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.nodes import upkeep
 from agentpost.record.journal_rules import CallState
+from tests.services.harness import NODE, Harness
 
 CREDIT = 1_000_000
 LEDGER = "SELECT kind, SUM(amount) FROM ledger GROUP BY kind"

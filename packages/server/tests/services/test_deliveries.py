@@ -6,8 +6,6 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from tests.services.attempts import Account
-from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
@@ -16,6 +14,8 @@ from agentpost.mail import actions as mail
 from agentpost.webhooks import deliveries, delivery_rows, endpoint_rows, endpoints
 from agentpost.webhooks.endpoint_rules import Claimed, DeliveryStatus
 from agentpost.webhooks.endpoints import EndpointChange
+from tests.services.attempts import Account
+from tests.services.databases import ON_SQLITE, account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
-from tests.services.databases import account, clock, ctx, schema_url
-from tests.services.harness import work_record
 
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
@@ -24,6 +22,8 @@ from agentpost.uploads.actions import NewUpload
 from agentpost.webhooks import deliveries, endpoints
 from agentpost.webhooks.endpoint_rules import Attempted
 from agentpost.webhooks.records import EndpointRecord
+from tests.services.databases import account, clock, ctx, schema_url
+from tests.services.harness import work_record
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

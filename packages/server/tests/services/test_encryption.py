@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.services.databases import new_account, open_context
 
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
@@ -15,6 +14,7 @@ from agentpost.secrets.encryption import SecretCipher, SecretUnreadable, hkdf
 from agentpost.webhooks import endpoint_rows, endpoints, secrets
 from agentpost.webhooks.secrets import PlainSecrets
 from agentpost.webhooks.signing import new_secret
+from tests.services.databases import new_account, open_context
 
 URL = "https://hooks.example.com/in"
 OLD_BEAT = "INSERT INTO nodes (id, started_at, beat) VALUES ('node_old', 1, 1)"

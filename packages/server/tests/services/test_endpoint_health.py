@@ -1,12 +1,12 @@
 """How an endpoint has answered lately, on each database."""
 
 import pytest
-from tests.services.attempts import Account
-from tests.services.databases import account, clock, ctx, schema_url
 
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.webhooks import health
+from tests.services.attempts import Account
+from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

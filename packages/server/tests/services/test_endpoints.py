@@ -4,7 +4,6 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from tests.services.databases import account, clock, ctx, new_account, schema_url
 
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
@@ -13,6 +12,7 @@ from agentpost.domain.errors import Refusal
 from agentpost.webhooks import deliveries, endpoints
 from agentpost.webhooks.endpoints import EndpointChange
 from agentpost.webhooks.records import EndpointRecord
+from tests.services.databases import account, clock, ctx, new_account, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

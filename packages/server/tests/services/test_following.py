@@ -1,11 +1,11 @@
 """Following a message for other protocols: when it ends (docs/doors.md)."""
 
 import pytest
-from tests.services.harness import Harness
 
 from agentpost.domain.times import seconds
 from agentpost.following import followers
 from agentpost.wakeups.memory import MemoryWait
+from tests.services.harness import Harness
 
 
 async def test_a_message_is_given_out_now_and_then_and_when_the_time_is_over(

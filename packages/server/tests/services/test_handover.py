@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.services.harness import Harness
 
 from agentpost.db.session import Tx
 from agentpost.following import long_polls
@@ -24,6 +23,7 @@ from agentpost.messages.sending import Answer
 from agentpost.record.records import Snapshot
 from agentpost.record.tickets import TurnTicket
 from agentpost.turns import actions as turns
+from tests.services.harness import Harness
 from tests.waiting import eventually_async
 
 End = Callable[[Harness, TurnTicket], Awaitable[object]]

@@ -1,6 +1,7 @@
 """The Idempotency-Key against a real record (spec: createMessage 1, 2, 6; design: Idempotency)."""
 
 import pytest
+
 from tests.services.harness import Harness
 
 DAYS = 86_400

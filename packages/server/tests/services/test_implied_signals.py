@@ -1,9 +1,8 @@
 """Signals that other rows imply: they are shown, and have no rows (design: One record and one
 writer)."""
 
-from tests.services.harness import Harness
-
 from agentpost.explain import timeline
+from tests.services.harness import Harness
 
 
 async def test_signals_that_other_rows_imply_need_no_rows(harness: Harness) -> None:

@@ -4,7 +4,6 @@ spec: Transitions, Reasons, Limits; design: How a job ends; Credits; Expiry and 
 """
 
 import pytest
-from tests.services.harness import Harness, Shape
 
 from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
@@ -17,6 +16,7 @@ from agentpost.jobs.rules import JobState
 from agentpost.nodes import upkeep
 from agentpost.record import signals as s
 from agentpost.record import writer
+from tests.services.harness import Harness, Shape
 
 DAYS = 86_400
 

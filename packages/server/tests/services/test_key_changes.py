@@ -1,7 +1,6 @@
 """Keys that are rotated, on both databases (design: Keys and ids)."""
 
 import pytest
-from tests.services.databases import account, clock, ctx, schema_url
 
 from agentpost.accounts import actions as accounts
 from agentpost.accounts import keys
@@ -11,6 +10,7 @@ from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.domain import networks
 from agentpost.domain.errors import Refusal
+from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 HOUR = 3_600

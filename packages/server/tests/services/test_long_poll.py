@@ -5,7 +5,6 @@ import json
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.services.harness import Harness
 
 from agentpost.following import long_polls
 from agentpost.messages import sending
@@ -15,6 +14,7 @@ from agentpost.turns import actions as turns
 from agentpost.turns.actions import TurnResult
 from agentpost.wakeups.base import Wait
 from agentpost.wakeups.memory import MemoryWait
+from tests.services.harness import Harness
 from tests.waiting import PATIENCE
 
 Held = Callable[[Harness, str], Awaitable[object]]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
-from tests.services.databases import account, clock, ctx, schema_url
 
 from agentpost.accounts import actions as accounts
 from agentpost.clock import ManualClock
@@ -19,6 +18,7 @@ from agentpost.mail.actions import SmtpServer
 from agentpost.users.address_rules import check_mail_address
 from agentpost.webhooks import deliveries, endpoints
 from agentpost.webhooks.endpoint_rules import Attempted
+from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.services.databases import schema_url
-from tests.services.harness import Harness, open_harness
 
 from agentpost.db import filtered
 from agentpost.messages import lists
 from agentpost.messages.filter_rules import ListFilter
+from tests.services.databases import schema_url
+from tests.services.harness import Harness, open_harness
 
 __all__ = ["schema_url"]
 

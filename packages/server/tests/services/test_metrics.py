@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services.databases import schema_url
-from tests.services.harness import Harness, open_harness
 
 from agentpost.accounts import rows as account_rows
 from agentpost.db.filtered import COUNTED_MAX
@@ -17,6 +15,8 @@ from agentpost.messages.rules import TurnFailure
 from agentpost.operations import metric_rows
 from agentpost.operations import metrics as service
 from agentpost.operations.metrics import COUNTS_SECONDS, Metrics
+from tests.services.databases import schema_url
+from tests.services.harness import Harness, open_harness
 
 __all__ = ["schema_url"]
 

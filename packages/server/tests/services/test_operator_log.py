@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.services.databases import account, clock, ctx, schema_url
 
 from agentpost.accounts import actions as accounts
 from agentpost.accounts import rows as account_rows
@@ -17,6 +16,7 @@ from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.times import SECOND
 from agentpost.retention import actions as retention
+from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 ADA = Actor("ada", "command", "host")

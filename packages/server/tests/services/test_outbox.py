@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.services.harness import Harness, open_harness
 
 from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
 from agentpost.jobs import actions as jobs
 from agentpost.jobs import works
 from tests.links import without_links
+from tests.services.harness import Harness, open_harness
 
 
 async def test_an_event_when_a_status_becomes_final(harness: Harness) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services.harness import open_harness
 
 from agentpost.domain.errors import Overloaded
 from agentpost.extraction import contents
 from agentpost.files import previews
+from tests.services.harness import open_harness
 from tests.waiting import eventually_async
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from tests.services.driver import ManualHarness, manual_harness
 
 from agentpost.db.session import Tx
 from agentpost.following import long_polls
+from tests.services.driver import ManualHarness, manual_harness
 from tests.waiting import PATIENCE
 
 T = TypeVar("T")

@@ -27,8 +27,6 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.services.harness import NODE, open_harness
-from tests.services.invariants import Watch
 
 from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
@@ -46,6 +44,8 @@ from agentpost.record.journal_rules import CallState
 from agentpost.record.tickets import TurnTicket
 from agentpost.turns import actions as turns
 from tests.servers import Postgres
+from tests.services.harness import NODE, open_harness
+from tests.services.invariants import Watch
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

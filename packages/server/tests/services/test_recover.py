@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.services.driver import DAY, ManualHarness, manual_harness
 
 from agentpost.credits import actions as credits
 from agentpost.domain.limits import RECOVER_REQUESTS_MAX
@@ -15,6 +14,7 @@ from agentpost.jobs import recovery
 from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.jobs.recovery_rules import RecoveryState as R
 from agentpost.nodes import upkeep
+from tests.services.driver import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services.driver import DAY, ManualHarness, manual_harness
 
 from agentpost.db import filtered
 from agentpost.record.records import RequestRecord
@@ -14,6 +13,7 @@ from agentpost.requests import actions as requests
 from agentpost.requests.actions import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
 from agentpost.requests.filter_rules import request_filter
 from agentpost.retention import actions as retention
+from tests.services.driver import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture

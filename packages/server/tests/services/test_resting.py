@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.services.driver import ManualHarness, manual_harness
 
 from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.times import SECOND
 from agentpost.tasks.idle_polls import AHEAD_SECONDS
+from tests.services.driver import ManualHarness, manual_harness
 from tests.waiting import eventually_async
 
 

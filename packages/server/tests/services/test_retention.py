@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.services.driver import DAY, ManualHarness, manual_harness
 
 from agentpost.blobs import actions as blobs
 from agentpost.context import AppContext
@@ -23,6 +22,7 @@ from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
 from agentpost.webhooks import deliveries
 from agentpost.webhooks.endpoint_rules import Attempted
 from tests.schema import TABLES
+from tests.services.driver import DAY, ManualHarness, manual_harness
 
 OWN = ("messages", "entries", "signals", "calls", "message_jobs", "jobs", "inbox", "attachments")
 

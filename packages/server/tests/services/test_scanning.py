@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.services.test_uploads import ACCOUNT, announce, ctx, files_in, post, row
 
 from agentpost.blobs import actions as blobs
 from agentpost.context import AppContext
@@ -23,6 +22,7 @@ from agentpost.uploads import actions as uploads
 from agentpost.uploads import attachments
 from agentpost.uploads.attachments import AttachmentResult, InlineFile
 from agentpost.uploads.rules import UploadStatus
+from tests.services.test_uploads import ACCOUNT, announce, ctx, files_in, post, row
 
 __all__ = ["ctx", "post"]
 SCAN = 'case $(cat "$1") in *EVIL*) echo Found; exit 1;; *ODD*) exit 2;; *SLOW*) sleep 60;; esac'

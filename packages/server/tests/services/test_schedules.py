@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services.databases import ON_SQLITE, schema_url
-from tests.services.harness import Harness, open_harness
 
 from agentpost.accounts import actions as accounts
 from agentpost.caller import Caller
@@ -18,6 +16,8 @@ from agentpost.schedules import actions as schedules
 from agentpost.schedules.actions import NewSchedule
 from agentpost.schedules.rules import Missed, ScheduleRecord
 from agentpost.webhooks import endpoints
+from tests.services.databases import ON_SQLITE, schema_url
+from tests.services.harness import Harness, open_harness
 
 __all__ = ["schema_url"]
 

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.services.databases import open_context
 
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.domain.times import SECOND
 from agentpost.secrets.actions import server_secrets
 from agentpost.storage.post_policy import PolicySigner, PostRefused
+from tests.services.databases import open_context
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from tests.services.driver import ManualHarness, manual_harness
 
 from agentpost.blobs import identity as storage_identity
 from agentpost.blobs.identity import NAME, OtherStorage
 from agentpost.db import meta
 from agentpost.domain.errors import StoreUnavailable
 from agentpost.operations import health
+from tests.services.driver import ManualHarness, manual_harness
 
 NAMED = "store_of_the_other_node"
 

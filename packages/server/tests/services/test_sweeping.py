@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services.driver import DAY, ManualHarness, manual_harness
 
 from agentpost.db.session import Tx
 from agentpost.nodes import upkeep
@@ -14,6 +13,7 @@ from agentpost.record import writer
 from agentpost.retention import actions as retention
 from agentpost.tasks import sweeps
 from agentpost.turns import actions as turns
+from tests.services.driver import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture

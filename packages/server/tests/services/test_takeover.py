@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
-from tests.services.harness import NODE, Harness
 
 from agentpost.domain.errors import Fenced
 from agentpost.jobs import actions as jobs
@@ -14,6 +13,7 @@ from agentpost.messages.rules import WhenBusy
 from agentpost.nodes import actions as nodes
 from agentpost.nodes import upkeep
 from agentpost.turns import actions as turns
+from tests.services.harness import NODE, Harness
 
 
 async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:

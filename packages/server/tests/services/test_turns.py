@@ -7,7 +7,6 @@ ends.
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.services.harness import NODE, Harness
 
 from agentpost.agents import values
 from agentpost.db.session import Tx
@@ -24,6 +23,7 @@ from agentpost.record.tickets import TurnTicket
 from agentpost.turns import actions as turns
 from agentpost.uploads import attachments
 from agentpost.uploads.attachments import InlineFile
+from tests.services.harness import NODE, Harness
 
 
 def state(harness: Harness, message_id: str) -> tuple[str, str | None, bool]:

@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.services.databases import schema_url
-from tests.services.harness import NODE, Harness, open_harness
 
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
@@ -19,6 +17,8 @@ from agentpost.nodes import upkeep
 from agentpost.operations import doctor
 from agentpost.retention import actions as retention
 from agentpost.turns import actions as turns
+from tests.services.databases import schema_url
+from tests.services.harness import NODE, Harness, open_harness
 from tests.waiting import PATIENCE
 
 __all__ = ["schema_url"]

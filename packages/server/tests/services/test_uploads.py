@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services.harness import Harness
 
 from agentpost.accounts import rows as account_rows
 from agentpost.blobs import actions as blobs
@@ -21,6 +20,7 @@ from agentpost.uploads import actions as uploads
 from agentpost.uploads import rows as upload_rows
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.rules import UploadStatus
+from tests.services.harness import Harness
 
 ACCOUNT, OTHER = "acc_1", "acc_2"
 DAY = 86_400.0

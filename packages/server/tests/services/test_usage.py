@@ -1,7 +1,6 @@
 """What the pages of credits and of the operator read, on each database."""
 
 import pytest
-from tests.services.databases import account, clock, ctx, new_account, schema_url
 
 from agentpost.accounts import actions as accounts
 from agentpost.accounts import overview
@@ -20,6 +19,7 @@ from agentpost.nodes import rows as node_rows
 from agentpost.operations import server_overview
 from agentpost.record.records import LedgerRecord, RequestRecord
 from agentpost.requests import rows as request_rows
+from tests.services.databases import account, clock, ctx, new_account, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

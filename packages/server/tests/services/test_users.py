@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from argon2 import PasswordHasher
-from tests.services.test_mail import listening
 
 from agentpost import bootstrap
 from agentpost.accounts import actions as accounts
@@ -28,6 +27,7 @@ from agentpost.users import rows as user_rows
 from agentpost.users.records import LoginTokenRecord, UserRecord
 from agentpost.users.role_rules import Role
 from tests.servers import Postgres, empty_sqlite
+from tests.services.test_mail import listening
 
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 PASSWORD = "correct horse battery"

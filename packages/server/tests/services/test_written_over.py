@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.services.databases import schema_url
-from tests.services.harness import Harness, open_harness
 
 from agentpost.blobs import account_audit
 from agentpost.blobs import actions as blobs
@@ -23,6 +21,8 @@ from agentpost.record.tickets import TurnTicket
 from agentpost.retention import actions as retention
 from agentpost.storage.base import BlobMissing
 from agentpost.turns import actions as turns
+from tests.services.databases import schema_url
+from tests.services.harness import Harness, open_harness
 
 __all__ = ["schema_url"]
 

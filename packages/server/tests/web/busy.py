@@ -5,8 +5,6 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from tests.web.site import Site
-
 from agentpost.accounts import actions as accounts
 from agentpost.accounts.actions import DEFAULT_EMAIL
 from agentpost.accounts.rows import LEDGER
@@ -35,6 +33,7 @@ from agentpost.users.role_rules import Role
 from agentpost.webhooks import deliveries, delivery_rows, endpoints
 from agentpost.webhooks.endpoint_rules import Attempted
 from agentpost.webhooks.records import AttemptRecord
+from tests.web.site import Site
 
 DAYS = 14
 SALES = b"month,revenue\nJan,120\nFeb,135\n"

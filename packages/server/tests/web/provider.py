@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
+
 from tests.client.scripted import served
 
 CLIENT, SECRET = "agentpost-test", "s3cret:/"

@@ -8,9 +8,6 @@ from typing import Any, TypeVar
 
 import httpx2
 from argon2 import PasswordHasher
-from tests.client.scripted import served
-from tests.services.driver import Hands
-from tests.services.harness import blank_database, work_record
 
 from agentpost import bootstrap
 from agentpost.accounts import actions as accounts
@@ -35,6 +32,9 @@ from agentpost.users import rows as user_rows
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from agentpost.web.routes import PageRoutes
+from tests.client.scripted import served
+from tests.services.driver import Hands
+from tests.services.harness import blank_database, work_record
 
 T = TypeVar("T")
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)

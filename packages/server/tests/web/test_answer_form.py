@@ -5,14 +5,14 @@ import re
 from typing import Any
 
 import pytest
-from tests.services.driver import Hands
-from tests.web.site import Site
 
 from agentpost.domain.answers import AnswerFormat
 from agentpost.questions import forms
 from agentpost.turns import actions as turns
 from agentpost.turns.actions import TurnResult
 from agentpost.web.forms import Form
+from tests.services.driver import Hands
+from tests.web.site import Site
 
 PARCEL = {
     "type": "object",

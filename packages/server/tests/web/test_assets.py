@@ -8,9 +8,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.web.site import Site
 
 from agentpost.web import assets
+from tests.web.site import Site
 
 WEB = assets.FOLDER.parent
 LISTS = (assets.FOLDER / "vendored.toml", Path(__file__).parent / "browser/vendored.toml")

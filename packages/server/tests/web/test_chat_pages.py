@@ -9,13 +9,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.web.site import Site
 
 from agentpost.accounts import actions as accounts
 from agentpost.chats import lists
 from agentpost.extraction import page_pictures
 from agentpost.users.role_rules import Role
 from agentpost.web.markdown import SHOWN_CHARACTERS, markdown, plain
+from tests.web.site import Site
 
 FOREIGN = {"Sec-Fetch-Site": "cross-site"}
 HOSTILE = "<script>alert(1)</script>"

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from tests.web.site import Site
 
 from agentpost.accounts import actions as accounts
 from agentpost.accounts import rows as account_rows
@@ -19,6 +18,7 @@ from agentpost.domain.times import DAY, HOUR
 from agentpost.jobs.rules import JobState
 from agentpost.record.records import LedgerRecord, WorkRecord
 from agentpost.web.chart import bars
+from tests.web.site import Site
 
 PATH = "/dashboard/credits"
 CREDIT = 1_000_000

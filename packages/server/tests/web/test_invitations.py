@@ -7,10 +7,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.web.provider import CLIENT, SECRET, Provider, provided
-from tests.web.site import Site, open_site
-from tests.web.test_oidc import arrive, person
-from tests.web.test_password_login import PASSWORD, link_of, log_in
 
 from agentpost.accounts import actions as accounts
 from agentpost.audit import actions as audit
@@ -23,6 +19,10 @@ from agentpost.users import actions as users
 from agentpost.users import rows as user_rows
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
+from tests.web.provider import CLIENT, SECRET, Provider, provided
+from tests.web.site import Site, open_site
+from tests.web.test_oidc import arrive, person
+from tests.web.test_password_login import PASSWORD, link_of, log_in
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import asyncio
 import re
 
 import pytest
-from tests.web.site import Site
 
 from agentpost.accounts import actions as accounts
+from tests.web.site import Site
 
 PATH = "/dashboard/keys"
 

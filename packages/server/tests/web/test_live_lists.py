@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import httpx2
 import pytest
+
+from agentpost.accounts import actions as accounts
+from agentpost.domain import ids
 from tests.web.site import Site
 from tests.web.test_messages_page import add_message
 from tests.web.test_requests_page import add_record
 from tests.web.test_streams import live, stream
-
-from agentpost.accounts import actions as accounts
-from agentpost.domain import ids
 
 
 def part(lines: Iterator[str], last: str) -> str:

@@ -9,10 +9,10 @@ from threading import Barrier
 
 import httpx2
 import pytest
-from tests.web.site import Site, open_site
 
 from agentpost.accounts import actions as accounts
 from agentpost.sessions import actions as sessions
+from tests.web.site import Site, open_site
 
 COOKIE = "agentpost_session"
 TRIES = 20

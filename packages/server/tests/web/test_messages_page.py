@@ -5,9 +5,6 @@ import re
 from typing import Any
 
 import pytest
-from tests.web import busy as busy_files
-from tests.web.busy import fill
-from tests.web.site import Site
 
 from agentpost.accounts import actions as accounts
 from agentpost.clock import new_id
@@ -17,6 +14,9 @@ from agentpost.domain import ids
 from agentpost.domain.file_names import content_disposition
 from agentpost.explain import timeline, timeline_rows
 from agentpost.users.role_rules import Role
+from tests.web import busy as busy_files
+from tests.web.busy import fill
+from tests.web.site import Site
 
 PATH = "/dashboard/messages"
 EVIL = "<script>alert(1)</script>\"'"

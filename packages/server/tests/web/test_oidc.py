@@ -6,12 +6,12 @@ from urllib.parse import urlencode, urlsplit
 
 import httpx2
 import pytest
-from tests.web.provider import CLIENT, SECRET, Provider, provided, query
-from tests.web.site import Site, open_site
-from tests.web.test_login import COOKIE, cookie
 
 from agentpost.users import rows as user_rows
 from agentpost.users.role_rules import Role
+from tests.web.provider import CLIENT, SECRET, Provider, provided, query
+from tests.web.site import Site, open_site
+from tests.web.test_login import COOKIE, cookie
 
 START = 1_800_000_000
 

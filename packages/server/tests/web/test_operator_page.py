@@ -8,7 +8,6 @@ from functools import partial
 
 import httpx2
 import pytest
-from tests.web.site import Site
 
 from agentpost.accounts import actions as accounts
 from agentpost.audit import actions as audit
@@ -23,6 +22,7 @@ from agentpost.operations.doctor import Finding
 from agentpost.users import actions as users
 from agentpost.users.role_rules import Role
 from agentpost.webhooks import endpoints
+from tests.web.site import Site
 
 PATH = "/dashboard/operator"
 POSTS = ("", "maintenance", "accounts/{}/credits", "accounts/{}/fees", "accounts/{}/limits")

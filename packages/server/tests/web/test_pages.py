@@ -6,8 +6,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.web.busy import fill
-from tests.web.site import Site, open_site
 
 from agentpost.accounts import actions as accounts
 from agentpost.accounts import overview
@@ -19,6 +17,8 @@ from agentpost.limits import allowances
 from agentpost.mail import actions as mail
 from agentpost.record.records import WorkRecord
 from agentpost.webhooks.records import EndpointRecord
+from tests.web.busy import fill
+from tests.web.site import Site, open_site
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 EVIL = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;{base}"

@@ -8,8 +8,6 @@ from contextlib import suppress
 
 import httpx2
 import pytest
-from tests.web.site import Site, open_site
-from tests.web.test_login import COOKIE, FOREIGN, cookie, own_headers
 
 from agentpost.audit import actions as audit
 from agentpost.db.session import Tx
@@ -25,6 +23,8 @@ from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from agentpost.web.page import Page
 from agentpost.web.routes import PAGES
+from tests.web.site import Site, open_site
+from tests.web.test_login import COOKIE, FOREIGN, cookie, own_headers
 
 PASSWORD = "correct horse battery"
 WRONG = "The e-mail address or the password is wrong."

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.web.site import Site
-from tests.web.test_chat_pages import store_file
 
 from agentpost.extraction import apart, contents
 from agentpost.files import previews
 from agentpost.files.previews import Look
+from tests.web.site import Site
+from tests.web.test_chat_pages import store_file
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
 WORD = f"{OFFICE}wordprocessingml.document"

@@ -5,11 +5,11 @@ import html
 from typing import Any
 
 import pytest
-from tests.web.site import Site
 
 from agentpost.accounts import actions as accounts
 from agentpost.record.records import RequestRecord
 from agentpost.requests import rows as request_rows
+from tests.web.site import Site
 
 PATH = "/dashboard/requests"
 EVIL = "<script>alert(1)</script>'\"&"

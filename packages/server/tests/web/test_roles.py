@@ -11,8 +11,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.web.busy import Busy, fill
-from tests.web.site import Site, open_site
 
 from agentpost.accounts import actions as accounts
 from agentpost.domain import ids
@@ -20,6 +18,8 @@ from agentpost.users.role_rules import Right, Role, may
 from agentpost.web.page import OpenPage, Page
 from agentpost.web.routes import PAGES
 from agentpost.webhooks import endpoints
+from tests.web.busy import Busy, fill
+from tests.web.site import Site, open_site
 
 OPEN = {
     "GET /",

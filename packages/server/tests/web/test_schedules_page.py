@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.web.busy import fill
-from tests.web.site import Site, open_site
 
 from agentpost.accounts import actions as accounts
 from agentpost.audit import actions as audit
 from agentpost.limits import allowances
 from agentpost.schedules import account_lists
 from agentpost.schedules.rules import ScheduleStatus
+from tests.web.busy import fill
+from tests.web.site import Site, open_site
 
 PATH = "/dashboard/schedules"
 GOOD = {"message": "the report", "cron": "0 9 * * 1-5", "timezone": "Europe/Berlin"}

@@ -5,9 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from tests.web.site import Site, open_site
-from tests.web.test_requests_page import add_record as request_made
-from tests.web.test_streams import stream
 
 from agentpost.accounts import actions as accounts
 from agentpost.clock import new_id
@@ -16,6 +13,9 @@ from agentpost.domain import ids
 from agentpost.jobs.rules import JobState
 from agentpost.record.records import ConversationRecord
 from agentpost.turns.conversation_rows import CONVERSATIONS
+from tests.web.site import Site, open_site
+from tests.web.test_requests_page import add_record as request_made
+from tests.web.test_streams import stream
 
 MESSAGES = "/dashboard/messages"
 REQUESTS = "/dashboard/requests"

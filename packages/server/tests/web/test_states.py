@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from tests.web.site import Site
 
 from agentpost.accounts import actions as accounts
 from agentpost.contract.shape import dumps
@@ -23,6 +22,7 @@ from agentpost.jobs import work_rows
 from agentpost.jobs.rules import VIEWS, JobState, JobStatus, Reason
 from agentpost.messages.rules import TURN_FAILURE_TEXTS, TurnFailure, TurnState
 from agentpost.record.signals import Failed
+from tests.web.site import Site
 
 REFUSALS = (Reason.TOO_MANY_RUNNING, Reason.HOSTING_FEES, Reason.OUT_OF_CREDITS)
 STATES = [(state, VIEWS[state].reason) for state in JobState if state is not JobState.REFUSED]

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import httpx2
 import pytest
-from tests.web.site import Site
 
 from agentpost.web import streams
 from tests.waiting import PATIENCE, eventually
+from tests.web.site import Site
 
 
 @contextmanager

@@ -3,14 +3,13 @@
 import asyncio
 from pathlib import Path
 
-from tests.web.site import Site, open_site
-from tests.web.test_password_login import PASSWORD, link_of
-
 from agentpost.accounts import actions as accounts
 from agentpost.sessions import password_links
 from agentpost.users import actions as users
 from agentpost.users import rows as user_rows
 from agentpost.users.role_rules import Role
+from tests.web.site import Site, open_site
+from tests.web.test_password_login import PASSWORD, link_of
 
 
 def test_an_operator_invites_and_hands_the_link_on(tmp_path: Path) -> None:

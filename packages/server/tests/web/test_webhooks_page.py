@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import httpx2
 import pytest
-from tests.web.site import Site
 
 from agentpost.accounts import actions as accounts
 from agentpost.db.session import Tx
 from agentpost.webhooks import delivery_rows, endpoints
 from agentpost.webhooks.records import AttemptRecord, EndpointRecord
+from tests.web.site import Site
 
 PATH = "/dashboard/webhooks"
 URL = "https://example.com/hook"

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import httpx2
 import pytest
-from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
-from tests.verify.mutations import BATCHES, Batch, after, all_of
-from tests.verify.verifying import offline_server, second_key, verify
 
 from agentpost_verify.checks import events
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
 from tests.servers import free_port
+from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
+from tests.verify.mutations import BATCHES, Batch, after, all_of
+from tests.verify.verifying import offline_server, second_key, verify
 
 HELD_SECONDS = 0.2
 """How long most servers here hold back an empty page of a log, instead of a second."""

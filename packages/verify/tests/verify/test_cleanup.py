@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
 from typer.testing import CliRunner
 
 from agentpost.cli import app
@@ -17,6 +16,7 @@ from agentpost_verify.cleanup import leave
 from agentpost_verify.probe import Options, Probe
 from agentpost_verify.works import WORK_LIST_MAX, Works
 from tests.e2e.server import KEY, AgentServer
+from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
 
 OWN = {"kind": "execution", "role": "execution"}
 OLD = [f"wrk_{number:03}" for number in range(WORK_LIST_MAX, 0, -1)]

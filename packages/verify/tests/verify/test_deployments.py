@@ -1,7 +1,6 @@
 """The whole of `agentpost verify` against real servers: nothing fails, nothing stays behind."""
 
 import pytest
-from tests.verify.verifying import offline_server, second_key, verify
 from typer.testing import CliRunner
 
 from agentpost.cli import app
@@ -10,6 +9,7 @@ from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
 from tests.servers import free_port
+from tests.verify.verifying import offline_server, second_key, verify
 
 NO_LIMIT_HIT = {"every-answer/retry-after"}
 NO_OUTPUT = {"additions/output"}

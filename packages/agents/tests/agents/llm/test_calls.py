@@ -9,6 +9,17 @@ import pytest
 from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
+
+from agentpost.agents.adapters.conversing import NO_OUTPUT, Outcome, RunInput
+from agentpost.agents.adapters.pydantic_ai import PydanticAI
+from agentpost.agents.adapters.recording import Body, Usage
+from agentpost.agents.adapters.surroundings import Surroundings
+from agentpost.agents.base import JobFailed, Json
+from agentpost.agents.llm import calls
+from agentpost.agents.llm.agent import Llm
+from agentpost.bootstrap import surroundings, way_out
+from agentpost.domain.text import CUT_SHORT
+from agentpost.settings import load_settings
 from tests.agents.llm.openai_stub import (
     CONTEXT_OVERFLOW,
     Calls,
@@ -21,17 +32,6 @@ from tests.agents.llm.openai_stub import (
     instructions_of,
     openai_stub,
 )
-
-from agentpost.agents.adapters.conversing import NO_OUTPUT, Outcome, RunInput
-from agentpost.agents.adapters.pydantic_ai import PydanticAI
-from agentpost.agents.adapters.recording import Body, Usage
-from agentpost.agents.adapters.surroundings import Surroundings
-from agentpost.agents.base import JobFailed, Json
-from agentpost.agents.llm import calls
-from agentpost.agents.llm.agent import Llm
-from agentpost.bootstrap import surroundings, way_out
-from agentpost.domain.text import CUT_SHORT
-from agentpost.settings import load_settings
 
 
 @pytest.fixture(scope="module")

@@ -14,18 +14,18 @@ import pypdfium2
 import pytest
 from PIL import Image
 from pptx import Presentation
-from tests.agents.fakes import file
-from tests.agents.llm.openai_stub import Calls, OpenAIStub, Says, openai_stub
-from tests.agents.llm.test_tools import call, new_database, results
-from tests.offline.making import stories
 
 from agentpost.agents import JobFailed
 from agentpost_offline.frame import Act, Frame, Style, Thing, to_json
 from agentpost_offline.making.document import making as documents
 from agentpost_offline.making.document import word
+from tests.agents.fakes import file
+from tests.agents.llm.openai_stub import Calls, OpenAIStub, Says, openai_stub
+from tests.agents.llm.test_tools import call, new_database, results
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker, pytest_runtest_makereport, start_server
 from tests.e2e.hostile_inputs import MARKDOWN, PAGE, no_scripts
+from tests.offline.making import stories
 
 __all__ = ["new_database", "pytest_runtest_makereport", "start_server"]
 BUDGET = "department,budget\nHR,50000\nIT,100000\nSales,80000\nLegal,20000\n"

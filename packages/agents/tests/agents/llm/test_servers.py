@@ -22,6 +22,11 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 from pydantic_ai.usage import RunUsage
+
+from agentpost.agents.llm import servers
+from agentpost.agents.llm.hidden import Hidden
+from agentpost.testing import crash_after, run
+from agentpost.threads.loop import AgentLoop
 from tests.agents.llm import mcp_stub
 from tests.agents.llm.openai_stub import (
     Calls,
@@ -31,11 +36,6 @@ from tests.agents.llm.openai_stub import (
     openai_stub,
 )
 from tests.agents.llm.test_calls import ask
-
-from agentpost.agents.llm import servers
-from agentpost.agents.llm.hidden import Hidden
-from agentpost.testing import crash_after, run
-from agentpost.threads.loop import AgentLoop
 
 PROGRAM = {"command": sys.executable, "args": ["-I", "-S", mcp_stub.__file__]}
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.agents.llm.openai_stub import Calls, Fails, OpenAIStub, Says, openai_stub
-from tests.agents.llm.test_tools import SALES, call, new_database
 
 from agentpost.agents.adapters.repairing import NOTHING_SAID
 from agentpost.domain.text import CUT_SHORT
+from tests.agents.llm.openai_stub import Calls, Fails, OpenAIStub, Says, openai_stub
+from tests.agents.llm.test_tools import SALES, call, new_database
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker, pytest_runtest_makereport, start_server
 from tests.e2e.server import KEY, AgentServer

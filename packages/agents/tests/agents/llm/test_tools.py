@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
+
 from tests.agents.llm.openai_stub import (
     Calls,
     Hangs,
@@ -16,7 +17,6 @@ from tests.agents.llm.openai_stub import (
     instructions_of,
     openai_stub,
 )
-
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker, pytest_runtest_makereport, start_server
 from tests.e2e.server import AgentServer

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.offline.data.given import file
 
 from agentpost_offline.data.answers import answer
 from agentpost_offline.data.dataset import survey
@@ -23,6 +22,7 @@ from agentpost_offline.frame import (
     Query,
     to_json,
 )
+from tests.offline.data.given import file
 
 TEXT = """date,country,revenue_eur
 2025-01-10,Spain,100

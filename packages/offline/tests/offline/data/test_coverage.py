@@ -6,12 +6,12 @@ import datetime as dt
 from pathlib import Path
 
 import pytest
-from tests.offline.data.given import file
 
 from agentpost_offline.data.answers import stated
 from agentpost_offline.data.dataset import opened
 from agentpost_offline.frame import Aggregate, Filter, Grain, Measure, Op, Order, Query
 from agentpost_offline.story.tell import findings
+from tests.offline.data.given import file
 
 SUM = Measure("v", Aggregate.SUM)
 MEAN = Measure("v", Aggregate.MEAN)

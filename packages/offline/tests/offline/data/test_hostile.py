@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.extraction.apart import run_apart
-from tests.extraction.hostile import SMALLER, archive, made_small, smaller_limits
 
 from agentpost.agents import File, Unreadable
 from agentpost_offline.data import limits
 from agentpost_offline.data.dataset import survey
 from agentpost_offline.documents.reading import read
+from tests.extraction.apart import run_apart
+from tests.extraction.hostile import SMALLER, archive, made_small, smaller_limits
 
 MEMORY_MB = 220
 """The database may have 96 MB of it, libraries take 70."""

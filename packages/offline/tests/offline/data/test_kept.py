@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.offline.data.given import file
 
 from agentpost_offline.data import dataset, limits, loading
 from agentpost_offline.data.dataset import opened
 from agentpost_offline.frame import Aggregate, Measure, Query
+from tests.offline.data.given import file
 
 SALES = "month,revenue\nJan,120\nFeb,135\nMar,128\n"
 

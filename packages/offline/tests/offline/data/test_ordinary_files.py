@@ -13,15 +13,15 @@ from docx import Document
 from openpyxl.comments import Comment
 from PIL import Image
 from pptx import Presentation
-from tests.agents import fakes
-from tests.offline.conversations import Conversation
-from tests.offline.data.given import file
 
 from agentpost.extraction import Unreadable
 from agentpost.extraction.reading import read_text
 from agentpost_offline.data.dataset import opened
 from agentpost_offline.data.model import Role
 from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query
+from tests.agents import fakes
+from tests.offline.conversations import Conversation
+from tests.offline.data.given import file
 
 SHOPS = "shop,revenue\nKöln,10\nZürich,20\n"
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.offline.data.given import file
-
 from agentpost.agents import File
 from agentpost_offline.data.dataset import opened
 from agentpost_offline.frame import Aggregate, Measure, Query
+from tests.offline.data.given import file
 
 ROWS = [
     (f"Site {number % 3}", "" if number % 7 == 3 else f"Room {number}", f"{number * 11:,}")

@@ -9,6 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.frame import (
+    Derived,
+    Grain,
+    Op,
+    Order,
+    Query,
+)
 from tests.offline.data.given import Row, as_csv, file
 from tests.offline.data.truths import (
     IN_Q2,
@@ -28,15 +37,6 @@ from tests.offline.data.truths import (
     spain,
     total,
     when,
-)
-
-from agentpost_offline.data.dataset import Dataset, opened
-from agentpost_offline.frame import (
-    Derived,
-    Grain,
-    Op,
-    Order,
-    Query,
 )
 
 

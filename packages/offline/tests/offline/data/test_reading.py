@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.offline.data.given import file
 
 from agentpost_offline.data import limits
 from agentpost_offline.data.dataset import opened, survey
 from agentpost_offline.data.model import Kind, Role, Table
 from agentpost_offline.frame import Aggregate, Grain, Measure, Query
+from tests.offline.data.given import file
 
 Rows = list[tuple[Any, ...]]
 

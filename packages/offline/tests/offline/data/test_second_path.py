@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.offline.data.given import file
 
 from agentpost_offline.data.dataset import Dataset, opened
 from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query
+from tests.offline.data.given import file
 
 NAMES = st.sampled_from(["Ost", "West", "Süd", "a b", "it's", 'say "x"', "1,5;2", "北", "شمال"])
 FIGURES = st.one_of(

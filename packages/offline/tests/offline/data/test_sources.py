@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.offline.data.given import file
 
 from agentpost.agents import File
 from agentpost_offline.data.dataset import opened
 from agentpost_offline.data.model import Table
+from tests.offline.data.given import file
 
 Rows = list[tuple[Any, ...]]
 

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
-from tests.offline.data.given import Row, shop
-
 from agentpost_offline.frame import Aggregate, Derived, Filter, Grain, Measure, Op
+from tests.offline.data.given import Row, shop
 
 ROWS = shop()
 SUM, MEAN, MEDIAN, MIN, MAX, COUNT, DISTINCT = (

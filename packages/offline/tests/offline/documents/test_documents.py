@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.offline.data.given import file
 
 from agentpost.agents import Unreadable
 from agentpost_offline.documents.answers import answer, cut
 from agentpost_offline.documents.model import BlockKind, Document
 from agentpost_offline.documents.reading import read
+from tests.offline.data.given import file
 
 PRINTED = """
 #set page(paper: "a5", header: [Northwind annual report],

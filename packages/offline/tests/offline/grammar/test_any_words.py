@@ -6,7 +6,6 @@ import random
 
 import msgspec
 import pytest
-from tests.agents.fakes import localised
 
 from agentpost.agents import File
 from agentpost_offline.data.dataset import opened
@@ -15,6 +14,7 @@ from agentpost_offline.grammar.edits import Work
 from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.grammar.vocabulary import word_list
 from agentpost_offline.words import LANGUAGES
+from tests.agents.fakes import localised
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.offline.data.given import file
 
 from agentpost_offline.data.answers import stated
 from agentpost_offline.data.dataset import opened
 from agentpost_offline.grammar.requests import Surrounding, read
+from tests.offline.data.given import file
 
 SALES = "day,shop,product,units,price,revenue\n" + "\n".join(
     f"{year}-{month:02}-10,{shop},{product},{month},{price},{month * price}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.agents.fakes import localised
 
 from agentpost.agents import File
 from agentpost_offline import offering
@@ -11,6 +10,7 @@ from agentpost_offline.data.dataset import opened
 from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.replying import say
 from agentpost_offline.words import LANGUAGES
+from tests.agents.fakes import localised
 
 DOCUMENTS, PICTURES = ("document_pdf", "document_deck"), ("square", "half", "gray")
 

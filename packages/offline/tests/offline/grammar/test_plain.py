@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.offline.data.given import file
 
 from agentpost_offline.data.answers import stated
 from agentpost_offline.data.dataset import Dataset, opened
 from agentpost_offline.data.wording import figure
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.requests import Surrounding, read
+from tests.offline.data.given import file
 
 Row = dict[str, Any]
 ROWS: list[Row] = [

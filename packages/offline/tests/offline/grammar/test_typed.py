@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.offline.data.given import file
-from tests.offline.grammar import sheets
-from tests.offline.grammar.sheets import Row, Rows
 
 from agentpost_offline.data.answers import stated
 from agentpost_offline.data.dataset import Dataset, opened
@@ -20,6 +17,9 @@ from agentpost_offline.frame import Frame
 from agentpost_offline.grammar.reading import Reading
 from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.grammar.vocabulary import language_of
+from tests.offline.data.given import file
+from tests.offline.grammar import sheets
+from tests.offline.grammar.sheets import Row, Rows
 
 _NEAR = 0.0051
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from msgspec import structs
 from PIL import Image
-from tests.agents.fakes import FakeJob, file
 
 from agentpost.agents import File
 from agentpost_offline.frame import Act, Frame, Style, Thing
 from agentpost_offline.making.catalogue import MAKERS
 from agentpost_offline.making.maker import Inputs, Product
+from tests.agents.fakes import FakeJob, file
 
 _PRICES = {"Espresso Machine": 850.0, "Grinder": 185.0, "Beans 1kg": 24.9}
 _REGIONS = ("East", "North", "West", "South")

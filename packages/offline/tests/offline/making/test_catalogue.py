@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.agents.fakes import FakeJob, file
-from tests.offline.making import stories
 
 from agentpost.agents import JobFailed
 from agentpost_offline.frame import Act, Frame, Style, Thing, to_json
 from agentpost_offline.making import catalogue, run
 from agentpost_offline.making.video import encoding
 from agentpost_offline.replying import say
+from tests.agents.fakes import FakeJob, file
+from tests.offline.making import stories
 
 README = Path(__file__).parents[5] / "README.md"
 

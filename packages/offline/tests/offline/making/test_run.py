@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.fakes import Crash, FakeJob, utterance
 
 from agentpost.agents import File, Job, JobFailed
 from agentpost_offline.frame import (
@@ -23,6 +22,7 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.making import catalogue, run
 from agentpost_offline.making.maker import Inputs, Maker, Product
+from tests.agents.fakes import Crash, FakeJob, utterance
 
 FRAMES: list[Frame] = []
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.fakes import Crash, FakeJob
-from tests.offline.making import stories
 
 from agentpost.agents import File
 from agentpost_offline.frame import Style, Thing, to_json
 from agentpost_offline.making import run
+from tests.agents.fakes import Crash, FakeJob
+from tests.offline.making import stories
 
 WISHES = [
     (Thing.CHART, "draw a chart", Style()),

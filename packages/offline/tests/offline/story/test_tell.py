@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.agents.fakes import file
 
 from agentpost_offline.data.dataset import Dataset, opened
 from agentpost_offline.frame import Aggregate, Derived, Grain, Measure, Order, Query
 from agentpost_offline.story.model import ClaimKind, Story
 from agentpost_offline.story.tell import tell
+from tests.agents.fakes import file
 
 SUM = Measure("revenue", Aggregate.SUM)
 MEAN = Measure("revenue", Aggregate.MEAN)

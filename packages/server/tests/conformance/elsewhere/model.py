@@ -15,7 +15,6 @@ from tests.agents.llm.openai_stub import (
     users_and_results,
 )
 from tests.conformance.elsewhere import brain
-
 from tests.e2e.server import AgentServer
 
 

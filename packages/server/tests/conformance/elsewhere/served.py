@@ -9,14 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.elsewhere import (
-    brain,
-    several,
-    with_langgraph,
-    with_openai_agents,
-    with_pydantic_ai,
-)
-
 from agentpost.agents import Turn, registry
 from agentpost.agents.adapters import conversing, frameworks
 from agentpost.agents.adapters.bound import bind
@@ -24,6 +16,13 @@ from agentpost.agents.adapters.recording import Charge
 from agentpost.agents.llm import agent as llm
 from agentpost.bootstrap import surroundings, way_out
 from agentpost.settings import load_settings
+from tests.conformance.elsewhere import (
+    brain,
+    several,
+    with_langgraph,
+    with_openai_agents,
+    with_pydantic_ai,
+)
 
 PROGRAM = Path(__file__).with_name("program.py")
 

@@ -30,12 +30,12 @@ from pydantic_ai.messages import (
 from pydantic_ai.messages import ModelResponse as Answer
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.toolsets import ExternalToolset
-from tests.conformance.elsewhere.brain import leave, pass_gate
 from typing_extensions import TypedDict
 
 from agentpost.agents import JobFailed
 from agentpost.agents.adapters.openai_agents import ask_user
 from agentpost.agents.llm.agent import ASK_USER
+from tests.conformance.elsewhere.brain import leave, pass_gate
 
 Call = tuple[str, str, dict[str, Any]]
 """An id, a tool and its arguments."""

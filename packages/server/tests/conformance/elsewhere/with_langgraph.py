@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Tool
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
+
 from tests.conformance.elsewhere import brain
 
 TOOLS = {tool.__name__: tool for tool in brain.TOOLS}

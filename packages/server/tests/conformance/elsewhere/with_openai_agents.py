@@ -13,9 +13,9 @@ from openai.types.responses import (
     ResponseOutputText,
     ResponseTextDeltaEvent,
 )
-from tests.conformance.elsewhere import brain
 
 from agentpost.agents.adapters.openai_agents import ask_user
+from tests.conformance.elsewhere import brain
 
 set_tracing_disabled(True)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
+
 from tests.web.browser import chromium
 
 FRAMED = "/frame/"

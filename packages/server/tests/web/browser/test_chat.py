@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx2
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, Route, expect
-from tests.web.browser.chromium import axe, sign_in, visiting
 
 from tests.e2e.server import KEY, AgentServer
+from tests.web.browser.chromium import axe, sign_in, visiting
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 MEGABYTE = 2**20

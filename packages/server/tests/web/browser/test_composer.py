@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, FilePayload, Page, Route, expect
-from tests.web.browser.chromium import sign_in
 
 from agentpost.domain import limits
 from tests.e2e.server import AgentServer
+from tests.web.browser.chromium import sign_in
 
 MEGABYTE = 2**20
 DROP = """([name, size, count]) => {

@@ -6,9 +6,9 @@ from pathlib import Path
 import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.web.browser.chromium import PHONE, axe, sign_in, visiting
 
 from tests.e2e.server import KEY, AgentServer
+from tests.web.browser.chromium import PHONE, axe, sign_in, visiting
 
 
 @pytest.fixture(scope="module")

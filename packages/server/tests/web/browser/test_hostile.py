@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 from playwright.sync_api import BrowserContext, Dialog, Page, Request, expect
-from tests.web.browser.chromium import sign_in
 
 from agentpost.web.page import Page as WebPage
 from agentpost.web.routes import PAGES
 from tests.e2e.receivers import Receiver, receiving
 from tests.e2e.server import ACCOUNT, KEY, AgentServer
+from tests.web.browser.chromium import sign_in
 
 HOST = "evil.invalid"
 EVIL = f"\"'><img src=//{HOST}/i onerror=alert(1)><script>alert(2)</script>{{{{7*7}}}}"

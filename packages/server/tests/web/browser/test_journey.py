@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.web.browser.chromium import axe, sign_in
 
 from tests.e2e.server import AgentServer
+from tests.web.browser.chromium import axe, sign_in
 
 TABLE = "month,revenue\nJan,120\nFeb,135\nMar,128\nApr,151\nMay,170\nJun,182\n"
 FETCH = """(url) => fetch(url, { headers: { Range: "bytes=0-4", "If-Match": "*" } })

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.web.browser.chromium import sign_in, visiting
 
 from tests.e2e.server import AgentServer
+from tests.web.browser.chromium import sign_in, visiting
 
 HIDE = """(is) => {
   Object.defineProperty(document, "hidden", { value: is, configurable: true });

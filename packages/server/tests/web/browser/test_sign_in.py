@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.web.browser.chromium import PHONE, axe, visiting
 
 from tests.e2e.server import AgentServer
+from tests.web.browser.chromium import PHONE, axe, visiting
 
 PASSWORD = "correct horse battery"
 

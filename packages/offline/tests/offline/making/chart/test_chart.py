@@ -10,8 +10,6 @@ from typing import Any
 import pypdfium2
 import pytest
 from PIL import Image
-from tests.agents.fakes import FakeJob, file
-from tests.offline.making import stories
 
 from agentpost.agents import File, JobFailed
 from agentpost_offline.frame import (
@@ -27,6 +25,8 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.making.catalogue import MAKERS
 from agentpost_offline.making.maker import Product
+from tests.agents.fakes import FakeJob, file
+from tests.offline.making import stories
 
 REVENUE = Measure("revenue", Aggregate.SUM)
 PRICE = Measure("price", Aggregate.MEAN)

@@ -10,8 +10,6 @@ import pypdfium2
 import pytest
 from PIL import Image
 from pptx import Presentation
-from tests.agents.fakes import file
-from tests.offline.making import stories
 
 from agentpost.agents import File, JobFailed
 from agentpost_offline.content.blocks import (
@@ -28,6 +26,8 @@ from agentpost_offline.making import fit
 from agentpost_offline.making.deck.arrange import Text, arrange
 from agentpost_offline.making.deck.slides import Layout, Slide, of_paper
 from agentpost_offline.making.document import making
+from tests.agents.fakes import file
+from tests.offline.making import stories
 
 BEHIND = {"en": "The figures behind it", "de": "Die Zahlen dahinter", "ar": "الأرقام بالتفصيل"}
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from tests.offline.making import stories
 
 from agentpost.agents import File, JobFailed, Unreadable
 from agentpost_offline.frame import Style, Thing
@@ -18,6 +17,7 @@ from agentpost_offline.making import pictures
 from agentpost_offline.making.image import editing
 from agentpost_offline.making.image.editing import Edit
 from agentpost_offline.making.maker import Product
+from tests.offline.making import stories
 
 LEFT, RIGHT, BELOW = (255, 0, 0), (0, 128, 0), (0, 0, 255)
 

@@ -8,12 +8,12 @@ from typing import Any
 import docx
 import pypdfium2
 import pytest
-from tests.agents.fakes import FakeJob, file
-from tests.offline.making import stories
 
 from agentpost.agents import File, JobFailed
 from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query, Style, Thing
 from agentpost_offline.making.maker import Product
+from tests.agents.fakes import FakeJob, file
+from tests.offline.making import stories
 
 
 async def made(

@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from agentpost_offline.frame import Style, Thing
 from tests.agents.fakes import file
 from tests.offline.making import stories
-
-from agentpost_offline.frame import Style, Thing
 
 
 async def page(folder: Path, **wish: Any) -> str:

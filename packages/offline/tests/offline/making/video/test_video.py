@@ -9,8 +9,6 @@ import av
 import pytest
 from msgspec import structs
 from PIL import ImageChops
-from tests.agents.fakes import FakeJob, file
-from tests.offline.making import stories
 
 from agentpost.agents import File, JobFailed
 from agentpost_offline.frame import (
@@ -28,6 +26,8 @@ from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs
 from agentpost_offline.making.video import encoding, film, making
 from agentpost_offline.making.video.film import Caption, Film, Scene
+from tests.agents.fakes import FakeJob, file
+from tests.offline.making import stories
 
 
 @pytest.fixture
