@@ -33,7 +33,7 @@ PACKAGE ?=
 TESTS = $(if $(PACKAGE),$(or $(TESTS_$(PACKAGE)),$(error PACKAGE is agents, offline, verify, client or server)))
 
 .DEFAULT_GOAL := help
-# Those of them that ask a type checker, a server or the whole environment are left to `make test`.
+# Of make quick. Tests that ask a type checker, a server or the whole environment are left out.
 CLIENT := clients/python/tests/client
 SERVER := packages/server/tests
 QUICK := $(addprefix --ignore=,$(CLIENT)/test_typing.py $(CLIENT)/test_server.py \

@@ -10,25 +10,19 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 import httpx2
 
 from agentpost.agents import Job, Turn
+from benchmarks.tracing import KEY, READY_SECONDS, Recorder, serve
 
-PACKAGE: Final = "/src/agentpost/"
-KEY: Final = "svc_key_" + "f" * 40
-READY_SECONDS: Final = 60
 CSV: Final = base64.b64encode(b"month,revenue\nJan,1\n").decode()
 
 
@@ -43,38 +37,6 @@ async def copy(job: Job, file: Any) -> str:
     """Reads the file and writes it again."""
     await job.write("copy.csv", await file.path())
     return "copied"
-
-
-class Recorder:
-    """The functions that any thread enters, each once and in order, while `is_on`."""
-
-    def __init__(self) -> None:
-        self.is_on = False
-        self.names: dict[str, None] = {}
-
-    def install(self) -> None:
-        """Watch this thread and those that begin later."""
-        threading.setprofile(self._enter)
-        sys.setprofile(self._enter)
-
-    def _enter(self, frame: FrameType, event: str, _argument: Any) -> None:
-        code = frame.f_code
-        if not (self.is_on and event == "call" and PACKAGE in code.co_filename):
-            return
-        # The argument of RESUME: 0 where a function begins, else a coroutine goes on.
-        if code.co_code[frame.f_lasti + 1] & 3 == 0:
-            self.names[f"{code.co_filename.rpartition(PACKAGE)[2]}::{code.co_qualname}"] = None
-
-    @contextmanager
-    def recording(self) -> Iterator[list[str]]:
-        """What is passed within the block; it is in the list after the block."""
-        names: list[str] = []
-        self.names, self.is_on = {}, True
-        try:
-            yield names
-        finally:
-            self.is_on = False
-            names += self.names
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -98,9 +60,11 @@ def play(client: httpx2.Client, recorder: Recorder, receiver: str) -> dict[str, 
 
     def record(name: str, way: Callable[[], None]) -> None:
         way()
-        with recorder.recording() as names:
-            way()
-        results[name] = names
+        recorder.take()
+        recorder.is_on = True
+        way()
+        recorder.is_on = False
+        results[name] = recorder.take()
 
     record("message", lambda: message(client))
     record("job", lambda: job(client))
@@ -161,54 +125,22 @@ def webhook(client: httpx2.Client, endpoint: str) -> None:
         time.sleep(0.01)
 
 
-class Companion:
-    """Tells the client the port as soon as the server listens (`agentpost.serving.process`)."""
-
-    def __init__(self) -> None:
-        self.port = 0
-        self.ready = threading.Event()
-
-    def greeting(self, _server: Any, settings: Any) -> str:
-        """Called with the settings when the server is ready."""
-        self.port = settings.port
-        self.ready.set()
-        return ""
-
-    async def attend(self, _server: Any) -> None:
-        """There is nothing to do beside the server."""
-
-
 def main() -> None:
     """Serve, play, print."""
-    from agentpost.serving import process
-
-    folder = Path(sys.argv[1])
-    os.environ["AGENTPOST_BOOTSTRAP_API_KEY"] = KEY
-    os.environ["AGENTPOST_LOG_LEVEL"] = "error"
-    recorder, companion = Recorder(), Companion()
+    recorder = Recorder(begun_only=True)
     receiver = HTTPServer(("127.0.0.1", 0), Receiver)
     threading.Thread(target=receiver.serve_forever, daemon=True).start()
-    results: dict[str, Any] = {}
+    address = f"127.0.0.1:{receiver.server_port}"
+    results: dict[str, list[str]] = {}
 
-    def run() -> None:
-        sys.setprofile(None)  # the client is not a part of the server
-        try:
-            assert companion.ready.wait(READY_SECONDS)
-            headers = {"Authorization": f"Bearer {KEY}"}
-            base = f"http://127.0.0.1:{companion.port}"
-            with httpx2.Client(base_url=base, headers=headers, timeout=30) as client:
-                results.update(
-                    play(client, recorder, f"http://127.0.0.1:{receiver.server_port}/hooks")
-                )
-        finally:
-            os.kill(os.getpid(), signal.SIGINT)
+    def run(port: int) -> None:
+        headers = {"Authorization": f"Bearer {KEY}"}
+        base = f"http://127.0.0.1:{port}"
+        with httpx2.Client(base_url=base, headers=headers, timeout=30) as client:
+            results.update(play(client, recorder, f"http://{address}/hooks"))
 
-    threading.Thread(target=run, daemon=True).start()
-    recorder.install()
-    allow = [f"127.0.0.1:{receiver.server_port}"]
-    given = {"port": 0, "agent": f"{__spec__.name}:agent", "data_dir": str(folder / "data")}
-    process.run(given | {"egress_allow": allow}, companion)
-    sys.setprofile(None)
+    agent_ref = f"{__spec__.name}:agent"
+    serve(Path(sys.argv[1]), recorder, run, agent=agent_ref, egress_allow=[address])
     json.dump(results, sys.stdout)
 
 

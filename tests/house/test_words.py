@@ -11,7 +11,6 @@ from tests.house.banned_turns import banned
 from tests.house.old_words import OLD_NAMES
 from tests.house.texts import page_texts, texts
 from tests.house.tree import (
-    AGENTPOST,
     DOCS,
     Source,
     client,
@@ -108,7 +107,7 @@ def test_no_module_is_a_grab_bag() -> None:
 
 def test_no_old_name_comes_back() -> None:
     """A reader should know the words from elsewhere, or find them in the glossary."""
-    files = [*sources(*AGENTPOST, "clients", "tests", "benchmarks", "docs")]
+    files = [*sources("packages", "clients", "tests", "benchmarks", "docs")]
     assert [line for source in files for line in old_names(source)] == []
 
 

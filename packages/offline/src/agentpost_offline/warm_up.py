@@ -18,9 +18,8 @@ async def load() -> None:
 
 
 def _parts() -> Iterator[Callable[[], object]]:
-    yield partial(
-        vocabulary.language_of, "a message"
-    )  # has letters: compares it with the word lists
+    # A text with letters: it is compared with the word lists.
+    yield partial(vocabulary.language_of, "a message")
     yield from (partial(vocabulary.lexicon, language) for language in LANGUAGES)
     yield vocabulary.concepts
     yield from (maker.load for maker in catalogue.makers())

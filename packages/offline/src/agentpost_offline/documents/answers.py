@@ -124,13 +124,13 @@ def _forms_of(
 def search(sentences: Sequence[Sentence], question: str, codes: Sequence[str]) -> list[Sentence]:
     """The closest sentences, the best first; none where no content word stands in any."""
     forms = _forms_of(sentences, question, codes)
-    wishes = list(filter(None, forms.values()))
-    if not wishes:
+    keywords = list(filter(None, forms.values()))
+    if not keywords:
         return []
     is_whole = all(one or _is_empty(word, codes) for word, one in forms.items())
-    scores = _scores(sentences, wishes)
+    scores = _scores(sentences, keywords)
     order = sorted(scores, key=lambda at: (-scores[at], len(sentences[at].text)))
-    whole = [at for at in order if is_whole and _covers(sentences, at, wishes)]
+    whole = [at for at in order if is_whole and _covers(sentences, at, keywords)]
     first = whole or order
     return [sentences[at] for at in first[:_MOST] if scores[at] >= _FAR_BELOW * scores[first[0]]]
 
@@ -154,7 +154,7 @@ def _is_empty(word: str, codes: Sequence[str]) -> bool:
     return len(word) > 3 and any(sorted(stop) == sorted(word) for stop in stops)
 
 
-def _scores(sentences: Sequence[Sentence], wishes: Sequence[frozenset[str]]) -> dict[int, float]:
+def _scores(sentences: Sequence[Sentence], keywords: Sequence[frozenset[str]]) -> dict[int, float]:
     """BM25 of the sentences that have any of the words; a word in the heading or beside the
     sentence counts for less."""
     count = len(sentences)
@@ -162,7 +162,7 @@ def _scores(sentences: Sequence[Sentence], wishes: Sequence[frozenset[str]]) -> 
     average = sum(lengths) / count
     scores: Counter[int] = Counter()
     own: set[int] = set()
-    for forms in wishes:
+    for forms in keywords:
         times = {
             at: n for at, one in enumerate(sentences) if (n := sum(one.stems[f] for f in forms))
         }
@@ -180,14 +180,18 @@ def _scores(sentences: Sequence[Sentence], wishes: Sequence[frozenset[str]]) -> 
     return {at: score for at, score in scores.items() if at in own or score > 0.8}
 
 
-def _covers(sentences: Sequence[Sentence], at: int, wishes: Sequence[frozenset[str]]) -> bool:
+def _covers(sentences: Sequence[Sentence], at: int, keywords: Sequence[frozenset[str]]) -> bool:
     """Whether every word of the question stands in a sentence, its heading, or the sentence before
     it in its paragraph; and most of them in the sentence itself or its heading."""
     one, before = sentences[at], sentences[at - 1]
     near = before.stems if at and before.block == one.block else Counter[str]()
-    places = [2 if forms & one.stems.keys() else 1 if forms & one.above else 0 for forms in wishes]
-    is_near = all(place or forms & near.keys() for place, forms in zip(places, wishes, strict=True))
-    return is_near and sum(places) >= len(wishes)
+    places = [
+        2 if forms & one.stems.keys() else 1 if forms & one.above else 0 for forms in keywords
+    ]
+    is_near = all(
+        place or forms & near.keys() for place, forms in zip(places, keywords, strict=True)
+    )
+    return is_near and sum(places) >= len(keywords)
 
 
 def _sentences(document: Document, code: str) -> Iterator[Sentence]:

@@ -36,7 +36,7 @@ def nodes(as_json: AsJson = False) -> None:
     dead and leaves the list. A clock that differs from the database's by more than five seconds
     has to be set.
     """
-    from agentpost.nodes import actions as services
+    from agentpost.nodes import actions as node_actions
 
     async def look(ctx: AppContext) -> list[dict[str, Any]]:
         now = ctx.clock.now()
@@ -46,9 +46,9 @@ def nodes(as_json: AsJson = False) -> None:
             from agentpost.db.lock import is_held
 
             is_served = is_held(ctx.settings.data_path)
-        nodes_list = await services.list_all(ctx)
+        nodes_list = await node_actions.list_all(ctx)
         return [
-            _shape(line, services.state_of(line.record, now, is_served), alone)
+            _shape(line, node_actions.state_of(line.record, now, is_served), alone)
             for line in nodes_list
         ]
 

@@ -39,9 +39,8 @@ def doctor_command(
     from agentpost.settings import load_settings
 
     settings = run_or_exit(load_settings)
-    if run_or_exit(
-        lambda: bootstrap.is_new(settings)
-    ):  # opening it would make a new one, where all is well
+    # Opening a database that is missing would make a new one, where all is well.
+    if run_or_exit(lambda: bootstrap.is_new(settings)):
         text = f"there is no database in {settings.data_path}; if there was one, restore a backup"
         report = doctor.Report([doctor.Finding("database", "missing", text)], [])
     else:

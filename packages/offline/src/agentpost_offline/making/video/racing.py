@@ -58,11 +58,11 @@ class _Drawing:
         back = back.convert("RGB")
         self._head(back, letters[:3])
         names, stamps = letters[3 : 3 + len(race.runners)], letters[3 + len(race.runners) :]
-        moving = max(1, self.total - round(_HOLD * RATE))
+        race_frames = max(1, self.total - round(_HOLD * RATE))
         steps = len(race.periods) - 1
         places: list[float] = []
         for number in range(self.total):
-            at = min(1.0, number / moving) * steps
+            at = min(1.0, number / race_frames) * steps
             values = [_between(runner.values, at) for runner in race.runners]
             order = sorted(range(len(values)), key=lambda n: (-values[n], n))
             ranks = [float(order.index(n)) for n in range(len(values))]
