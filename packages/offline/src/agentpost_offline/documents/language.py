@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentpost_offline.words import listed
+from agentpost_offline.words import stem as snowball_stem
 
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _CHINESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
@@ -47,20 +48,13 @@ def detect(text: str, fallback: str = "en") -> str:
     return best if scores[best] else fallback
 
 
-@functools.cache
-def _stemmer(name: str) -> Any:
-    import snowballstemmer
-
-    return snowballstemmer.stemmer(name)
-
-
 @functools.lru_cache(maxsize=100_000)
 def stem(word: str, language: str) -> str:
     """What a word has in common with its other forms."""
     word, name = words(language)["same"].get(word, word), words(language)["stemmer"]
     if not name or len(word) > 40:
         return word
-    return str(_stemmer(name).stemWord(word))
+    return snowball_stem(word, name)
 
 
 def split(text: str) -> list[str]:

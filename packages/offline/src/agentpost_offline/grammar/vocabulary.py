@@ -17,7 +17,7 @@ from agentpost_offline.grammar.text import (
     normal,
     tokens,
 )
-from agentpost_offline.words import LANGUAGES, table
+from agentpost_offline.words import LANGUAGES, stem, table
 
 _ARABIC_BEFORE: Final = re.compile(r"^(?:وال|بال|كال|فال|لل|ال)(?=..)")
 _ARABIC_AFTER: Final = re.compile(r"(?<=...)(?:ات|ان|ين|ون|يه|ه|ي)$")
@@ -93,13 +93,11 @@ class Lexicon:
 def _stemmer(language: str) -> Callable[[str], str]:
     if language not in _STEMMERS:
         return _arabic_key if language == "ar" else folded
-    import snowballstemmer
-
-    stem = snowballstemmer.stemmer(_STEMMERS[language]).stemWord
+    algorithm = _STEMMERS[language]
 
     @lru_cache(20_000)
     def key(word: str) -> str:
-        return folded(stem(word.casefold()))
+        return folded(stem(word.casefold(), algorithm))
 
     return key
 

@@ -136,6 +136,8 @@ class WorkerProcess:
     async def _reply_to(self, request: bytes, limits: CallLimits) -> dict[str, Any]:
         has_begun = False
         try:
+            if self._writer.is_closing():  # uvloop refuses to write: a `RuntimeError`
+                raise ConnectionResetError
             self._writer.write(request)
             reply = await self._receive()
             if "begun" in reply:

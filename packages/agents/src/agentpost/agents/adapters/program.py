@@ -64,6 +64,8 @@ class Program:
         line = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             async with self._writing:
+                if self._process.stdin.is_closing():  # uvloop refuses to write: a `RuntimeError`
+                    return
                 self._process.stdin.write(line.encode() + b"\n")
                 await self._process.stdin.drain()
 
