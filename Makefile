@@ -24,7 +24,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_PROJECT_ENVIRONMENT := .venv
 
 # Tests of the distributions: make test PACKAGE=offline. The server has what is no other one's.
-TESTS_agents := packages/agents/tests packages/server/tests/domain
+TESTS_agents := packages/agents/tests
 TESTS_client := clients/python/tests clients/typescript/tests
 TESTS_offline := packages/offline/tests packages/agents/tests/extraction
 TESTS_server := packages/server/tests tests
@@ -38,9 +38,10 @@ CLIENT := clients/python/tests/client
 SERVER := packages/server/tests
 QUICK := $(addprefix --ignore=,$(CLIENT)/test_typing.py $(CLIENT)/test_server.py \
   tests/house/test_distributions.py tests/house/test_deploy.py) \
-  tests/house $(CLIENT) packages/agents/tests/threads $(addprefix $(SERVER)/,domain contract \
-  observability storage db/test_sqlite.py services/test_turns.py services/test_job_states.py \
-  services/test_credits.py)
+  tests/house $(CLIENT) packages/agents/tests/threads packages/agents/tests/domain \
+  $(wildcard $(SERVER)/*/test_*_rules.py) $(addprefix $(SERVER)/,contract observability storage limits \
+  record/test_transitions.py record/test_divergence.py db/test_sqlite.py turns/test_turns.py \
+  jobs/test_job_states.py credits/test_credits.py)
 
 .PHONY: help setup serve test quick house names generators oldest lives simulate chaos check lint types imports format generate docs release-check sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
 
@@ -68,7 +69,7 @@ generators: $(READY) $(GENERATORS) ## Make, compile and call clients with every 
 
 lives: $(READY) ## Play twenty times as many random lives of an account as `make test` does
 	@TEST_LIVES=20 $(BIN)/python -m pytest -n 2 --timeout 0 \
-	  packages/server/tests/services/test_record_property.py $(ARGS)
+	  packages/server/tests/record/test_record_property.py $(ARGS)
 
 simulate: $(READY) ## Play random histories of whole nodes; ARGS="--histories 50000 --seed 7"
 	@PYTHONPATH=. $(BIN)/python -m tests.simulation $(ARGS)

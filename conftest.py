@@ -28,7 +28,7 @@ LONG = (
     "clients/typescript/tests/client_typescript/test_client.py",
     "tests/e2e/test_conversations.py",
     "tests/e2e/test_poison.py",
-    "packages/server/tests/services/test_record_property.py",
+    "packages/server/tests/record/test_record_property.py",
     "tests/chaos/test_chaos.py",
     "tests/docs/test_readme.py",
     "tests/e2e/test_postgres.py",
@@ -39,7 +39,7 @@ LONG = (
     "tests/simulation/test_simulation.py",
     "tests/e2e/test_stop.py",
     "tests/docs/test_tutorial.py",
-    "packages/server/tests/web/test_first_start.py",
+    "packages/server/tests/serving/test_first_start.py",
 )
 """Files with tests that take ten seconds or more, the longest first."""
 # A certificate whose key nobody has. Reading the system's hundred authorities takes 30 ms of CPU

@@ -1,5 +1,5 @@
 """The tests of the whole. Those of a distribution stand beside it, in its folder `tests`, and are
-imported as if they stood here: `tests.services` is `packages/server/tests/services`."""
+imported as if they stood here: `tests.webhooks` is `packages/server/tests/webhooks`."""
 
 from pathlib import Path
 

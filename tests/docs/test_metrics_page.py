@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from agentpost.operations.metrics import Metrics
+from tests.harness.context import open_harness
 from tests.house.tree import DOCS, ROOT
-from tests.services.harness import open_harness
 
 PAGE = DOCS / "metrics.md"
 ALERTS = ROOT / "deploy/prometheus/alerts.yml"

@@ -12,11 +12,11 @@ import httpx2
 import pytest
 
 from tests import forking
+from tests.account_data.test_deletion import OF_NO_ACCOUNT
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
+from tests.harness.databases import schema_url
 from tests.schema import TABLES
-from tests.services.databases import schema_url
-from tests.services.test_account_deletion import OF_NO_ACCOUNT
 from tests.waiting import eventually
 
 __all__ = ["schema_url"]

@@ -34,7 +34,7 @@ from agentpost.schedules.actions import NewSchedule
 from agentpost.schedules.rules import Missed
 from agentpost.settings import Settings, load_settings
 from agentpost.webhooks import deliveries
-from tests.services.invariants import Watch
+from tests.harness.invariants import Watch
 from tests.simulation import checks
 from tests.simulation.known import Acknowledged, Outcome, Reading
 from tests.simulation.loop import Deadlock, use_time_of

@@ -9,7 +9,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Row, Tx
 from agentpost.messages import rows as message_rows
 from agentpost.messages.shapes import MessageShape
-from tests.services.harness import Shape
+from tests.harness.context import Shape
 from tests.simulation.world import World
 
 

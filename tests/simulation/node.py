@@ -36,7 +36,7 @@ from agentpost.tasks.background import Background
 from agentpost.wakeups import base as wakeups
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.webhooks.dispatcher import Deliveries
-from tests.services.harness import PlainLinks
+from tests.harness.context import PlainLinks
 from tests.simulation.agent import agent_of, job_of
 from tests.simulation.loop import SimulatedAgentLoop
 from tests.simulation.world import World

@@ -4,16 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.e2e.fixtures import (
-    caller,
-    callers,
-    new_database,
-    pytest_runtest_makereport,
-    start_server,
-)
 from tests.e2e.server import ACCOUNT, AgentServer
-
-__all__ = ["caller", "callers", "new_database", "pytest_runtest_makereport", "start_server"]
 
 
 @pytest.fixture(scope="module")

@@ -15,12 +15,10 @@ from a2a.types import a2a_pb2 as a2a
 from a2a.utils import errors
 from google.protobuf.json_format import MessageToDict
 
-from tests.api.conftest import new_database, pytest_generate_tests
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
 
-__all__ = ["new_database", "pytest_generate_tests"]
 # Both databases where a chain of messages or a list of tasks is read, as no other door does.
 BOTH = pytest.mark.databases("sqlite", "postgres")
 

@@ -7,7 +7,7 @@ import pytest
 from agentpost.clock import ManualClock
 from agentpost.processes import bytecode
 from agentpost.runtime.steps import make_steps
-from tests.services.databases import open_context
+from tests.harness.databases import open_context
 
 
 @pytest.mark.parametrize("is_kept", [False, True])

@@ -13,8 +13,8 @@ import pytest
 from agentpost.agents import Job, NotAllowedInStep, Turn
 from agentpost.context import AppContext
 from agentpost.credits import actions as credits
+from tests.harness.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.runtime.running import Running, Script, running, step
-from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx", "schema_url"]

@@ -14,8 +14,8 @@ from agentpost.author.output import _Handler, _StandardStream
 from agentpost.clock import ManualClock
 from agentpost.explain import timeline
 from agentpost.retention import rows as retention_rows
+from tests.harness.databases import open_context
 from tests.runtime.running import Running, Script, running
-from tests.services.databases import open_context
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from agentpost.agents import Job, Turn
 from agentpost.context import AppContext
 from agentpost.jobs import works
 from agentpost.runtime.turn_runner import TurnRunner
+from tests.harness.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.runtime.running import Running, Script, running, start_work, step
-from tests.services.databases import ON_SQLITE, clock, ctx, schema_url
 from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx", "schema_url"]

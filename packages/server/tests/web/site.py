@@ -33,8 +33,8 @@ from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from agentpost.web.routes import PageRoutes
 from tests.client.scripted import served
-from tests.services.driver import Hands
-from tests.services.harness import blank_database, work_record
+from tests.harness.context import blank_database, work_record
+from tests.harness.driver import Hands
 
 T = TypeVar("T")
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)

@@ -8,9 +8,9 @@ import pytest
 
 from agentpost.accounts import actions as accounts
 from agentpost.domain import ids
+from tests.messages.test_message_pages import add_message
+from tests.requests.test_request_pages import add_record
 from tests.web.site import Site
-from tests.web.test_messages_page import add_message
-from tests.web.test_requests_page import add_record
 from tests.web.test_streams import live, stream
 
 

@@ -13,11 +13,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 from agentpost.api.app import PREFIX
 from agentpost.domain.errors import StoreUnavailable
 from agentpost.users.role_rules import Role
+from tests.files.test_preview_pages import EXCEL, WORD, ZIP, document, workbook, zip_of
 from tests.web import busy
 from tests.web.browser.chromium import DESKTOP, PHONE, axe, sign_in, visiting
 from tests.web.busy import Busy
 from tests.web.site import Site, open_site
-from tests.web.test_previews import EXCEL, WORD, ZIP, document, workbook, zip_of
 
 NO_PAGES = {
     "/": "leads to the dashboard",

@@ -1,0 +1,336 @@
+"""The request log: written in batches, without secrets, never in the way (spec: Limits)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentpost.db import filtered
+from agentpost.record.records import RequestRecord
+from agentpost.requests import actions as requests
+from agentpost.requests.actions import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
+from agentpost.requests.filter_rules import request_filter
+from agentpost.retention import actions as retention
+from tests.harness.driver import DAY, ManualHarness, manual_harness
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    async with manual_harness(tmp_path) as made:
+        yield made
+
+
+def made_entry(
+    at: ManualHarness, n: int = 0, *, known: bool = True, **fields: object
+) -> RequestLogEntry:
+    request = RequestLogEntry(
+        id=f"req_{at.clock.now():014x}{n:018x}",
+        at=at.clock.now(),
+        account_id=at.caller.account_id if known else None,
+        key_id=at.caller.key_id if known else None,
+        method="GET",
+        raw_path=b"/v1/me",
+        query=b"",
+        status=200,
+        error=None,
+        ms=3,
+        request_body=b"",
+        response_body=b"{}",
+        traceparent=None,
+    )
+    for name, value in fields.items():
+        setattr(request, name, value)
+    return request
+
+
+async def all_records(at: ManualHarness) -> list[RequestRecord]:
+    await at.ctx.requests.flush()
+    lines, _ = await requests.recent(at.ctx.db, at.caller.account_id, limit=500)
+    found = [await requests.get(at.ctx.db, at.caller.account_id, line.id) for line in lines]
+    return [each for each in found if each is not None]
+
+
+async def test_requests_are_kept_with_their_facts(at: ManualHarness) -> None:
+    for n in range(200):  # more than one batch
+        at.ctx.requests.append(
+            made_entry(at, n, query=b"limit=2", request_body=b'{"a": 1}', status=500)
+        )
+    found = await all_records(at)
+    assert len(found) == 200
+    first, more = await requests.recent(at.ctx.db, at.caller.account_id)
+    assert [line.id for line in first] == [each.id for each in found[:50]]
+    rest, end = await requests.recent(at.ctx.db, at.caller.account_id, before=more, limit=500)
+    assert [line.id for line in rest] == [each.id for each in found[50:]]
+    assert end is None
+    assert found[0].path == "/v1/me?limit=2"
+    assert (found[0].status, found[0].request_bytes, found[0].response_bytes) == (500, 8, 2)
+    assert (found[0].request_body, found[0].response_body) == ('{"a": 1}', "{}")
+    assert await requests.get(at.ctx.db, at.caller.account_id, found[0].id) == found[0]
+    assert await requests.get(at.ctx.db, "acc_other", found[0].id) is None
+    assert await requests.recent(at.ctx.db, "acc_other") == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({}, [4, 3, 2, 1]),
+        ({"status": "failed"}, [4, 2]),
+        ({"status": "4xx"}, [2]),
+        ({"status": "503"}, [4]),
+        ({"status": "9xx"}, [4, 3, 2, 1]),
+        ({"key": "key_b"}, [2]),
+        ({"key": "key_of_nobody"}, []),
+        ({"error": "rate_limited"}, [2]),
+        ({"path": "WEBHOOKS"}, [3]),
+        ({"path": "_1%"}, [3]),
+        ({"path": "%"}, [3]),
+        ({"method": "delete"}, [3]),
+        ({"method": "BREW"}, [4, 3, 2, 1]),
+        ({"since": "15m"}, [4]),
+        ({"since": "1h"}, [4, 3, 2, 1]),
+        ({"status": "failed", "since": "15m"}, [4]),
+    ],
+)
+async def test_requests_can_be_filtered(
+    at: ManualHarness, given: dict[str, str], found: list[int]
+) -> None:
+    at.ctx.requests.append(made_entry(at, 1))
+    at.ctx.requests.append(made_entry(at, 2, status=429, error="rate_limited", key_id="key_b"))
+    odd = made_entry(at, 3, method="DELETE", raw_path=b"/v1/webhooks/whe_1%25")
+    at.ctx.requests.append(odd)
+    at.clock.advance(1800)
+    at.ctx.requests.append(made_entry(at, 4, status=503))
+    await at.ctx.requests.flush()
+    made = [line.id for line in (await requests.recent(at.ctx.db, at.caller.account_id))[0]]
+    wanted = request_filter(given, at.clock.now())
+    lines, _ = await requests.recent(at.ctx.db, at.caller.account_id, wanted)
+    assert [4 - made.index(line.id) for line in lines] == found
+
+
+async def test_a_filter_that_fits_nothing_looks_through_a_part_at_a_time(
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filtered, "SCANNED_MAX", 3)
+    for n in range(7):
+        at.ctx.requests.append(made_entry(at, n, status=404 if n == 0 else 200))
+    await at.ctx.requests.flush()
+    wanted, before, pages = request_filter({"status": "404"}, at.clock.now()), None, []
+    while True:
+        lines, before = await requests.recent(
+            at.ctx.db, at.caller.account_id, wanted, before=before
+        )
+        pages.append(len(lines))
+        if before is None:
+            break
+    assert pages == [0, 0, 1]
+
+
+async def test_bodies_and_paths_are_kept_without_secrets(at: ManualHarness) -> None:
+    """Each way of a text into the log; what is left out is in test_redaction.py."""
+    secret = b'{"secret": "whsec_abc"}'
+    at.ctx.requests.append(
+        made_entry(at, request_body=secret, response_body=secret, query=b"a=1&sig=abc&b=2")
+    )
+    found = (await all_records(at))[0]
+    assert (found.request_body, found.response_body) == ('{"secret": "…"}', '{"secret": "…"}')
+    assert found.path == "/v1/me?a=1&sig=…&b=2"
+
+
+async def test_the_last_use_of_a_key_is_noted(at: ManualHarness) -> None:
+    now = at.clock.now()
+    for times in ((now - 5, now, now - 7), (now - 9,)):  # a long-poll is noted when it ends
+        for n, time in enumerate(times):
+            request = made_entry(at, n)
+            request.at = time
+            at.ctx.requests.append(request)
+        await at.ctx.requests.flush()
+        assert await at.rows("SELECT last_used_at FROM keys") == [(now,)]
+
+
+async def test_a_full_queue_loses_requests_and_says_so(
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for n in range(QUEUE_MAX + 7):
+        at.ctx.requests.append(made_entry(at, n))
+    await at.ctx.requests.flush()
+    assert await at.count("requests") == QUEUE_MAX
+    out = capsys.readouterr().out
+    assert "request_log_lost" in out
+    assert "7" in out
+    at.ctx.requests.append(made_entry(at, QUEUE_MAX + 8))
+    await at.ctx.requests.flush()
+    assert await at.count("requests") == QUEUE_MAX + 1
+
+
+async def test_strangers_cannot_fill_the_log(at: ManualHarness) -> None:
+    for n in range(STRANGERS_PER_FLUSH * 3):
+        at.ctx.requests.append(
+            made_entry(at, n, known=False, request_body=b"{}", response_body=b"{}")
+        )
+    at.ctx.requests.append(made_entry(at, 999))
+    await at.ctx.requests.flush()
+    assert await at.count("requests", "account_id IS NULL") == STRANGERS_PER_FLUSH
+    assert await at.count("requests", "account_id IS NULL AND request_body IS NOT NULL") == 0
+    assert len(await all_records(at)) == 1
+
+
+async def test_a_write_that_fails_takes_nobody_down(
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await at.ctx.db.write(lambda tx: tx.execute("ALTER TABLE requests RENAME TO away"))
+    at.ctx.requests.append(made_entry(at))
+    await at.ctx.requests.flush()
+    assert "request_log_failed" in capsys.readouterr().out
+    await at.ctx.db.write(lambda tx: tx.execute("ALTER TABLE away RENAME TO requests"))
+    at.ctx.requests.append(made_entry(at))
+    assert len(await all_records(at)) == 1
+
+
+@pytest.mark.rule("Limits inspector")
+async def test_requests_are_forgotten_after_thirty_days(at: ManualHarness) -> None:
+    at.ctx.requests.append(made_entry(at, 1))
+    await at.ctx.requests.flush()
+    at.clock.advance(30 * DAY - 1)
+    at.ctx.requests.append(made_entry(at, 2))
+    await at.ctx.requests.flush()
+    await retention.rest(at.ctx)
+    assert await at.count("requests") == 2
+    at.clock.advance(1)
+    await retention.rest(at.ctx)
+    assert await at.count("requests") == 1
+
+
+def budget(at: ManualHarness, size: int) -> requests.RequestLog:
+    return requests.RequestLog(at.ctx.db, at.clock, "svc_key_", size)
+
+
+async def test_an_account_has_a_budget_for_each_day(
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bodies go first, then whole lines; how many is logged."""
+    size = 100_000
+    log = budget(at, size)
+    for n in range(300):
+        log.append(made_entry(at, n, request_body=b'{"a": "' + b"x" * 1_000 + b'"}'))
+    await log.flush()
+    whole = await at.count("requests", "bodies IS NOT NULL")
+    lines = await at.count("requests", "bodies IS NULL AND request_body IS NULL")
+    assert 50 < whole < 80
+    assert 20 < lines < 70
+    assert "request_log_full" in (out := capsys.readouterr().out)
+    assert str(300 - whole - lines) in out
+    at.clock.advance(DAY)
+    log.append(made_entry(at, 500, request_body=b'{"a": "' + b"x" * 1_000 + b'"}'))
+    await log.flush()
+    assert await at.count("requests", "bodies IS NOT NULL") == whole + 1
+
+
+async def test_refused_calls_do_not_blind_the_log(
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of each key a few a minute are kept and the others counted; another key is not concerned, and
+    what changes something is kept with a budget that is used up."""
+    log, few = budget(at, 20_000), requests.REFUSED_KEPT_PER_MINUTE
+    for n in range(40_000):
+        log.append(made_entry(at, n, status=403, raw_path=b"/v1/messages", method="POST"))
+    log.append(made_entry(at, 50_000, key_id="key_other"))
+    log.append(made_entry(at, 50_001))
+    await log.flush()
+    assert await at.count("requests", "status = 403") == few
+    assert await at.count("requests", "status = 200") == 2
+    assert "request_log_full" in (out := capsys.readouterr().out)
+    assert str(40_000 - few) in out
+    at.clock.advance(60)
+    log.append(made_entry(at, 60_000, status=403))
+    for n in range(300):
+        log.append(made_entry(at, 70_000 + n))
+        log.append(made_entry(at, 80_000 + n, method="DELETE"))
+    await log.flush()
+    assert await at.count("requests", "status = 403") == few + 1
+    assert await at.count("requests", "method = 'DELETE'") == 300
+    assert await at.count("requests", "method = 'GET' AND status = 200") < 300
+
+
+async def test_one_account_does_not_use_up_the_budget_of_another(at: ManualHarness) -> None:
+    log = budget(at, 10_000)
+    for n in range(100):
+        log.append(made_entry(at, n))
+        log.append(made_entry(at, 1_000 + n, account_id="acc_other", key_id="key_other"))
+    log.append(made_entry(at, 2_000, known=False))
+    await log.flush()
+    counts = await at.rows("SELECT COUNT(*) FROM requests GROUP BY account_id ORDER BY account_id")
+    assert counts[0] == (1,)
+    assert counts[1] == counts[2]
+    assert 20 < int(str(counts[1][0])) < 40
+
+
+async def test_a_flush_that_is_cancelled_loses_nothing(at: ManualHarness) -> None:
+    for n in range(300):
+        at.ctx.requests.append(made_entry(at, n))
+    flushing = asyncio.create_task(at.ctx.requests.flush())
+    await asyncio.sleep(0)
+    flushing.cancel()
+    await asyncio.gather(flushing, return_exceptions=True)
+    await at.ctx.requests.flush()
+    assert await at.count("requests") == 300
+
+
+async def test_a_flush_walks_over_the_accounts_that_asked_and_no_others(
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unwalked(dict[str, object]):
+        def __iter__(self) -> Iterator[str]:
+            raise AssertionError("there may be any number of accounts")
+
+        items = keys = values = __iter__  # type: ignore[assignment]
+
+    log = at.ctx.requests
+    log.append(made_entry(at, 1))
+    await log.flush()
+    monkeypatch.setattr(log, "_uses", Unwalked(log._uses))
+    log.append(made_entry(at, 2))
+    assert len(await all_records(at)) == 2
+
+
+async def test_a_day_s_accounts_are_forgotten_with_it(at: ManualHarness) -> None:
+    log = at.ctx.requests
+    log.append(made_entry(at, 1, known=False))
+    await log.flush()
+    log.append(made_entry(at, 2, known=False))
+    at.clock.advance(3 * DAY)
+    log.append(made_entry(at, 3))
+    assert len(await all_records(at)) == 1, "requests of two days may come in one batch"
+    rows = await at.ctx.db.read(lambda tx: tx.one("SELECT COUNT(*) FROM requests"))
+    assert rows == (3,)
+    at.clock.advance(DAY)
+    log.append(made_entry(at, 4))
+    await log.flush()
+    assert list(log._uses) == [at.caller.key_id]
+
+
+async def test_a_long_body_is_kept_while_there_is_room_for_it(
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = b'{"message": "' + b"word " * 4_000 + b'", "secret": "hunter2"}'
+    monkeypatch.setattr(requests, "LONG_BODIES_BYTES_MAX", 2 * len(long))
+    for n in range(3):
+        at.ctx.requests.append(made_entry(at, n, request_body=long))
+    at.ctx.requests.append(made_entry(at, 3, request_body=b'{"a": 1}'))
+    short, left_out, *whole = await all_records(at)
+    assert short.request_body == '{"a": 1}'
+    assert (left_out.request_body, left_out.request_bytes) == (None, len(long))
+    assert all((each.request_body or "").endswith('word ", "secret": "…"}') for each in whole)
+    at.ctx.requests.append(made_entry(at, 4, request_body=long))  # there is room again
+    assert (await all_records(at))[0].request_body == whole[0].request_body
+
+
+async def test_a_call_that_only_reads_is_none_that_changes(at: ManualHarness) -> None:
+    """By MCP and Agent2Agent both are a POST; a refusal of theirs may have the status 200."""
+    log = budget(at, 1)
+    kinds: list[dict[str, Any]] = [{}, {"reads": True}, {"error": "invalid_request"}]
+    for n, kind in enumerate(kinds):
+        log.append(made_entry(at, n, method="POST", raw_path=b"/a2a", **kind))
+    await log.flush()
+    assert await at.count("requests") == 1

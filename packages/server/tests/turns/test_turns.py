@@ -1,0 +1,310 @@
+"""Turns: one at a time per conversation, busy messages, how a turn ends, fencing.
+
+spec: Transitions, createMessage; design: Turns; One turn at a time; The POST window; How a turn
+ends.
+"""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from agentpost.agents import values
+from agentpost.db.session import Tx
+from agentpost.domain.errors import Fenced, RuleBroken
+from agentpost.jobs import actions as jobs
+from agentpost.messages import rows as message_rows
+from agentpost.messages import sending
+from agentpost.messages.new_messages import NewMessage
+from agentpost.messages.rules import TurnFailure, WhenBusy
+from agentpost.nodes import upkeep
+from agentpost.record import signals as s
+from agentpost.record import writer
+from agentpost.record.tickets import TurnTicket
+from agentpost.turns import actions as turns
+from agentpost.uploads import attachments
+from agentpost.uploads.attachments import InlineFile
+from tests.harness.context import NODE, Harness
+
+
+def state(harness: Harness, message_id: str) -> tuple[str, str | None, bool]:
+    shown = harness.view(message_id)
+    return shown["status"], shown["reason"], shown["final"]
+
+
+# --- how a turn goes ------------------------------------------------------------------------------
+@pytest.mark.rule("Message status 2", "Transitions 13", "Reasons turn_failed")
+@pytest.mark.parametrize("detail", list(TurnFailure))
+async def test_a_broken_turn(harness: Harness, detail: TurnFailure) -> None:
+    """design: How a turn ends."""
+    ticket = await harness.begin_turn()
+    await harness.break_turn(ticket, detail)
+    assert state(harness, ticket.message.id) == ("failed", "turn_failed", True)
+    [entry] = harness.log(ticket.message.id)
+    assert (entry["type"], entry["reason"]) == ("turn_failed", detail.value)
+    assert harness.names(ticket.message.id) == ["message.failed"]
+
+
+@pytest.mark.rule("Message status 3")
+async def test_a_turn_that_only_starts_work_says_nothing(harness: Harness) -> None:
+    """design: Entries and events."""
+    ticket = await harness.begin_turn()
+    await harness.start(ticket)
+    await harness.end(ticket, None)
+    assert state(harness, ticket.message.id) == ("processing", None, False)
+    assert harness.log(ticket.message.id) == []
+    assert harness.names(ticket.message.id) == []
+
+
+@pytest.mark.rule("getMessage.held")
+async def test_a_held_read_answers_what_it_waits_for(harness: Harness) -> None:
+    """Status, reply or a job's status; a step or a charge is none of them."""
+
+    def waited_for() -> int:
+        row = harness.one("SELECT state_version FROM messages WHERE id = ?", ticket.message.id)
+        return int(row[0])
+
+    ticket = await harness.begin_turn()
+    versions = [waited_for()]
+    job = harness.owned((await harness.start(ticket)).job_id)
+    versions.append(waited_for())
+    await harness.end(ticket)
+    versions.append(waited_for())
+    assert versions == sorted(set(versions))
+    await jobs.progress(harness.ctx, job, harness.call(job.job_id), "Counting")
+    await jobs.charge(harness.ctx, job, harness.call(job.job_id), 1, "")
+    assert waited_for() == versions[-1]
+    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    assert waited_for() > versions[-1]
+
+
+# --- one turn at a time ---------------------------------------------------------------------------
+async def test_conversations_do_not_wait_for_each_other(harness: Harness) -> None:
+    """design: Conversations."""
+    await harness.begin_turn("one", conversation="ada")
+    await harness.begin_turn("two", conversation="bob")
+    assert [t.conversation for t in harness.runner.tickets] == ["ada", "bob"]
+
+
+@pytest.mark.rule("Job.role", "createMessage 5")
+async def test_a_follow_up_continues_the_conversation_and_may_join_its_work(
+    harness: Harness,
+) -> None:
+    """The joined job is listed with role follow_up and leads the status."""
+    message_id, [job] = await harness.working("Chart")
+    ticket = await harness.begin_turn("make it blue")
+    inputs = ticket.message.turn_inputs_json or ""
+    assert job.job_id in inputs
+    assert await harness.join(ticket, job.job_id)
+    assert await harness.join(ticket, job.job_id)  # once more changes nothing
+    await harness.end(ticket)
+    [listed] = harness.view(ticket.message.id)["jobs"]
+    assert (listed["job_id"], listed["role"]) == (job.job_id, "follow_up")
+    assert harness.job(message_id)["role"] == "execution"
+    assert state(harness, ticket.message.id) == ("processing", None, False)
+    await jobs.finish(harness.ctx, job, "Blue now.", None, "{}")
+    assert state(harness, ticket.message.id) == ("completed", None, True)
+    assert harness.types(ticket.message.id) == ["agent_reply", "result"]
+    assert harness.names(ticket.message.id) == [
+        "message.completed"
+    ]  # job.* go to the first message
+
+
+async def test_the_works_a_turn_is_shown_are_frozen_with_it(harness: Harness) -> None:
+    """What a job left, as `Turn.works` has it, until the turn is over (design: Turns)."""
+    memory = {"größe": 3, "$file": "mine", "said": 'a "quote"'}
+    _, [job] = await harness.working("Zeichnung „A“")
+    file = await harness.file(job, "out/a.txt")
+    await jobs.write_file(harness.ctx, job, harness.call(job.job_id), file, 0)
+    await jobs.finish(harness.ctx, job, "done \\ über", "Which?", values.dump(memory))
+    ticket = await harness.begin_turn("more")
+    [work] = values.load(ticket.message.turn_inputs_json or "", None)["works"]
+    shown = {**work, "files": [each.id for each in work["files"]]}
+    texts = {"title": "Zeichnung „A“", "text": "done \\ über", "question": "Which?"}
+    assert shown == {**texts, "work_id": file.work_id, "files": [file.file_id], "state": memory}
+    await harness.end(ticket)
+    [kept] = harness.one("SELECT turn_inputs_json FROM messages WHERE id = ?", ticket.message.id)
+    assert kept is None
+
+
+async def test_work_that_has_ended_cannot_be_joined_or_stopped(harness: Harness) -> None:
+    """`join` and `stop` answer False (design: Durable execution)."""
+    _, [job] = await harness.working()
+    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    ticket = await harness.begin_turn("more")
+    assert not await harness.join(ticket, job.job_id)
+    assert not await harness.stop(ticket, job.job_id)
+    assert not await harness.join(ticket, "exe_unknown")
+    assert harness.view(ticket.message.id)["jobs"] == []
+
+
+# --- busy -----------------------------------------------------------------------------------------
+async def busy(harness: Harness) -> tuple[TurnTicket, str]:
+    """A turn that runs and a message behind it that lost its patience."""
+    running = await harness.begin_turn("long")
+    waiting = (await harness.send("short", idempotency_key="k")).message.id
+    harness.tick(harness.ctx.settings.busy_wait_seconds)
+    await upkeep.expire_waiting_turns(harness.ctx)
+    return running, waiting
+
+
+@pytest.mark.rule("Message.retry_after_seconds", "Transitions 12", "Reasons agent_busy")
+async def test_a_message_that_waited_too_long_is_busy(harness: Harness) -> None:
+    """Nothing ran, when to send again."""
+    _, message_id = await busy(harness)
+    assert state(harness, message_id) == ("failed", "agent_busy", True)
+    assert harness.view(message_id)["retry_after_seconds"] == 15
+    assert harness.types(message_id) == ["turn_busy"]
+    assert harness.names(message_id) == ["message.failed"]
+    assert [t.message.id for t in harness.runner.tickets].count(message_id) == 0
+
+
+async def test_patience_lasts_to_the_microsecond(harness: Harness) -> None:
+    await harness.begin_turn("long")
+    message_id = (await harness.send("short")).message.id
+    harness.tick(harness.ctx.settings.busy_wait_seconds - 0.000_001)
+    await upkeep.expire_waiting_turns(harness.ctx)
+    assert state(harness, message_id)[0] == "processing"
+
+
+async def test_a_turn_that_ends_late_passes_over_those_who_lost_patience(harness: Harness) -> None:
+    """A waiting turn has a deadline, whoever notices (design: One turn at a time)."""
+    running = await harness.begin_turn("long")
+    first = (await harness.send("early")).message.id
+    harness.tick(harness.ctx.settings.busy_wait_seconds)
+    second = (await harness.send("late")).message.id
+    await harness.end(running)
+    assert state(harness, first) == ("failed", "agent_busy", True)
+    assert harness.ticket(second).message.id == second
+
+
+async def test_a_busy_message_may_be_busy_again(harness: Harness) -> None:
+    """Each run's outcome is a new event (design: One turn at a time)."""
+    _, message_id = await busy(harness)
+    await harness.send("short", idempotency_key="k")
+    assert state(harness, message_id) == ("processing", None, False)
+    harness.tick(harness.ctx.settings.busy_wait_seconds)
+    await upkeep.expire_waiting_turns(harness.ctx)
+    assert state(harness, message_id) == ("failed", "agent_busy", True)
+    assert harness.names(message_id) == ["message.failed", "message.failed"]
+
+
+# --- fencing --------------------------------------------------------------------------------------
+Write = Callable[[Harness, TurnTicket], Awaitable[object]]
+WRITES: dict[str, Write] = {
+    "end": lambda harness, ticket: harness.end(ticket),
+    "fail": lambda harness, ticket: harness.break_turn(ticket),
+    "start": lambda harness, ticket: harness.start(ticket),
+    "join": lambda harness, ticket: harness.join(ticket, "exe_any"),
+    "stop": lambda harness, ticket: harness.stop(ticket, "exe_any"),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+async def test_a_turn_taken_over_takes_nothing_from_its_old_runner(
+    harness: Harness, write: Write
+) -> None:
+    """design: Ownership."""
+    old = await harness.begin_turn()
+    await turns.reclaim(harness.ctx, old.message.id, NODE)
+    assert harness.ticket(old.message.id).epoch == old.epoch + 1
+    rows = harness.one("SELECT version FROM messages WHERE id = ?", old.message.id)
+    with pytest.raises(Fenced):
+        await write(harness, old)
+    assert harness.one("SELECT version FROM messages WHERE id = ?", old.message.id) == rows
+    await harness.end(harness.ticket(old.message.id))
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+async def test_a_turn_that_has_ended_takes_nothing_more(harness: Harness, write: Write) -> None:
+    ticket = await harness.begin_turn()
+    await harness.end(ticket)
+    before = harness.view(ticket.message.id)
+    with pytest.raises(Fenced):
+        await write(harness, ticket)
+    assert harness.view(ticket.message.id) == before
+
+
+async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(harness: Harness) -> None:
+    """design: How a turn ends."""
+    ticket = await harness.begin_turn()
+    harness.tick(harness.ctx.settings.turn_limit_seconds)
+    await turns.reclaim(harness.ctx, ticket.message.id, NODE)
+    assert state(harness, ticket.message.id) == ("failed", "turn_failed", True)
+    assert harness.log(ticket.message.id)[0]["reason"] == "abandoned"
+
+
+@pytest.mark.rule("Message event log agent_reply")
+async def test_a_reply_says_whether_the_post_still_waits_for_it(harness: Harness) -> None:
+    """design: The POST window."""
+    soon = await harness.begin_turn("one", conversation="a")
+    late = await harness.begin_turn("two", conversation="b")
+    taken_over = await harness.begin_turn("three", conversation="c")
+    await turns.reclaim(harness.ctx, taken_over.message.id, NODE)
+    await harness.end(soon)
+    await harness.end(harness.ticket(taken_over.message.id))
+    harness.tick(harness.ctx.settings.turn_reply_seconds)
+    await harness.end(late)
+    said = [harness.log(t.message.id)[0]["delivered_sync"] for t in (soon, late, taken_over)]
+    assert said == [True, False, False]
+
+
+# --- attachments ----------------------------------------------------------------------------------
+@pytest.mark.rule("createMessage 4")
+async def test_files_that_cannot_be_taken_become_notes(harness: Harness) -> None:
+    """Undecodable, executable and surplus files do not fail the message."""
+    given = [
+        InlineFile("ok.txt", None, "b2s=", None),
+        InlineFile("odd.txt", None, "!!", None),
+        InlineFile("run.txt", None, "f0VMRgIBAQA=", None),
+        *[InlineFile(f"{n}.txt", None, "b2s=", None) for n in range(3)],
+    ]
+    attached = await attachments.store(harness.ctx, given)
+    new = NewMessage("look", attached=attached)
+    message_id = f"msg_{'0' * 32}"
+    await sending.accept(harness.ctx, harness.caller, new, message_id)
+    shown = harness.view(message_id)
+    assert shown["status"] == "processing"
+    assert len(shown["notes"]) == 3
+    for word, note in zip(("odd.txt", "run.txt", "1 more"), shown["notes"], strict=True):
+        assert word in note
+    names = harness.all("SELECT name FROM attachments WHERE message_id = ? ORDER BY n", message_id)
+    assert names == [("ok.txt",), ("0.txt",), ("1.txt",)]
+
+
+async def test_a_signal_without_a_row_changes_nothing(harness: Harness) -> None:
+    """A programmer's error is loud, and the transaction is undone (design: One record and one
+    writer).
+    """
+    ticket = await harness.begin_turn()
+    await harness.end(ticket)
+    before = harness.view(ticket.message.id)
+
+    def fn(tx: Tx) -> None:
+        message = message_rows.lock(tx, ticket.message.id)
+        assert message is not None
+        writer.apply_turn(tx, harness.ctx, message, s.TurnBegun(), harness.tick())
+
+    with pytest.raises(RuleBroken, match="ended cannot take TurnBegun"):
+        await harness.ctx.db.write(fn)
+    assert harness.view(ticket.message.id) == before
+
+
+@pytest.mark.rule("Additions busy")
+async def test_a_queued_message_keeps_its_place_and_waits_a_day(harness: Harness) -> None:
+    ticket = await harness.begin_turn()
+    queued = (await harness.send("queued", busy=WhenBusy.QUEUE)).message
+    harness.clock.advance(1)
+    waits = (await harness.send("waits")).message
+    harness.clock.advance(harness.ctx.settings.busy_wait_seconds)
+    await upkeep.expire_waiting_turns(harness.ctx)
+    assert harness.view(waits.id)["reason"] == "agent_busy"
+    assert harness.view(queued.id)["queue_position"] == 1
+    later = (await harness.send("later")).message
+    await harness.end(ticket)
+    assert harness.ticket(queued.id).message.id == queued.id, "it was accepted first"
+    assert harness.view(later.id)["status"] == "processing"
+
+    other = (await harness.send("forgotten", busy=WhenBusy.QUEUE)).message
+    harness.clock.advance(harness.ctx.settings.queue_wait_seconds + 1)
+    await upkeep.expire_waiting_turns(harness.ctx)
+    assert harness.view(other.id)["reason"] == "agent_busy"

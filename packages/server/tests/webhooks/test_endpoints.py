@@ -1,0 +1,111 @@
+"""Webhook endpoints on both databases (spec: Webhooks, Webhook endpoint states)."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from agentpost.clock import ManualClock
+from agentpost.context import AppContext
+from agentpost.db.session import Tx
+from agentpost.domain.errors import Refusal
+from agentpost.webhooks import deliveries, endpoints
+from agentpost.webhooks.endpoints import EndpointChange
+from agentpost.webhooks.records import EndpointRecord
+from tests.harness.databases import account, clock, ctx, new_account, schema_url
+
+__all__ = ["account", "clock", "ctx", "schema_url"]
+
+URL = "https://hooks.example.com/"
+
+
+async def create(ctx: AppContext, account: str) -> EndpointRecord:
+    return await endpoints.create(ctx, account, URL, None, None)
+
+
+def codes(results: list[EndpointRecord | BaseException]) -> list[str]:
+    """Codes of those that were refused."""
+    assert all(isinstance(r, EndpointRecord | Refusal) for r in results), results
+    return [result.code for result in results if isinstance(result, Refusal)]
+
+
+@pytest.mark.rule("Webhook events 9")
+async def test_ten_at_most_under_races(ctx: AppContext, account: str) -> None:
+    other = await new_account(ctx, "other@example.com")
+    calls = [create(ctx, account) for _ in range(30)] + [create(ctx, other) for _ in range(3)]
+    refused = codes(await asyncio.gather(*calls, return_exceptions=True))
+    assert refused == ["too_many_endpoints"] * 20
+    assert len(await endpoints.list_all(ctx, account)) == 10
+    assert len(await endpoints.list_all(ctx, other)) == 3
+
+
+async def test_newest_first(ctx: AppContext, account: str, clock: ManualClock) -> None:
+    made = []
+    for _ in range(3):
+        made.append((await create(ctx, account)).id)
+        clock.advance(1)
+    assert [each.id for each in await endpoints.list_all(ctx, account)] == made[::-1]
+
+
+async def test_of_many_deletes_one_succeeds(ctx: AppContext, account: str) -> None:
+    endpoint = await create(ctx, account)
+    calls = [endpoints.delete(ctx, account, endpoint.id) for _ in range(10)]
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert sorted(type(answer).__name__ for answer in answers) == ["NoneType"] + ["Refusal"] * 9
+
+
+async def test_concurrent_changes_lose_nothing(ctx: AppContext, account: str) -> None:
+    endpoint = await create(ctx, account)
+    await asyncio.gather(
+        endpoints.change(ctx, account, endpoint.id, EndpointChange(description="mine")),
+        endpoints.change(ctx, account, endpoint.id, EndpointChange(events=["job.failed"])),
+        endpoints.rotate(ctx, account, endpoint.id),
+        endpoints.change(ctx, account, endpoint.id, EndpointChange(enabled=False)),
+    )
+    (after,) = await endpoints.list_all(ctx, account)
+    assert (after.description, after.events_json) == ("mine", '["job.failed"]')
+    assert after.secret != endpoint.secret
+    assert (after.disabled_reason, after.url) == ("manual", URL)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (EndpointChange(url="https://10.1.2.3/"), "bad_url"),
+        (EndpointChange(events=["job.lost"]), "bad_events"),
+        (EndpointChange(events=[]), "bad_events"),
+        (EndpointChange(description="x" * 121), "bad_request"),
+    ],
+)
+async def test_refused_changes_change_nothing(
+    ctx: AppContext, account: str, change: EndpointChange, code: str
+) -> None:
+    endpoint = await create(ctx, account)
+    with pytest.raises(Refusal) as refusal:
+        await endpoints.change(ctx, account, endpoint.id, change)
+    assert refusal.value.code == code
+    (kept,) = await endpoints.list_all(ctx, account)
+    assert replace(kept, secret=endpoint.secret) == endpoint
+
+
+async def test_a_delivery_that_slipped_in_beside_the_end_is_ended(
+    ctx: AppContext, account: str
+) -> None:
+    """A commit that still saw the endpoint enabled may come after the one that switched it off."""
+    endpoint = await create(ctx, account)
+    sent = await deliveries.send_test(ctx, account, endpoint.id)
+    await endpoints.change(ctx, account, endpoint.id, EndpointChange(enabled=False))
+
+    def slip_in(tx: Tx) -> None:
+        tx.execute(
+            "UPDATE deliveries SET status = 'pending', next_attempt_at = 0 WHERE event_id = ?",
+            (sent.event_id,),
+        )
+
+    await ctx.db.write(slip_in)
+    wanted = dict.fromkeys(await deliveries.due_endpoints(ctx), 8)
+    assert list(wanted) == [endpoint.id]
+    assert await deliveries.record_and_claim(ctx, [], [], wanted) == []
+    (after,) = (await endpoints.get(ctx, account, endpoint.id)).recent
+    assert after.status == "dropped"
+    assert await deliveries.due_endpoints(ctx) == []
