@@ -9,11 +9,10 @@ that was current when this was written.
 
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from tests.house.tree import CLIENT, ROOT, uv
+from tests.house.tree import ROOT, uv
 
 FRAMEWORKS = {
     "crewai": (1, 15),
@@ -22,6 +21,13 @@ FRAMEWORKS = {
 }
 """The oldest release, as major and minor version, that an installation beside the server may take.
 Those that have an adapter are in the dev group: uv.lock holds them beside the server."""
+
+DISTRIBUTIONS = {
+    "agentpost": "packages/server",
+    "agentpost-agents": "packages/agents",
+    "agentpost-client": "clients/python",
+}
+"""The server and what it takes from this repository, by the folder of each."""
 
 
 def resolved(*requirements: str) -> dict[str, str]:
@@ -36,13 +42,13 @@ def resolved(*requirements: str) -> dict[str, str]:
         "--system-certs",
         "-",
     ]
-    lines = [f"agentpost @ {ROOT.as_uri()}", f"agentpost-client @ {client().as_uri()}"]
+    ours = [f"{name} @ {(ROOT / folder).as_uri()}" for name, folder in DISTRIBUTIONS.items()]
     # The tests' own variable would have uv trust no index.
     environment = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}
     done = subprocess.run(
         [*command, "--python-version", "3.12"],
         env=environment,
-        input="\n".join([*lines, *requirements]),
+        input="\n".join([*ours, *requirements]),
         capture_output=True,
         text=True,
         timeout=300,
@@ -53,11 +59,6 @@ def resolved(*requirements: str) -> dict[str, str]:
     assert done.returncode == 0, done.stderr
     pairs = (line.split("==") for line in done.stdout.splitlines() if "==" in line)
     return {name: version.split(" ")[0] for name, version in pairs}
-
-
-def client() -> Path:
-    """The folder of the client's project."""
-    return CLIENT.parents[1]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

@@ -28,7 +28,7 @@ from yamllint import linter
 
 from agentpost.domain import limits
 from agentpost.settings import NOT_OURS, PREFIX, Settings
-from tests.house.tree import DOCS, ROOT, SERVER, SRC, document
+from tests.house.tree import DOCS, ROOT, SERVER, SRC, document, uv
 
 DEPLOY = ROOT / "deploy"
 KUBERNETES = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
@@ -158,6 +158,58 @@ def test_the_image_has_what_it_is_built_from() -> None:
     built = re.search(r"image: agentpost:(\S+)", document(ROOT / "compose.yaml"))
     assert built
     assert packages["version"].startswith(f"{built[1]}.")
+
+
+def test_the_image_is_built_from_what_is_copied(tmp_path: Path) -> None:
+    """Both installing commands of the Dockerfile, in folders with exactly what it has copied by
+    then. The first only resolves, with every extra; the second installs the server without any."""
+    first, second = re.findall(r"^RUN --mount=\S+ \\\n((?:.*\\\n)*.*\n)", DOCKERFILE, re.M)[:2]
+    extras = re.search(r'ARG EXTRAS="([^"]+)"', DOCKERFILE)
+    assert extras
+    named, whole = tmp_path / "named", tmp_path / "whole"
+    before = DOCKERFILE[: DOCKERFILE.index(first)]
+    for sources, target in re.findall(r"^COPY (?!--from)(.+) (\S+)$", before, re.M):
+        (named / target).mkdir(parents=True, exist_ok=True)
+        for name in sources.split():
+            shutil.copy(ROOT / name, named / target)
+    whole.mkdir()
+    copy_context(whole)
+    environment = tmp_path / "environment"
+    for command, folder, asked in (
+        (first.replace("uv sync", "uv sync --dry-run"), named, extras[1]),
+        (second, whole, ""),
+    ):
+        done = subprocess.run(
+            ["sh", "-e", "-c", command.replace("uv sync", f"{uv()} sync")],
+            cwd=folder,
+            env={**os.environ, "EXTRAS": asked, "UV_PROJECT_ENVIRONMENT": str(environment)},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    shown = subprocess.run(
+        [environment / "bin/agentpost", "--version"], capture_output=True, text=True, check=False
+    )
+    version = tomllib.loads(document(SERVER / "pyproject.toml"))["project"]["version"]
+    assert shown.stdout == f"agentpost {version}\n", shown.stderr
+
+
+def copy_context(target: Path) -> None:
+    """Copy what `.dockerignore` lets through, which is all that `COPY . .` finds."""
+    lines = [line for line in document(ROOT / ".dockerignore").splitlines() if line[:1] not in "#"]
+    barred = [line.removeprefix("**/") for line in lines if line not in "*" and line[0] != "!"]
+
+    def ignore(folder: str, names: list[str]) -> set[str]:
+        paths = ((name, Path(folder, name).relative_to(ROOT)) for name in names)
+        return {name for name, path in paths if any(path.match(each) for each in barred)}
+
+    for name in (line[1:] for line in lines if line[0] == "!"):
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, target / name, ignore=ignore)
+        else:
+            shutil.copy(ROOT / name, target / name)
 
 
 def test_probes_ask_for_what_is_served() -> None:

@@ -32,7 +32,7 @@ OFFLINE_PROJECT = ROOT / "packages/offline"
 VERIFY_PROJECT = ROOT / "packages/verify"
 MEGABYTE = 1_000_000
 BUDGETS = {
-    "agentpost-client": 3 * MEGABYTE,
+    "agentpost-client": 2_500_000,
     "agentpost-agents": 15 * MEGABYTE,
     "agentpost": 90 * MEGABYTE,
     "agentpost[mcp]": 115 * MEGABYTE,

@@ -72,9 +72,22 @@ def test_what_it_runs_is_there(path: Path) -> None:
     commands = "\n".join(step.get("run", "") for step in steps(path))
     targets = set(re.findall(r"^([a-z-]+):", document(ROOT / "Makefile"), re.M))
     assert set(re.findall(r"\bmake ([a-z-]+)", commands)) <= targets
-    assert set(re.findall(r"^cd (\S+)", commands, re.M)) <= {"clients/typescript"}
+    scripts = json.loads(document(ROOT / "clients/typescript/package.json"))["scripts"]
+    assert set(re.findall(r"\bnpm run (\S+)", commands)) <= scripts.keys()
+    folders = {step["working-directory"] for step in steps(path) if "working-directory" in step}
+    assert [name for name in folders if not (ROOT / name).is_dir()] == []
     used = {step["uses"] for step in steps(path) if "uses" in step}
     assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", each) for each in used)
+
+
+@PATHS
+def test_a_job_installs_into_a_python_of_its_choice(path: Path) -> None:
+    """The one of the runner belongs to its system, and pip refuses to install into it."""
+    for name, job in workflow(path)["jobs"].items():
+        used = [step.get("uses", "").partition("@")[0] for step in job["steps"]]
+        commands = "\n".join(step.get("run", "") for step in job["steps"])
+        if re.search(r"^\s*(pip|make) ", commands, re.M):
+            assert "actions/setup-python" in used, name
 
 
 def test_the_oldest_and_the_newest_python_are_tried_on_both_systems() -> None:

@@ -2,4 +2,4 @@
 versions, since the API only grows within /v1.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

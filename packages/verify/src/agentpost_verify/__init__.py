@@ -14,6 +14,6 @@ server only by its answers: it imports nothing of it.
 
 import pytest
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 pytest.register_assert_rewrite("agentpost_verify.checks")
