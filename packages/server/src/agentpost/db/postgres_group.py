@@ -1,6 +1,6 @@
 """Write functions that share a transaction of PostgreSQL: one connection of this node commits what
 waits, as SQLite's writer does (`sqlite_group`). With `postgres_pipeline` it halved the CPU time of
-an echo, from 5.8 to 2.7 ms, and its commits went from 3.6 to 0.8 (benchmarks/HISTORY.md: On
+an echo, from 5.8 to 2.7 ms, and its commits went from 3.6 to 0.8 (benchmarks/README.md: On
 PostgreSQL).
 
 A group is the fast way, and nobody depends on it. Whatever stands against it takes the whole group

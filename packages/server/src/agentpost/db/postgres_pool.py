@@ -1,5 +1,5 @@
 """A pool that lends the connection that was given back last: a read takes two thirds of the CPU
-time that it takes with psycopg's own pool (benchmarks/HISTORY.md: On PostgreSQL).
+time that it takes with psycopg's own pool (benchmarks/README.md: On PostgreSQL).
 
 psycopg's pool lends the one that has rested longest, so all of them take turns: each has statements
 to prepare and plans to make, and the server's caches serve nobody twice. And it waits for the
