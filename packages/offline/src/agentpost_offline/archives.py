@@ -36,8 +36,10 @@ def unpacking(step: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(step)
     def unpacked_first(*args: P.args, **kwargs: P.kwargs) -> T:
         with tempfile.TemporaryDirectory(prefix="members-") as folder:
-            given: tuple[Any, ...] = tuple(_opened(value, Path(folder)) for value in args)
-            return step(*given, **kwargs)
+            unpacked_args: tuple[Any, ...] = tuple(
+                _unpack_argument(value, Path(folder)) for value in args
+            )
+            return step(*unpacked_args, **kwargs)
 
     return unpacked_first
 
@@ -52,7 +54,7 @@ def inside(file: File) -> list[str]:
         return []
 
 
-def _opened(value: object, folder: Path) -> object:
+def _unpack_argument(value: object, folder: Path) -> object:
     if not isinstance(value, (list, tuple)) or not all(isinstance(one, File) for one in value):
         return value
     return [one for file in value for one in _in_place_of(file, folder)]
@@ -65,8 +67,8 @@ def _in_place_of(file: File, folder: Path) -> Sequence[File]:
     whole = True
     left = limits.UNPACKED_BYTES
     try:
-        with _archive(file) as packed:
-            members = _members(packed)
+        with _archive(file) as archive:
+            members = _members(archive)
             for number, member in enumerate(members[: limits.MEMBERS]):
                 left -= member.file_size
                 kind = _kind(member)
@@ -74,7 +76,7 @@ def _in_place_of(file: File, folder: Path) -> Sequence[File]:
                     whole = False
                     continue
                 path = folder / f"{len(list(folder.iterdir()))}-{number}"
-                with packed.open(member) as source, path.open("wb") as target:
+                with archive.open(member) as source, path.open("wb") as target:
                     shutil.copyfileobj(source, target)
                 name = PurePosixPath(member.filename).name
                 results.append(
@@ -92,21 +94,21 @@ def _in_place_of(file: File, folder: Path) -> Sequence[File]:
 @contextlib.contextmanager
 def _archive(file: File) -> Iterator[zipfile.ZipFile]:
     """An archive of files. Raises `Unreadable` for all else, Office files among it."""
-    with file.local.open("rb") as opened:
-        if opened.read(4) != b"PK\x03\x04":
+    with file.local.open("rb") as stream:
+        if stream.read(4) != b"PK\x03\x04":
             raise Unreadable(f"{file.name} is not an archive")
-    with Archive(file.local, file.name) as known:
-        if known.members & _OFFICE or is_workbook(known):
+    with Archive(file.local, file.name) as archive:
+        if archive.members & _OFFICE or is_workbook(archive):
             raise Unreadable(f"{file.name} is an Office file")
     with zipfile.ZipFile(file.local) as members:
         yield members
 
 
-def _members(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """The files that somebody put in, without those that systems add."""
     return [
         member
-        for member in packed.infolist()
+        for member in archive.infolist()
         if member.file_size
         and not member.is_dir()
         and not PurePosixPath(member.filename).name.startswith(".")

@@ -15,7 +15,7 @@ from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.frame import Frame, to_json
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.reading import Choice, Question, Reading
-from agentpost_offline.replying import details, listed, quoted, say
+from agentpost_offline.replying import details, list_text, quote_words, say
 from agentpost_offline.scope import Surroundings, files_by_id
 
 logger = logging.getLogger(__name__)
@@ -30,17 +30,17 @@ async def from_tables(here: Surroundings, reading: Reading) -> None:
     frame = msgspec.structs.replace(
         frame, text=here.material or frame.text, files=tuple(file.id for file in files)
     )
-    result = await _computed(here, steps.ask_tables, files, to_json(frame))
+    result = await _run_step(here, steps.ask_tables, files, to_json(frame))
     if result is None:
         return
     lines = [*notes(language, reading), result.text or say(language, "absent_answer")]
-    skipped = list(dict.fromkeys((*result.skipped, *here.skipped)))
-    reported = details(language, result.used, skipped, result.notes)
+    omissions = list(dict.fromkeys((*result.skipped, *here.skipped)))
+    report = details(language, result.used, omissions, result.notes)
     requested.remember_answer(turn, to_json(frame))
-    turn.reply("\n\n".join(filter(None, ["\n".join(lines), reported])))
+    turn.reply("\n\n".join(filter(None, ["\n".join(lines), report])))
 
 
-async def _computed(here: Surroundings, step: object, *args: object) -> Answer | None:
+async def _run_step(here: Surroundings, step: object, *args: object) -> Answer | None:
     """The answer of a step; None where it failed, which is said."""
     turn = here.turn
     try:
@@ -56,24 +56,24 @@ async def _computed(here: Surroundings, step: object, *args: object) -> Answer |
 async def from_documents(here: Surroundings, question: str) -> None:
     """Show the passages of the documents that are closest to a question."""
     turn, language = here.turn, here.language
-    result = await _computed(
+    result = await _run_step(
         here, steps.ask_documents, here.documents, question, language, here.material
     )
     if result is None:
         return
-    skipped = list(dict.fromkeys((*result.skipped, *here.skipped)))
+    omissions = list(dict.fromkeys((*result.skipped, *here.skipped)))
     names = [file.name for file in here.documents]
     if result.outcome is Outcome.ABSENT and result.skipped and not result.used:
-        text = say(language, "unread_files", files=listed(language, names))
+        text = say(language, "unread_files", files=list_text(language, names))
     elif result.outcome is Outcome.ABSENT:
         text = say(language, "absent_answer")
     else:
         text = f"{say(language, 'passages')}\n{result.text}"
         if result.missing:
-            words = quoted(language, result.missing, "or")
+            words = quote_words(language, result.missing, "or")
             text = f"{say(language, 'missing_words', words=words)} {text}"
     turn.reply("\n\n".join(filter(None, [
-        text, details(language, result.used, skipped, result.notes)
+        text, details(language, result.used, omissions, result.notes)
     ])))  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def unclear(here: Surroundings, reading: Reading) -> None:
         parts = [_said_unknown(here, reading)]
         if frame is not None and reading.question is None and not _drops_a_number(reading):
             parts.insert(0, say(language, "would_do", what=frame_text(frame, reading.table)))
-            frames = (_placed(here, frame),)
+            frames = (_without_text(here, frame),)
             target = reading.target if reading.is_edit else None
             choices.append(
                 Choice(say(language, "do_this"), frames, target=target, is_free=reading.is_free)
@@ -115,18 +115,20 @@ def _said_unknown(here: Surroundings, reading: Reading) -> str:
     """What was not understood; a missing column is named where a column must stand."""
     language, draft = here.language, reading.draft
     words = [one for one in draft.unknown if one not in draft.lacking]
-    said = []
+    sentences = []
     if draft.lacking and reading.table is not None:
-        missing = quoted(language, draft.lacking)
-        said.append(say(language, "no_columns", table=reading.table.name, words=missing))
+        missing = quote_words(language, draft.lacking)
+        sentences.append(say(language, "no_columns", table=reading.table.name, words=missing))
     elif draft.lacking:
         words += draft.lacking
     if words:
-        said.append(say(language, "not_understood", words=quoted(language, words, "and")))
+        sentences.append(say(language, "not_understood", words=quote_words(language, words, "and")))
     # A column may be missing because it could not be read.
     notes = dict.fromkeys(note for table in here.tables for note in table.notes)
-    lost = [note for note in notes if any(word.casefold() in note.casefold() for word in words)]
-    return " ".join(said) + "".join(f"\n\n{note}" for note in lost)
+    word_notes = [
+        note for note in notes if any(word.casefold() in note.casefold() for word in words)
+    ]
+    return " ".join(sentences) + "".join(f"\n\n{note}" for note in word_notes)
 
 
 def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
@@ -142,10 +144,10 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     parts = []
     choices = []
     doable = sure or [one for one in others if one.question is None and not one.draft.model]
-    frames = tuple(_placed(here, one.frame) for one in doable if one.frame is not None)
+    frames = tuple(_without_text(here, one.frame) for one in doable if one.frame is not None)
     if frames:
-        described = [frame_text(one.frame, one.table) for one in doable if one.frame is not None]
-        parts.append(say(language, "would_do", what=listed(language, described)))
+        descriptions = [frame_text(one.frame, one.table) for one in doable if one.frame is not None]
+        parts.append(say(language, "would_do", what=list_text(language, descriptions)))
         choices.append(Choice(say(language, "do_this"), frames))
     elif len(others) == 1 and not for_model:
         unclear(here, others[0])
@@ -153,29 +155,29 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     choices += [_with_files(here, choice) for one in others if one.question is not None
                 for choice in one.question.choices]  # fmt: skip
     if words:
-        parts.append(say(language, "not_understood", words=quoted(language, words, "and")))
+        parts.append(say(language, "not_understood", words=quote_words(language, words, "and")))
     if for_model:
-        parts.append(say(language, "needs_model", words=quoted(language, for_model, "and")))
+        parts.append(say(language, "needs_model", words=quote_words(language, for_model, "and")))
     choices += offering.sentences(here, readings[0].draft)
     choices.append(Choice(say(language, "leave_it")))
     questions.ask(here, " ".join(parts), choices)
 
 
-def _placed(here: Surroundings, frame: Frame) -> Frame:
+def _without_text(here: Surroundings, frame: Frame) -> Frame:
     """A frame that remembers nothing but its own request."""
     return msgspec.structs.replace(frame, text="")
 
 
 def _with_files(here: Surroundings, choice: Choice) -> Choice:
     return msgspec.structs.replace(
-        choice, frames=tuple(_placed(here, frame) for frame in choice.frames)
+        choice, frames=tuple(_without_text(here, frame) for frame in choice.frames)
     )
 
 
 def unusable(here: Surroundings) -> None:
     """Say that none of the files can be read."""
     language = here.language
-    names = listed(language, [file.name for file in here.files])
+    names = list_text(language, [file.name for file in here.files])
     text = say(language, "unusable", files=names)
     here.turn.reply("\n\n".join(filter(None, [text, details(language, (), here.skipped, ())])))
 
@@ -183,7 +185,7 @@ def unusable(here: Surroundings) -> None:
 def unread(here: Surroundings, text: str) -> None:
     """Say that the files could not be read, and why; the request waits for others."""
     language = here.language
-    names = listed(language, [file.name for file in here.files])
+    names = list_text(language, [file.name for file in here.files])
     reasons = details(language, (), here.skipped, ())
     question = f"{say(language, 'unread_files', files=names)}\n\n{reasons}"
     questions.ask(here, question, text=text)

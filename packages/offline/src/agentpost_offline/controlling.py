@@ -10,7 +10,7 @@ from agentpost_offline import asking, doing, offering, questions, requested
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.reading import Choice, Reading
 from agentpost_offline.grammar.text import wish_and_material
-from agentpost_offline.replying import listed, say, shortened
+from agentpost_offline.replying import list_text, say, shorten
 from agentpost_offline.requested import Request
 from agentpost_offline.scope import Surroundings, files_by_id, running_things
 
@@ -33,10 +33,10 @@ async def _stop(here: Surroundings, reading: Reading) -> None:
     if not turn.running:
         turn.reply(say(language, "nothing_runs"))
         return
-    places = _meant(here, reading)
+    places = _find_jobs(here, reading)
     if not places:
         titles = [job.title for job in turn.running]
-        text = say(language, "which_stop", titles=listed(language, titles, "or"))
+        text = say(language, "which_stop", titles=list_text(language, titles, "or"))
         stop = say(language, "stop_it")
         choices = [Choice(title, text=f"{stop} {title}") for title in titles]
         questions.ask(here, text, [*choices, Choice(say(language, "all_of_them"),
@@ -51,11 +51,11 @@ async def _stop(here: Surroundings, reading: Reading) -> None:
         else:
             texts.append(say(language, "had_ended", title=job.title))
     if stopped:
-        texts.insert(0, say(language, "stopped", titles=listed(language, stopped)))
+        texts.insert(0, say(language, "stopped", titles=list_text(language, stopped)))
     turn.reply(" ".join(texts))
 
 
-def _meant(here: Surroundings, reading: Reading) -> list[int]:
+def _find_jobs(here: Surroundings, reading: Reading) -> list[int]:
     """Which running jobs are meant: all, by place, by thing, by a word of their title, or the only
     one."""
     turn, draft = here.turn, reading.draft
@@ -85,7 +85,7 @@ def _status(here: Surroundings) -> str:
     last = next((work for work in turn.works if work.text), None)
     if last is None:
         return say(language, "idle")
-    files = f" ({listed(language, [file.name for file in last.files])})" if last.files else ""
+    files = f" ({list_text(language, [file.name for file in last.files])})" if last.files else ""
     return say(language, "last_finished", title=f"{last.title}{files}")
 
 
@@ -93,20 +93,20 @@ async def _again(here: Surroundings, reading: Reading) -> None:
     """Start once more what was stopped or has failed, else what was finished last."""
     turn, language = here.turn, here.language
     things = reading.draft.things
-    unfinished = _of_things(requested.unfinished(turn), things)
-    done = _of_things(requested.finished(turn), things)
-    if unfinished:
-        for request in requested.latest(unfinished):
+    unfinished_requests = _of_things(requested.unfinished_requests(turn), things)
+    finished_requests = _of_things(requested.finished(turn), things)
+    if unfinished_requests:
+        for request in requested.latest(unfinished_requests):
             await restart(here, request)
     elif turn.running:
         turn.reply(_status(here))
-    elif (answer := requested.answered(here.works)) is not None:
+    elif (answer := requested.last_question(here.works)) is not None:
         reading.frame = answer
         here.files = files_by_id(turn, answer.files) or here.files
         here.material = answer.text
         await asking.from_tables(here, reading)
-    elif done:
-        for request in requested.latest(done):
+    elif finished_requests:
+        for request in requested.latest(finished_requests):
             await restart(
                 here, msgspec.structs.replace(request, version=request.version + 1, waits=False)
             )
@@ -115,18 +115,18 @@ async def _again(here: Surroundings, reading: Reading) -> None:
 
 
 def _of_things(requests: list[Request], things: list[Thing]) -> list[Request]:
-    return [one for one in requests if not things or one.wanted.thing in things]
+    return [one for one in requests if not things or one.read_frame.thing in things]
 
 
 async def restart(here: Surroundings, request: Request) -> None:
     """Start a request once more."""
     turn, language = here.turn, here.language
-    frame = request.wanted
+    frame = request.read_frame
     maker = doing.maker_of(here, frame.thing)
     if maker is None:
         return
     if request.waits and not requested.has_ended(turn, request):
-        clause = shortened(frame.said)
+        clause = shorten(frame.said)
         turn.reply(say(language, "still_waits", title=request.title, clause=clause))
         return
     if request.long:
@@ -140,5 +140,7 @@ async def restart(here: Surroundings, request: Request) -> None:
 
 
 def _material(here: Surroundings, request: Request) -> str:
-    said = (one.text for one in here.turn.history if one.message_id == request.message)
-    return next((found for text in said if (found := wish_and_material(text)[1])), "")
+    earlier_texts = (one.text for one in here.turn.history if one.message_id == request.message)
+    return next(
+        (material for text in earlier_texts if (material := wish_and_material(text)[1])), ""
+    )

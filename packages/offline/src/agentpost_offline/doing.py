@@ -13,7 +13,7 @@ from agentpost_offline.grammar.reading import Choice, Reading
 from agentpost_offline.making import catalogue, run
 from agentpost_offline.making.maker import Maker
 from agentpost_offline.making.queries import usual
-from agentpost_offline.replying import details, knows, listed, say, shortened, sources
+from agentpost_offline.replying import details, knows, list_text, say, shorten, sources
 from agentpost_offline.scope import Surroundings, files_by_id, is_table
 
 _TITLE = 160
@@ -75,7 +75,7 @@ def _need_files(here: Surroundings, reading: Reading) -> None:
     if thing not in (None, Thing.ANSWER) and (maker := maker_of(here, thing)) is not None:
         needs = [say(language, f"needs.{kind}") for kind in sorted(maker.needs)]
         text = say(language, "need", thing=say(language, f"things.{thing}"),
-                   needs=listed(language, needs, "or"))  # fmt: skip
+                   needs=list_text(language, needs, "or"))  # fmt: skip
     elif thing not in (None, Thing.ANSWER):
         return
     elif reading.draft.unknown and not (reading.draft.asks or reading.draft.has_query):
@@ -89,8 +89,8 @@ def _need_files(here: Surroundings, reading: Reading) -> None:
 def maker_of(here: Surroundings, thing: Thing | None) -> Maker | None:
     """What makes a thing; says why when nothing can."""
     language = here.language
-    known = thing is not None and knows(language, f"things.{thing}")
-    name = say(language, f"things.{thing}") if known else ""
+    has_name = thing is not None and knows(language, f"things.{thing}")
+    name = say(language, f"things.{thing}") if has_name else ""
     maker = catalogue.maker(thing) if thing is not None else None
     if maker is None:
         here.turn.reply(_upper(say(language, "not_made", thing=name)))
@@ -146,8 +146,8 @@ def _can_write(here: Surroundings, reading: Reading, frame: Frame, maker: Maker)
     language = here.language
     text = say(
         language, "no_format", thing=say(language, f"things.{maker.thing}"),
-        formats=listed(language, [one.upper() for one in unknown], "or"),
-        known=listed(language, [one.upper() for one in maker.formats], "or"),
+        formats=list_text(language, [one.upper() for one in unknown], "or"),
+        known=list_text(language, [one.upper() for one in maker.formats], "or"),
     )  # fmt: skip
     choices = [
         Choice(one.upper(), (msgspec.structs.replace(frame, formats=(one,)),))
@@ -233,7 +233,7 @@ async def start(
     """Start a job, and say what became of it. ``work``: the work that it continues."""
     turn, language = here.turn, here.language
     source = sources(language, [file.name for file in files])
-    title = shortened(say(language, f"title.{maker.thing}", source=source), _TITLE)
+    title = shorten(say(language, f"title.{maker.thing}", source=source), _TITLE)
     started = await turn.start(
         run.make, title, work=work, frame=to_json(frame), files=list(files), version=version,
         **({"is_free": True} if is_free else {}),
@@ -241,12 +241,12 @@ async def start(
     requested.forget_answers(turn)
     requested.remember(turn, started, to_json(frame), title, version)
     before = turn.state.get("started")
-    kept = dict(list(before.items())[-20:]) if isinstance(before, dict) else {}
-    turn.state["started"] = {**kept, started.job_id: maker.thing.value}
-    turn.reply(_started(language, title, started))
+    recent = dict(list(before.items())[-20:]) if isinstance(before, dict) else {}
+    turn.state["started"] = {**recent, started.job_id: maker.thing.value}
+    turn.reply(_start_text(language, title, started))
 
 
-def _started(language: str, title: str, started: Started) -> str:
+def _start_text(language: str, title: str, started: Started) -> str:
     if started.state == "running":
         return say(language, "on_it", title=title)
     key = f"reason.{started.reason}"

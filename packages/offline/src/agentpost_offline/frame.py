@@ -48,7 +48,7 @@ class Aggregate(StrEnum):
     DISTINCT = "distinct"
 
 
-class Derived(StrEnum):
+class Derivation(StrEnum):
     """What is computed from the aggregates.
 
     Filters of a group column choose which groups are shown; they are applied after a share or a
@@ -100,7 +100,7 @@ class Measure(msgspec.Struct, frozen=True, omit_defaults=True):
 
     column: str | None
     aggregate: Aggregate
-    derived: Derived | None = None
+    derived: Derivation | None = None
 
 
 class Filter(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -177,8 +177,8 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def to_json(frame: Frame) -> dict[str, Any]:
     """The frame as arguments of a job or as state of a work."""
-    made: dict[str, Any] = msgspec.to_builtins(frame)
-    return made
+    result: dict[str, Any] = msgspec.to_builtins(frame)
+    return result
 
 
 def from_json(data: object) -> Frame:

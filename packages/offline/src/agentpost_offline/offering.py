@@ -13,7 +13,7 @@ from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.reading import Choice, Reading
 from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.making import catalogue, queries
-from agentpost_offline.replying import details, knows, listed, quoted, say, shortened
+from agentpost_offline.replying import details, knows, list_text, quote_words, say, shorten
 from agentpost_offline.scope import Surroundings
 
 _OFFERS = 6
@@ -95,18 +95,18 @@ def offer(here: Surroundings) -> None:
     """Offer what can be done with the files, or say what files would help."""
     language = here.language
     if here.files and not here.usable:
-        names = listed(language, [file.name for file in here.files])
+        names = list_text(language, [file.name for file in here.files])
         here.turn.reply(say(language, "unusable", files=names))
         return
     choices = sentences(here)
     if not choices:
         here.turn.reply(help_text(language))
         return
-    names = listed(language, [shortened(file.name) for file in here.files] or
+    names = list_text(language, [shorten(file.name) for file in here.files] or
                    [say(language, "your_text")])  # fmt: skip
-    skipped = details(language, (), here.skipped, ())
+    footnote = details(language, (), here.skipped, ())
     text = say(language, "ask_what", files=names)
-    questions.ask(here, "\n\n".join(filter(None, [text, skipped])), choices)
+    questions.ask(here, "\n\n".join(filter(None, [text, footnote])), choices)
 
 
 def talk(here: Surroundings, about: str) -> None:
@@ -117,7 +117,7 @@ def talk(here: Surroundings, about: str) -> None:
     elif about in ("thanks", "no"):
         here.turn.reply(say(language, "thanks" if about == "thanks" else "dropped"))
     elif about == "columns" and here.tables:
-        here.turn.reply("\n".join(_described(language, one) for one in here.tables[:8]))
+        here.turn.reply("\n".join(_describe(language, one) for one in here.tables[:8]))
     elif about in ("help", "hello", "columns", "yes") and sentences(here):
         offer(here)
     elif about == "hello":
@@ -126,17 +126,17 @@ def talk(here: Surroundings, about: str) -> None:
         here.turn.reply(help_text(language))
 
 
-def _described(language: str, table: Table) -> str:
-    labels = [shortened(column.label, 60) for column in table.columns]
+def _describe(language: str, table: Table) -> str:
+    labels = [shorten(column.label, 60) for column in table.columns]
     more = [f"+{len(labels) - _COLUMNS_SHOWN}"] if len(labels) > _COLUMNS_SHOWN else []
-    columns = listed(language, [*labels[:_COLUMNS_SHOWN], *more])
+    columns = list_text(language, [*labels[:_COLUMNS_SHOWN], *more])
     return say(language, "table_is", table=table.name, rows=table.rows, columns=columns)
 
 
 def needs_model(here: Surroundings, reading: Reading) -> None:
     """Say that something needs a model, and offer what can be done."""
     language = here.language
-    words = quoted(language, [word for _, word in reading.draft.model], "and")
+    words = quote_words(language, [word for _, word in reading.draft.model], "and")
     text = say(language, "needs_model", words=words)
     choices = sentences(here)
     if choices:
@@ -148,7 +148,7 @@ def needs_model(here: Surroundings, reading: Reading) -> None:
 def explain(here: Surroundings, words: Sequence[str]) -> None:
     """Say what was not understood where there is nothing to work from."""
     language = here.language
-    text = say(language, "not_understood", words=quoted(language, words, "and"))
+    text = say(language, "not_understood", words=quote_words(language, words, "and"))
     here.turn.reply(f"{text}\n\n{help_text(language)}")
 
 

@@ -31,18 +31,18 @@ class Pending(msgspec.Struct, frozen=True, omit_defaults=True):
     files: tuple[str, ...] = ()
     message: str = ""
 
-    def chosen(self, answer: str) -> Choice | None:
+    def choice_of(self, answer: str) -> Choice | None:
         """The choice that an answer names, by its words or its number."""
-        said = _plain(answer)
+        reply = _plain(answer)
         for choice in self.choices:
-            if said and said == _plain(choice.label):
+            if reply and reply == _plain(choice.label):
                 return choice
-        words = set(said.split())
-        named = [one for one in self.choices if one.table and words <= set(_words(one.label))]
-        if words and len(named) == 1:  # the sheet of a workbook
-            return named[0]
-        if re.fullmatch(r"[1-9]\d?", said) and int(said) <= len(self.choices):
-            return self.choices[int(said) - 1]
+        words = set(reply.split())
+        matches = [one for one in self.choices if one.table and words <= set(_words(one.label))]
+        if words and len(matches) == 1:  # the sheet of a workbook
+            return matches[0]
+        if re.fullmatch(r"[1-9]\d?", reply) and int(reply) <= len(self.choices):
+            return self.choices[int(reply) - 1]
         return None
 
 
@@ -56,18 +56,18 @@ def _words(text: str) -> list[str]:
 
 def ask(here: Surroundings, question: str, choices: Sequence[Choice] = (), text: str = "") -> None:
     """Ask, and remember what each answer starts. ``text``: a request that waits for a file."""
-    offered: list[Choice] = []
+    offers: list[Choice] = []
     for choice in choices:
         label = choice.label.strip()[:_CHOICE_CHARACTERS]
-        if label and label.casefold() not in {one.label.casefold() for one in offered}:
-            offered.append(msgspec.structs.replace(choice, label=label))
-    offered = offered[:_CHOICES]
-    kept = Pending(tuple(offered), text, tuple(file.id for file in here.files), here.material_of)
-    here.turn.state[_KEPT] = msgspec.to_builtins(kept)
-    here.turn.ask(question, choices=[one.label for one in offered] or None)
+        if label and label.casefold() not in {one.label.casefold() for one in offers}:
+            offers.append(msgspec.structs.replace(choice, label=label))
+    offers = offers[:_CHOICES]
+    pending = Pending(tuple(offers), text, tuple(file.id for file in here.files), here.material_of)
+    here.turn.state[_KEPT] = msgspec.to_builtins(pending)
+    here.turn.ask(question, choices=[one.label for one in offers] or None)
 
 
-def taken(turn: Turn) -> Pending | None:
+def take(turn: Turn) -> Pending | None:
     """The question that the last message ended with; it is answered now or never."""
     data = turn.state.pop(_KEPT, None)
     try:

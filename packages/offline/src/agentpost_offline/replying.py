@@ -42,7 +42,7 @@ def knows(language: str, key: str) -> bool:
     return True
 
 
-def listed(language: str, items: Sequence[str], word: str = "and") -> str:
+def list_text(language: str, items: Sequence[str], word: str = "and") -> str:
     """As in "a, b and c"."""
     join = say(language, word)
     if len(items) < 2:
@@ -51,32 +51,32 @@ def listed(language: str, items: Sequence[str], word: str = "and") -> str:
     if language == "zh":
         return f"{comma.join(items[:-1])}{join}{items[-1]}"
     if language == "ar":
-        spaced = " " if word == "or" else ""
-        return f"{comma.join(items[:-1])} {join}{spaced}{items[-1]}"
+        space = " " if word == "or" else ""
+        return f"{comma.join(items[:-1])} {join}{space}{items[-1]}"
     return f"{comma.join(items[:-1])} {join} {items[-1]}"
 
 
-def quoted(language: str, words: Iterable[str], word: str = "or") -> str:
+def quote_words(language: str, words: Iterable[str], word: str = "or") -> str:
     """Words in quotation marks of the language."""
     marks = {"de": "„{}“", "es": "«{}»", "fr": "« {} »", "ar": "«{}»"}.get(language, "“{}”")
-    return listed(language, [marks.format(shortened(one)) for one in words], word)
+    return list_text(language, [marks.format(shorten(one)) for one in words], word)
 
 
 def sources(language: str, names: Sequence[str]) -> str:
     """The files something is made from, the first few by name."""
     if not names:
         return say(language, "your_text")
-    visible = [shortened(name) for name in names[:_SOURCES]]
+    visible = [shorten(name) for name in names[:_SOURCES]]
     more = len(names) - len(visible)
-    return listed(language, [*visible, f"+{more}"] if more else visible)
+    return list_text(language, [*visible, f"+{more}"] if more else visible)
 
 
 def details(
-    language: str, used: Sequence[str], skipped: Sequence[str], notes: Sequence[str]
+    language: str, used: Sequence[str], omissions: Sequence[str], notes: Sequence[str]
 ) -> str:
     """``Used: …``, ``Not used: …`` and notes, one a line; nothing for an empty list, and only the
     number of what is beyond the first dozen."""
-    lines = [("used", used), ("skipped", skipped), ("note", notes)]
+    lines = [("used", used), ("skipped", omissions), ("note", notes)]
     colon = written(language).colon
     semicolon, stop = ("；", "。") if language == "zh" else ("; ", ".")
     return "\n".join(
@@ -94,7 +94,7 @@ def _first(items: Sequence[str]) -> list[str]:
     ]
 
 
-def shortened(text: str, most: int = _SHORT) -> str:
+def shorten(text: str, most: int = _SHORT) -> str:
     """At most so many characters."""
     text = " ".join(text.split())
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

@@ -49,7 +49,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.job or f"{self.message} {self.title}"
 
     @property
-    def wanted(self) -> Frame:
+    def read_frame(self) -> Frame:
         """The frame."""
         result = frame_of(self.frame)
         assert result is not None, "only requests whose frame can be read are found"
@@ -63,7 +63,7 @@ def remember(turn: Turn, started: Started, frame: dict[str, Any], title: str, ve
         started.job_id, started.work_id, {**frame, "text": ""} if long else frame, title, version,
         turn.message.message_id, started.state == "queued", long,
     )  # fmt: skip
-    others = [one for one in _known(turn) if not (one.work and one.work == result.work)]
+    others = [one for one in _requests(turn) if not (one.work and one.work == result.work)]
     listing: list[Json] = [msgspec.to_builtins(one) for one in [*others, result][-_MOST:]]
     turn.state[_KEPT] = listing
 
@@ -71,11 +71,13 @@ def remember(turn: Turn, started: Started, frame: dict[str, Any], title: str, ve
 def forget_refused(turn: Turn, request: Request) -> None:
     """A request that was refused is started now: the new one takes its place."""
     if not request.job:
-        listing: list[Json] = [msgspec.to_builtins(o) for o in _known(turn) if o.id != request.id]
+        listing: list[Json] = [
+            msgspec.to_builtins(o) for o in _requests(turn) if o.id != request.id
+        ]
         turn.state[_KEPT] = listing
 
 
-def _known(turn: Turn) -> list[Request]:
+def _requests(turn: Turn) -> list[Request]:
     data = turn.state.get(_KEPT)
     try:
         result = msgspec.convert(data, list[Request]) if data is not None else []
@@ -84,11 +86,11 @@ def _known(turn: Turn) -> list[Request]:
     return [one for one in result if frame_of(one.frame) is not None]
 
 
-def unfinished(turn: Turn) -> list[Request]:
+def unfinished_requests(turn: Turn) -> list[Request]:
     """What was started, does not run and left no result, the latest last."""
     running = {job.job_id for job in turn.running}
     ended_well = {one.id for one in finished(turn)}
-    return [one for one in _known(turn) if one.job not in running and one.id not in ended_well]
+    return [one for one in _requests(turn) if one.job not in running and one.id not in ended_well]
 
 
 def finished(turn: Turn) -> list[Request]:
@@ -99,7 +101,7 @@ def finished(turn: Turn) -> list[Request]:
         version = results.get(one.work)
         return isinstance(version, int) and version >= one.version
 
-    return [one for one in _known(turn) if ended_well(one)]
+    return [one for one in _requests(turn) if ended_well(one)]
 
 
 def has_ended(turn: Turn, request: Request) -> bool:
@@ -112,13 +114,13 @@ def latest(requests: Sequence[Request]) -> list[Request]:
     return [one for one in requests if one.message == requests[-1].message]
 
 
-def named(turn: Turn) -> Request | None:
+def request_to_repeat(turn: Turn) -> Request | None:
     """The unfinished request whose title stands behind "Try again:", which the web app's button
     sends; the latest of that title."""
     begin, colon, title = turn.message.text.strip().partition(":")
     if not colon or begin.casefold() != _AGAIN.casefold():
         return None
-    same = [one for one in unfinished(turn) if one.title == title.strip()]
+    same = [one for one in unfinished_requests(turn) if one.title == title.strip()]
     return same[-1] if same else None
 
 
@@ -136,7 +138,7 @@ def forget_answers(turn: Turn) -> None:
         turn.state.pop(key, None)
 
 
-def answered(works: Sequence[Work]) -> Frame | None:
+def last_question(works: Sequence[Work]) -> Frame | None:
     """The last question, when it was answered last."""
     return works[0].frame if works and works[0].id == ANSWERED else None
 
@@ -152,7 +154,9 @@ def works_of(turn: Turn) -> list[Work]:
         earlier = tuple(one for one in answers if one is not None)
         results.insert(0, Work(ANSWERED, last, earlier))
     running = {job.job_id for job in turn.running}
-    return [Work(one.job, one.wanted) for one in _known(turn) if one.job in running][::-1] + results
+    return [Work(one.job, one.read_frame) for one in _requests(turn) if one.job in running][
+        ::-1
+    ] + results
 
 
 def _work(work: WorkRef) -> Work | None:

@@ -99,14 +99,14 @@ class Surroundings:
     @property
     def kinds(self) -> set[str]:
         """Kinds of input that are there, as `Maker.needs` names them."""
-        pasted = any(not table.file for table in self.tables)
+        has_typed = any(not table.file for table in self.tables)
         web = any(_WEB.search(file.name) for file in self.table_files)
         data = web or any(is_table(file) for file in self.files)
-        members = {kind for listed in self.inside.values() for kind in listed}
+        members = {kind for kinds in self.inside.values() for kind in kinds}
         matches = {
-            "table": pasted or data or "data" in members, "document": bool(self.prose),
+            "table": has_typed or data or "data" in members, "document": bool(self.prose),
             "image": bool(self.images) or "image" in members,
-            "text": bool(self.material) and not pasted,
+            "text": bool(self.material) and not has_typed,
         }  # fmt: skip
         return {kind for kind, there in matches.items() if there}
 
@@ -130,20 +130,20 @@ def files_of(turn: Turn, wish: str) -> list[File]:
     """The files a message is about: its own, else those it names, else the last ones sent."""
     folded_wish = wish.casefold()
     if turn.message.files:
-        named = [file for file in turn.message.files if file.name.casefold() in folded_wish]
-        return named or list(turn.message.files)
-    sent = [one.files for one in reversed(turn.history) if one.role == "user" and one.files]
+        own_files = [file for file in turn.message.files if file.name.casefold() in folded_wish]
+        return own_files or list(turn.message.files)
+    uploads = [one.files for one in reversed(turn.history) if one.role == "user" and one.files]
     earlier = {
-        f.name: f for files in reversed(sent) for f in files if f.name.casefold() in folded_wish
+        f.name: f for files in reversed(uploads) for f in files if f.name.casefold() in folded_wish
     }
-    return list(earlier.values()) or list(sent[0] if sent else ())
+    return list(earlier.values()) or list(uploads[0] if uploads else ())
 
 
 def absent_files(turn: Turn, wish: str) -> list[str]:
     """Files that a wish names as sources and that nobody has sent."""
-    known = [file.name for one in (turn.message, *turn.history) for file in one.files]
-    known += [file.name for work in turn.works for file in work.files]
-    there = " ".join(known).casefold()
+    names = [file.name for one in (turn.message, *turn.history) for file in one.files]
+    names += [file.name for work in turn.works for file in work.files]
+    there = " ".join(names).casefold()
     matches = [
         match[0]
         for match in _NAMED.finditer(wish)
@@ -154,9 +154,9 @@ def absent_files(turn: Turn, wish: str) -> list[str]:
 
 def files_by_id(turn: Turn, ids: Iterable[str]) -> list[File]:
     """Files of the conversation by their ids; those that are gone are left out."""
-    known = {f.id: f for one in (turn.message, *turn.history) for f in one.files}
-    known |= {f.id: f for work in turn.works for f in work.files}
-    return [known[key] for key in ids if key in known]
+    by_id = {f.id: f for one in (turn.message, *turn.history) for f in one.files}
+    by_id |= {f.id: f for work in turn.works for f in work.files}
+    return [by_id[key] for key in ids if key in by_id]
 
 
 def frame_of(data: Any) -> Frame | None:
@@ -171,11 +171,11 @@ def frame_of(data: Any) -> Frame | None:
 
 def running_things(turn: Turn) -> dict[str, Thing]:
     """What each running job makes, as far as it is remembered."""
-    kept = turn.state.get("started")
+    jobs = turn.state.get("started")
     matches: dict[str, Thing] = {}
-    if isinstance(kept, dict):
+    if isinstance(jobs, dict):
         for job in turn.running:
-            name = kept.get(job.job_id)
+            name = jobs.get(job.job_id)
             if isinstance(name, str) and name in list(Thing):
                 matches[job.job_id] = Thing(name)
     return matches

@@ -11,14 +11,14 @@ SECONDS = 120.0
 """How long one step may take."""
 
 
-def survey(files: Sequence[File], pasted: str = "") -> dict[str, Any]:
+def survey(files: Sequence[File], message_text: str = "") -> dict[str, Any]:
     """The tables of files as JSON, what could not be read, and the kinds of files in each archive:
     ``tables``, ``skipped`` and ``inside``."""
     from agentpost_offline.archives import inside
     from agentpost_offline.data.dataset import survey as look
 
-    return {**look(files, pasted), "inside": {file.id: found for file in files
-                                              if (found := inside(file))}}  # fmt: skip
+    return {**look(files, message_text), "inside": {file.id: kinds for file in files
+                                              if (kinds := inside(file))}}  # fmt: skip
 
 
 def ask_tables(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
@@ -30,11 +30,11 @@ def ask_tables(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
 
 
 def ask_documents(
-    files: Sequence[File], question: str, language: str, pasted: str = ""
+    files: Sequence[File], question: str, language: str, message_text: str = ""
 ) -> dict[str, Any]:
     """The answer to a question over documents, as `Answer`."""
     from agentpost_offline.archives import unpacking
     from agentpost_offline.documents.answers import answer
 
-    result: dict[str, Any] = unpacking(answer)(files, question, language, pasted)
+    result: dict[str, Any] = unpacking(answer)(files, question, language, message_text)
     return result

@@ -27,10 +27,10 @@ from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.reading import Choice, Reading
 from agentpost_offline.grammar.requests import Surrounding
 from agentpost_offline.grammar.text import wish_and_material
-from agentpost_offline.grammar.typed_data import extended, typed_table
+from agentpost_offline.grammar.typed_data import extend, typed_table
 from agentpost_offline.grammar.vocabulary import language_of
 from agentpost_offline.questions import Pending
-from agentpost_offline.replying import listed, say
+from agentpost_offline.replying import list_text, say
 from agentpost_offline.scope import (
     Surroundings,
     absent_files,
@@ -50,43 +50,43 @@ async def agent(turn: Turn) -> None:
     """Answer one message (the entry point, ``agentpost_offline:agent``)."""
     # Instructions are for agents with a model; here each word would belong to the request.
     turn = cast("Turn", BareTurn(turn))
-    pending = questions.taken(turn)
+    pending = questions.take(turn)
     before = turn.state.get("language")
-    said, material = wish_and_material(turn.message.text)
-    language = language_of(said, before if isinstance(before, str) else None)
+    wish, material = wish_and_material(turn.message.text)
+    language = language_of(wish, before if isinstance(before, str) else None)
     turn.state["language"] = language
     works = requested.works_of(turn)
-    if works and (rows := extended(works[0].frame.text, said, language)):
-        frame = msgspec.structs.replace(works[0].frame, text=rows, said=said)
-        reading = Reading(Draft(said), frame, is_edit=True, target=works[0].id)
-        await doing.carry_out(_surroundings(turn, language, said, rows), reading)
+    if works and (rows := extend(works[0].frame.text, wish, language)):
+        frame = msgspec.structs.replace(works[0].frame, text=rows, said=wish)
+        reading = Reading(Draft(wish), frame, is_edit=True, target=works[0].id)
+        await doing.carry_out(_surroundings(turn, language, wish, rows), reading)
         return
-    if not material and not files_of(turn, said):
-        said, material = typed_table(said, language)
-    named = requested.named(turn)
-    if named is not None:
-        await controlling.restart(_surroundings(turn, language, said, material), named)
+    if not material and not files_of(turn, wish):
+        wish, material = typed_table(wish, language)
+    request = requested.request_to_repeat(turn)
+    if request is not None:
+        await controlling.restart(_surroundings(turn, language, wish, material), request)
         return
-    choice = pending.chosen(said) if pending is not None and not turn.message.files else None
+    choice = pending.choice_of(wish) if pending is not None and not turn.message.files else None
     if pending is not None and choice is not None:
         await _choose(turn, pending, choice, before if isinstance(before, str) else language)
         return
     brings = bool(turn.message.files or material)
-    if pending is not None and pending.text and brings and _only_hands_over(said, language):
-        said = pending.text
-    await _answer(_surroundings(turn, language, said, material), said, pending)
+    if pending is not None and pending.text and brings and _only_hands_over(wish, language):
+        wish = pending.text
+    await _answer(_surroundings(turn, language, wish, material), wish, pending)
 
 
-def _only_hands_over(said: str, language: str) -> bool:
+def _only_hands_over(wish: str, language: str) -> bool:
     """As in "here it is": nothing beside the file that was missing."""
     return all(
         one.draft.talk in ("help", "hello", "thanks", "yes") and one.draft.is_talk
-        for one in requests.read(said, Surrounding(language=language))
+        for one in requests.read(wish, Surrounding(language=language))
     )
 
 
-def _surroundings(turn: Turn, language: str, said: str, material: str) -> Surroundings:
-    files = files_of(turn, said)
+def _surroundings(turn: Turn, language: str, wish: str, material: str) -> Surroundings:
+    files = files_of(turn, wish)
     works = [] if turn.message.files or material else requested.works_of(turn)
     material_of = turn.message.message_id
     if works and not files and not material:  # what was made of a pasted table
@@ -152,7 +152,7 @@ async def _answer(
     here.is_unanswered = pending is not None and bool(pending.text)
     readings = requests.read(text, around(here))
     if pending is not None and pending.text and not here.turn.message.files:
-        readings = _completed(here, pending.text, text, readings)
+        readings = _complete(here, pending.text, text, readings)
     if not readings:
         offering.offer(here)
         return
@@ -163,12 +163,14 @@ async def _answer(
         await _one(here, reading)
 
 
-def _completed(here: Surroundings, asked: str, text: str, readings: list[Reading]) -> list[Reading]:
+def _complete(
+    here: Surroundings, first_text: str, text: str, readings: list[Reading]
+) -> list[Reading]:
     """A short message as the answer to the question before it: "revenue", "the average"."""
     bare = all(one.draft.is_fragment and not one.is_edit for one in readings)
     if not readings or not bare:
         return readings
-    together = requests.read(f"{asked.rstrip(' .!?。！？؟')} · {text}", around(here))
+    together = requests.read(f"{first_text.rstrip(' .!?。！？؟')} · {text}", around(here))
     if any("about" in one.draft.marks for one in readings):  # "and net?" goes on with the question
         return together or readings
     return together if together and all(one.is_sure for one in together) else readings
@@ -192,7 +194,7 @@ def _ask_for(here: Surroundings, text: str, absent: Sequence[str]) -> None:
     """Ask which file is meant by a name that no file has."""
     names = [file.name for file in here.files]
     choices = [Choice(name, text=text.replace(absent[0], name)) for name in names]
-    there, missing = listed(here.language, names), listed(here.language, absent)
+    there, missing = list_text(here.language, names), list_text(here.language, absent)
     question = say(here.language, "absent_file", missing=missing, there=there)
     questions.ask(here, question, choices, text=text)
 
@@ -220,10 +222,10 @@ async def survey(here: Surroundings) -> None:
         return
     names = [f"{file.id} {file.revision}" for file in files]
     key = hashlib.sha256("\n".join([*names, here.material]).encode()).hexdigest()
-    remembered = here.turn.state.get("surveyed")
+    memory = here.turn.state.get("surveyed")
     survey_json: dict[str, Any]
-    if isinstance(remembered, dict) and remembered.get("key") == key and "inside" in remembered:
-        survey_json = {name: remembered[name] for name in ("tables", "skipped", "inside")}
+    if isinstance(memory, dict) and memory.get("key") == key and "inside" in memory:
+        survey_json = {name: memory[name] for name in ("tables", "skipped", "inside")}
     else:
         try:
             survey_json = await here.turn.step(steps.survey, files, here.material)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.agents import File
-from agentpost_offline.frame import Aggregate, Derived, Measure, Thing
+from agentpost_offline.frame import Aggregate, Derivation, Measure, Thing
 from tests.agents.fakes import file
 from tests.offline.conversations import Conversation, frame
 
@@ -44,7 +44,7 @@ async def test_a_share_is_of_the_group_that_was_asked_for(csv: File) -> None:
     await talk.say("revenue in North", csv)
     turn = await talk.say("and as a percentage of the total?")
     assert turn.text.startswith("North: 50%")
-    assert Derived.SHARE in str(talk.state["answered"])
+    assert Derivation.SHARE in str(talk.state["answered"])
 
 
 async def test_a_bare_thing_after_an_answer_may_mean_both_and_is_asked(csv: File) -> None:

@@ -11,12 +11,12 @@ from agentpost.agents import File
 from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.data import wording
 from agentpost_offline.data.comparing import Comparison
-from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.data.model import Cell, Column, Kind, Result, Table, by_name
-from agentpost_offline.data.sql import averaged, axes, share_base
+from agentpost_offline.data.sql import axes, is_average, share_base
 from agentpost_offline.frame import (
     Aggregate,
-    Derived,
+    Derivation,
     Filter,
     Frame,
     Measure,
@@ -34,7 +34,7 @@ _VALUES = 12
 _LISTED = 60
 
 
-def answer(files: Sequence[File], frame: Any, pasted: str = "") -> Any:
+def answer(files: Sequence[File], frame: Any, message_text: str = "") -> Any:
     """Answer the queries of a frame (a step).
 
     Args:
@@ -46,29 +46,29 @@ def answer(files: Sequence[File], frame: Any, pasted: str = "") -> Any:
     understood, and its source. Raises `JobFailed`.
     """
     read: Frame = from_json(frame)
-    with opened(files, pasted or read.text, read.language) as data:
+    with open_tables(files, message_text or read.text, read.language) as data:
         queries = [query for query in read.queries if query.table]
-        said: list[str] = []
+        paragraphs: list[str] = []
         notes: list[str] = []
         used: list[str] = []
         for query in queries:
             table = data.table(query.table)
-            text, result = stated(data, query, read.language)
-            said.append(text)
+            text, result = answer_query(data, query, read.language)
+            paragraphs.append(text)
             count = wording.plural(wording.texts(read.language), "rows", table.rows)
             used.append(f"{table.name} ({count})")
             notes += [n for n in (*result.notes, *table.notes) if n not in notes]
-        found = Answer(
-            Outcome.ANSWERED if said else Outcome.ABSENT,
-            "\n\n".join(said),
+        reply = Answer(
+            Outcome.ANSWERED if paragraphs else Outcome.ABSENT,
+            "\n\n".join(paragraphs),
             used=tuple(dict.fromkeys(used)),
             skipped=data.skipped,
             notes=tuple(notes),
         )
-    return msgspec.to_builtins(found)
+    return msgspec.to_builtins(reply)
 
 
-def stated(data: Dataset, query: Query, language: str) -> tuple[str, Result]:
+def answer_query(data: Dataset, query: Query, language: str) -> tuple[str, Result]:
     """The answer to a query in words, with how it was understood, and its result. Raises
     `JobFailed`."""
     return _Answer(data, data.table(query.table), language).of(query)
@@ -95,7 +95,7 @@ class _Answer:
         ):
             text = self._without_value(query, result)
         else:
-            text = self._stated(query, result)
+            text = self._sentence_of(query, result)
         rest = tuple(note for note in result.notes if note != self._said)
         result = msgspec.structs.replace(result, notes=rest)
         source = str(self._words["reading"]).format(result.reading, self._table.name)
@@ -104,18 +104,18 @@ class _Answer:
     def _without_value(self, query: Query, result: Result) -> str:
         return str(self._words["no_value"]).format(result.reading)
 
-    def _stated(self, query: Query, result: Result) -> str:
+    def _sentence_of(self, query: Query, result: Result) -> str:
         derivation = query.measures[0].derived
         keys = axes(query)
-        if averaged(query):
+        if is_average(query):
             return self._average(query, result)
         if not keys:
             return self._single(query, result)
-        if derivation in (Derived.GROWTH, Derived.DIFFERENCE):
+        if derivation in (Derivation.GROWTH, Derivation.DIFFERENCE):
             text = Comparison(self._data, self._table, self._language).of(query, result)
             if text is not None:
                 return text
-        if derivation is Derived.SHARE and len(result.rows) == 1 and len(query.measures) == 1:
+        if derivation is Derivation.SHARE and len(result.rows) == 1 and len(query.measures) == 1:
             return self._share_of_group(query, result, keys)
         if query.order is not None and query.order.count == 1:
             return self._best(query, result, keys)
@@ -128,7 +128,7 @@ class _Answer:
         for at, measure in enumerate(query.measures):
             subject = self._subject(measure)
             value = self._value(result.rows[0][at], measure)
-            if measure.derived is Derived.SHARE:
+            if measure.derived is Derivation.SHARE:
                 parts.append(self._share(query, measure, subject, value))
             else:
                 parts.append(f"{_upper(subject)}{tongue(self._language).colon}{value}.")
@@ -146,9 +146,9 @@ class _Answer:
         """The average over groups or periods, and how many they are."""
         plain = tuple(msgspec.structs.replace(m, derived=None) for m in query.measures)
         parts = self._data.run(msgspec.structs.replace(query, measures=plain, order=None)).rows
-        named = [self._columns[name].label for name in query.groups]
-        named += [str(self._words[str(query.grain)])] if query.time and query.grain else []
-        per = str(self._words["and"]).join(named)
+        labels = [self._columns[name].label for name in query.groups]
+        labels += [str(self._words[str(query.grain)])] if query.time and query.grain else []
+        per = str(self._words["and"]).join(labels)
         return "\n".join(
             str(self._words["average_per"]).format(
                 self._subject(measure), per, self._value(result.rows[0][at], measure), len(parts)
@@ -170,8 +170,8 @@ class _Answer:
         among = self._data.run(
             msgspec.structs.replace(query, measures=(plain,), filters=rest, having=(), order=None)
         ).rows
-        timed = query.time is not None and bool(query.groups)
-        within = [r for r in among if not timed or r[keys - 1] == row[keys - 1]]
+        is_timed = query.time is not None and bool(query.groups)
+        within = [r for r in among if not is_timed or r[keys - 1] == row[keys - 1]]
         part = next((r[keys] for r in among if r[:keys] == row[:keys]), None)
         values = [value for r in within if isinstance(value := r[keys], float)]
         whole = sum(values)
@@ -187,7 +187,7 @@ class _Answer:
         if value is None or isinstance(value, bool):
             return ""
         assert measure.column is not None
-        held = msgspec.structs.replace(
+        row_query = msgspec.structs.replace(
             query, filters=(*query.filters, Filter(measure.column, Op.IS, (value,)))
         )
         others = [
@@ -195,16 +195,16 @@ class _Answer:
             for c in self._table.columns
             if c.name != measure.column and c.kind is not Kind.NUMBER
         ][:4]
-        _, rows = self._data.cells(self._table.id, others, 2, held)
+        _, rows = self._data.cells(self._table.id, others, 2, row_query)
         if len(rows) != 1:
             return ""
         cells = zip(others, rows[0], strict=True)
-        said = [
+        facts = [
             f"{self._columns[name].label} {self._key(cell, name)}"
             for name, cell in cells
             if cell is not None
         ]
-        return f"({', '.join(said)})" if said else ""
+        return f"({', '.join(facts)})" if facts else ""
 
     def _named_values(self, query: Query, column: str) -> list[str]:
         """The different values themselves, when they are few."""
@@ -215,7 +215,7 @@ class _Answer:
         if not 0 < len(result) <= _VALUES:
             return []
         names = [self._key(row[0], column) for row in result]
-        return [f"({tongue(self._language).listed(names)})"]
+        return [f"({tongue(self._language).join(names)})"]
 
     def _missing(self, query: Query, result: Result) -> list[str]:
         """How many of the rows have no value to compute with."""
@@ -227,10 +227,14 @@ class _Answer:
             (Measure(None, Aggregate.COUNT), Measure(measure.column, Aggregate.COUNT)),
             filters=query.filters,
         )
-        rows, filled = self._data.run(count).rows[0]
-        gone = int(float(rows or 0) - float(filled or 0))
+        rows, value_count = self._data.run(count).rows[0]
+        missing_count = int(float(rows or 0) - float(value_count or 0))
         label = self._columns[measure.column].label
-        return [_upper(wording.plural(self._words, "missing", gone, label)) + "."] if gone else []
+        return (
+            [_upper(wording.plural(self._words, "missing", missing_count, label)) + "."]
+            if missing_count
+            else []
+        )
 
     # Groups
 
@@ -241,10 +245,10 @@ class _Answer:
         measure = query.measures[0]
         best = [row for row in rows if row[keys] == result.rows[0][keys]]
         subject = self._subject(measure)
-        named = [self._name(query, row, keys) for row in best[:_VALUES]]
-        if len(best) > len(named):
-            named.append(str(self._words["more"]).format(f"{len(best) - len(named):,}"))
-        names = tongue(self._language).listed(named)
+        leaders = [self._name(query, row, keys) for row in best[:_VALUES]]
+        if len(best) > len(leaders):
+            leaders.append(str(self._words["more"]).format(f"{len(best) - len(leaders):,}"))
+        names = tongue(self._language).join(leaders)
         value = self._value(best[0][keys], measure)
         word = self._words["highest" if query.order.descending else "lowest"].format(subject)
         text = f"{_upper(names)}{tongue(self._language).colon}{value} ({word})."
@@ -258,8 +262,8 @@ class _Answer:
             if row[keys] is not None
         ]
         if others:
-            listed = tongue(self._language).listed(others)
-            text += " " + str(self._words["next"]).format(listed)
+            runners_up = tongue(self._language).join(others)
+            text += " " + str(self._words["next"]).format(runners_up)
         return text
 
     def _lines(self, query: Query, result: Result, keys: int) -> list[str]:
@@ -296,14 +300,14 @@ class _Answer:
         if query.having and query.order is None:
             return [str(self._words["in_all"]).format(f"{len(result.rows):,}")]
         plain = len(query.measures) == 1 and query.measures[0].derived is None
-        named = [f for f in query.filters if f.op is Op.IS and len(f.values) > 1]
-        if plain and keys == 1 and named and query.order is None and len(result.rows) > 1:
+        value_filters = [f for f in query.filters if f.op is Op.IS and len(f.values) > 1]
+        if plain and keys == 1 and value_filters and query.order is None and len(result.rows) > 1:
             total = msgspec.structs.replace(query, groups=(), time=None, grain=None)
             value = self._value(self._data.run(total).rows[0][0], query.measures[0])
             return [str(self._words["in_all"]).format(value)]
         shares = [row[keys] for row in result.rows if isinstance(row[keys], float)]
         if (
-            query.measures[0].derived is not Derived.SHARE
+            query.measures[0].derived is not Derivation.SHARE
             or query.time is not None
             or not query.order
         ):
@@ -341,8 +345,8 @@ class _Answer:
 
 def _against_before(query: Query) -> bool:
     """Whether periods are compared: where nothing can be, the answer says what is missing."""
-    derived = query.measures[0].derived in (Derived.GROWTH, Derived.DIFFERENCE)
-    return derived and query.time is not None
+    is_change = query.measures[0].derived in (Derivation.GROWTH, Derivation.DIFFERENCE)
+    return is_change and query.time is not None
 
 
 def _counts(query: Query) -> bool:

@@ -42,14 +42,14 @@ def odd(field: str, form: Format) -> str:
 
 def clean_text(field: str, form: Format) -> str:
     """The cell as a text; null for a word that means no value."""
-    gone = cells.NO_VALUE - {"na"} if form.codes else cells.NO_VALUE
-    trimmed = f"trim({field})"
-    plain = f"regexp_replace({trimmed}, '\\s+', ' ', 'g')" if form.spaced else trimmed
-    kept = f"length({field}) > 10 or not {_is_one_of(f'lower({trimmed})', gone)}"
-    return f"case when {kept} then {plain} end"
+    missing_words = cells.NO_VALUE - {"na"} if form.codes else cells.NO_VALUE
+    trim_sql = f"trim({field})"
+    plain = f"regexp_replace({trim_sql}, '\\s+', ' ', 'g')" if form.spaced else trim_sql
+    condition = f"length({field}) > 10 or not {_is_one_of(f'lower({trim_sql})', missing_words)}"
+    return f"case when {condition} then {plain} end"
 
 
-def _is_one_of(text: str, found: Set[str]) -> str:
+def _is_one_of(text: str, values: Set[str]) -> str:
     """The condition that a text is one of these. The database makes a join of a long "in", which
     holds megabytes; a table may have 500 columns."""
-    return f"regexp_full_match({text}, {literals(['|'.join(map(re.escape, sorted(found)))])})"
+    return f"regexp_full_match({text}, {literals(['|'.join(map(re.escape, sorted(values)))])})"

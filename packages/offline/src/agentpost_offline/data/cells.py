@@ -144,20 +144,20 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
         comma_elsewhere: the table's other columns, or its delimiter, say that the decimal
             separator is the comma.
     """
-    filled = {value: n for value, n in values.items() if not is_missing(value)}
-    if not filled:
+    present = {value: n for value, n in values.items() if not is_missing(value)}
+    if not present:
         return Format(Kind.TEXT)
-    if all(value.strip().lower() in _BOOLEANS for value in filled):
+    if all(value.strip().lower() in _BOOLEANS for value in present):
         return Format(Kind.BOOLEAN)
-    if all(_YEAR.fullmatch(value.strip()) for value in filled) and (
-        words.names(name, "year") or _are_years(filled, name)
+    if all(_YEAR.fullmatch(value.strip()) for value in present) and (
+        words.names(name, "year") or _are_years(present, name)
     ):
         return Format(Kind.DATE, years=True)
-    if not (any(_CODE.fullmatch(value.strip()) for value in filled) or _are_codes(filled)):
-        result = _numbers(filled, comma_elsewhere)
+    if not (any(_CODE.fullmatch(value.strip()) for value in present) or _are_codes(present)):
+        result = _numbers(present, comma_elsewhere)
         if result is not None:
             return result
-    return _dates(filled, comma_elsewhere) or Format(
+    return _dates(present, comma_elsewhere) or Format(
         Kind.TEXT,
         codes=_may_have_na(values),
         spaced=any(re.search(r"\s\s|[\t\r\n]", value) for value in values),
@@ -166,15 +166,19 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
 
 def _may_have_na(values: Iterable[str]) -> bool:
     """Whether NA is a code among codes of capitals (North America, Namibia) and no answer."""
-    said = {value.strip() for value in values} - {""}
-    is_answer = said <= {"YES", "NO", "NA", "Y", "N", "TRUE", "FALSE"}
-    return len(said) > 2 and not is_answer and all(_CAPITALS.fullmatch(value) for value in said)
+    distinct = {value.strip() for value in values} - {""}
+    is_answer = distinct <= {"YES", "NO", "NA", "Y", "N", "TRUE", "FALSE"}
+    return (
+        len(distinct) > 2
+        and not is_answer
+        and all(_CAPITALS.fullmatch(value) for value in distinct)
+    )
 
 
-def _are_years(filled: Mapping[str, int], name: str) -> bool:
+def _are_years(present: Mapping[str, int], name: str) -> bool:
     """Whether numbers without the word are years, as of "Born": of this and the last century."""
-    near = all(1900 <= float(value) < 2100 for value in filled)
-    return near and len(filled) > 3 and not (
+    near = all(1900 <= float(value) < 2100 for value in present)
+    return near and len(present) > 3 and not (
         words.names(name, "amount") or words.names(name, "rate") or words.names(name, "identifier")
     )  # fmt: skip
 
@@ -189,26 +193,30 @@ def boolean(text: str) -> bool | None:
     return _BOOLEANS.get(text.strip().lower())
 
 
-def _numbers(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
-    said = votes(filled)
-    if said.comma != said.point:
-        thousands = "." if said.comma > said.point else ","
+def _numbers(present: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
+    tally = votes(present)
+    if tally.comma != tally.point:
+        thousands = "." if tally.comma > tally.point else ","
     else:
         thousands = "." if comma_elsewhere else ","
     units: dict[str, int] = {}
-    total = sum(filled.values())
-    for value, count in filled.items():
+    total = sum(present.values())
+    for value, count in present.items():
         parsed = parts(value, thousands)
         if parsed is not None:
             units[parsed[1]] = units.get(parsed[1], 0) + count
     fits = sum(units.values())
     if fits < total * ENOUGH:
         return None
-    given = {unit: count for unit, count in units.items() if unit}
-    if len(given) > 1:
+    unit_counts = {unit: count for unit, count in units.items() if unit}
+    if len(unit_counts) > 1:
         return _of_several_units(units, total, thousands)
-    unit = next(iter(given), "")
-    if given and given[unit] < fits * ENOUGH and unit not in ("%", *_CURRENCIES.values()):
+    unit = next(iter(unit_counts), "")
+    if (
+        unit_counts
+        and unit_counts[unit] < fits * ENOUGH
+        and unit not in ("%", *_CURRENCIES.values())
+    ):
         unit = ""
     return Format(Kind.NUMBER, thousands, unit or None, bad=1 - fits / total)
 
@@ -226,9 +234,9 @@ def _of_several_units(units: Mapping[str, int], total: int, thousands: str) -> F
     return Format(Kind.NUMBER, thousands, unit, factors, bad=1 - fits / total)
 
 
-def _factor(unit: str, wanted: str) -> float | None:
-    """What a number in ``unit`` is multiplied with to be in ``wanted``; None where none fits."""
-    one, other = _SAME.get(unit.lower(), unit.lower()), _SAME.get(wanted.lower(), wanted.lower())
+def _factor(unit: str, target: str) -> float | None:
+    """What a number in ``unit`` is multiplied with to be in ``target``; None where none fits."""
+    one, other = _SAME.get(unit.lower(), unit.lower()), _SAME.get(target.lower(), target.lower())
     if one == other:
         return 1.0
     for measure in _MEASURES:
@@ -249,13 +257,13 @@ _MEASURES: tuple[Mapping[str, float], ...] = (
 """The units of one measure, each in its base unit."""
 
 
-def _are_codes(filled: Iterable[str]) -> bool:
+def _are_codes(present: Iterable[str]) -> bool:
     """Whether cells are names like 7A and 7B, or 12E3, in which a letter is neither unit nor scale
     nor a power of ten."""
-    filled = [value.strip() for value in filled]
-    if all(_LETTER_INSIDE.fullmatch(value) for value in filled):
+    present = [value.strip() for value in present]
+    if all(_LETTER_INSIDE.fullmatch(value) for value in present):
         return True
-    matches = [_LETTERED.fullmatch(value) for value in filled]
+    matches = [_LETTERED.fullmatch(value) for value in present]
     letters = {m[1].upper() for m in matches if m}
     return all(matches) and (len(letters) > 1 or letters == {"B"}) and not letters <= {"K", "M"}
 
@@ -267,13 +275,13 @@ def parts(text: str, thousands: str) -> tuple[float, str] | None:
         text: as found, with currency signs, percent signs, blanks, brackets for negatives.
         thousands: the separator of thousands, ``,`` or ``.``.
     """
-    stripped = text.strip().translate(_ARABIC).replace("−", "-")
-    negative = stripped.startswith("(") and stripped.endswith(")")
+    body = text.strip().translate(_ARABIC).replace("−", "-")
+    negative = body.startswith("(") and body.endswith(")")
     if negative:
-        stripped = stripped[1:-1].strip()
-    if stripped.endswith("-") and len(stripped) > 1:
-        stripped, negative = stripped[:-1].rstrip(), True
-    match = _SHAPE.fullmatch(stripped)
+        body = body[1:-1].strip()
+    if body.endswith("-") and len(body) > 1:
+        body, negative = body[:-1].rstrip(), True
+    match = _SHAPE.fullmatch(body)
     if match is None:
         return None
     digits = match["digits"].strip()
@@ -348,7 +356,7 @@ def moment(text: str, *, day_first: bool) -> tuple[datetime, Grain] | None:
     """A date (with its time of day) and how exact it is, from the usual spellings; else None."""
     text = text.strip().translate(_ARABIC)
     try:
-        for read in (_iso, _slashed, _named):
+        for read in (_iso, _parse_slashes, _parse_words):
             result = read(text, day_first)
             if result is not None:
                 return result
@@ -373,7 +381,7 @@ def _iso(text: str, _: bool) -> tuple[datetime, Grain] | None:
     return None
 
 
-def _slashed(text: str, day_first: bool) -> tuple[datetime, Grain] | None:
+def _parse_slashes(text: str, day_first: bool) -> tuple[datetime, Grain] | None:
     if match := _SLASHED.fullmatch(text):
         one, two = int(match[1]), int(match[3])
         day, month = (one, two) if day_first or match[2] == "." else (two, one)
@@ -384,7 +392,7 @@ def _slashed(text: str, day_first: bool) -> tuple[datetime, Grain] | None:
     return None
 
 
-def _named(text: str, _: bool) -> tuple[datetime, Grain] | None:
+def _parse_words(text: str, _: bool) -> tuple[datetime, Grain] | None:
     if match := _QUARTER.fullmatch(text):
         quarter = int(match[1] or match[2] or match[5])
         return datetime(int(match[3] or match[4]), 3 * quarter - 2, 1), Grain.QUARTER
@@ -400,9 +408,9 @@ def _named(text: str, _: bool) -> tuple[datetime, Grain] | None:
         if not month or (name not in words.months() and len(name) > 4):
             return None
         year = int(match[4]) + (2000 if len(match[4]) == 2 else 0)
-        said = match[1] or match[3]
-        day = datetime(year, month, int(said or 1))
-        return _with_clock(day, match[5], Grain.DAY if said else Grain.MONTH)
+        day_text = match[1] or match[3]
+        day = datetime(year, month, int(day_text or 1))
+        return _with_clock(day, match[5], Grain.DAY if day_text else Grain.MONTH)
     return None
 
 
@@ -419,14 +427,14 @@ def _with_clock(day: datetime, clock: str | None, grain: Grain) -> tuple[datetim
     return result, Grain.HOUR if result.time() != day.time() else grain
 
 
-def _dates(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
-    slashed = [m for value in filled if (m := _SLASHED.fullmatch(value.strip())) and m[2] != "."]
-    day_first = any(int(match[1]) > 12 for match in slashed)
-    ambiguous = bool(slashed) and not day_first and all(int(match[3]) <= 12 for match in slashed)
+def _dates(present: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
+    matches = [m for value in present if (m := _SLASHED.fullmatch(value.strip())) and m[2] != "."]
+    day_first = any(int(match[1]) > 12 for match in matches)
+    ambiguous = bool(matches) and not day_first and all(int(match[3]) <= 12 for match in matches)
     if ambiguous and comma_elsewhere:  # nobody who writes a decimal comma puts the month first
         day_first, ambiguous = True, False
-    total = sum(filled.values())
-    fits = sum(n for value, n in filled.items() if moment(value, day_first=day_first))
+    total = sum(present.values())
+    fits = sum(n for value, n in present.items() if moment(value, day_first=day_first))
     if fits < total * ENOUGH:
         return None
     form = Format(Kind.DATE, day_first=day_first, ambiguous=ambiguous)

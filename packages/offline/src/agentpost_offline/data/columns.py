@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-def described(
+def describe(
     db: DuckDBPyConnection, relation: str, field: str, name: str, form: Format
 ) -> Column | None:
     """The description of a column; None when none of its cells has a value."""
-    rows, filled, distinct = _one(
+    rows, present, distinct = _one(
         db, f"select count(*), count({field}), count(distinct {field}) from {relation}"
     )
-    if not filled:
+    if not present:
         return None
-    label, unit = roles.labelled(name)
+    label, unit = roles.label_of(name)
     unit = form.unit or unit
-    common: dict[str, Any] = {"distinct": distinct, "missing": rows - filled}
+    common: dict[str, Any] = {"distinct": distinct, "missing": rows - present}
     if form.kind is Kind.DATE:
         dates = _dates(db, relation, field)
         if form.years:
@@ -36,7 +36,7 @@ def described(
             f"select min({field}), max({field}), bool_and({field} = trunc({field}))"
             f" from {relation}",
         )
-        facts = roles.Facts(filled, distinct, bool(whole), low, high)
+        facts = roles.Facts(present, distinct, bool(whole), low, high)
         role = roles.role(name, Kind.NUMBER, unit, facts)
         return Column(name, label, Kind.NUMBER, role, unit, first=low, last=high, **common)
     text = f"cast({field} as varchar)"
@@ -44,14 +44,14 @@ def described(
         f"select {text} from {relation} where {field} is not null group by 1"
         f" order by count(*) desc, min(rowid) limit {limits.VALUES_KEPT}"
     ).fetchall()
-    kept = tuple(value[:200] for (value,) in values)
+    short_values = tuple(value[:200] for (value,) in values)
     (length,) = _one(db, f"select avg(length({text})) from {relation}")
-    facts = roles.Facts(filled, distinct, length=length or 0, values=kept[:50])
+    facts = roles.Facts(present, distinct, length=length or 0, values=short_values[:50])
     role = roles.role(name, form.kind, None, facts)
-    shown = kept if role is not Role.TEXT else ()
+    examples = short_values if role is not Role.TEXT else ()
     low, high = _one(db, f"select min({text}), max({text}) from {relation}")
     return Column(
-        name, label, form.kind, role, values=shown, first=low[:200], last=high[:200], **common
+        name, label, form.kind, role, values=examples, first=low[:200], last=high[:200], **common
     )
 
 

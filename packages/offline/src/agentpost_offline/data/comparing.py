@@ -10,7 +10,7 @@ import msgspec
 from agentpost_offline.data import wording
 from agentpost_offline.data.dataset import Dataset
 from agentpost_offline.data.model import Cell, Result, Table, by_name
-from agentpost_offline.frame import Derived, Measure, Query
+from agentpost_offline.frame import Derivation, Measure, Query
 from agentpost_offline.style.languages import language as tongue
 
 _NEXT = 3
@@ -63,8 +63,8 @@ class Comparison:
             return None
         key = "grew" if change > 0 else "fell" if change < 0 else "same"
         size = self._figure(abs(change), measure)
-        if measure.derived is Derived.DIFFERENCE and before:
-            size += f" ({self._signed(100 * change / abs(before))})"
+        if measure.derived is Derivation.DIFFERENCE and before:
+            size += f" ({self._with_sign(100 * change / abs(before))})"
         return _upper(
             str(self._words[key]).format(
                 self._subject(plain), size, self._value(before, plain),
@@ -80,42 +80,42 @@ class Comparison:
         """Each group's two values and their change."""
         at = len(query.groups)
         first, last = self._periods(query, rows)
-        held: dict[tuple[Cell, ...], dict[Cell, Cell]] = {}
+        by_group: dict[tuple[Cell, ...], dict[Cell, Cell]] = {}
         for row in rows:
-            held.setdefault(row[:at], {})[row[at]] = row[at + 1]
+            by_group.setdefault(row[:at], {})[row[at]] = row[at + 1]
         changes = [_change(self._name(query, k), v.get(first), v.get(last))
-                   for k, v in held.items()]  # fmt: skip
-        growth = query.measures[0].derived is Derived.GROWTH
+                   for k, v in by_group.items()]  # fmt: skip
+        growth = query.measures[0].derived is Derivation.GROWTH
         periods = self._period(query, first), self._period(query, last)
         falling = query.order is not None and not query.order.descending
         if growth or query.order is not None:
-            known = [one for one in changes if _size(one, growth) is not None]
-            known.sort(key=lambda one: _size(one, growth) or 0.0, reverse=not falling)
-            changes = [*known, *(one for one in changes if _size(one, growth) is None)]
-            if known and query.order is not None and query.order.count == 1:
-                return self._extreme(known, plain, periods, falling=falling, growth=growth)
+            measurable = [one for one in changes if _size(one, growth) is not None]
+            measurable.sort(key=lambda one: _size(one, growth) or 0.0, reverse=not falling)
+            changes = [*measurable, *(one for one in changes if _size(one, growth) is None)]
+            if measurable and query.order is not None and query.order.count == 1:
+                return self._extreme(measurable, plain, periods, falling=falling, growth=growth)
         count = query.order.count if query.order is not None else None
-        shown = changes[: min(count or _LINES, _LINES)]
+        visible = changes[: min(count or _LINES, _LINES)]
         colon = tongue(self._language).colon
         lines = [f"{_upper(self._subject(query.measures[0]))}{colon.rstrip() or ':'}"]
-        lines += [f"- {one.name}{colon}{self._line(one, plain, periods)}" for one in shown]
-        if len(changes) > len(shown) and count is None:
-            lines.append("- " + str(self._words["more"]).format(f"{len(changes) - len(shown):,}"))
+        lines += [f"- {one.name}{colon}{self._line(one, plain, periods)}" for one in visible]
+        if len(changes) > len(visible) and count is None:
+            lines.append("- " + str(self._words["more"]).format(f"{len(changes) - len(visible):,}"))
         return "\n".join(lines)
 
     def _line(self, one: _Change, plain: Measure, periods: tuple[str, str]) -> str:
         values = zip(periods, (one.before, one.after), strict=True)
-        said = [f"{period} {self._value(value, plain)}" for period, value in values]
+        parts = [f"{period} {self._value(value, plain)}" for period, value in values]
         size = self._size(one, plain)
-        return ", ".join([*said, size] if size else said)
+        return ", ".join([*parts, size] if size else parts)
 
     def _size(self, one: _Change, plain: Measure) -> str:
         """``+20 (+5%)``."""
         if one.before is None or one.after is None:
             return ""
         change = one.after - one.before
-        said = ("+" if change > 0 else "") + self._figure(change, plain)
-        return said if one.rate is None else f"{said} ({self._signed(one.rate)})"
+        text = ("+" if change > 0 else "") + self._figure(change, plain)
+        return text if one.rate is None else f"{text} ({self._with_sign(one.rate)})"
 
     def _extreme(
         self, changes: Sequence[_Change], plain: Measure, periods: tuple[str, str], *,
@@ -123,8 +123,8 @@ class Comparison:
     ) -> str:  # fmt: skip
         """Which group grew or fell most, and the next ones."""
 
-        def said(one: _Change) -> str:
-            return self._signed(one.rate or 0.0) if growth else self._size(one, plain)
+        def size_text(one: _Change) -> str:
+            return self._with_sign(one.rate or 0.0) if growth else self._size(one, plain)
 
         top = _size(changes[0], growth) or 0.0
         best = [one for one in changes if _size(one, growth) == top]
@@ -132,18 +132,18 @@ class Comparison:
         if top:
             key = ("fell" if top < 0 else "grew") + ("_most" if falling == (top < 0) else "_least")
         colon = tongue(self._language).colon
-        names = tongue(self._language).listed([one.name for one in best])
+        names = tongue(self._language).join([one.name for one in best])
         edges = [
             f"{periods[0]}{colon}{self._value(best[0].before, plain)}",
             f"{periods[1]}{colon}{self._value(best[0].after, plain)}",
         ]
-        size = said(best[0]) + (f" ({' → '.join(edges)})" if len(best) == 1 else "")
+        size = size_text(best[0]) + (f" ({' → '.join(edges)})" if len(best) == 1 else "")
         text = str(self._words[key]).format(names, size)
         text += "。" if self._language == "zh" else "."
-        others = [f"{one.name} {said(one)}" for one in changes[len(best) : len(best) + _NEXT]]
+        others = [f"{one.name} {size_text(one)}" for one in changes[len(best) : len(best) + _NEXT]]
         if others:
-            listed = tongue(self._language).listed(others)
-            text += " " + str(self._words["next"]).format(listed)
+            runners_up = tongue(self._language).join(others)
+            text += " " + str(self._words["next"]).format(runners_up)
         return text
 
     def _two_groups(self, query: Query, both: Result, plain: Measure, result: Result) -> str | None:
@@ -162,9 +162,9 @@ class Comparison:
             wording.key(name, self._columns[query.groups[0]], None, self._language)
             for name in order
         )
-        stated = (self._value(one, plain), self._value(other, plain))
+        figures = (self._value(one, plain), self._value(other, plain))
         subject = f"{_upper(self._subject(plain))}{tongue(self._language).colon}"
-        return subject + str(self._words[key]).format(first, size, second, *stated)
+        return subject + str(self._words[key]).format(first, size, second, *figures)
 
     # Words
 
@@ -172,7 +172,7 @@ class Comparison:
         column = self._columns.get(measure.column) if measure.column else None
         return wording.figure(value, wording.unit_of(measure, column), self._language)
 
-    def _signed(self, rate: float) -> str:
+    def _with_sign(self, rate: float) -> str:
         return ("+" if rate > 0 else "") + wording.figure(rate, "%", self._language)
 
     def _subject(self, measure: Measure) -> str:
@@ -188,9 +188,9 @@ class Comparison:
         return wording.key(value, self._columns[query.time], query.grain, self._language)
 
     def _name(self, query: Query, key: Sequence[Cell]) -> str:
-        named = zip(key, query.groups, strict=True)
+        pairs = zip(key, query.groups, strict=True)
         return ", ".join(
-            wording.key(value, self._columns[name], None, self._language) for value, name in named
+            wording.key(value, self._columns[name], None, self._language) for value, name in pairs
         )
 
 

@@ -80,7 +80,7 @@ def coverage(
     days = _days(db, loaded, compiler, query.time, cuts) if cuts else every
     if not days:
         return None
-    spacing = spaced(column, every)
+    spacing = period_length(column, every)
     after = bisect.bisect_right(every, days[-1])
     before = bisect.bisect_left(every, days[0])
     last = every[after] - timedelta(days=1) if after < len(every) else None
@@ -115,7 +115,7 @@ def _days(
     return [row[0] for row in rows]
 
 
-def spaced(column: Column, days: Sequence[date]) -> Grain:
+def period_length(column: Column, days: Sequence[date]) -> Grain:
     """How long the period is that one date of the column stands for."""
     gaps = sorted((b - a).days for a, b in itertools.pairwise(days))
     gap = gaps[len(gaps) // 2] if gaps else 1

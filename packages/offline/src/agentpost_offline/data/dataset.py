@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 
 class Dataset:
-    """The tables of some files. Made by `opened`."""
+    """The tables of some files. Made by `open_tables`."""
 
     def __init__(
-        self, db: DuckDBPyConnection, loaded: Sequence[Loaded], skipped: Sequence[str],
+        self, db: DuckDBPyConnection, loaded: Sequence[Loaded], omissions: Sequence[str],
         language: str = "en",
     ) -> None:  # fmt: skip
         self._db = db
         self._loaded = loaded = tuple(_speaking(one, language) for one in loaded)
         self._by_id = {one.table.id: one for one in loaded}
         self.tables: tuple[Table, ...] = tuple(one.table for one in loaded)
-        self.skipped: tuple[str, ...] = tuple(skipped)
+        self.skipped: tuple[str, ...] = tuple(omissions)
         """Files and tables that could not be read, each with the reason."""
         self.language = language
 
@@ -85,7 +85,7 @@ def _speaking(one: Loaded, language: str) -> Loaded:
 _Key = tuple[str, tuple[tuple[object, ...], ...]]
 
 
-class _Kept:
+class _OpenTables:
     """Small tables that this process opened last: the steps of a message open the same ones."""
 
     def __init__(self) -> None:
@@ -95,47 +95,49 @@ class _Kept:
         """What was opened for that; the caller has it alone."""
         return self._open.pop(key, None)
 
-    def keep(self, key: _Key, opened: contextlib.ExitStack, data: Dataset) -> None:
+    def keep(self, key: _Key, stack: contextlib.ExitStack, data: Dataset) -> None:
         """Keep it for the next caller, or close it when it is large. The oldest one has to go."""
         if sum(table.rows * len(table.columns) for table in data.tables) > limits.CELLS_KEPT:
-            opened.close()
+            stack.close()
             return
         self.close(beyond=limits.DATASETS_KEPT - 1)
-        self._open[key] = opened, data
+        self._open[key] = stack, data
 
     def close(self, beyond: int = 0) -> None:
         """Close the oldest ones, until there are only so many."""
         while len(self._open) > beyond:
-            opened, _ = self._open.pop(next(iter(self._open)))
-            opened.close()
+            stack, _ = self._open.pop(next(iter(self._open)))
+            stack.close()
 
 
-_kept = _Kept()
+_open_tables = _OpenTables()
 
 
 @atexit.register
 def forget() -> None:
     """Close the tables that are kept open."""
-    _kept.close()
+    _open_tables.close()
 
 
 @contextlib.contextmanager
-def opened(files: Sequence[File], pasted: str = "", language: str = "en") -> Iterator[Dataset]:
+def open_tables(
+    files: Sequence[File], message_text: str = "", language: str = "en"
+) -> Iterator[Dataset]:
     """Open the tables of files, and those pasted into a message.
 
     Files without tables (a text, a picture) are passed over. What cannot be read is in
     `Dataset.skipped`. Runs in a worker process, which keeps small tables open for the next call.
     """
-    key = pasted, tuple(_identity(file) for file in files)
-    result = _kept.take(key)
+    key = message_text, tuple(_identity(file) for file in files)
+    result = _open_tables.take(key)
     with contextlib.ExitStack() as undo:
         if result is None:
-            data = undo.enter_context(_opened(files, pasted))
+            data = undo.enter_context(_open_anew(files, message_text))
         else:
             data = result[1]
             undo.enter_context(result[0])
         yield data.speaking(language)
-        _kept.keep(key, undo.pop_all(), data)
+        _open_tables.keep(key, undo.pop_all(), data)
 
 
 def _identity(file: File) -> tuple[object, ...]:
@@ -144,7 +146,7 @@ def _identity(file: File) -> tuple[object, ...]:
 
 
 @contextlib.contextmanager
-def _opened(files: Sequence[File], pasted: str) -> Iterator[Dataset]:
+def _open_anew(files: Sequence[File], message_text: str) -> Iterator[Dataset]:
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="tables-") as name:
@@ -161,26 +163,26 @@ def _opened(files: Sequence[File], pasted: str) -> Iterator[Dataset]:
         with contextlib.closing(duckdb.connect(":memory:", config=config)) as db:
             # The bar would be lines of the job's log.
             db.execute("set enable_progress_bar = false")
-            loaded, skipped = _loaded(db, folder, files, pasted)
+            loaded, omissions = _load(db, folder, files, message_text)
             db.execute("set enable_external_access = false")
             db.execute("set lock_configuration = true")
-            yield Dataset(db, loaded, skipped)
+            yield Dataset(db, loaded, omissions)
 
 
-def _loaded(
+def _load(
     db: DuckDBPyConnection,
     folder: Path,
     files: Sequence[File],
-    pasted: str,
+    message_text: str,
 ) -> tuple[list[Loaded], list[str]]:
     tables: list[Loaded] = []
-    skipped: list[str] = []
+    omissions: list[str] = []
     ids: dict[str, int] = {}
     work = folder / "grids"
     work.mkdir()
-    for source in sources.find(files, pasted, work, skipped):
+    for source in sources.find(files, message_text, work, omissions):
         if len(tables) >= limits.TABLES:
-            skipped.append(f"further tables after the first {limits.TABLES}")
+            omissions.append(f"further tables after the first {limits.TABLES}")
             break
         number = ids[source.file] = ids.get(source.file, -1) + 1
         table_id = f"{source.file}#{number}"
@@ -191,15 +193,15 @@ def _loaded(
                 )
         except Unreadable as error:
             if not source.maybe:
-                skipped.append(str(error))
-    return tables, skipped
+                omissions.append(str(error))
+    return tables, omissions
 
 
-def survey(files: Sequence[File], pasted: str = "") -> dict[str, Any]:
+def survey(files: Sequence[File], message_text: str = "") -> dict[str, Any]:
     """The tables of files and what could not be read, as JSON (a step)."""
-    with opened(files, pasted) as data:
+    with open_tables(files, message_text) as data:
         tables = msgspec.json.decode(msgspec.json.encode(data.tables))
         return {"tables": tables, "skipped": list(data.skipped)}
 
 
-__all__ = ["Dataset", "opened", "survey"]
+__all__ = ["Dataset", "open_tables", "survey"]

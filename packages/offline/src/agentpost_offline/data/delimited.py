@@ -86,16 +86,16 @@ def grid(path: Path, name: str, folder: Path) -> Grid:
     text, encoding = sample(path, name)
     text = whole_lines(text)
     first = text[:40].partition("\n")[0]
-    said = first.strip().lower()
-    skip = 1 if said.startswith("sep=") and len(first.strip("\r\n")) == 5 else 0
+    first_line = first.strip().lower()
+    skip = 1 if first_line.startswith("sep=") and len(first.strip("\r\n")) == 5 else 0
     delimiter = first[4] if skip else find_delimiter(text)[0]
     plain = encoding == Encoding("utf-8") and not skip and "\0" not in text
     lone_returns = "\r" in text.replace("\r\n", "")
-    width = max((len(row) for row in _sampled(text, delimiter)), default=0)
+    width = max((len(row) for row in _read_sample(text, delimiter)), default=0)
     result = Grid(name, path, delimiter, width, delimiter == ";", exact=False)
     odd = not plain or lone_returns or width > limits.COLUMNS or not width
     if odd or not _quotes_close(path):
-        return cleaned(result, folder, encoding, skip)
+        return clean(result, folder, encoding, skip)
     return result
 
 
@@ -109,40 +109,40 @@ def _quotes_close(path: Path) -> bool:
     return count % 2 == 0
 
 
-def _sampled(text: str, delimiter: str) -> Iterator[list[str]]:
+def _read_sample(text: str, delimiter: str) -> Iterator[list[str]]:
     try:
         yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     except csv.Error:
         return
 
 
-def cleaned(found: Grid, folder: Path, encoding: Encoding | None = None, skip: int = 0) -> Grid:
+def clean(source: Grid, folder: Path, encoding: Encoding | None = None, skip: int = 0) -> Grid:
     """The grid copied row by row with the standard reader, which forgives more than the database.
     Raises `Unreadable`."""
-    encoding = encoding or sample(found.path, found.name)[1]
+    encoding = encoding or sample(source.path, source.name)[1]
     try:
-        return _copied(found, folder, encoding, skip)
+        return _copy(source, folder, encoding, skip)
     except UnicodeDecodeError as error:  # beyond the sample
-        elsewhere = encodings.detect(error.object, found.name, zeros_allowed=True)
-        return _copied(found, folder, replace(elsewhere, errors="replace", is_guess=True), skip)
+        elsewhere = encodings.detect(error.object, source.name, zeros_allowed=True)
+        return _copy(source, folder, replace(elsewhere, errors="replace", is_guess=True), skip)
 
 
-def _copied(found: Grid, folder: Path, encoding: Encoding, skip: int) -> Grid:
-    with found.path.open(encoding=encoding.name, errors=encoding.errors, newline="") as file:
-        lines = _Lines(file, found.name)
+def _copy(source: Grid, folder: Path, encoding: Encoding, skip: int) -> Grid:
+    with source.path.open(encoding=encoding.name, errors=encoding.errors, newline="") as file:
+        lines = _Lines(file, source.name)
         for _ in range(skip):
             next(lines, None)
         try:
-            said: list[Note] = []
+            notes: list[Note] = []
             if encoding.is_guess:
-                said.append(
+                notes.append(
                     ("encoding", {"encoding": encoding.name.upper().replace("WINDOWS", "Windows")})
                 )
-            result = written(_rows(lines, found.delimiter, said), found.name, folder)
+            result = write_grid(_rows(lines, source.delimiter, notes), source.name, folder)
         except csv.Error as error:
-            raise Unreadable(f"{found.name} is not a valid CSV file ({error})") from error
-    result.decimal_comma = found.decimal_comma
-    result.notes = [*found.notes, *said, *result.notes]
+            raise Unreadable(f"{source.name} is not a valid CSV file ({error})") from error
+    result.decimal_comma = source.decimal_comma
+    result.notes = [*source.notes, *notes, *result.notes]
     return result
 
 
@@ -151,17 +151,17 @@ def _rows(lines: _Lines, delimiter: str, notes: list[Note]) -> Iterator[list[str
     all that follow: they are read without the mark, and the notes say so."""
     csv.field_size_limit(limits.ROW_CHARACTERS * 2)
     reader = csv.reader(lines, delimiter=delimiter)
-    held: list[str] | None = None
-    taken: list[str] = []
+    pending: list[str] | None = None
+    row_lines: list[str] = []
     for row in reader:
-        if held is not None:
-            yield held
-        held, taken = row, lines.row_ended()
-    text = "".join(taken)
-    if held is None or not _is_open(text, delimiter):
-        yield from () if held is None else (held,)
+        if pending is not None:
+            yield pending
+        pending, row_lines = row, lines.row_ended()
+    text = "".join(row_lines)
+    if pending is None or not _is_open(text, delimiter):
+        yield from () if pending is None else (pending,)
         return
-    first = reader.line_num - len(taken) + 1
+    first = reader.line_num - len(row_lines) + 1
     notes.append(("quotation", {"line": first}))
     closed = text.replace('"', "", 1)
     again = io.StringIO(closed, newline="")
@@ -203,23 +203,23 @@ class _Lines:
 
     @staticmethod
     def _split(file: io.TextIOBase | io.TextIOWrapper) -> Iterator[str]:
-        held = ""
+        rest = ""
         while piece := file.read(SAMPLE_BYTES):
-            lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", held + piece.replace("\0", ""))
-            held = lines.pop() if lines else ""
+            lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", rest + piece.replace("\0", ""))
+            rest = lines.pop() if lines else ""
             yield from lines
-            if len(held) > limits.ROW_CHARACTERS:
-                yield held  # is refused
-        if held:
-            yield held
+            if len(rest) > limits.ROW_CHARACTERS:
+                yield rest  # is refused
+        if rest:
+            yield rest
 
     def row_ended(self) -> list[str]:
         """A new row begins with the next line; the lines of the one that ended."""
-        ended, self._row, self._row_characters = self._row, [], 0
-        return ended
+        row, self._row, self._row_characters = self._row, [], 0
+        return row
 
 
-def written(rows: Iterable[Iterable[object]], name: str, folder: Path) -> Grid:
+def write_grid(rows: Iterable[Iterable[object]], name: str, folder: Path) -> Grid:
     """Rows of cells as a delimited text file in ``folder``. Raises `Unreadable` beyond limits."""
     descriptor, made_path = tempfile.mkstemp(suffix=".csv", dir=folder)
     os.close(descriptor)

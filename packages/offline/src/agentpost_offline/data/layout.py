@@ -58,11 +58,11 @@ def blank(cell: str | None) -> bool:
 
 def find(head: Sequence[Row]) -> Layout:
     """The layout of a grid by its first rows, none of which is empty."""
-    filled = [sum(not blank(cell) for cell in row) for row in head]
-    width = max(Counter(filled).items(), key=lambda item: (item[1], item[0]))[0]
+    counts = [sum(not blank(cell) for cell in row) for row in head]
+    width = max(Counter(counts).items(), key=lambda item: (item[1], item[0]))[0]
     first = next(
         i
-        for i, count in enumerate(filled)
+        for i, count in enumerate(counts)
         if count >= max(1, width - (width > 3)) or (width > 1 and _lacks_the_first(head[i], width))
     )
     # A heading over groups of columns has fewer cells than the table, but more than a title.
@@ -76,7 +76,7 @@ def find(head: Sequence[Row]) -> Layout:
         layout.headless = True
         layout.names = [""] * columns
     else:
-        layout.names = _joined([_padded(head[first + i], columns) for i in range(lines)])
+        layout.names = _join_lines([_pad(head[first + i], columns) for i in range(lines)])
     layout.first = first + lines
     is_numbered = bool(lines) and not layout.names[0] and _is_index(head[layout.first :])
     layout.names = _unique(layout)
@@ -107,7 +107,7 @@ def _title(rows: Sequence[Row]) -> str:
     return ""
 
 
-def _padded(row: Row, columns: int) -> list[str]:
+def _pad(row: Row, columns: int) -> list[str]:
     cells = [" ".join((cell or "").split()) for cell in row]
     return cells + [""] * (columns - len(cells))
 
@@ -146,8 +146,8 @@ def _is_two_lined(head: Sequence[Row], first: int) -> bool:
     # The names of the second line repeat, or stand under a gap of the first one, and none of them
     # is among the data below.
     gaps = [i for i in under if i >= len(one) or not one[i]]
-    named = [two[i] for i in under]
-    repeats = len(set(named)) < len(named) or len({c for c in one if c}) < sum(map(bool, one))
+    names = [two[i] for i in under]
+    repeats = len(set(names)) < len(names) or len({c for c in one if c}) < sum(map(bool, one))
     typed_below = [
         i for i in under if any(i < len(row) and looks_typed(row[i] or "") for row in body)
     ]
@@ -162,12 +162,12 @@ def _differs(head: Sequence[Row], first: int) -> bool:
         below = [row[i] or "" for row in body if i < len(row) and not blank(row[i])]
         if cell and below and sum(map(looks_typed, below)) * 2 > len(below):
             return True
-    named = [cell.lower() for cell in cells if cell]
+    names = [cell.lower() for cell in cells if cell]
     below_all = {(c or "").strip().lower() for row in body for c in row}
-    return len(set(named)) == len(named) and not any(name in below_all for name in named)
+    return len(set(names)) == len(names) and not any(name in below_all for name in names)
 
 
-def _joined(lines: list[list[str]]) -> list[str]:
+def _join_lines(lines: list[list[str]]) -> list[str]:
     if len(lines) == 1:
         return lines[0]
     upper, lower = lines
@@ -181,18 +181,18 @@ def _joined(lines: list[list[str]]) -> list[str]:
 
 
 def _unique(layout: Layout) -> list[str]:
-    taken: dict[str, int] = {}
+    places: dict[str, int] = {}
     names: list[str] = []
-    given = {name.lower() for name in layout.names if name}
+    own_names = {name.lower() for name in layout.names if name}
     for index, name in enumerate(layout.names, 1):
         name = name.strip("*:# \ufeff")[:NAME_CHARACTERS] or f"Column {index}"
         result, count = name, 1
-        while result.lower() in taken or (count > 1 and result.lower() in given):
+        while result.lower() in places or (count > 1 and result.lower() in own_names):
             count += 1
             result = f"{name} ({count})"
         if result != name:
             layout.renamed.append(name)
-        taken[result.lower()] = index
+        places[result.lower()] = index
         names.append(result)
     return names
 
@@ -220,19 +220,21 @@ def _periods(layout: Layout, body: Sequence[Row]) -> Periods | None:
         return None
     values = tuple(rest or _value_name(layout) for rest in rests)
     year = _YEAR.search(layout.title)
-    dated = (
+    date_columns = (
         f" {year[1]}"
         if year and all(p.lower().rstrip(".") in words.months() for p in periods)
         else ""
     )
-    columns = tuple((index, period + dated, rests.index(rest)) for index, period, rest in results)
+    columns = tuple(
+        (index, period + date_columns, rests.index(rest)) for index, period, rest in results
+    )
     return Periods(columns, _time_name(periods[0]), values, tuple(totals))
 
 
 def _value_name(layout: Layout) -> str:
     title = re.sub(r"\b(19|20)\d\d\b.*", "", layout.title).strip(" ,:-–(")
-    taken = {name.lower() for name in layout.names}
-    return title if 0 < len(title) <= 40 and title.lower() not in taken else "Value"
+    own_names = {name.lower() for name in layout.names}
+    return title if 0 < len(title) <= 40 and title.lower() not in own_names else "Value"
 
 
 def _time_name(period: str) -> str:
@@ -267,9 +269,9 @@ def _numeric(body: Sequence[Row], columns: Sequence[int]) -> bool:
     cells = [
         (row[i] or "").strip() for row in body for i in columns if i < len(row)
     ]  # fmt: skip
-    filled = [cell for cell in cells if not is_missing(cell)]
-    typed = sum(looks_typed(cell) or bool(_YEAR.fullmatch(cell)) for cell in filled)
-    return bool(filled) and typed >= 0.8 * len(filled)
+    present = [cell for cell in cells if not is_missing(cell)]
+    typed = sum(looks_typed(cell) or bool(_YEAR.fullmatch(cell)) for cell in present)
+    return bool(present) and typed >= 0.8 * len(present)
 
 
 def is_total(row: Row) -> bool:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentpost.extraction import Unreadable
-from agentpost_offline.data import casts, cells, delimited, layout, limits, parted, sequences
+from agentpost_offline.data import casts, cells, delimited, layout, limits, sequences, split_dates
 from agentpost_offline.data.cells import Format
-from agentpost_offline.data.columns import described
+from agentpost_offline.data.columns import describe
 from agentpost_offline.data.delimited import Grid
 from agentpost_offline.data.model import Column, Kind, Note, Table
 
@@ -41,7 +41,7 @@ class Loaded:
     notes: tuple[Note, ...] = ()
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -71,9 +71,9 @@ class _Loader:
             raise Unreadable(f"{grid.name} has a header line but no rows")
         self._say(result)
         self._cut(head, result)
-        source, names = self._unpivoted(result)
+        source, names = self._unpivot(result)
         comma = grid.decimal_comma or self._comma(head[result.first :], len(names))
-        columns, fields = self._typed(source, names, decimal_comma=comma)
+        columns, fields = self._type_columns(source, names, decimal_comma=comma)
         if not columns:
             raise Unreadable(f"{grid.name} has no values")
         rows = self._one(f"select count(*) from {self._relation}")
@@ -93,7 +93,7 @@ class _Loader:
         except duckdb.Error:
             if grid.exact:
                 raise
-            grid = delimited.cleaned(grid, self._folder)
+            grid = delimited.clean(grid, self._folder)
             self._read_csv(grid)
         return grid
 
@@ -118,10 +118,10 @@ class _Loader:
     def _rows(self, rest: str) -> list[tuple[Any, ...]]:
         sql = ", ".join(f"left(c{i}, {limits.CELL_CHARACTERS})" for i in range(self._width))
         return self._db.execute(
-            f"select rowid, {sql} from {self._raw} where {self._filled()} and {rest}"
+            f"select rowid, {sql} from {self._raw} where {self._has_content()} and {rest}"
         ).fetchall()
 
-    def _filled(self) -> str:
+    def _has_content(self) -> str:
         """The condition that some cell of a row has something in it."""
         return f"not ({self._blank()})"
 
@@ -129,28 +129,28 @@ class _Loader:
         # The first cells are enough for most rows, so this is cheap.
         return " and ".join(f"(c{i} is null or trim(c{i}) = '')" for i in range(self._width))
 
-    def _say(self, found: layout.Layout) -> None:
-        if found.above:
-            self._note("above", count=found.above)
-        if found.headless:
+    def _say(self, shape: layout.Layout) -> None:
+        if shape.above:
+            self._note("above", count=shape.above)
+        if shape.headless:
             self._note("headless")
-        if found.renamed:
-            self._note("renamed", names=", ".join(dict.fromkeys(found.renamed[:3])))
+        if shape.renamed:
+            self._note("renamed", names=", ".join(dict.fromkeys(shape.renamed[:3])))
 
-    def _cut(self, head: list[tuple[Any, ...]], found: layout.Layout) -> None:
+    def _cut(self, head: list[tuple[Any, ...]], shape: layout.Layout) -> None:
         """Leave out what is no data: lines above, totals and remarks below, repeated headers."""
         self._db.execute(f"delete from {self._raw} where {self._blank()}")
-        self._db.execute(f"delete from {self._raw} where rowid < ?", [head[found.first][0]])
-        if not found.headless and self._width > 1:
-            header = head[found.first - 1][1:]
-            named = [(i, cell) for i, cell in enumerate(header) if cell is not None]
-            same = " and ".join(f"c{i} is not distinct from ?" for i, _ in named)
+        self._db.execute(f"delete from {self._raw} where rowid < ?", [head[shape.first][0]])
+        if not shape.headless and self._width > 1:
+            header = head[shape.first - 1][1:]
+            header_cells = [(i, cell) for i, cell in enumerate(header) if cell is not None]
+            same = " and ".join(f"c{i} is not distinct from ?" for i, _ in header_cells)
             result = self._db.execute(
-                f"delete from {self._raw} where {same}", [cell for _, cell in named]
+                f"delete from {self._raw} where {same}", [cell for _, cell in header_cells]
             ).fetchone()
-            repeated = result[0] if result else 0
-            if repeated:
-                self._note("repeated", count=repeated)
+            repeats = result[0] if result else 0
+            if repeats:
+                self._note("repeated", count=repeats)
         last = self._one(f"select max(rowid) from {self._raw}")
         tail = self._rows(f"rowid > {last - 200} order by rowid desc limit 30")
         remarks = totals = 0
@@ -170,19 +170,19 @@ class _Loader:
             if count:
                 self._note(key, count=count)
 
-    def _unpivoted(self, found: layout.Layout) -> tuple[str, list[tuple[str, str]]]:
+    def _unpivot(self, shape: layout.Layout) -> tuple[str, list[tuple[str, str]]]:
         """The relation to type, with the field and name of each of its columns."""
-        names = [(f"c{i}", name) for i, name in enumerate(found.names) if name]
-        periods = found.periods
+        names = [(f"c{i}", name) for i, name in enumerate(shape.names) if name]
+        periods = shape.periods
         if periods is None:
             return self._raw, names
-        moved = {index for index, _, _ in periods.columns} | set(periods.left_out)
-        kept = [(field, name) for field, name in names if int(field[1:]) not in moved]
+        period_columns = {index for index, _, _ in periods.columns} | set(periods.left_out)
+        others = [(field, name) for field, name in names if int(field[1:]) not in period_columns]
         pieces: list[str] = []
-        for period in dict.fromkeys(said for _, said, _ in periods.columns):
-            at = {value: index for index, said, value in periods.columns if said == period}
+        for period in dict.fromkeys(label for _, label, _ in periods.columns):
+            at = {value: index for index, label, value in periods.columns if label == period}
             values = ", ".join(f"c{at[v]} as v{v}" for v in range(len(periods.values)))
-            fields = "".join(f"{field}, " for field, _ in kept)
+            fields = "".join(f"{field}, " for field, _ in others)
             place = len(pieces)
             pieces.append(
                 f"select rowid as r, {place} as place, {fields}{casts.literals([period])} as p,"
@@ -194,12 +194,12 @@ class _Loader:
             f" ({' union all '.join(pieces)}) order by r, place"
         )
         self._db.execute(f"drop table {self._raw}")
-        taken = {name.lower() for _, name in kept}
-        results = [("p", _free(periods.time, taken))]
-        results += [(f"v{i}", _free(name, taken)) for i, name in enumerate(periods.values)]
+        own_names = {name.lower() for _, name in others}
+        results = [("p", _free(periods.time, own_names))]
+        results += [(f"v{i}", _free(name, own_names)) for i, name in enumerate(periods.values)]
         names_made = ", ".join(name for _, name in results)
         self._note("periods", count=len(periods.columns), names=names_made)
-        return relation, kept + results
+        return relation, others + results
 
     def _comma(self, rows: list[tuple[Any, ...]], width: int) -> bool:
         """Whether the table's cells say that decimals are written with a comma."""
@@ -210,62 +210,62 @@ class _Loader:
             points += result.point > result.comma
         return commas > points
 
-    def _typed(
+    def _type_columns(
         self, source: str, names: list[tuple[str, str]], *, decimal_comma: bool
     ) -> tuple[list[Column], dict[str, str]]:
         forms = self._formats(source, names, decimal_comma)
-        mapped: dict[str, str] = {}
-        selected, kept = [], []
-        dated = self._parted(source, names, [form for form, _ in forms])
+        mappings: dict[str, str] = {}
+        expressions, parts = [], []
+        split_date = self._find_split_date(source, names, [form for form, _ in forms])
         for at, (field, name) in enumerate(names):
             form, direct = forms[at]
-            if form is None or (dated and at == dated.year):
+            if form is None or (split_date and at == split_date.year):
                 continue
-            if dated and at == dated.part:
+            if split_date and at == split_date.part:
                 form = Format(Kind.DATE)
-                chosen = dated.sql(f"s.{names[dated.year][0]}", f"s.{field}")
+                expression = split_date.sql(f"s.{names[split_date.year][0]}", f"s.{field}")
             elif form.kind is Kind.TEXT:
-                chosen = casts.clean_text(f"s.{field}", form)
+                expression = casts.clean_text(f"s.{field}", form)
             elif direct:
-                chosen = casts.direct(f"s.{field}", form.kind)
+                expression = casts.direct(f"s.{field}", form.kind)
             else:
-                chosen = f"s.{field}"
-                mapped[field] = self._mapping(source, field, form, at)
-            selected.append(f"{chosen} as k{at}")
-            kept.append((at, name, form))
-        source = self._mapped(source, mapped)
-        chosen = ", ".join(selected)
-        self._db.execute(f"create table {self._relation} as select {chosen} from {source} s")
+                expression = f"s.{field}"
+                mappings[field] = self._mapping(source, field, form, at)
+            expressions.append(f"{expression} as k{at}")
+            parts.append((at, name, form))
+        source = self._apply_mappings(source, mappings)
+        expression = ", ".join(expressions)
+        self._db.execute(f"create table {self._relation} as select {expression} from {source} s")
         self._db.execute(f"drop table {source}")
         read = self._db, self._relation
-        columns = [described(*read, f"k{at}", name, form) for at, name, form in kept]
-        for _, name, form in kept:
+        columns = [describe(*read, f"k{at}", name, form) for at, name, form in parts]
+        for _, name, form in parts:
             self._say_bad(name, form)
         results = [column for column in columns if column is not None]
-        fields = {name: f"k{at}" for (at, name, _), c in zip(kept, columns, strict=True) if c}
-        return sequences.found(*read, results, fields), fields
+        fields = {name: f"k{at}" for (at, name, _), c in zip(parts, columns, strict=True) if c}
+        return sequences.find(*read, results, fields), fields
 
-    def _mapped(self, source: str, mapped: dict[str, str]) -> str:
+    def _apply_mappings(self, source: str, mappings: dict[str, str]) -> str:
         """The relation with what the cells of these columns mean; each join holds megabytes too."""
-        fields = list(mapped)
+        fields = list(mappings)
         for begin in range(0, len(fields), _JOINED_COLUMNS):
-            joined = fields[begin : begin + _JOINED_COLUMNS]
-            result = ", ".join(f"{mapped[f]}.made as {f}" for f in joined)
-            joins = "".join(f" left join {mapped[f]} on {mapped[f]}.raw = s.{f}" for f in joined)
+            batch = fields[begin : begin + _JOINED_COLUMNS]
+            result = ", ".join(f"{mappings[f]}.made as {f}" for f in batch)
+            joins = "".join(f" left join {mappings[f]} on {mappings[f]}.raw = s.{f}" for f in batch)
             relation = f"mapped{self._number}_{begin}"
-            chosen = f"s.* replace ({result}) from {source} s{joins} order by s.rowid"
-            self._db.execute(f"create table {relation} as select {chosen}")
+            selection = f"s.* replace ({result}) from {source} s{joins} order by s.rowid"
+            self._db.execute(f"create table {relation} as select {selection}")
             self._db.execute(f"drop table {source}")
             source = relation
         return source
 
-    def _parted(
+    def _find_split_date(
         self, source: str, names: list[tuple[str, str]], forms: Sequence[Format | None]
-    ) -> parted.Parted | None:
+    ) -> split_dates.SplitDate | None:
         if not any(form is not None and form.years for form in forms):
             return None
         values = [self._values(source, field) for field, _ in names]
-        result = parted.find([name for _, name in names], forms, values)
+        result = split_dates.find([name for _, name in names], forms, values)
         if result is not None:
             self._note("parted", year=names[result.year][1], part=names[result.part][1])
         return result
@@ -295,8 +295,8 @@ class _Loader:
         samples = self._samples(source, [field for field, _ in names])
         results: list[tuple[Format | None, bool]] = []
         checks = []
-        for (field, name), sampled in zip(names, samples, strict=True):
-            values = sampled or self._values(source, field)
+        for (field, name), sample in zip(names, samples, strict=True):
+            values = sample or self._values(source, field)
             if not values:
                 results.append((None, False))
                 continue
@@ -307,21 +307,21 @@ class _Loader:
                     (len(results) - 1, f"count({field}) filter ({casts.odd(field, form)})")
                 )
         for at in range(0, len(checks), 100):
-            asked = ", ".join(sql for _, sql in checks[at : at + 100])
-            row = self._db.execute(f"select {asked} from {source}").fetchone() or ()
+            selection = ", ".join(sql for _, sql in checks[at : at + 100])
+            row = self._db.execute(f"select {selection} from {source}").fetchone() or ()
             for (place, _), odd in zip(checks[at : at + 100], row, strict=True):
                 if not odd:
                     results[place] = results[place][0], True
-        return [self._checked(source, names[at], *results[at]) for at in range(len(names))]
+        return [self._check(source, names[at], *results[at]) for at in range(len(names))]
 
-    def _checked(
-        self, source: str, named: tuple[str, str], form: Format | None, direct: bool
+    def _check(
+        self, source: str, column: tuple[str, str], form: Format | None, direct: bool
     ) -> tuple[Format | None, bool]:
         """The format once more by the column's most frequent cells, where not all of them fit."""
         if form is None or direct or form.kind is Kind.TEXT:
             return form, direct
-        values = self._values(source, named[0])
-        return cells.decide(values, named[1], comma_elsewhere=form.thousands == "."), False
+        values = self._values(source, column[0])
+        return cells.decide(values, column[1], comma_elsewhere=form.thousands == "."), False
 
     def _samples(self, source: str, fields: list[str]) -> list[dict[str, int]]:
         last = self._one(f"select max(rowid) from {source}")
@@ -368,10 +368,10 @@ class _Loader:
         return relation
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free(name: str, names: set[str]) -> str:
     result, count = name, 1
-    while result.lower() in taken:
+    while result.lower() in names:
         count += 1
         result = f"{name} ({count})"
-    taken.add(result.lower())
+    names.add(result.lower())
     return result

@@ -78,7 +78,7 @@ class Facts:
     values: Sequence[str] = ()
 
 
-def labelled(name: str) -> tuple[str, str | None]:
+def label_of(name: str) -> tuple[str, str | None]:
     """A column's name as people read it, and the unit that is in the name: ``revenue_eur`` is
     ``Revenue`` in ``€``."""
     unit = None
@@ -130,9 +130,9 @@ def is_additive(column: Column) -> bool:
     return column.unit is not None or words.names(column.name, "amount")
 
 
-def currencies(columns: Sequence[Column], measured: Sequence[Column]) -> Column | None:
+def currencies(columns: Sequence[Column], measures: Sequence[Column]) -> Column | None:
     """The column that tells in which of several currencies the measured amounts are."""
-    if all(one.unit is not None or words.names(one.name, "pieces") for one in measured):
+    if all(one.unit is not None or words.names(one.name, "pieces") for one in measures):
         return None
     for column in columns:
         codes = [value for value in column.values if is_currency(value)]
@@ -159,9 +159,9 @@ _MONEY = re.compile(
 
 def worth(column: Column) -> int:
     """How likely a column of numbers is the one that its table is about: money first."""
-    named = bool(_MONEY.search(column.name) or _MONEY.search(column.label))
+    has_money_name = bool(_MONEY.search(column.name) or _MONEY.search(column.label))
     amount = column.role is Role.AMOUNT
-    return 4 * named + 2 * amount + (column.unit in _CURRENCIES)
+    return 4 * has_money_name + 2 * amount + (column.unit in _CURRENCIES)
 
 
 _CURRENCIES = frozenset("€$£¥₹元") | {"CHF", "USD", "EUR"}
@@ -170,9 +170,9 @@ _CURRENCIES = frozenset("€$£¥₹元") | {"CHF", "USD", "EUR"}
 def _ends_as_number(name: str) -> bool:
     """Whether a name ends as "invoice number", "Rechnungsnr" and "numéro client" do; the "number of
     rooms" is an amount."""
-    said = words.tokens(name)
-    last = said[-1] if said else ""
-    return (len(said) > 1 and last in ("number", "numbers", "nummer", "número", "numéro")) or (
+    parts = words.tokens(name)
+    last = parts[-1] if parts else ""
+    return (len(parts) > 1 and last in ("number", "numbers", "nummer", "número", "numéro")) or (
         len(last) > 4 and last.endswith(("nummer", "nr", "kennung"))
     )
 
@@ -180,17 +180,19 @@ def _ends_as_number(name: str) -> bool:
 def _is_rate(name: str) -> bool:
     """Whether a name speaks of a rate. The last word that says anything decides: the "price
     increase total" is a total; but "cost per unit" is a rate."""
-    said = words.tokens(name)
-    if "per" in said or "pro" in said or "/" in name or _EACH & set(said):
+    parts = words.tokens(name)
+    if "per" in parts or "pro" in parts or "/" in name or _EACH & set(parts):
         return True
     if words.names(name, "rate"):
-        last_rate = max((i for i, w in enumerate(said) if w in words.every("rate")), default=0)
-        last_amount = max((i for i, w in enumerate(said) if w in words.every("amount")), default=-1)
-        averaged = {"average", "avg", "mean", "median", "durchschnitt", "promedio", "moyenne"}
-        return last_rate > last_amount or bool(averaged & set(said))
+        last_rate = max((i for i, w in enumerate(parts) if w in words.every("rate")), default=0)
+        last_amount = max(
+            (i for i, w in enumerate(parts) if w in words.every("amount")), default=-1
+        )
+        average_words = {"average", "avg", "mean", "median", "durchschnitt", "promedio", "moyenne"}
+        return last_rate > last_amount or bool(average_words & set(parts))
     # German writes compounds: Stückpreis, Wachstumsrate.
     return any(
-        len(w) > 6 and w.endswith(("preis", "rate", "quote", "anteil", "temperatur")) for w in said
+        len(w) > 6 and w.endswith(("preis", "rate", "quote", "anteil", "temperatur")) for w in parts
     )
 
 
@@ -204,10 +206,10 @@ def _counts_up(facts: Facts) -> bool:
 
 def _of_text(identifying: bool, facts: Facts) -> Role:
     unique = facts.distinct >= 0.9 * facts.rows and facts.rows > 3
-    coded = bool(facts.values) and all(_CODE.fullmatch(v) for v in facts.values)
-    if (identifying and facts.distinct * 2 > facts.rows) or (unique and coded):
+    are_codes = bool(facts.values) and all(_CODE.fullmatch(v) for v in facts.values)
+    if (identifying and facts.distinct * 2 > facts.rows) or (unique and are_codes):
         return Role.IDENTIFIER
-    if identifying and coded:
+    if identifying and are_codes:
         return Role.IDENTIFIER
     if facts.length > 60 or (unique and facts.length > 35):
         return Role.TEXT

@@ -14,10 +14,10 @@ from agentpost_offline.data import words as words_of_tables
 from agentpost_offline.data.coverage import TOLERANCE, coverage
 from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Cell, Column, Kind, Result, Table
-from agentpost_offline.data.sql import Compiler, averaged, axes
+from agentpost_offline.data.sql import Compiler, axes, is_average
 from agentpost_offline.frame import (
     Aggregate,
-    Derived,
+    Derivation,
     Grain,
     Measure,
     Op,
@@ -44,25 +44,25 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     if not query.measures:
         query = msgspec.structs.replace(query, measures=(Measure(None, Aggregate.COUNT),))
     where = compiler.where(query.filters)
-    counted = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)[0]
+    total = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)[0]
     clock = False
     if query.time is not None:
         query, clock = _with_grain(db, compiler, loaded, query)
     clause = compiler.compile(query, clock=clock)
     rows = db.execute(clause.sql, clause.values).fetchall()
     words = wording.texts(language)
-    left = counted - sum(row[-1] for row in rows) if query.groups or query.time else 0
+    left = total - sum(row[-1] for row in rows) if query.groups or query.time else 0
     notes = _mixed_currencies(loaded.table, query, words)
-    among = any(m.derived is Derived.SHARE for m in query.measures)
+    among = any(m.derived is Derivation.SHARE for m in query.measures)
     among = among and any(f.column in query.groups for f in query.filters)
     if left > 0 and not among and not query.having:
         notes.append(wording.plural(words, "without_group", left))
     results = [tuple(row[:-1]) for row in rows]
     keys = axes(query)
-    results = _sorted(results, query, keys, compiler.columns)
+    results = _sort(results, query, keys, compiler.columns)
     partial = _partial(db, loaded, compiler, query)
-    results, judged = _comparable(results, query, keys, partial)
-    text = str(words["in_part" if len(judged) < len(partial) else "partial"])
+    results, incomplete = _comparable(results, query, keys, partial)
+    text = str(words["in_part" if len(incomplete) < len(partial) else "partial"])
     notes += [text.format(dates.period(day.isoformat(), query.grain, language)) for day in partial]
     results = _differences(results, query, keys)
     results, ties = _cut(results, query, keys)
@@ -75,7 +75,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     if any(isinstance(v, float) and not abs(v) <= _LARGEST for row in results for v in row):
         notes.append(words["too_large"])
     result = Result(
-        query, header(query), tuple(visible), counted, notes=tuple(notes),
+        query, header(query), tuple(visible), total, notes=tuple(notes),
         partial=tuple(day.isoformat() for day in partial),
     )  # fmt: skip
     reading = wording.reading(loaded.table, result, language)
@@ -85,12 +85,12 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
 def _mixed_currencies(table: Table, query: Query, texts: Mapping[str, Any]) -> list[str]:
     """A note where amounts are computed over several currencies, told by a column beside them."""
     by_name = {column.name: column for column in table.columns}
-    measured = [by_name[m.column] for m in query.measures if m.column in by_name]
-    column = roles.currencies(table.columns, measured)
+    measures = [by_name[m.column] for m in query.measures if m.column in by_name]
+    column = roles.currencies(table.columns, measures)
     if column is None or column.name in query.groups:
         return []
-    kept = [f.values for f in query.filters if f.column == column.name and f.op is Op.IS]
-    if any(len(values) == 1 for values in kept):
+    value_lists = [f.values for f in query.filters if f.column == column.name and f.op is Op.IS]
+    if any(len(values) == 1 for values in value_lists):
         return []
     codes = ", ".join(column.values[:5])
     return [texts["currencies"].format(codes=codes, name=column.label)]
@@ -132,7 +132,7 @@ def _with_grain(
 def header(query: Query) -> tuple[str, ...]:
     """The names of a result's columns: groups, the time axis, measures. A measure is called like
     its column; ``rows`` counts rows; what is derived and what repeats says so after the name."""
-    names = [] if averaged(query) else [*query.groups, *([query.time] if query.time else [])]
+    names = [] if is_average(query) else [*query.groups, *([query.time] if query.time else [])]
     for measure in query.measures:
         name = measure.column or "rows"
         if measure.derived is not None:
@@ -148,7 +148,7 @@ def header(query: Query) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _sorted(
+def _sort(
     rows: list[tuple[Any, ...]], query: Query, keys: int, columns: Mapping[str, Column]
 ) -> list[tuple[Any, ...]]:
     """The rows in their order: as asked, else by time, else the largest first."""
@@ -167,9 +167,11 @@ def _sorted(
         place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
         return sorted(by_key, key=lambda row: (place[row[:groups]], _order(row[groups])))
     if query.order is None and query.time is None:
-        ordered = [i for i, name in enumerate(query.groups) if columns[name].sequence]
-        if ordered:
-            return _followed(by_key, ordered[0], columns[query.groups[ordered[0]]], keys)
+        sequential = [i for i, name in enumerate(query.groups) if columns[name].sequence]
+        if sequential:
+            return _follow_sequence(
+                by_key, sequential[0], columns[query.groups[sequential[0]]], keys
+            )
         places = words_of_tables.calendar(str(row[0]) for row in by_key) if keys == 1 else {}
         if places:
             return sorted(by_key, key=lambda row: places[str(row[0]).lower().rstrip(".")])
@@ -179,7 +181,7 @@ def _sorted(
     return have + [row for row in by_key if row[keys] is None]
 
 
-def _followed(
+def _follow_sequence(
     rows: list[tuple[Any, ...]], at: int, column: Column, keys: int
 ) -> list[tuple[Any, ...]]:
     """The rows along a sequence, of the other groups the largest first."""
@@ -205,8 +207,8 @@ def _partial(
     sums = all(m.aggregate in (Aggregate.SUM, Aggregate.COUNT) for m in query.measures)
     if query.time is None or query.grain not in TOLERANCE or not sums:
         return ()
-    covered = coverage(db, loaded, compiler, query)
-    return covered.partial(query.grain) if covered is not None else ()
+    reach = coverage(db, loaded, compiler, query)
+    return reach.partial(query.grain) if reach is not None else ()
 
 
 def _comparable(
@@ -215,7 +217,7 @@ def _comparable(
     """The rows without the periods that only seem to be the lowest, or to have changed most,
     because the data does not cover them whole; and those periods."""
     order = query.order
-    changes = any(m.derived in (Derived.GROWTH, Derived.DIFFERENCE) for m in query.measures)
+    changes = any(m.derived in (Derivation.GROWTH, Derivation.DIFFERENCE) for m in query.measures)
     if not partial or not keys or order is None or order.count is None:
         return rows, ()
     if order.descending and not changes:
@@ -223,8 +225,8 @@ def _comparable(
     unlike = {day.isoformat() for day in partial}
     if changes:
         unlike |= {dates.following(day, query.grain or Grain.DAY).isoformat() for day in partial}
-    kept = [row for row in rows if str(_cell(row[keys - 1]))[:10] not in unlike]
-    return (kept, partial) if kept else (rows, ())
+    complete = [row for row in rows if str(_cell(row[keys - 1]))[:10] not in unlike]
+    return (complete, partial) if complete else (rows, ())
 
 
 def _order(value: Any) -> Any:
@@ -234,22 +236,22 @@ def _order(value: Any) -> Any:
 def _differences(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[tuple[Any, ...]]:
     """The differences between groups: of the first row to the second, of each other one to the
     first."""
-    places = [keys + i for i, m in enumerate(query.measures) if m.derived is Derived.DIFFERENCE]
+    places = [keys + i for i, m in enumerate(query.measures) if m.derived is Derivation.DIFFERENCE]
     if query.time is not None or not query.groups or not places:
         return rows
-    said = {
+    positions = {
         str(value).lower(): i
         for f in query.filters if f.column == query.groups[0]
         for i, value in enumerate(f.values)
     }  # fmt: skip
-    ordered = sorted(rows, key=lambda row: said.get(str(row[0]).lower(), len(said)))
+    ordered_rows = sorted(rows, key=lambda row: positions.get(str(row[0]).lower(), len(positions)))
     results = []
-    for at, row in enumerate(ordered):
-        other = ordered[0] if at else ordered[1] if len(ordered) > 1 else None
+    for at, row in enumerate(ordered_rows):
+        other = ordered_rows[0] if at else ordered_rows[1] if len(ordered_rows) > 1 else None
         cells = list(row)
         for place in places:
-            known = other is not None and row[place] is not None and other[place] is not None
-            cells[place] = row[place] - other[place] if known and other is not None else None
+            has_both = other is not None and row[place] is not None and other[place] is not None
+            cells[place] = row[place] - other[place] if has_both and other is not None else None
         results.append(tuple(cells))
     return results
 

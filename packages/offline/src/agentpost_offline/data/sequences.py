@@ -25,17 +25,17 @@ _WORDS = {Grain.MONTH: "month", Grain.WEEKDAY: "weekday", Grain.QUARTER: "quarte
 _QUARTER = re.compile(r"(?:q|quarter|quartal|trimestre)\s?([1-4])|([1-4])\.?\s?(?:q|quartal)")
 
 
-def found(
+def find(
     db: DuckDBPyConnection, relation: str, columns: Sequence[Column], fields: Mapping[str, str]
 ) -> list[Column]:
     """The columns of a loaded table, with the order of those that are sequences. A table with
     dates has the order of its dates and no other."""
     if any(column.kind is Kind.DATE for column in columns):
         return list(columns)
-    return [_ordered(db, relation, column, columns, fields) for column in columns]
+    return [_order(db, relation, column, columns, fields) for column in columns]
 
 
-def _ordered(
+def _order(
     db: DuckDBPyConnection, relation: str, column: Column, columns: Sequence[Column],
     fields: Mapping[str, str],
 ) -> Column:  # fmt: skip
@@ -58,9 +58,9 @@ def _ordered(
     ]
     within = f"partition by {', '.join(beside)} " if beside else ""
     sql = ", ".join(["v", *(f"b{at}" for at in range(len(beside)))])
-    kept = "".join(f", {field} as b{at}" for at, field in enumerate(beside))
+    others = "".join(f", {field} as b{at}" for at, field in enumerate(beside))
     runs = db.execute(
-        f"with r as (select {entry} as v{kept}, lag({entry}) over ({within}order by rowid) as p"
+        f"with r as (select {entry} as v{others}, lag({entry}) over ({within}order by rowid) as p"
         f" from {relation} where {entry} is not null)"
         " select (select count(*) from r where p is distinct from v),"
         f" (select count(*) from (select distinct {sql} from r))"
@@ -68,27 +68,27 @@ def _ordered(
     if runs is None or runs[0] > runs[1]:
         return column
     first = _first([places[one] for one in entries], _LENGTHS[grain])
-    placed = sorted(((places[one] - first) % _LENGTHS[grain], one) for one in entries)
-    return msgspec.structs.replace(column, sequence=tuple((one, place) for place, one in placed))
+    pairs = sorted(((places[one] - first) % _LENGTHS[grain], one) for one in entries)
+    return msgspec.structs.replace(column, sequence=tuple((one, place) for place, one in pairs))
 
 
 def _places(column: Column, entries: Sequence[str]) -> tuple[Grain | None, dict[str, int]]:
     """What all entries are, and the place of each in the year or week; no two have the same."""
     for grain, length in _LENGTHS.items():
         results = {one: _place(column, grain, one) for one in entries}
-        known = {
+        place_of = {
             one: place for one, place in results.items() if place is not None and place <= length
         }
-        if len(known) == len(entries) == len(set(known.values())):
-            return grain, known
+        if len(place_of) == len(entries) == len(set(place_of.values())):
+            return grain, place_of
     return None, {}
 
 
 def _place(column: Column, grain: Grain, entry: str) -> int | None:
     if column.kind is Kind.NUMBER:
         number = float(entry)
-        named = number == int(number) and words.names(column.name, _WORDS[grain])
-        return int(number) if named and number >= (grain is not Grain.WEEKDAY) else None
+        has_grain_name = number == int(number) and words.names(column.name, _WORDS[grain])
+        return int(number) if has_grain_name and number >= (grain is not Grain.WEEKDAY) else None
     plain = entry.strip().rstrip(".")
     if grain is Grain.QUARTER:
         match = _QUARTER.fullmatch(plain)

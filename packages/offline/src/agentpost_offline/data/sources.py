@@ -63,25 +63,27 @@ class Source:
     maybe: bool = False
 
 
-def find(files: Sequence[File], pasted: str, folder: Path, skipped: list[str]) -> Iterator[Source]:
+def find(
+    files: Sequence[File], message_text: str, folder: Path, omissions: list[str]
+) -> Iterator[Source]:
     """The tables of files and of a message, one by one; what cannot be read is added to
-    ``skipped``."""
-    if pasted:
-        for grid in structured.of_message(pasted, folder):
+    ``omissions``."""
+    if message_text:
+        for grid in structured.of_message(message_text, folder):
             yield Source("", grid, maybe=True)
     for file in files:
         try:
             with only_unreadable(file.name):
-                yield from _Finder(file, folder, skipped).find()
+                yield from _Finder(file, folder, omissions).find()
         except Unreadable as error:
-            skipped.append(str(error))
+            omissions.append(str(error))
 
 
 class _Finder:
     """Finds the tables of one file."""
 
-    def __init__(self, file: File, folder: Path, skipped: list[str]) -> None:
-        self._file, self._folder, self._skipped = file, folder, skipped
+    def __init__(self, file: File, folder: Path, omissions: list[str]) -> None:
+        self._file, self._folder, self._skipped = file, folder, omissions
         self._unpacked = 0
 
     def find(self) -> Iterator[Source]:
@@ -112,10 +114,10 @@ class _Finder:
             yield from self._of_text(path, name, suffix, content_type)
 
     def _of_text(self, path: Path, name: str, suffix: str, content_type: str) -> Iterator[Source]:
-        declared = suffix in _DELIMITED or content_type.partition(";")[0] in _TABLE_TYPES
+        is_declared = suffix in _DELIMITED or content_type.partition(";")[0] in _TABLE_TYPES
         sample, encoding = delimited.sample(path, name)
         start = sample.lstrip("\ufeff \r\n\t")[:1]
-        if start in ("{", "[") and not (declared and _commas(sample)):
+        if start in ("{", "[") and not (is_declared and _commas(sample)):
             if path.stat().st_size > limits.JSON_BYTES:
                 most = limits.JSON_BYTES // 2**20
                 raise Unreadable(f"{name} is larger than {most} MB, the most for a JSON file")
@@ -129,7 +131,7 @@ class _Finder:
             return
         if start == "<" and is_page(sample):
             yield from self._of_document(path, name)
-        elif declared:
+        elif is_declared:
             yield Source(self._file.id, delimited.grid(path, name, self._folder))
         elif "|" in sample and suffix not in ("", "txt", "dat", "log"):
             yield from self._of_document(path, name)
@@ -173,17 +175,17 @@ class _Finder:
     def _of_zip(self, path: Path, name: str) -> Iterator[Source]:
         """The tables of the files in an archive. Raises `Unreadable`."""
         try:
-            with zipfile.ZipFile(path) as packed:
-                members = [m for m in packed.infolist() if _is_data(m)]
+            with zipfile.ZipFile(path) as archive:
+                members = [m for m in archive.infolist() if _is_data(m)]
                 if len(members) > limits.MEMBERS:
                     self._skipped.append(f"files after the first {limits.MEMBERS} of {name}")
                 for number, member in enumerate(members[: limits.MEMBERS]):
-                    yield from self._of_member(packed, member, number)
+                    yield from self._of_member(archive, member, number)
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
             raise Unreadable(f"{name} is damaged") from error
 
     def _of_member(
-        self, packed: zipfile.ZipFile, member: zipfile.ZipInfo, number: int
+        self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, number: int
     ) -> Iterator[Source]:
         name = PurePosixPath(member.filename).name
         self._unpacked += member.file_size
@@ -195,16 +197,16 @@ class _Finder:
             return
         apart = self._folder.parent / f"member{number}"
         try:
-            with packed.open(member) as source, apart.open("wb") as target:
+            with archive.open(member) as source, apart.open("wb") as target:
                 # The size in the archive may be a lie.
-                shutil.copyfileobj(_Bounded(source, member.file_size), target)
+                shutil.copyfileobj(_BoundedStream(source, member.file_size), target)
             with only_unreadable(name):
                 yield from self._of(apart, name, "", depth=1)
         except Unreadable as error:
             self._skipped.append(str(error))
 
 
-class _Bounded:
+class _BoundedStream:
     """A stream that ends after so many bytes."""
 
     def __init__(self, stream: object, most: int) -> None:

@@ -19,7 +19,7 @@ from agentpost.extraction import Unreadable
 from agentpost.extraction.office import Archive, Attributes, check_old
 from agentpost.extraction.workbook import Workbook
 from agentpost_offline.data import limits
-from agentpost_offline.data.delimited import Grid, written
+from agentpost_offline.data.delimited import Grid, write_grid
 
 _RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})")
 _FILLED_CELLS: Final = 200_000
@@ -41,12 +41,14 @@ def of_workbook(archive: Archive, folder: Path) -> Iterator[Grid]:
             merged=merged,
             formulas=formulas,
         )
-        grid = written(_counted(rows, numbers), _named(archive.name, sheet.title), folder)
+        grid = write_grid(
+            _number_rows(rows, numbers), _sheet_name(archive.name, sheet.title), folder
+        )
         if formulas:
             names = ", ".join(_headings(grid, sorted(formulas)))
             grid.notes.append(("formulas", {"names": names}))
         if grid.width:
-            yield _filled(grid, numbers, merged, folder)
+            yield _fill_merged(grid, numbers, merged, folder)
 
 
 def _headings(grid: Grid, columns: Sequence[int]) -> Iterator[str]:
@@ -58,18 +60,18 @@ def _headings(grid: Grid, columns: Sequence[int]) -> Iterator[str]:
         yield cells[0] if cells else f"column {column + 1}"
 
 
-def _named(name: str, title: str) -> str:
+def _sheet_name(name: str, title: str) -> str:
     return f"{name}, sheet {title}"
 
 
-def _counted(rows: Iterator[tuple[int, list[Any]]], numbers: list[int]) -> Iterator[list[Any]]:
+def _number_rows(rows: Iterator[tuple[int, list[Any]]], numbers: list[int]) -> Iterator[list[Any]]:
     for number, row in rows:
         if any(cell is not None and cell != "" for cell in row):
             numbers.append(number)
             yield row
 
 
-def _filled(grid: Grid, numbers: list[int], merged: list[str], folder: Path) -> Grid:
+def _fill_merged(grid: Grid, numbers: list[int], merged: list[str], folder: Path) -> Grid:
     """The grid with the value of each merged range in all of its cells. Ranges over several
     columns are headings or titles: only the rows of one column are filled."""
     place = {number: at for at, number in enumerate(numbers)} if merged else {}
@@ -103,17 +105,17 @@ def _filled(grid: Grid, numbers: list[int], merged: list[str], folder: Path) -> 
                         values[at, column] = cell
                 yield row
 
-    result = written(rows(), grid.name, folder)
+    result = write_grid(rows(), grid.name, folder)
     result.notes = grid.notes
     grid.path.unlink()
     return result
 
 
 def _column(letters: str) -> int:
-    found = 0
+    number = 0
     for letter in letters:
-        found = found * 26 + ord(letter) - 64
-    return found - 1
+        number = number * 26 + ord(letter) - 64
+    return number - 1
 
 
 # OpenDocument
@@ -197,7 +199,7 @@ def _value(cell: Attributes, text: str) -> Any:
 def of_opendocument(archive: Archive, folder: Path) -> Iterator[Grid]:
     """The sheets of an OpenDocument spreadsheet that have cells."""
     sheets = _OpenDocumentRows(archive.name)
-    held: list[tuple[str, list[Any]]] = []
+    queue: list[tuple[str, list[Any]]] = []
 
     def rows() -> Iterator[tuple[str, list[Any]]]:
         for _ in archive.parse("content.xml", sheets.start, sheets.end, sheets.text):
@@ -208,22 +210,22 @@ def of_opendocument(archive: Archive, folder: Path) -> Iterator[Grid]:
 
     def of_one(title: str) -> Iterator[list[Any]]:
         while True:
-            pair = held.pop() if held else next(stream, None)
+            pair = queue.pop() if queue else next(stream, None)
             if pair is None:
                 return
             if pair[0] != title:
-                held.append(pair)
+                queue.append(pair)
                 return
             yield pair[1]
 
     for _ in range(limits.TABLES):
-        if not held:
+        if not queue:
             pair = next(stream, None)
             if pair is None:
                 return
-            held.append(pair)
-        title = held[0][0]
-        result = written(of_one(title), _named(archive.name, title), folder)
+            queue.append(pair)
+        title = queue[0][0]
+        result = write_grid(of_one(title), _sheet_name(archive.name, title), folder)
         if result.width:
             yield result
 
@@ -249,8 +251,8 @@ def of_old_workbook(path: Path, name: str, folder: Path) -> Iterator[Grid]:
             sheet = workbook.get_sheet_by_name(title)
         except python_calamine.CalamineError:
             continue  # a chart
-        result = written(
-            (map(_plain, row) for row in sheet.iter_rows()), _named(name, title), folder
+        result = write_grid(
+            (map(_plain, row) for row in sheet.iter_rows()), _sheet_name(name, title), folder
         )
         if result.width:
             yield result

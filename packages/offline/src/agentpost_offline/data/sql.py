@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentpost.agents import JobFailed
-from agentpost_offline.data.loading import Loaded, quoted
+from agentpost_offline.data.loading import Loaded, quote
 from agentpost_offline.data.model import Column, Kind, by_name
 from agentpost_offline.frame import (
     Aggregate,
-    Derived,
+    Derivation,
     Filter,
     Grain,
     Measure,
@@ -91,18 +91,20 @@ class Compiler:
         if one.op is Op.PRESENT:
             return Clause(f"{name} is not null")
         if one.op is Op.CONTAINS:
-            said = " or ".join(
+            condition = " or ".join(
                 f"contains(lower(cast({name} as varchar)), lower(?))" for _ in one.values
             )
-            return Clause(said or "true", [str(value) for value in one.values])
+            return Clause(condition or "true", [str(value) for value in one.values])
         if one.grain is not None and column.kind is Kind.DATE:
-            return _compared(_PARTS[one.grain].format(name), one, [_figure(v) for v in one.values])
+            return _comparison(
+                _PARTS[one.grain].format(name), one, [_figure(v) for v in one.values]
+            )
         if column.kind is Kind.DATE:
-            return _dated(name, one)
+            return _date_condition(name, one)
         if column.kind is Kind.NUMBER:
-            return _compared(name, one, [_figure(value) for value in one.values])
+            return _comparison(name, one, [_figure(value) for value in one.values])
         text = f"lower(cast({name} as varchar))"
-        return _compared(text, one, [str(value).strip().lower() for value in one.values])
+        return _comparison(text, one, [str(value).strip().lower() for value in one.values])
 
     # Groups
 
@@ -139,7 +141,7 @@ class Compiler:
         keys = [(f"g{i}", self.field(name)) for i, name in enumerate(query.groups)]
         if query.time is not None:
             keys.append(("t", self.bucket(query, clock)))
-        among = any(m.derived is Derived.SHARE for m in query.measures)
+        among = any(m.derived is Derivation.SHARE for m in query.measures)
         inner = [f for f in query.filters if not (among and f.column in query.groups)]
         outer = [f for f in query.filters if f not in inner]
         where = self.where(inner)
@@ -147,76 +149,82 @@ class Compiler:
         results += [f"{self.aggregate(m)} as a{i}" for i, m in enumerate(query.measures)]
         results.append("count(*) as n")
         present = "".join(f" and {sql} is not null" for _, sql in keys)
-        grouped = f" group by {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
+        group_by = f" group by {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
         sql = (
             f"with groups as (select {', '.join(results)} from {self._loaded.relation}"
-            f" where {where.sql}{present}{grouped})"
+            f" where {where.sql}{present}{group_by})"
         )
         values = list(where.values)
-        chosen, more = self._derived(query, [key for key, _ in keys], clock)
-        held = [f"a{i}" for i in range(len(query.measures))]
-        listed = ", ".join([*(key for key, _ in keys), *chosen, *held, "n"])
-        sql += f", derived as (select {listed} from groups)"
+        figures, more = self._derivations(query, [key for key, _ in keys], clock)
+        aggregates = [f"a{i}" for i in range(len(query.measures))]
+        derived_columns = ", ".join([*(key for key, _ in keys), *figures, *aggregates, "n"])
+        sql += f", derived as (select {derived_columns} from groups)"
         values += more
-        wanted = ", ".join([*(key for key, _ in keys), *(f"m{i}" for i in range(len(chosen))), "n"])
-        kept = [self._shown(f, query) for f in outer] + [self._kept(f, query) for f in query.having]
-        shown = " and ".join(f"({clause.sql})" for clause in kept) or "true"
-        values += [value for clause in kept for value in clause.values]
-        if averaged(query):
-            means = ", ".join(f"avg(m{i})" for i in range(len(chosen)))
-            wanted = f"{means}, coalesce(sum(n), 0)"
-        return Clause(f"{sql} select {wanted} from derived where {shown}", values)
+        output = ", ".join(
+            [*(key for key, _ in keys), *(f"m{i}" for i in range(len(figures))), "n"]
+        )
+        conditions = [self._key_condition(f, query) for f in outer] + [
+            self._group_condition(f, query) for f in query.having
+        ]
+        condition = " and ".join(f"({clause.sql})" for clause in conditions) or "true"
+        values += [value for clause in conditions for value in clause.values]
+        if is_average(query):
+            means = ", ".join(f"avg(m{i})" for i in range(len(figures)))
+            output = f"{means}, coalesce(sum(n), 0)"
+        return Clause(f"{sql} select {output} from derived where {condition}", values)
 
-    def _kept(self, one: Filter, query: Query) -> Clause:
+    def _group_condition(self, one: Filter, query: Query) -> Clause:
         """The condition for the groups that are kept by what is computed of them."""
         places = [i for i, m in enumerate(query.measures) if (m.column or "") == one.column]
         name = f"a{places[0]}" if places else "n"
         if one.column and not places:
             raise JobFailed(f"“{one.column}” is not among what is computed of the groups.")
-        return _compared(name, one, [_figure(value) for value in one.values])
+        return _comparison(name, one, [_figure(value) for value in one.values])
 
-    def _shown(self, one: Filter, query: Query) -> Clause:
+    def _key_condition(self, one: Filter, query: Query) -> Clause:
         clause = self._condition(one)
         name, key = self.field(one.column), f"g{query.groups.index(one.column)}"
         return Clause(re.sub(rf"\b{name}\b", key, clause.sql), clause.values)
 
-    def _derived(self, query: Query, keys: list[str], clock: bool) -> tuple[list[str], list[Any]]:
+    def _derivations(
+        self, query: Query, keys: list[str], clock: bool
+    ) -> tuple[list[str], list[Any]]:
         groups = [key for key in keys if key != "t"]
         results, values = [], []
         for i, measure in enumerate(query.measures):
-            clause = self._one_derived(query, measure, f"a{i}", groups, clock)
+            clause = self._derivation(query, measure, f"a{i}", groups, clock)
             results.append(f"{clause.sql} as m{i}")
             values += clause.values
         return results, values
 
-    def _one_derived(
+    def _derivation(
         self, query: Query, measure: Measure, value: str, groups: list[str], clock: bool
     ) -> Clause:
-        timed = query.time is not None
+        is_timed = query.time is not None
         by_groups = f"partition by {', '.join(groups)} " if groups else ""
-        by_time = "partition by t " if timed and groups else ""
+        by_time = "partition by t " if is_timed and groups else ""
         match measure.derived:
-            case None | Derived.AVERAGE:
+            case None | Derivation.AVERAGE:
                 return Clause(value)
-            case Derived.SHARE if groups or timed:
+            case Derivation.SHARE if groups or is_timed:
                 return Clause(f"100 * {value} / nullif(sum({value}) over ({by_time}), 0)")
-            case Derived.SHARE:
+            case Derivation.SHARE:
                 base = self.where(share_base(query, self.columns))
                 return Clause(
                     f"100 * {value} / nullif((select {self.aggregate(measure)} from"
                     f" {self._loaded.relation} where {base.sql}), 0)",
                     base.values,
                 )
-            case Derived.CUMULATIVE:
-                order = "t" if timed else f"{value} desc, {', '.join(groups) or '1'}"
-                over = f"{by_groups if timed else ''}order by {order} rows unbounded preceding"
+            case Derivation.CUMULATIVE:
+                order = "t" if is_timed else f"{value} desc, {', '.join(groups) or '1'}"
+                over = f"{by_groups if is_timed else ''}order by {order} rows unbounded preceding"
                 return Clause(f"sum({value}) over ({over})")
-            case Derived.GROWTH | Derived.DIFFERENCE if timed:
+            case Derivation.GROWTH | Derivation.DIFFERENCE if is_timed:
                 before = self._before(query, value, by_groups, clock)
-                if measure.derived is Derived.DIFFERENCE:
+                if measure.derived is Derivation.DIFFERENCE:
                     return Clause(f"{value} - {before}")
                 return Clause(f"100 * ({value} - {before}) / nullif(abs({before}), 0)")
-            case Derived.GROWTH if not groups:
+            case Derivation.GROWTH if not groups:
                 return Clause("cast(null as double)")  # there is nothing before
             case _:
                 return Clause(value)  # between groups: computed from the result
@@ -224,31 +232,31 @@ class Compiler:
     def _before(self, query: Query, value: str, by_groups: str, clock: bool) -> str:
         """The value of the period before, when it is there."""
         over = f"({by_groups}order by t)"
-        listed = any(
+        has_list = any(
             f.column == query.time and f.op is Op.IS and (f.grain or len(f.values) > 1)
             for f in query.filters
         )
-        step = _STEPS.get(query.grain) if query.grain and not listed else None
+        step = _STEPS.get(query.grain) if query.grain and not has_list else None
         if step is None:
             return f"lag({value}) over {over}"
         return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"
 
 
-def averaged(query: Query) -> bool:
+def is_average(query: Query) -> bool:
     """Whether the groups or periods only make one average."""
-    return any(measure.derived is Derived.AVERAGE for measure in query.measures)
+    return any(measure.derived is Derivation.AVERAGE for measure in query.measures)
 
 
 def axes(query: Query) -> int:
     """How many columns of a result are groups or periods."""
-    return 0 if averaged(query) else len(query.groups) + (query.time is not None)
+    return 0 if is_average(query) else len(query.groups) + (query.time is not None)
 
 
 def share_base(query: Query, columns: dict[str, Column]) -> list[Filter]:
     """What a share without groups is a share of: the same rows without the filters on other
     columns than dates, or without those on dates when there are no others."""
-    dated = [f for f in query.filters if columns[f.column].kind is Kind.DATE]
-    return dated if len(dated) < len(query.filters) else []
+    date_filters = [f for f in query.filters if columns[f.column].kind is Kind.DATE]
+    return date_filters if len(date_filters) < len(query.filters) else []
 
 
 def _figure(value: str | float) -> float | None:
@@ -258,20 +266,20 @@ def _figure(value: str | float) -> float | None:
         return None
 
 
-def _compared(name: str, one: Filter, values: Sequence[Any]) -> Clause:
-    known = [value for value in values if value is not None]
+def _comparison(name: str, one: Filter, values: Sequence[Any]) -> Clause:
+    present = [value for value in values if value is not None]
     if one.op in (Op.IS, Op.IS_NOT):
-        marks = ", ".join("?" for _ in known)
-        if not known:
+        marks = ", ".join("?" for _ in present)
+        if not present:
             return Clause("false" if one.op is Op.IS else "true")
         if one.op is Op.IS:
-            return Clause(f"{name} in ({marks})", known)
-        return Clause(f"({name} is null or {name} not in ({marks}))", known)
-    if one.op is Op.BETWEEN and len(known) == 2:
-        low, high = sorted(known)
+            return Clause(f"{name} in ({marks})", present)
+        return Clause(f"({name} is null or {name} not in ({marks}))", present)
+    if one.op is Op.BETWEEN and len(present) == 2:
+        low, high = sorted(present)
         return Clause(f"{name} between ? and ?", [low, high])
-    if one.op in _COMPARISONS and known:
-        return Clause(f"{name} {_COMPARISONS[one.op]} ?", known[:1])
+    if one.op in _COMPARISONS and present:
+        return Clause(f"{name} {_COMPARISONS[one.op]} ?", present[:1])
     raise JobFailed(f"The condition on “{one.column}” has no value to compare with.")
 
 
@@ -312,22 +320,22 @@ def _day(days: int) -> str:
         return "10000-01-01"
 
 
-def _dated(name: str, one: Filter) -> Clause:
+def _date_condition(name: str, one: Filter) -> Clause:
     spans = [span(str(value)) for value in one.values]
-    known = [found for found in spans if found is not None]
-    if not known:
+    ranges = [span for span in spans if span is not None]
+    if not ranges:
         raise JobFailed(f"The condition on “{one.column}” has no date to compare with.")
     stamp = "cast(? as timestamp)"
     if one.op in (Op.IS, Op.IS_NOT):
-        inside = " or ".join(f"({name} >= {stamp} and {name} < {stamp})" for _ in known)
-        values = [edge for found in known for edge in found]
+        inside = " or ".join(f"({name} >= {stamp} and {name} < {stamp})" for _ in ranges)
+        values = [edge for span in ranges for edge in span]
         if one.op is Op.IS:
             return Clause(inside, values)
         return Clause(f"{name} is null or not ({inside})", values)
-    if one.op is Op.BETWEEN and len(known) == 2:
-        low, high = sorted(known)
+    if one.op is Op.BETWEEN and len(ranges) == 2:
+        low, high = sorted(ranges)
         return Clause(f"{name} >= {stamp} and {name} < {stamp}", [low[0], high[1]])
-    begin, after = known[0]
+    begin, after = ranges[0]
     match one.op:
         case Op.AT_LEAST:
             return Clause(f"{name} >= {stamp}", [begin])
@@ -339,4 +347,4 @@ def _dated(name: str, one: Filter) -> Clause:
             return Clause(f"{name} < {stamp}", [begin])
 
 
-__all__ = ["Clause", "Compiler", "averaged", "axes", "quoted", "share_base", "span"]
+__all__ = ["Clause", "Compiler", "axes", "is_average", "quote", "share_base", "span"]

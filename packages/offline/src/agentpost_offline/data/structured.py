@@ -11,7 +11,7 @@ from typing import Any
 
 from agentpost.extraction import Unreadable
 from agentpost_offline.data import limits
-from agentpost_offline.data.delimited import Grid, find_delimiter, written
+from agentpost_offline.data.delimited import Grid, find_delimiter, write_grid
 from agentpost_offline.documents.model import BlockKind, Document
 
 _DEPTH = 5
@@ -28,7 +28,7 @@ def of_document(document: Document, folder: Path) -> Iterator[Grid]:
     for number, block in enumerate(tables[: limits.TABLES], 1):
         place = f", {block.place}" if block.place else ""
         which = f", table {number}" if len(tables) > 1 else ", table"
-        grid = written(block.rows, f"{document.name}{place}{which}", folder)
+        grid = write_grid(block.rows, f"{document.name}{place}{which}", folder)
         if grid.width:
             yield grid
 
@@ -46,8 +46,8 @@ def of_json(text: str, name: str, folder: Path) -> Iterator[Grid]:
     if not results:
         raise Unreadable(f"{name} has no list of records in it")
     for key, records in results[: limits.TABLES]:
-        named = f"{name}, {key}" if key else name
-        yield written(_table(records), named, folder)
+        title = f"{name}, {key}" if key else name
+        yield write_grid(_table(records), title, folder)
 
 
 def _json_lines(text: str, name: str) -> list[Any]:
@@ -79,13 +79,13 @@ def _records(data: Any, key: str, depth: int) -> Iterator[tuple[str, list[Any]]]
     if flat and same:  # by columns
         yield key, [dict(zip(data, row, strict=True)) for row in zip(*lists, strict=True)]
         return
-    found = False
+    has_records = False
     for name, value in data.items():
         if isinstance(value, (Mapping, list)):
             for one in _records(value, f"{key}.{name}" if key else str(name), depth + 1):
-                found = True
+                has_records = True
                 yield one
-    if not found and depth == 0 and data:
+    if not has_records and depth == 0 and data:
         yield key, [data]
 
 
@@ -132,13 +132,13 @@ def _scalar(value: Any) -> object:
 
 def of_message(text: str, folder: Path, name: str = "the message") -> Iterator[Grid]:
     """The tables that are pasted into a message: lines with bars, tabs, commas or semicolons."""
-    for rows, delimiter in pasted(text):
-        grid = written(rows, name, folder)
+    for rows, delimiter in find_tables(text):
+        grid = write_grid(rows, name, folder)
         grid.decimal_comma = delimiter == ";"
         yield grid
 
 
-def pasted(text: str) -> list[tuple[list[list[str]], str]]:
+def find_tables(text: str) -> list[tuple[list[list[str]], str]]:
     """The rows of each table in a message, with the delimiter of its cells."""
     results: list[tuple[list[list[str]], str]] = []
     lines = text.replace("\r\n", "\n").split("\n")[:200_000]
@@ -175,17 +175,17 @@ def _run(lines: list[str], at: int, delimiter: str) -> int:
 
 
 def _prose(line: str) -> bool:
-    ended = line.rstrip().endswith((".", "!", "?", ":"))
-    return ended or max(len(cell.split()) for cell in line.split(",")) > 6
+    has_stop = line.rstrip().endswith((".", "!", "?", ":"))
+    return has_stop or max(len(cell.split()) for cell in line.split(",")) > 6
 
 
 def _width(line: str, delimiter: str) -> int:
-    stripped = line.strip() if delimiter == "|" else line
-    if delimiter not in stripped or len(stripped) > limits.ROW_CHARACTERS:
+    body = line.strip() if delimiter == "|" else line
+    if delimiter not in body or len(body) > limits.ROW_CHARACTERS:
         return 0
     if delimiter == "|":
-        return stripped.strip("|").count("|") + 1
-    return len(next(csv.reader([stripped], delimiter=delimiter), []))
+        return body.strip("|").count("|") + 1
+    return len(next(csv.reader([body], delimiter=delimiter), []))
 
 
 def _cells(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:

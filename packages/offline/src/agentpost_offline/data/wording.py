@@ -10,7 +10,7 @@ from typing import Any
 from agentpost_offline.data.model import Cell, Column, Kind, Note, Result, Table, by_name
 from agentpost_offline.frame import (
     Aggregate,
-    Derived,
+    Derivation,
     Filter,
     Grain,
     Measure,
@@ -52,13 +52,13 @@ def figure(value: float, unit: str | None = None, language: str = "en") -> str:
         digits = 2
         while digits < 8 and abs(value) < 10 ** (1 - digits):
             digits += 1
-    written = numbers.plain(value, digits, languages.language(language))
-    return numbers.with_unit(written, unit, language)
+    text = numbers.plain(value, digits, languages.language(language))
+    return numbers.with_unit(text, unit, language)
 
 
 def unit_of(measure: Measure, column: Column | None) -> str | None:
     """The unit of what a measure computes."""
-    if measure.derived in (Derived.SHARE, Derived.GROWTH):
+    if measure.derived in (Derivation.SHARE, Derivation.GROWTH):
         return "%"
     counts = measure.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT)
     return None if column is None or counts else column.unit
@@ -69,9 +69,11 @@ def cell(value: Cell, measure: Measure, column: Column | None, language: str) ->
     if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        dated = column is not None and column.kind is Kind.DATE
+        is_date = column is not None and column.kind is Kind.DATE
         return (
-            dates.period(value, column.grain if column else None, language) if dated else str(value)
+            dates.period(value, column.grain if column else None, language)
+            if is_date
+            else str(value)
         )
     return figure(value, unit_of(measure, column), language)
 
@@ -91,16 +93,16 @@ def measure(one: Measure, column: Column | None, language: str) -> str:
     """What a measure computes: ``average Price``."""
     words = texts(language)
     if column is None:
-        said = words["rows_measure"]
+        phrase = words["rows_measure"]
     elif column.kind is Kind.DATE and one.aggregate in (Aggregate.MIN, Aggregate.MAX):
-        said = words["earliest" if one.aggregate is Aggregate.MIN else "latest"]
+        phrase = words["earliest" if one.aggregate is Aggregate.MIN else "latest"]
     else:
-        said = words[str(one.aggregate)]
-    text = said.format(column.label if column else "")
+        phrase = words[str(one.aggregate)]
+    text = phrase.format(column.label if column else "")
     return str(words[str(one.derived)]).format(text) if one.derived else str(text)
 
 
-def filtered(one: Filter, column: Column, language: str, joint: str = "or") -> str:
+def filter_text(one: Filter, column: Column, language: str, joint: str = "or") -> str:
     """A condition in words: ``Country = Spain``, ``Q2 2025``. ``joint``: ``and`` where its values
     are compared."""
     words = texts(language)
@@ -110,50 +112,50 @@ def filtered(one: Filter, column: Column, language: str, joint: str = "or") -> s
     if one.op is Op.CONTAINS:
         return str(words["contains"]).format(label, _any(one.values, words))
     if column.kind is Kind.DATE:
-        return _dated(one, language, joint)
-    said = [
+        return _date_text(one, language, joint)
+    parts = [
         figure(value, column.unit, language) if isinstance(value, (int, float)) else str(value)
         for value in one.values
     ]
-    if one.op is Op.BETWEEN and len(said) == 2:
-        return str(words["from_to"]).format(label, *said)
-    return f"{label} {_SIGNS.get(one.op, '=')} {_any(said, words, joint)}"
+    if one.op is Op.BETWEEN and len(parts) == 2:
+        return str(words["from_to"]).format(label, *parts)
+    return f"{label} {_SIGNS.get(one.op, '=')} {_any(parts, words, joint)}"
 
 
-def kept(one: Filter, column: Column | None, language: str) -> str:
+def group_filter_text(one: Filter, column: Column | None, language: str) -> str:
     """A condition on groups in words: ``total Revenue > 1,000``."""
     label = column.label if column else str(texts(language)["rows_measure"])
     unit = column.unit if column else None
-    said = [
+    parts = [
         figure(value, unit, language) if isinstance(value, (int, float)) else value
         for value in one.values
     ]
-    if one.op is Op.BETWEEN and len(said) == 2:
-        return str(texts(language)["from_to"]).format(label, *said)
-    return f"{label} {_SIGNS.get(one.op, '=')} {_any(said, texts(language))}"
+    if one.op is Op.BETWEEN and len(parts) == 2:
+        return str(texts(language)["from_to"]).format(label, *parts)
+    return f"{label} {_SIGNS.get(one.op, '=')} {_any(parts, texts(language))}"
 
 
 def _any(values: Sequence[Any], words: dict[str, Any], joint: str = "or") -> str:
-    said = [str(value) for value in values]
-    if len(said) > _SHOWN:
-        said = [*said[:_SHOWN], f"… ({len(said)})"]
-    return str(words[joint]).join(said)
+    parts = [str(value) for value in values]
+    if len(parts) > _SHOWN:
+        parts = [*parts[:_SHOWN], f"… ({len(parts)})"]
+    return str(words[joint]).join(parts)
 
 
-def _dated(one: Filter, language: str, joint: str) -> str:
+def _date_text(one: Filter, language: str, joint: str) -> str:
     words = texts(language)
     if one.grain is not None:
-        said = [_part(value, one.grain, language) for value in one.values]
-        if one.op is Op.BETWEEN and len(said) == 2:
-            return languages.language(language).range.format(first=said[0], last=said[1])
+        parts = [_part(value, one.grain, language) for value in one.values]
+        if one.op is Op.BETWEEN and len(parts) == 2:
+            return languages.language(language).range.format(first=parts[0], last=parts[1])
     elif one.op is Op.BETWEEN and len(one.values) == 2:
         return _range(str(one.values[0]), str(one.values[1]), language)
     else:
-        said = [_span(str(value), language) for value in one.values]
-    listed = _any(said, words, joint)
+        parts = [_span(str(value), language) for value in one.values]
+    phrase = _any(parts, words, joint)
     if one.op in _EDGES:
-        return str(words[_EDGES[one.op]]).format(listed)
-    return str(words["not"]).format(listed) if one.op is Op.IS_NOT else listed
+        return str(words[_EDGES[one.op]]).format(phrase)
+    return str(words["not"]).format(phrase) if one.op is Op.IS_NOT else phrase
 
 
 def _part(value: str | float, grain: Grain, language: str) -> str:
@@ -184,7 +186,7 @@ def _span(text: str, language: str) -> str:
 def _range(first: str, last: str, language: str) -> str:
     """Two days in words: as a quarter, a half, a month or a year where that is what they span."""
     low, high = sorted((first, last))
-    begin, end = dates.parsed(low), dates.parsed(high)
+    begin, end = dates.parse(low), dates.parse(high)
     if begin is None or end is None or len(low) != 10 or len(high) != 10:
         return dates.span(low, high, {4: Grain.YEAR, 7: Grain.MONTH}.get(len(low)), language)
     closes = end.day == calendar.monthrange(end.year, end.month)[1]
@@ -211,20 +213,22 @@ def reading(table: Table, result: Result, language: str) -> str:
     words = texts(language)
     query = result.query
     columns = by_name(table)
-    said = [
+    phrases = [
         measure(one, columns.get(one.column) if one.column else None, language)
         for one in query.measures
     ]
     groups = [columns[name].label for name in query.groups]
     if query.time is not None and query.grain is not None:
         groups.append(str(words[str(query.grain)]))
-    text = ", ".join(said)
+    text = ", ".join(phrases)
     if groups:
         text += " " + str(words["by"]).format(str(words["and"]).join(groups))
     parts = [text]
-    compared = any(m.derived in (Derived.GROWTH, Derived.DIFFERENCE) for m in query.measures)
-    joint = "and" if compared else "or"
-    parts += [filtered(one, columns[one.column], language, joint) for one in query.filters]
-    parts += [kept(one, columns.get(one.column), language) for one in query.having]
+    is_comparison = any(
+        m.derived in (Derivation.GROWTH, Derivation.DIFFERENCE) for m in query.measures
+    )
+    joint = "and" if is_comparison else "or"
+    parts += [filter_text(one, columns[one.column], language, joint) for one in query.filters]
+    parts += [group_filter_text(one, columns.get(one.column), language) for one in query.having]
     parts.append(plural(words, "rows", result.counted))
     return (", " if language != "zh" else "，").join(parts)

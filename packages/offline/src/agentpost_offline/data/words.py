@@ -6,12 +6,12 @@ import functools
 import re
 from collections.abc import Iterable
 
-from agentpost_offline.words import listed
+from agentpost_offline.words import phrase_lists
 
 
 def languages() -> dict[str, dict[str, list[str]]]:
     """Every language's words for tables, by its ISO 639-1 code."""
-    return listed("tables")
+    return phrase_lists("tables")
 
 
 @functools.cache
@@ -37,17 +37,17 @@ def weekdays() -> dict[str, int]:
     results: dict[str, int] = {}
     for words in languages().values():
         for number, name in enumerate(words["weekdays"], 1):
-            for said in (name, name[:3], name[:2]):
-                results.setdefault(said, number)
+            for form in (name, name[:3], name[:2]):
+                results.setdefault(form, number)
     return results
 
 
 def calendar(labels: Iterable[str]) -> dict[str, int]:
     """The place of each label in the year or week when all are months, or all days of the week;
     else nothing. A place is found by the label in lower case without a final full stop."""
-    said = {label.lower().rstrip(".") for label in labels}
+    entries = {label.lower().rstrip(".") for label in labels}
     for places in (months(), weekdays()):
-        if len(said) > 1 and said <= places.keys():
+        if len(entries) > 1 and entries <= places.keys():
             return places
     return {}
 
@@ -62,8 +62,8 @@ def names(name: str, key: str) -> bool:
     """Whether a column's name has one of the words under a key. Chinese is written without blanks,
     so its words may stand anywhere in the name."""
     results = set(tokens(name))
-    joined = name.lower()
+    lower = name.lower()
     return any(
-        word in results or ("\u3400" <= word[0] <= "\u9fff" and word in joined)
+        word in results or ("\u3400" <= word[0] <= "\u9fff" and word in lower)
         for word in every(key)
     )

@@ -56,7 +56,9 @@ class Sentence:
     block: tuple[str, int]
 
 
-def answer(files: Sequence[File], question: str, language: str = "en", pasted: str = "") -> Any:
+def answer(
+    files: Sequence[File], question: str, language: str = "en", message_text: str = ""
+) -> Any:
     """The passages of documents that are closest to a question (a step).
 
     Args:
@@ -68,9 +70,9 @@ def answer(files: Sequence[File], question: str, language: str = "en", pasted: s
     Returns an `Answer` as JSON: ``passages`` for up to three that share words with the question,
     ``absent`` when none does. The text is the passages, verbatim and cited.
     """
-    documents = [read_text(pasted, "")] if pasted else []
+    documents = [read_text(message_text, "")] if message_text else []
     names: list[str] = []
-    skipped: list[str] = []
+    omissions: list[str] = []
     sentences: list[Sentence] = []
     codes = [language]
     room = _CHARACTERS
@@ -78,16 +80,16 @@ def answer(files: Sequence[File], question: str, language: str = "en", pasted: s
         try:
             documents.append(read(file))
         except Unreadable as error:
-            skipped.append(str(error))
+            omissions.append(str(error))
     for document in documents:
         room -= sum(len(block.text) for block in document.blocks)
         if room < 0:
-            skipped.append(f"{document.name}: too much text together with the other files")
+            omissions.append(f"{document.name}: too much text together with the other files")
             continue
         code = tongues.detect(" ".join(block.text for block in document.blocks[:400]), language)
         sentences += _sentences(document, code)
         codes.append(code)
-        skipped += [f"{document.name}: {note}" for note in document.notes]
+        omissions += [f"{document.name}: {note}" for note in document.notes]
         names.append(document.name)
     codes = list(dict.fromkeys(codes))[:3]
     passages = search(sentences, question, codes)
@@ -100,7 +102,7 @@ def answer(files: Sequence[File], question: str, language: str = "en", pasted: s
     text = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
     outcome = Outcome.PASSAGES if passages else Outcome.ABSENT
     missing = missing_words(sentences, question, codes) if passages else ()
-    result = Answer(outcome, text, tuple(names), tuple(skipped), missing=missing)
+    result = Answer(outcome, text, tuple(names), tuple(omissions), missing=missing)
     return msgspec.to_builtins(result)
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from agentpost_offline.words import listed
+from agentpost_offline.words import phrase_lists
 from agentpost_offline.words import stem as snowball_stem
 
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
@@ -24,7 +24,7 @@ def languages() -> dict[str, dict[str, Any]]:
     return {
         code: {**lists, "stop": frozenset(lists["stop"]), "stemmer": "".join(lists["stemmer"]),
                "same": dict(pair.split() for pair in lists["same"])}
-        for code, lists in listed("documents").items()
+        for code, lists in phrase_lists("documents").items()
     }  # fmt: skip
 
 

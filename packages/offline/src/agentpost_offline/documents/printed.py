@@ -107,7 +107,7 @@ class _Reader:
         """The table that goes on up to here, maybe over several pages."""
         if self._rows:
             rows = tuple(map(tuple, self._rows))
-            yield Block(BlockKind.TABLE, place=self._placed(number), rows=rows)
+            yield Block(BlockKind.TABLE, place=self._page_place(number), rows=rows)
         self._rows, self._columns = [], []
 
     def _line(self, line: Line, number: int, usual: float, *, is_first: bool) -> Iterator[Block]:
@@ -124,19 +124,19 @@ class _Reader:
                 self._kind, self._heading_level = BlockKind.HEADING, level
             self._text = f"{self._text} {text}" if goes_on else text
             self._heading = self._text[:200]
-            self._place = self._placed(number)
+            self._place = self._page_place(number)
         else:
             item = _ITEM.match(text)
             is_new = self._kind is BlockKind.HEADING or self._breaks(line, usual, is_first=is_first)
             if item or is_new:
                 yield from self._end()
                 self._kind = BlockKind.ITEM if item else BlockKind.PARAGRAPH
-                self._place = self._placed(number)
+                self._place = self._page_place(number)
                 text = text[item.end() :] if item else text
-            self._text = _joined(self._text, text)
+            self._text = _join(self._text, text)
         self._last = line
 
-    def _placed(self, number: int) -> str:
+    def _page_place(self, number: int) -> str:
         return f"page {number}, {self._heading}" if self._heading else f"page {number}"
 
     def _level(self, line: Line, text: str) -> int:
@@ -169,7 +169,7 @@ class _Reader:
         self._text, self._kind = "", BlockKind.PARAGRAPH
 
 
-def _joined(text: str, more: str) -> str:
+def _join(text: str, more: str) -> str:
     """A paragraph with its next line: a hyphen at the end of a line joins the parts of a word."""
     is_hyphen = re.search(r"[^\W\d_]{2}-$", text) and more[:1].islower()
     if is_hyphen or text.endswith("\u00ad"):

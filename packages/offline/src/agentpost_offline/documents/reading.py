@@ -66,10 +66,10 @@ def read_text(text: str, name: str) -> Document:
             suffix not in ("txt", "text") and "\n#" in f"\n{text[:5000]}"
         )
         source = sources.from_text(text, is_markdown=is_markdown)
-    return _document(name, list(_placed(source.blocks)), notes, title=source.title)
+    return _document(name, list(_place_below_headings(source.blocks)), notes, title=source.title)
 
 
-def _placed(blocks: Iterable[content.Block]) -> Iterator[Block]:
+def _place_below_headings(blocks: Iterable[content.Block]) -> Iterator[Block]:
     """Blocks below their headings; a table of one column is paragraphs."""
     place = ""
     for block in blocks:
@@ -105,7 +105,7 @@ def _office(path: Path, name: str) -> Document:
         if "word/document.xml" in archive.members:
             text = "\n".join(islice(word_lines(archive), limits.MAX_CHARACTERS))
             source = sources.from_text(text[: limits.MAX_CHARACTERS], is_markdown=False)
-            return _document(name, list(_placed(source.blocks)),
+            return _document(name, list(_place_below_headings(source.blocks)),
                              (_CUT,) if len(text) > limits.MAX_CHARACTERS else ())  # fmt: skip
         if "ppt/presentation.xml" in archive.members:
             count = len(slide_members(archive))

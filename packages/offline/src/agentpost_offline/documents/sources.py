@@ -184,7 +184,7 @@ def from_html(
                                   remove_pis=True)  # fmt: skip
     root = lxml.html.document_fromstring(html, parser=parser)
     reader = _Reader(beside or {}, repeats=is_content)
-    reader.source.title = _spaced(root.findtext(".//title") or "").strip()
+    reader.source.title = _collapse_spaces(root.findtext(".//title") or "").strip()
     for part in _content_of(root) if is_content else [root]:
         reader.block(part)
     return reader.finish()
@@ -238,7 +238,7 @@ def _word(path: Path, name: str, beside: Mapping[str, Path]) -> Source:
         root = lxml.html.document_fromstring(f"<main>{page}</main>")
         title = root.find(".//h1[@class='title']")
         if title is not None:
-            reader.source.title = _spaced(title.text_content()).strip()
+            reader.source.title = _collapse_spaces(title.text_content()).strip()
             title.getparent().remove(title)
         reader.block(root)
     source = reader.finish()
@@ -355,10 +355,10 @@ class _Reader:
 
     def _append(self, text: str | None, look: Run) -> None:
         if text:
-            self._runs.append(replace(look, text=_spaced(text)))
+            self._runs.append(replace(look, text=_collapse_spaces(text)))
 
     def _picture(self, element: _Element) -> None:
-        address, alt = element.get("src", ""), _spaced(element.get("alt", "")).strip()
+        address, alt = element.get("src", ""), _collapse_spaces(element.get("alt", "")).strip()
         content = self._bytes(address)
         if content is None or len(self.source.pictures) >= _PICTURES_MOST:
             name = alt or address.rpartition("/")[2][:60] or "a picture"
@@ -464,7 +464,7 @@ def _table_of(rows: Sequence[Sequence[Runs]]) -> Block:
     return Block(BlockKind.TABLE, grid=grid)
 
 
-def _spaced(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return _SPACES.sub(" ", text)
 
 

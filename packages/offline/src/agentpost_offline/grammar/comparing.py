@@ -33,12 +33,12 @@ def pair_of(periods: Sequence[Period]) -> tuple[Period, Period] | None:
     """The two periods to compare: those named, the ends of a range, or one and the one before."""
     if len(periods) == 1 and (ends := periods[0].ends) is not None:
         return ends
-    listed = in_one_year([one for one in periods if not one.edge])
-    if len(listed) == 2:
-        return listed[0], listed[1]
-    if len(listed) != 1 or len(periods) != 1 or (before := _before(listed[0])) is None:
+    same_year = in_one_year([one for one in periods if not one.edge])
+    if len(same_year) == 2:
+        return same_year[0], same_year[1]
+    if len(same_year) != 1 or len(periods) != 1 or (before := _before(same_year[0])) is None:
         return None
-    return before, listed[0]
+    return before, same_year[0]
 
 
 def _before(one: Period) -> Period | None:
@@ -54,14 +54,14 @@ def _before(one: Period) -> Period | None:
     return Period(one.grain, one.year - 1)
 
 
-def in_one_year(listed: Sequence[Period]) -> list[Period]:
+def in_one_year(periods: Sequence[Period]) -> list[Period]:
     """Periods where a year said once is that of all: "May and June 2025"."""
-    years = [one.year for one in listed if one.year is not None]
+    years = [one.year for one in periods if one.year is not None]
     if len(years) == 1:
-        for one in listed:
+        for one in periods:
             if one.days is None:
                 one.year = years[0]
-    return list(listed)
+    return list(periods)
 
 
 def equally_long(pair: tuple[Period, Period], calendar: Calendar, language: str) -> Cut:
@@ -77,7 +77,7 @@ def equally_long(pair: tuple[Period, Period], calendar: Calendar, language: str)
     filters = (Filter(calendar.column, Op.IS, (one.iso, other.iso)),)
     if one.grain is Grain.DAY:
         return Cut(Grain.DAY, filters)
-    both = _covered(one, other, calendar, language)
+    both = _common_months(one, other, calendar, language)
     if len(both) == len(one.months):
         return Cut(one.grain, filters)
     if one.grain is not Grain.YEAR:
@@ -85,7 +85,7 @@ def equally_long(pair: tuple[Period, Period], calendar: Calendar, language: str)
     return _of_years(one, other, calendar, language)
 
 
-def _covered(one: Period, other: Period, calendar: Calendar, language: str) -> list[int]:
+def _common_months(one: Period, other: Period, calendar: Calendar, language: str) -> list[int]:
     """The places of the months that the data covers of both. Raises `Unclear` for none."""
     both = [
         at for at, months in enumerate(zip(one.months, other.months, strict=True))
@@ -98,7 +98,7 @@ def _covered(one: Period, other: Period, calendar: Calendar, language: str) -> l
 
 def _of_years(one: Period, other: Period, calendar: Calendar, language: str) -> Cut:
     """The same months of two years."""
-    both = _covered(one, other, calendar, language)
+    both = _common_months(one, other, calendar, language)
     months = tuple(float(one.months[at]) for at in both)
     names = tongue(language).months
     part = tongue(language).range.format(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agentpost_offline.data import wording
 from agentpost_offline.data.model import Table, by_name
-from agentpost_offline.frame import Derived, Frame, Query, Thing
-from agentpost_offline.replying import knows, say, shortened
+from agentpost_offline.frame import Derivation, Frame, Query, Thing
+from agentpost_offline.replying import knows, say, shorten
 from agentpost_offline.style.languages import language as tongue
 
 _MOST = 190
@@ -22,7 +22,10 @@ def query_text(query: Query, table: Table, language: str) -> str:
     if query.time is not None:
         groups.append(str(words[query.grain]) if query.grain else columns[query.time].label)
     text = str(words["and"]).join(measures) or table.name
-    growth = query.measures and query.measures[0].derived in (Derived.GROWTH, Derived.DIFFERENCE)
+    growth = query.measures and query.measures[0].derived in (
+        Derivation.GROWTH,
+        Derivation.DIFFERENCE,
+    )
     if growth:
         groups = groups[: len(query.groups)]
     if groups:
@@ -31,13 +34,13 @@ def query_text(query: Query, table: Table, language: str) -> str:
         text = say(language, "top" if query.order.descending else "bottom",
                    count=query.order.count, what=text)  # fmt: skip
     conditions = [
-        wording.filtered(one, columns[one.column], language, "and" if growth else "or")
+        wording.filter_text(one, columns[one.column], language, "and" if growth else "or")
         for one in query.filters
     ]
     for one in query.having:
         column = columns.get(one.column) if one.column else None
-        kept = wording.kept(one, column, language)
-        conditions.append(kept.replace(column.label, measures[0], 1) if column else kept)
+        phrase = wording.group_filter_text(one, column, language)
+        conditions.append(phrase.replace(column.label, measures[0], 1) if column else phrase)
     return tongue(language).separator.join([text, *conditions])
 
 
@@ -50,7 +53,7 @@ def frame_text(frame: Frame, table: Table | None) -> str:
             query_text(query, table, language) for query in frame.queries if query.table == table.id
         )
     if frame.thing in (None, Thing.ANSWER):
-        return shortened(text, _MOST)
+        return shorten(text, _MOST)
     key = f"things.{frame.thing}"
     thing = say(language, key) if knows(language, key) else str(frame.thing)
-    return shortened(say(language, "of_what", thing=thing, what=text) if text else thing, _MOST)
+    return shorten(say(language, "of_what", thing=thing, what=text) if text else thing, _MOST)

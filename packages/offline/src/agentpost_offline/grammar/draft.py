@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentpost_offline.frame import Aggregate, Derived, Filter, Grain, Op, Style, Thing
+from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Op, Style, Thing
 from agentpost_offline.grammar.periods import Period
 
 _OF_QUERIES = frozenset(("per", "each_row", "split", "versus", "difference", "more", "only"))
@@ -13,7 +13,7 @@ _OF_QUERIES = frozenset(("per", "each_row", "split", "versus", "difference", "mo
 
 
 @dataclass(slots=True)
-class Measured:
+class MeasureRequest:
     """A column of numbers, and how it was asked to be computed."""
 
     column: str
@@ -27,20 +27,20 @@ ROWS = ""
 
 @dataclass(slots=True)
 class Comparing:
-    """A condition with a number; ``measured``: the place of the measure that it stands after."""
+    """A condition with a number; ``measure_at``: the place of the measure that it stands after."""
 
     op: Op
     values: tuple[float, ...]
     column: str | None = None
-    measured: int | None = None
+    measure_at: int | None = None
     text: str = ""
     has_unit: bool = False
     """Whether a currency or the unit of a column stands at the number."""
 
 
 @dataclass(slots=True)
-class Ranked:
-    """The best or worst groups; ``concept``: what they are ranked by, as of "cheapest"."""
+class Ranking:
+    """The best or worst groups; ``concept``: what they are ranking by, as of "cheapest"."""
 
     is_top: bool
     count: int | None = None
@@ -71,18 +71,18 @@ class Draft:
     model: list[tuple[str, str]] = field(default_factory=list)
     """What only a model can do, as (kind, word)."""
     things: list[Thing] = field(default_factory=list)
-    measures: list[Measured] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
+    measures: list[MeasureRequest] = field(default_factory=list)
+    unwanted: list[str] = field(default_factory=list)
     """Columns of numbers that are not to be shown: "units, not revenue"."""
     aggregate: Aggregate | None = None
     aggregate_word: str = ""
-    derived: Derived | None = None
+    derivation: Derivation | None = None
     groups: list[str] = field(default_factory=list)
     mentions: list[str] = field(default_factory=list)
     """Columns of groups that stand without "by" or "which"."""
-    chosen: list[str] = field(default_factory=list)
+    which_columns: list[str] = field(default_factory=list)
     """Columns behind "which" and "who"."""
-    by_numbers: list[Measured] = field(default_factory=list)
+    by_numbers: list[MeasureRequest] = field(default_factory=list)
     """Columns of numbers behind "by"."""
     grains: list[Grain] = field(default_factory=list)
     is_trend: bool = False
@@ -92,8 +92,8 @@ class Draft:
     filters: list[Filter] = field(default_factory=list)
     comparing: list[Comparing] = field(default_factory=list)
     periods: list[Period] = field(default_factory=list)
-    excluded: list[Period] = field(default_factory=list)
-    ranked: Ranked | None = None
+    exclusions: list[Period] = field(default_factory=list)
+    ranking: Ranking | None = None
     sort_by: list[tuple[str, str]] = field(default_factory=list)
     """Columns that an order is named for, with the words that say so."""
     sort: bool | None = None
@@ -121,9 +121,9 @@ class Draft:
     def has_query(self) -> bool:
         """Whether anything of a table was named."""
         return bool(
-            self.measures or self.groups or self.mentions or self.chosen or self.grains
+            self.measures or self.groups or self.mentions or self.which_columns or self.grains
             or self.is_trend or self.values or self.filters or self.comparing or self.periods
-            or self.excluded or self.ranked or self.counts or self.row_nouns or self.derived
+            or self.exclusions or self.ranking or self.counts or self.row_nouns or self.derivation
             or self.time
             or self.by_numbers
         )  # fmt: skip

@@ -15,7 +15,7 @@ from agentpost_offline.data.model import Column, Role
 from agentpost_offline.frame import (
     Act,
     Aggregate,
-    Derived,
+    Derivation,
     Filter,
     Frame,
     Measure,
@@ -59,7 +59,7 @@ class Edit:
 
 def of(draft: Draft, material: Material | None, works: Sequence[Work], today: str) -> Edit | None:
     """The edit that a clause is; None for a new request. Raises `Unclear`."""
-    if not works or draft.asks - {"what"} or draft.counts or draft.talk or draft.chosen:
+    if not works or draft.asks - {"what"} or draft.counts or draft.talk or draft.which_columns:
         return None
     if (
         draft.by_numbers
@@ -151,18 +151,18 @@ def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
 
 def _may_replace_measure(draft: Draft) -> bool:
     """Whether a clause leaves the measure, or is one like "and the cost?", "as a share"."""
-    measured = draft.measures or draft.aggregate or draft.derived or draft.dropped
+    names_measure = draft.measures or draft.aggregate or draft.derivation or draft.unwanted
     continues = draft.marks & {"about", "change", "it"}
-    named = draft.groups or draft.mentions or draft.values or draft.filters or draft.ranked
-    if draft.derived not in (None, Derived.SHARE):
+    names_column = draft.groups or draft.mentions or draft.values or draft.filters or draft.ranking
+    if draft.derivation not in (None, Derivation.SHARE):
         return False
-    return not measured or bool(continues and not named)
+    return not names_measure or bool(continues and not names_column)
 
 
 def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ...]:
     """The measures after "and the cost?", "the median instead", "as a share of the total"."""
-    rest = [one for one in old.measures if one.column not in draft.dropped]
-    if len(rest) + len(draft.dropped) != len(old.measures):
+    rest = [one for one in old.measures if one.column not in draft.unwanted]
+    if len(rest) + len(draft.unwanted) != len(old.measures):
         raise Unclear("ask_anew")
     if draft.measures:
         first = old.measures[0]
@@ -174,10 +174,10 @@ def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ..
     elif draft.aggregate is not None:
         rest = [_like(one, material.column(str(one.column)), draft.aggregate) for one in rest
                 if one.column]  # fmt: skip
-    if draft.derived is not None:
+    if draft.derivation is not None:
         if any(one.aggregate not in (Aggregate.SUM, Aggregate.COUNT) for one in rest):
             raise Unclear("ask_anew")
-        rest = [msgspec.structs.replace(one, derived=draft.derived) for one in rest]
+        rest = [msgspec.structs.replace(one, derived=draft.derivation) for one in rest]
     if not rest:
         raise Unclear("ask_anew")
     return tuple(rest)
@@ -202,29 +202,31 @@ def _target(draft: Draft, works: Sequence[Work]) -> Work | None:
     if thing is not None and "it" in draft.marks and draft.ordinal is None:
         return works[0]  # "a chart of that", whatever it was
     same = [work for work in works if work.frame.thing is thing]
-    listed = same or list(works)
+    candidates = same or list(works)
     if draft.has_look and not draft.has_query and not thing:  # an answer has no colour or format
-        listed = [work for work in listed if work.frame.thing is not Thing.ANSWER] or listed
+        candidates = [
+            work for work in candidates if work.frame.thing is not Thing.ANSWER
+        ] or candidates
     if draft.ordinal is not None and same:
         oldest = same[::-1]
         if draft.ordinal == -1:
             return same[0]
         return oldest[draft.ordinal - 1] if draft.ordinal <= len(oldest) else None
-    return listed[0]
+    return candidates[0]
 
 
 def _is_edit(draft: Draft, work: Work) -> bool:
     """Whether a clause without a measure changes what was made, and is no request by itself."""
     if draft.marks & {"undo"}:
         return True
-    named = [one for one in draft.things if one is not work.frame.thing]
+    other_things = [one for one in draft.things if one is not work.frame.thing]
     if draft.things and not (draft.marks & _MARKS - {"source", "only"} or draft.has_look):
         # "a chart" is a new chart; "as a chart" and "the chart" are of what was made.
         return not draft.has_query and _refers(draft)
     groups = {name for query in work.frame.queries for name in query.groups}
     if draft.mentions and not set(draft.mentions) <= groups and "split" not in draft.marks:
         return False
-    return not named or _refers(draft) or bool(draft.marks & {"it", "too"})
+    return not other_things or _refers(draft) or bool(draft.marks & {"it", "too"})
 
 
 def _refers(draft: Draft) -> bool:
@@ -238,22 +240,22 @@ _AS = frozenset(("as", "als", "como", "en", "comme", "in", "now", "jetzt", "and"
 
 
 def _calendar(draft: Draft, material: Material, today: str) -> Calendar | None:
-    date_columns = material.dated
+    date_columns = material.date_columns
     match = next((one for one in date_columns if one.name == draft.time), None)
     return calendar_of(match or date_columns[0], today) if date_columns else None
 
 
 def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Material) -> Query:
     fields: dict[str, object] = {}
-    if draft.measures or draft.aggregate or draft.derived or draft.dropped:
+    if draft.measures or draft.aggregate or draft.derivation or draft.unwanted:
         fields["measures"] = _measures(old, draft, material)
     single = [f for f in old.filters if f.op is Op.IS and len(f.values) == 1 and not f.grain]
-    if draft.derived is Derived.SHARE and not (old.groups or old.time):
+    if draft.derivation is Derivation.SHARE and not (old.groups or old.time):
         if len(single) != 1:
             raise Unclear("ask_anew")
         fields["groups"] = (single[0].column,)
-    named = {*draft.groups, *draft.mentions}
-    alone = [one for one in single if one.column in named and "only" not in draft.marks]
+    own_columns = {*draft.groups, *draft.mentions}
+    alone = [one for one in single if one.column in own_columns and "only" not in draft.marks]
     if alone:  # "by city", "with all cities", where one was shown
         old = msgspec.structs.replace(
             old, filters=tuple(one for one in old.filters if one not in alone)
@@ -268,18 +270,18 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
         dates = {one.column for one in filters if calendar and one.column == calendar.column}
         rest = [one for one in rest if one.column not in dates]
         fields["filters"] = (*rest, *filters)
-    if draft.ranked is not None and draft.ranked.is_judged and any(
+    if draft.ranking is not None and draft.ranking.is_judged and any(
         one.column and not is_better_higher(material.column(one.column)) for one in old.measures
     ):  # fmt: skip
         raise Unclear("ask_anew")
-    if draft.ranked is not None:
-        fields["order"] = Order(draft.ranked.is_top, draft.ranked.count)
+    if draft.ranking is not None:
+        fields["order"] = Order(draft.ranking.is_top, draft.ranking.count)
     elif draft.sort is not None:
         fields["order"] = Order(draft.sort, old.order.count if old.order else None)
     result = msgspec.structs.replace(old, **fields)
     if result.order is not None and not (result.groups or result.time):
         raise Unclear("nothing_to_rank")
-    if any(one.derived in (Derived.GROWTH, Derived.DIFFERENCE) for one in old.measures) and (
+    if any(one.derived in (Derivation.GROWTH, Derivation.DIFFERENCE) for one in old.measures) and (
         draft.periods or draft.grains
     ):
         raise Unclear("ask_anew")
@@ -325,29 +327,29 @@ def _filters(draft: Draft, calendar: Calendar | None, before: Sequence[Filter]) 
     results = [Filter(column, Op.IS, values) for column, values in by_column.items()]
     results += draft.filters
     if calendar is not None:
-        listed = comparing.in_one_year(draft.periods)
-        for one in listed:
+        periods = comparing.in_one_year(draft.periods)
+        for one in periods:
             if one.days is None and one.year is None:
                 one.year = _year_of(before, calendar)
-        if len(listed) > 1:
+        if len(periods) > 1:
             raise Unclear("ask_anew")
-        results += [one.filter(calendar) for one in listed]
-        results += [one.filter(calendar, Op.IS_NOT) for one in draft.excluded]
+        results += [one.filter(calendar) for one in periods]
+        results += [one.filter(calendar, Op.IS_NOT) for one in draft.exclusions]
     return results
 
 
 def _style(old: Style, draft: Draft) -> Style:
     new = msgspec.structs.replace(draft.style, options=draft.options)
-    named = {
+    changes = {
         name: getattr(new, name)
         for name in new.__struct_fields__
         if getattr(new, name) not in (None, (), {})
     }
-    if "options" in named:
-        named["options"] = {**old.options, **named["options"]}
-    if "pages" in named or "seconds" in named:
-        named.setdefault("length", None)
-    return msgspec.structs.replace(old, **named)
+    if "options" in changes:
+        changes["options"] = {**old.options, **changes["options"]}
+    if "pages" in changes or "seconds" in changes:
+        changes.setdefault("length", None)
+    return msgspec.structs.replace(old, **changes)
 
 
 def _formats(work: Work, draft: Draft) -> tuple[str, ...]:
@@ -372,13 +374,13 @@ def _another(
     frame: Frame, thing: Thing, queries: Sequence[Query], style: Style, draft: Draft
 ) -> Edit:
     """Another thing of what was made: its look begins anew."""
-    shown = (
+    new_queries = (
         tuple(_as_picture(query) for query in queries) if frame.thing is Thing.ANSWER else queries
     )
     if thing is Thing.ANSWER or (not frame.files and not frame.text):
         raise Unclear("ask_anew")
     result = msgspec.structs.replace(
-        frame, act=Act.MAKE, thing=thing, queries=tuple(shown), formats=tuple(draft.formats),
+        frame, act=Act.MAKE, thing=thing, queries=tuple(new_queries), formats=tuple(draft.formats),
         style=msgspec.structs.replace(draft.style, options=dict(draft.options)), said=draft.text,
         language=draft.language or frame.language,
     )  # fmt: skip
@@ -389,7 +391,7 @@ def _as_picture(query: Query) -> Query:
     """Of an answer about the best group or a difference, all that was compared."""
     measures = tuple(
         Measure(one.column, one.aggregate)
-        if one.derived in (Derived.DIFFERENCE, Derived.GROWTH, Derived.SHARE) else one
+        if one.derived in (Derivation.DIFFERENCE, Derivation.GROWTH, Derivation.SHARE) else one
         for one in query.measures
     )  # fmt: skip
     order = query.order
@@ -408,7 +410,7 @@ def _undone(draft: Draft, work: Work) -> Edit | None:
 def _only_renders(before: Frame, after: Frame) -> bool:
     """Whether a change only draws again: other colours, words, formats or order."""
 
-    def computed(frame: Frame) -> list[Query]:
+    def queries_of(frame: Frame) -> list[Query]:
         return [
             msgspec.structs.replace(
                 query, order=query.order and Order(True, query.order.count)
@@ -420,9 +422,9 @@ def _only_renders(before: Frame, after: Frame) -> bool:
         getattr(before.style, name) == getattr(after.style, name)
         for name in ("pages", "seconds", "length")
     )
-    unordered = [
+    queries = [
         [msgspec.structs.replace(q, order=None) if q.order and q.order.count is None else q
-         for q in computed(frame)]
+         for q in queries_of(frame)]
         for frame in (before, after)
     ]  # fmt: skip
-    return unordered[0] == unordered[1] and same_length
+    return queries[0] == queries[1] and same_length

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from agentpost_offline.data import roles
 from agentpost_offline.data.model import Column, Kind, Role, Table
 from agentpost_offline.frame import Grain
-from agentpost_offline.grammar.text import folded, name_tokens
+from agentpost_offline.grammar.text import fold, name_tokens
 from agentpost_offline.grammar.vocabulary import Lexicon, concept_of
 from agentpost_offline.style import dates
 
@@ -42,7 +42,7 @@ class Material:
         """The column of this name."""
         return next(one for one in self.table.columns if one.name == name)
 
-    def narrowed(self, names: Sequence[str]) -> tuple[str, ...]:
+    def narrow(self, names: Sequence[str]) -> tuple[str, ...]:
         """Of several columns that a word fits, those that people mean: a name before its number."""
         texts = tuple(one for one in names if self.column(one).role is not Role.IDENTIFIER)
         return texts if len(names) > 1 and texts else tuple(names)
@@ -69,7 +69,7 @@ class Material:
         )  # fmt: skip
 
     @property
-    def dated(self) -> list[Column]:
+    def date_columns(self) -> list[Column]:
         """Columns of dates."""
         return [one for one in self.table.columns if one.kind is Kind.DATE]
 
@@ -96,7 +96,7 @@ def material_of(table: Table, words: Lexicon) -> Material:
                 _add_value(result, column, value, words)
     stem = table.name.rpartition(", ")[2].rpartition(".")[0] or table.name.rpartition(", ")[2]
     items = [word for word in name_tokens(stem) if len(word) > 2]
-    result.own, result.own_words = frozenset(map(words.key, items)), frozenset(map(folded, items))
+    result.own, result.own_words = frozenset(map(words.key, items)), frozenset(map(fold, items))
     return result
 
 
@@ -128,60 +128,63 @@ _MEANT = {
 }
 
 
-def value_meant(made: Material, meaning: str) -> list[tuple[str, str]]:
+def value_meant(material: Material, meaning: str) -> list[tuple[str, str]]:
     """The values of a table that mean something: "women" are ``female``."""
     return [
         (column.name, value)
-        for column in made.table.columns if column.distinct <= _FEW
+        for column in material.table.columns if column.distinct <= _FEW
         for value in column.values if value.casefold() in _MEANT.get(meaning, ())
     ]  # fmt: skip
 
 
-def _spellings(said: Sequence[str], words: Lexicon) -> set[Keys]:
-    return {tuple(map(words.key, said)), tuple(map(folded, said))}
+def _spellings(tokens: Sequence[str], words: Lexicon) -> set[Keys]:
+    return {tuple(map(words.key, tokens)), tuple(map(fold, tokens))}
 
 
-def _add_column(made: Material, column: Column, name: str, words: Lexicon) -> None:
-    said = name_tokens(name)
-    joined = _spellings(["".join(said)], words) if "".join(said).isalpha() else set()
-    for keys in filter(None, _spellings(said, words) | joined):
-        listed = made.columns.setdefault(keys, [])
-        if column.name not in listed:
-            listed.append(column.name)
-        made.longest = max(made.longest, len(keys))
+def _add_column(material: Material, column: Column, name: str, words: Lexicon) -> None:
+    tokens = name_tokens(name)
+    compound = _spellings(["".join(tokens)], words) if "".join(tokens).isalpha() else set()
+    for keys in filter(None, _spellings(tokens, words) | compound):
+        entries = material.columns.setdefault(keys, [])
+        if column.name not in entries:
+            entries.append(column.name)
+        material.longest = max(material.longest, len(keys))
         for key in keys if len(keys) > 1 else ():
-            among = made.parts.setdefault(key, [])
+            among = material.parts.setdefault(key, [])
             if len(key) > 2 and column.name not in among:
                 among.append(column.name)
-    for word in said:
+    for word in tokens:
         if len(word) > 4:
-            made.spellings.setdefault(folded(word), word)
+            material.spellings.setdefault(fold(word), word)
 
 
-def _add_value(made: Material, column: Column, value: str, words: Lexicon) -> None:
-    said = name_tokens(value)
-    if not said or len(said) > _VALUE_WORDS:
+def _add_value(material: Material, column: Column, value: str, words: Lexicon) -> None:
+    tokens = name_tokens(value)
+    if not tokens or len(tokens) > _VALUE_WORDS:
         return
-    for keys in _spellings(said, words):
-        listed = made.values.setdefault(keys, [])
-        if (column.name, value) not in listed:
-            listed.append((column.name, value))
-        made.longest = max(made.longest, len(keys))
-    if len(said) > 1 and column.role is Role.CATEGORY:
-        for keys in _parts(said, words):
-            made.value_parts.setdefault(keys, []).append((column.name, value))
-    if len(said) == 1 and len(said[0]) > 4:
-        made.spellings.setdefault(folded(said[0]), said[0])
+    for keys in _spellings(tokens, words):
+        entries = material.values.setdefault(keys, [])
+        if (column.name, value) not in entries:
+            entries.append((column.name, value))
+        material.longest = max(material.longest, len(keys))
+    if len(tokens) > 1 and column.role is Role.CATEGORY:
+        for keys in _parts(tokens, words):
+            material.value_parts.setdefault(keys, []).append((column.name, value))
+    if len(tokens) == 1 and len(tokens[0]) > 4:
+        material.spellings.setdefault(fold(tokens[0]), tokens[0])
 
 
-def _parts(said: Sequence[str], words: Lexicon) -> set[Keys]:
+def _parts(tokens: Sequence[str], words: Lexicon) -> set[Keys]:
     """The parts of a value by which it may be called: a word of four letters, or several words."""
     spans = [
-        said[start:end] for start in range(len(said)) for end in range(start + 1, len(said) + 1)
-        if end - start < len(said)
+        tokens[start:end]
+        for start in range(len(tokens)) for end in range(start + 1, len(tokens) + 1)
+        if end - start < len(tokens)
     ]  # fmt: skip
-    named = [span for span in spans if len(span) > 1 or (len(span[0]) > 3 and span[0].isalpha())]
-    return {keys for span in named for keys in _spellings(span, words)}
+    distinctive = [
+        span for span in spans if len(span) > 1 or (len(span[0]) > 3 and span[0].isalpha())
+    ]
+    return {keys for span in distinctive for keys in _spellings(span, words)}
 
 
 @dataclass(frozen=True)
@@ -196,8 +199,8 @@ class Calendar:
 
 def calendar_of(column: Column, today: str) -> Calendar | None:
     """The calendar of a column of dates; None where it holds none."""
-    first, last = dates.parsed(column.first), dates.parsed(column.last)
-    now = dates.parsed(today) or last
+    first, last = dates.parse(column.first), dates.parse(column.last)
+    now = dates.parse(today) or last
     if first is None or last is None or now is None:
         return None
     return Calendar(column.name, first, dates.last_day(last, column.grain or Grain.DAY), now)

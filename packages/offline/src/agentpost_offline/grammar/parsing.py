@@ -10,12 +10,12 @@ from typing import Any, Final
 import msgspec
 
 from agentpost_offline.data.model import Column, Kind, Role
-from agentpost_offline.frame import Aggregate, Derived, Filter, Grain, Op, Thing
+from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Op, Thing
 from agentpost_offline.grammar import periods
-from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, Measured, Ranked
+from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureRequest, Ranking
 from agentpost_offline.grammar.material import Calendar, Material, calendar_of
 from agentpost_offline.grammar.tagging import Term
-from agentpost_offline.grammar.text import folded, is_inflection, name_tokens
+from agentpost_offline.grammar.text import fold, is_inflection, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _QUOTED: Final = re.compile(r"\s*[:：]?\s*[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]")
@@ -55,8 +55,8 @@ class _Parser:
         key = lexicon(language).key
         self.files = {key(word) for name in files for word in name_tokens(name.rpartition(".")[0])}
         self.text, self.phrases, self.material, self.language = text, phrases, material, language
-        said = text[phrases[0].start : phrases[-1].end] if phrases else ""
-        self.draft = Draft(said)
+        clause = text[phrases[0].start : phrases[-1].end] if phrases else ""
+        self.draft = Draft(clause)
         self.calendar = self._calendar(today)
         self.pending: Aggregate | None = None
         self.unknown: list[tuple[int, int]] = []
@@ -84,15 +84,15 @@ class _Parser:
 
     def _calendar(self, today: str) -> Calendar | None:
         """The calendar of the column of dates that is named, else of the only one."""
-        if self.material is None or not self.material.dated:
+        if self.material is None or not self.material.date_columns:
             return None
-        named = [
-            column for column in self.material.dated
+        time_columns = [
+            column for column in self.material.date_columns
             if any(column.name in term.columns for term in self.phrases)
         ]  # fmt: skip
-        if named:
-            self.draft.time = named[0].name
-        return calendar_of((named or self.material.dated)[0], today)
+        if time_columns:
+            self.draft.time = time_columns[0].name
+        return calendar_of((time_columns or self.material.date_columns)[0], today)
 
     def _take(self, at: int) -> int:
         term = self.phrases[at]
@@ -134,7 +134,7 @@ class _Parser:
         """The one column that a term names; several are ambiguous unless one is named whole."""
         if not term.columns or self.material is None:
             return None
-        term.columns = self.material.narrowed(term.columns)
+        term.columns = self.material.narrow(term.columns)
         return self.material.column(term.columns[0])
 
     def _set(self, slot: str, value: Any, text: str) -> None:
@@ -338,7 +338,7 @@ class _Parser:
                 self.draft.filters.append(Filter(column.name, Op.IS, (no,)))
                 return end + 1 - at
             if column is not None:
-                self.draft.dropped.append(column.name)
+                self.draft.unwanted.append(column.name)
                 return end + 1 - at
         while (one := self._at(end)) is not None:
             if one.values and one.kind != "number":
@@ -349,7 +349,7 @@ class _Parser:
             ):
                 period, size = periods.read(self.phrases, end, self.calendar)
                 assert period is not None
-                self.draft.excluded.append(period)
+                self.draft.exclusions.append(period)
                 end += size
             elif (end > start and self._joins(end)) or (
                 one.columns and (after := self._at(end + 1)) is not None and after.values
@@ -446,7 +446,7 @@ class _Parser:
             for term in self.phrases[self.last_measure_at + 1 : at]
         ):  # fmt: skip
             result.column = self.draft.measures[-1].column
-            result.measured = len(self.draft.measures) - 1
+            result.measure_at = len(self.draft.measures) - 1
         self.draft.comparing.append(result)
 
     def postfix(self, at: int) -> int:
@@ -490,18 +490,18 @@ class _Parser:
             value = self._number(self._at(self._skip(end)))
             if value is not None and value % 1 == 0 and 0 < value < 1000:
                 count, end = int(value), self._skip(end) + 1
-        if self.draft.ranked is not None and self.draft.ranked.is_top != key.startswith("top"):
+        if self.draft.ranking is not None and self.draft.ranking.is_top != key.startswith("top"):
             return 0
         after = self._at(end)
         if after is not None and after.has("grain") and not self._names(after):
             self.draft.asks.add("when")
-        if self.draft.ranked is not None:
-            count = self.draft.ranked.count if count is None else count
-            if count != self.draft.ranked.count:
+        if self.draft.ranking is not None:
+            count = self.draft.ranking.count if count is None else count
+            if count != self.draft.ranking.count:
                 return 0
         side, _, concept = key.partition("_")
         is_judged = concept == "good"
-        self.draft.ranked = Ranked(
+        self.draft.ranking = Ranking(
             side == "top", count, "" if is_judged else concept, term.text, is_judged
         )
         return end - start
@@ -565,7 +565,7 @@ class _Parser:
             elif column is not None and column.role in (Role.AMOUNT, Role.RATE):
                 if end > start:
                     break
-                self.draft.by_numbers.append(Measured(column.name, self.pending, one.text))
+                self.draft.by_numbers.append(MeasureRequest(column.name, self.pending, one.text))
                 self.pending = None
             elif column is not None and (per or self.pending is Aggregate.MEAN) and (
                 self._is_row_noun(end, one.columns)
@@ -607,7 +607,7 @@ class _Parser:
         elif Grain(key) not in self.draft.grains:
             self.draft.grains.append(Grain(key))
 
-    def chosen(self, at: int) -> int:
+    def which(self, at: int) -> int:
         """As in "which region", "what 3 products", "in which month", "who"."""
         term = self.phrases[at]
         if not term.has("ask.which", "ask.who", "ask.what") or self._names(term):
@@ -626,7 +626,7 @@ class _Parser:
         if column is not None and column.role in (Role.CATEGORY, Role.IDENTIFIER, Role.TEXT):
             if len(after.columns) > 1 and not after.is_literal:
                 self.draft.ambiguous.append((after.text, after.columns))
-            self.draft.chosen.append(column.name)
+            self.draft.which_columns.append(column.name)
         elif after.has("grain") and not after.has("grain.trend"):
             self._grain(str(after.key("grain")))
             self.draft.asks.add("when")
@@ -681,12 +681,12 @@ class _Parser:
 
     def column(self, at: int) -> int:
         term = self.phrases[at]
-        named = term.columns
+        columns = term.columns
         column = self._column(term)
         if column is None:
             return 0
         self._note_order(at, column)
-        if self._is_row_noun(at, named):
+        if self._is_row_noun(at, columns):
             self.draft.row_nouns.append(column.name)
             return 1
         if len(term.columns) > 1:
@@ -699,7 +699,7 @@ class _Parser:
             else:
                 self.draft.marks.add("time")
         elif column.role in (Role.AMOUNT, Role.RATE):
-            self.draft.measures.append(Measured(column.name, self.pending, term.text))
+            self.draft.measures.append(MeasureRequest(column.name, self.pending, term.text))
             self.last_measure_at = at
             self.pending = None
         else:
@@ -715,16 +715,16 @@ class _Parser:
             text = self.text[self.phrases[before].start : self.phrases[at].end]
             self.draft.sort_by.append((column.name, text))
 
-    def _is_row_noun(self, at: int, named: Sequence[str]) -> bool:
+    def _is_row_noun(self, at: int, columns: Sequence[str]) -> bool:
         """Whether a word names what each row is: "orders" where there is an ``order_id``."""
         assert self.material is not None, "there are columns"
         if self._is_shown_beside(at):
             return False
-        roles = {self.material.column(one).role for one in named}
-        if roles & {Role.AMOUNT, Role.RATE, Role.TIME} or not self.material.is_row(named):
+        roles = {self.material.column(one).role for one in columns}
+        if roles & {Role.AMOUNT, Role.RATE, Role.TIME} or not self.material.is_row(columns):
             return False
         after = self._at(self._skip(at + 1, "op.equal"))
-        return after is None or not any(name in named for name, _ in after.values)
+        return after is None or not any(name in columns for name, _ in after.values)
 
     def _is_shown_beside(self, at: int) -> bool:
         """As in "names and salaries": each row's name beside its figure."""
@@ -762,14 +762,14 @@ class _Parser:
         self.draft.marks.add("per")
         return 1
 
-    def derived(self, at: int) -> int:
+    def derivation(self, at: int) -> int:
         term = self.phrases[at]
         if not term.has("derived") or self._names(term):
             return 0
-        derivation = Derived(str(term.key("derived")))
-        if self.draft.derived not in (None, derivation):
+        derivation = Derivation(str(term.key("derived")))
+        if self.draft.derivation not in (None, derivation):
             return 0
-        self.draft.derived = derivation
+        self.draft.derivation = derivation
         if term.has("fall"):
             self.draft.marks.add("fall")
         return 1
@@ -917,7 +917,7 @@ class _Parser:
         rows are meant."""
         if self.material is None or term.kind != "word" or term.has("carry", *_FIGURES):
             return False
-        key, typed = lexicon(self.language).key(term.text), folded(term.text)
+        key, typed = lexicon(self.language).key(term.text), fold(term.text)
         return key in self.material.own and any(
             is_inflection(typed, one) for one in self.material.own_words
         )
@@ -945,7 +945,7 @@ class _Parser:
         """Whether a word stands in the name of a file, or four letters begin one: "temp"."""
         key = lexicon(self.language).key(word)
         return key in self.files or (
-            len(word) > 3 and any(one.startswith(folded(word)) for one in self.files)
+            len(word) > 3 and any(one.startswith(fold(word)) for one in self.files)
         )
 
     def _is_unit(self, term: Term) -> bool:
@@ -964,8 +964,9 @@ def _no_value(column: Column) -> str:
 
 _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (
     _Parser.title, _Parser.caption, _Parser.amount, _Parser.sorting, _Parser.exclusion,
-    _Parser.period, _Parser.comparison, _Parser.postfix, _Parser.chosen, _Parser.ranking,
+    _Parser.period, _Parser.comparison, _Parser.postfix, _Parser.which, _Parser.ranking,
     _Parser.counted_group,
-    _Parser.value, _Parser.axis, _Parser.aggregate, _Parser.column, _Parser.grain, _Parser.derived,
+    _Parser.value, _Parser.axis, _Parser.aggregate, _Parser.column, _Parser.grain,
+    _Parser.derivation,
     _Parser.asking, _Parser.thing, _Parser.look, _Parser.several, _Parser.word, _Parser.glue,
 )  # fmt: skip

@@ -90,17 +90,17 @@ class Period:
 
 def read(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
     """The period at a place, and how many terms it takes; None and 0 where there is none."""
-    edge, skipped = _edge(phrases, at)
-    first, size = _one(phrases, at + skipped, calendar)
+    edge, width = _edge(phrases, at)
+    first, size = _one(phrases, at + width, calendar)
     if first is None:
         return None, 0
-    end = at + skipped + size
+    end = at + width + size
     joint = _joint(phrases, end)
     if joint and (edge in ("", "since", "between")):
         second, more = _one(phrases, end + joint, calendar)
         between = edge == "between" or not phrases[end].has("small.and")
-        if second is not None and between and (ranged := _range(first, second, calendar)):
-            return ranged, end + joint + more - at
+        if second is not None and between and (span := _range(first, second, calendar)):
+            return span, end + joint + more - at
     if edge and edge != "between":
         _in_only_year(first, calendar)
         only_from = phrases[at].has("small.in") and edge == "since"
@@ -146,7 +146,7 @@ def _one(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period |
         return _date(phrases[at].text), 1
     if phrases[at].has("weekday"):
         return _weekdays(phrases, at)
-    return _named(phrases, at)
+    return _read_name(phrases, at)
 
 
 def _weekdays(phrases: Sequence[Term], at: int) -> tuple[Period, int]:
@@ -154,7 +154,7 @@ def _weekdays(phrases: Sequence[Term], at: int) -> tuple[Period, int]:
     return Period(Grain.WEEKDAY, weekdays=days), 1
 
 
-def _named(phrases: Sequence[Term], at: int) -> tuple[Period | None, int]:
+def _read_name(phrases: Sequence[Term], at: int) -> tuple[Period | None, int]:
     """A year, or a day, month, quarter or half with or without its year."""
     result = Period(Grain.YEAR)
     day: int | None = None
@@ -197,14 +197,14 @@ def _part(term: Term) -> tuple[str, int] | None:
     return (match[1], int(match[2])) if match else None
 
 
-def _beside_month(phrases: Sequence[Term], at: int, made: Period) -> bool:
-    if made.month:
+def _beside_month(phrases: Sequence[Term], at: int, period: Period) -> bool:
+    if period.month:
         return at > 0 and (phrases[at - 1].has("month") or phrases[at - 1].is_glue)
     following = [term for term in phrases[at + 1 : at + 4] if not term.is_glue]
     return bool(following) and following[0].has("month")
 
 
-def _is_inner(phrases: Sequence[Term], at: int, made: Period) -> bool:
+def _is_inner(phrases: Sequence[Term], at: int, period: Period) -> bool:
     """Whether a small word stands between the parts of one date: "May of 2025", "2025年5月"."""
     term = phrases[at]
     inner = term.is_glue or term.has("small.of", "small.in", "grain.year", "grain.month")
@@ -254,13 +254,13 @@ def _relative(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Per
     if term.has("period.this") and count > 1:
         return None, 0
     back = 0 if term.has("period.this") else 1
-    result = _counted(grain, count, back, calendar.today)
+    result = _count_back(grain, count, back, calendar.today)
     if result is not None:
         result.is_relative = True
     return result, size + 1
 
 
-def _counted(grain: Grain, count: int, back: int, today: dt.date) -> Period | None:
+def _count_back(grain: Grain, count: int, back: int, today: dt.date) -> Period | None:
     if grain in (Grain.DAY, Grain.WEEK):
         step = dt.timedelta(days=7 if grain is Grain.WEEK else 1)
         start = today - dt.timedelta(days=today.weekday()) if grain is Grain.WEEK else today

@@ -86,11 +86,11 @@ def _cost(readings: Sequence[Reading]) -> tuple[int, int]:
     return unknown + dateless, sum(one.question is not None for one in readings)
 
 
-def _ask_which_table(best: list[Reading], tied: Sequence[Material], text: str) -> None:
-    named = [one for one in tied if one.table.name.casefold() in text.casefold()]
-    if len(named) == 1 or all(one.is_edit for one in best):
+def _ask_which_table(best: list[Reading], candidates: Sequence[Material], text: str) -> None:
+    matches = [one for one in candidates if one.table.name.casefold() in text.casefold()]
+    if len(matches) == 1 or all(one.is_edit for one in best):
         return
-    choices = [Choice(one.table.name, text=text, table=one.table.id) for one in tied]
+    choices = [Choice(one.table.name, text=text, table=one.table.id) for one in candidates]
     best[0].question = Question("which_table", {}, choices)
 
 
@@ -128,22 +128,22 @@ def _is_courtesy(one: Reading, count: int) -> bool:
     )  # fmt: skip
 
 
-def _clauses(text: str, found: Sequence[Term]) -> list[Sequence[Term]]:
+def _clauses(text: str, phrases: Sequence[Term]) -> list[Sequence[Term]]:
     """The terms of each clause: cut at the ends of sentences, and where a new thing to make or a
     new question begins behind an "and"."""
     results: list[Sequence[Term]] = []
     start = 0
-    for at, term in enumerate(found):
-        ends = term.kind == "mark" and (term.text in _BREAKS or _is_stop(text, found, at))
-        line = at > start and "\n" in text[found[at - 1].end : term.start]
+    for at, term in enumerate(phrases):
+        ends = term.kind == "mark" and (term.text in _BREAKS or _is_stop(text, phrases, at))
+        line = at > start and "\n" in text[phrases[at - 1].end : term.start]
         if ends and at > start:
-            results.append(found[start : at + 1])
+            results.append(phrases[start : at + 1])
             start = at + 1
-        elif at > start and (line or _begins(found, start, at)):
-            results.append(found[start:at])
+        elif at > start and (line or _begins(phrases, start, at)):
+            results.append(phrases[start:at])
             start = at
-    if start < len(found):
-        results.append(found[start:])
+    if start < len(phrases):
+        results.append(phrases[start:])
     results = _with_what_hands_over(results)
     if len(results) > _CLAUSES:
         results = [
@@ -180,28 +180,28 @@ def _hands_over(clause: Sequence[Term]) -> bool:
     return any(one.has("small.it") for one in before) and any(one.has("small.as") for one in before)
 
 
-def _is_stop(text: str, found: Sequence[Term], at: int) -> bool:
+def _is_stop(text: str, phrases: Sequence[Term], at: int) -> bool:
     """Whether a full stop ends a sentence: not in "2. Quartal" and "e.g."."""
-    if found[at].text != "." or at + 1 == len(found):
+    if phrases[at].text != "." or at + 1 == len(phrases):
         return False
-    before = found[at - 1] if at else None
-    spaced = text[found[at].end : found[at].end + 1].isspace()
-    return spaced and before is not None and before.number is None and len(before.text) > 2
+    before = phrases[at - 1] if at else None
+    has_space = text[phrases[at].end : phrases[at].end + 1].isspace()
+    return has_space and before is not None and before.number is None and len(before.text) > 2
 
 
-def _begins(found: Sequence[Term], start: int, at: int) -> bool:
+def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
     """Whether a new clause begins at an "and" or a comma."""
-    if not (found[at].has("small.and", "edit.too") or found[at].text in ",，،、"):
+    if not (phrases[at].has("small.and", "edit.too") or phrases[at].text in ",，،、"):
         return False
-    if not any(one.has("thing", "ask", "kind") or one.columns for one in found[start:at]):
+    if not any(one.has("thing", "ask", "kind") or one.columns for one in phrases[start:at]):
         return False
-    for one in found[at + 1 : at + 6]:
+    for one in phrases[at + 1 : at + 6]:
         if one.columns or one.values:
             return False
         if one.has("kind.grouped", "kind.stacked") and not one.has("kind.bar"):
             return False  # "bars by month, stacked"
         if (one.has("thing") and not one.has("format")) or one.has("kind"):
-            return any(each.has("thing", "kind") for each in found[start:at])
+            return any(each.has("thing", "kind") for each in phrases[start:at])
         if one.has("ask.many", "ask.much", "ask.which", "ask.who", "ask.why"):
             return True
         if not (one.is_glue or one.has("small", "number", "edit") or one.number is not None):
@@ -225,18 +225,18 @@ def _reading(
         if result.frame is not None:
             return result
     try:
-        edited = edits.of(draft, material, around.works, around.today) if not (
+        edit = edits.of(draft, material, around.works, around.today) if not (
             around.has_files or is_later
         ) else None  # fmt: skip
-        if edited is not None:
+        if edit is not None:
             result.frame, result.target, result.is_free = (
-                edited.frame,
-                edited.target,
-                edited.is_free,
+                edit.frame,
+                edit.target,
+                edit.is_free,
             )
             result.is_edit = True
-            _check_look(draft, edited.frame.thing or Thing.ANSWER)
-            result.notes = edited.notes
+            _check_look(draft, edit.frame.thing or Thing.ANSWER)
+            result.notes = edit.notes
             return result
         if around.works and not draft.has_query and draft.things and (
             "it" in draft.marks and not (around.has_files or is_later)
@@ -288,9 +288,9 @@ def _ask_of_which_data(
     is_bare = not (frame.queries or around.has_files or draft.marks & {"source", "table"})
     if not is_bare or frame.thing not in (Thing.CHART, Thing.TABLE) or draft.options:
         return
-    answered = edits.of_answer(frame.thing, draft, around.works)
-    if answered is not None and material is not None:
-        choices = [Choice(frame_text(one, material.table), (one,)) for one in (answered, frame)]
+    edit_frame = edits.of_answer(frame.thing, draft, around.works)
+    if edit_frame is not None and material is not None:
+        choices = [Choice(frame_text(one, material.table), (one,)) for one in (edit_frame, frame)]
         raise Unclear("which_data", choices)
 
 
@@ -307,7 +307,7 @@ def _drop_row_order(draft: Draft, material: Material | None) -> None:
     draft.groups = [name for name in draft.groups if name not in names]
     draft.mentions = [name for name in draft.mentions if name not in names]
     draft.sort = None
-    if names & {one.name for one in material.dated}:
+    if names & {one.name for one in material.date_columns}:
         draft.is_trend, draft.time = False, None
 
 
@@ -362,7 +362,7 @@ def thing_of(draft: Draft, around: Surrounding) -> Thing:
 
 def _frame(
     draft: Draft, material: Material | None, around: Surrounding, drafts: Sequence[Draft],
-    made: Reading,
+    reading: Reading,
 ) -> Frame | None:  # fmt: skip
     thing = thing_of(draft, around)
     _check_look(draft, thing)
@@ -372,12 +372,12 @@ def _frame(
     queries: tuple[Query, ...] = ()
     if material is not None and (source.has_query or source.aggregate or thing is Thing.ANSWER):
         resolved = Resolved(source, material, thing, around.today, around.language)
-        made.notes += resolved.notes
+        reading.notes += resolved.notes
         whole = not resolved.query.measures and not (resolved.query.filters or source.has_query)
         queries = () if whole else (resolved.query,)
     if thing is Thing.ANSWER and not queries:
         return None
-    if thing is Thing.VIDEO and material is not None and not material.dated:
+    if thing is Thing.VIDEO and material is not None and not material.date_columns:
         raise Unclear("film_needs_time", table=material.table.name)
     style = msgspec.structs.replace(draft.style, options=dict(draft.options))
     formats = tuple(draft.formats)

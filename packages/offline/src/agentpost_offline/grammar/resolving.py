@@ -16,7 +16,7 @@ from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (
     Act,
     Aggregate,
-    Derived,
+    Derivation,
     Filter,
     Frame,
     Grain,
@@ -28,7 +28,7 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.grammar import comparing
 from agentpost_offline.grammar.describing import query_text
-from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, Measured
+from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureRequest
 from agentpost_offline.grammar.material import Calendar, Material, calendar_of, is_better_higher
 from agentpost_offline.grammar.periods import Period
 from agentpost_offline.grammar.reading import Choice, Unclear
@@ -75,16 +75,18 @@ class Resolved:
         return self.draft.text.replace(word, name, 1)
 
     def _calendar(self, today: str) -> Calendar | None:
-        dated = self.material.dated
-        match = next((one for one in dated if one.name == self.draft.time), None)
-        if not dated:
+        date_columns = self.material.date_columns
+        match = next((one for one in date_columns if one.name == self.draft.time), None)
+        if not date_columns:
             return None
-        uses_time = bool(self.draft.periods or self.draft.excluded or self.draft.grains
+        uses_time = bool(self.draft.periods or self.draft.exclusions or self.draft.grains
                          or self.draft.is_trend)  # fmt: skip
-        if match is None and len(dated) > 1 and uses_time:
-            choices = [Choice(one.label, text=f"{self.draft.text} ({one.name})") for one in dated]
+        if match is None and len(date_columns) > 1 and uses_time:
+            choices = [
+                Choice(one.label, text=f"{self.draft.text} ({one.name})") for one in date_columns
+            ]
             raise Unclear("which_date", choices[:_MOST_CHOICES])
-        return calendar_of(match or dated[0], today)
+        return calendar_of(match or date_columns[0], today)
 
     # The parts of the query
 
@@ -95,11 +97,11 @@ class Resolved:
         self._periods()
         measures = self._measures()
         self._conditions(measures)
-        if draft.derived is Derived.GROWTH or (self._compares_periods() and measures):
-            return self._compared(measures)
+        if draft.derivation is Derivation.GROWTH or (self._compares_periods() and measures):
+            return self._compare_periods(measures)
         self._averages(measures)
-        measures, order = self._ranked(measures)
-        measures = self._derived(measures)
+        measures, order = self._rank(measures)
+        measures = self._derive(measures)
         self._comparison(measures)
         self._is_whole(measures)
         self._one_currency(measures)
@@ -133,30 +135,30 @@ class Resolved:
 
     def _groups(self) -> None:
         draft = self.draft
-        self.groups = list(dict.fromkeys((*draft.groups, *draft.chosen)))
+        self.groups = list(dict.fromkeys((*draft.groups, *draft.which_columns)))
         makes = self.thing is not Thing.ANSWER
         if draft.mentions and (
-            makes or draft.ranked or "versus" in draft.marks
+            makes or draft.ranking or "versus" in draft.marks
             or (draft.comparing and not self._is_counting)
             or not (self.groups or self._is_counting or self._looks_up)
         ):  # fmt: skip
             self.groups += [name for name in draft.mentions if name not in self.groups]
         if "who" in draft.asks and not self.groups:
             people = self.material.concepts.get("person") or self.material.concepts.get("customer")
-            named = self.material.narrowed(people or ())
-            if len(named) != 1:
+            groups = self.material.narrow(people or ())
+            if len(groups) != 1:
                 raise Unclear("no_column", table=self.material.table.name, words="who")
-            self.groups = list(named)
-        listing = draft.asks & {"list"} or draft.asks == {"which"} or draft.ranked or (
-            (draft.comparing or draft.values or draft.filters) and not draft.derived
+            self.groups = list(groups)
+        listing = draft.asks & {"list"} or draft.asks == {"which"} or draft.ranking or (
+            (draft.comparing or draft.values or draft.filters) and not draft.derivation
         )  # fmt: skip
-        measured = len(draft.measures) > len(
-            {one.measured for one in draft.comparing if one.measured is not None}
+        has_measure = len(draft.measures) > len(
+            {one.measure_at for one in draft.comparing if one.measure_at is not None}
         )
         if draft.row_nouns and not self.groups and not self._is_counting and listing and (
             self.thing is not Thing.TABLE
         ) and not (
-            draft.grains or draft.is_trend or (measured and not draft.ranked)
+            draft.grains or draft.is_trend or (has_measure and not draft.ranking)
         ):  # fmt: skip
             self.groups = draft.row_nouns[:1]
         lists_rows = draft.asks & {"which", "list"} or "all" in draft.marks
@@ -166,7 +168,7 @@ class Resolved:
             or self._is_counting or draft.grains
         ):  # fmt: skip
             self.groups = list(filter(None, [self.material.row_name]))
-        if draft.ranked and draft.ranked.concept == "sold" and not (
+        if draft.ranking and draft.ranking.concept == "sold" and not (
             self.groups or draft.grains or "when" in draft.asks
         ):  # fmt: skip
             self.groups = list(self.material.concepts.get("product", ()))[:1]
@@ -177,7 +179,7 @@ class Resolved:
             if len(draft.grains) > 1:
                 raise Unclear("two_grains")
             self.grain = draft.grains[0] if draft.grains else None
-        elif "when" in draft.asks and draft.ranked and self.calendar is not None:
+        elif "when" in draft.asks and draft.ranking and self.calendar is not None:
             self.time, self.grain = self.calendar.column, Grain.MONTH
         if len(self.groups) + (self.time is not None) > 2:
             raise Unclear("too_many_groups")
@@ -195,9 +197,9 @@ class Resolved:
         """Values that were named keep their rows; two of a column are shown side by side."""
         by_column: dict[str, list[str]] = {}
         for column, value in self.draft.values:
-            listed = by_column.setdefault(column, [])
-            if value not in listed:
-                listed.append(value)
+            entries = by_column.setdefault(column, [])
+            if value not in entries:
+                entries.append(value)
         for column, values in by_column.items():
             self.filters.append(Filter(column, Op.IS, tuple(values)))
             together = self.draft.aggregate is Aggregate.SUM or any(
@@ -209,12 +211,12 @@ class Resolved:
 
     def _periods(self) -> None:
         draft, calendar = self.draft, self.calendar
-        if not (draft.periods or draft.excluded):
+        if not (draft.periods or draft.exclusions):
             return
         assert calendar is not None, "periods are only read with a calendar"
-        for one in draft.excluded:
+        for one in draft.exclusions:
             self.filters.append(one.filter(calendar, Op.IS_NOT))
-        if self._compares_periods() or draft.derived is Derived.GROWTH:
+        if self._compares_periods() or draft.derivation is Derivation.GROWTH:
             return
         weekdays = [one for one in draft.periods if one.weekdays]
         if weekdays:
@@ -242,19 +244,19 @@ class Resolved:
         choices = [Choice(name, text=self._instead(period.text, name))] if period.text else []
         raise Unclear("no_data", choices, **comparing.reach_text(calendar, self.language))
 
-    def _several(self, listed: Sequence[Period], calendar: Calendar) -> None:
+    def _several(self, periods: Sequence[Period], calendar: Calendar) -> None:
         """As in "in May and June 2025": each is shown; "since May until July" are both ends."""
-        if all(one.edge for one in listed):
-            self.filters += [one.filter(calendar) for one in listed]
+        if all(one.edge for one in periods):
+            self.filters += [one.filter(calendar) for one in periods]
             return
-        listed = comparing.in_one_year(listed)
-        texts = [one.iso for one in listed]
-        grains = {one.grain for one in listed}
-        if any(one.reach is None for one in listed):
+        periods = comparing.in_one_year(periods)
+        texts = [one.iso for one in periods]
+        grains = {one.grain for one in periods}
+        if any(one.reach is None for one in periods):
             raise Unclear("which_year", self._year_choices(calendar))
         if None in texts or len(grains) > 1:
             raise Unclear("periods_unclear")
-        for one in listed:
+        for one in periods:
             self.notes += comparing.coverage_note(one, calendar, self.language)
         self.filters.append(Filter(calendar.column, Op.IS, tuple(str(text) for text in texts)))
         if self.time is None and len(self.groups) < 2:
@@ -279,7 +281,7 @@ class Resolved:
     def _measures(self) -> list[Measure]:
         draft = self.draft
         if draft.by_numbers:
-            if not (draft.ranked or draft.sort is not None) or draft.measures:
+            if not (draft.ranking or draft.sort is not None) or draft.measures:
                 draft.unknown += [one.word for one in draft.by_numbers]
             else:
                 draft.measures = draft.by_numbers
@@ -291,12 +293,12 @@ class Resolved:
                                               or self.time or draft.aggregate):  # fmt: skip
             return []
         if self._is_counting or (draft.counts and not draft.measures):
-            return self._counted()
+            return self._counting()
         if any(one.column == ROWS for one in draft.comparing) and not draft.measures:
             self.groups = self.groups or draft.mentions[:1]
             draft.counts.append(ROWS)
             return [Measure(None, Aggregate.COUNT)]
-        conditions = {one.measured for one in draft.comparing if one.measured is not None}
+        conditions = {one.measure_at for one in draft.comparing if one.measure_at is not None}
         targets = [one for at, one in enumerate(draft.measures) if at not in conditions]
         if targets or (draft.measures and not (self.groups or draft.counts)):
             if not targets:
@@ -308,9 +310,9 @@ class Resolved:
             return [self._measure(one) for one in targets]
         if conditions:
             return [self._measure(one) for one in draft.measures[:1]]
-        return self._implied()
+        return self._implied_measure()
 
-    def _measure(self, one: Measured) -> Measure:
+    def _measure(self, one: MeasureRequest) -> Measure:
         column = self.material.column(one.column)
         how = one.aggregate or self.draft.aggregate
         if how is Aggregate.SUM and column.role is Role.RATE:
@@ -329,7 +331,7 @@ class Resolved:
         shows_parts = self.thing is Thing.CHART and self.draft.style.chart in ("donut", "stacked")
         if roles.is_additive(column) or self._is_row_each or shows_parts:
             return Aggregate.SUM
-        ranking = self.draft.ranked
+        ranking = self.draft.ranking
         if ranking is not None and not (self.groups or self.time):
             return Aggregate.MAX if ranking.is_top else Aggregate.MIN
         how = (Aggregate.SUM, Aggregate.MEAN)
@@ -345,29 +347,29 @@ class Resolved:
         if self.time is not None and not self.groups:
             column = self.material.column(self.time)
             return column.distinct >= table.rows and self.grain in (None, column.grain)
-        named = [f for f in self.filters if f.op is Op.IS and len(f.values) == 1]
-        return any(self.material.column(f.column).distinct >= table.rows for f in named)
+        value_filters = [f for f in self.filters if f.op is Op.IS and len(f.values) == 1]
+        return any(self.material.column(f.column).distinct >= table.rows for f in value_filters)
 
-    def _counted(self) -> list[Measure]:
+    def _counting(self) -> list[Measure]:
         """Of "how many": rows, different values, or a quantity; never rows for want of better."""
         draft = self.draft
         if draft.aggregate not in (None, Aggregate.SUM) and draft.aggregate not in _COUNTING:
             if draft.aggregate is not Aggregate.MEAN or not (self.groups or self.time):
                 raise Unclear("count_what", self._count_choices(), words=draft.text)
-            return [Measure(None, Aggregate.COUNT, Derived.AVERAGE)]
-        conditions = {one.measured for one in draft.comparing}
-        counted = [one for at, one in enumerate(draft.measures) if at not in conditions]
+            return [Measure(None, Aggregate.COUNT, Derivation.AVERAGE)]
+        conditions = {one.measure_at for one in draft.comparing}
+        quantities = [one for at, one in enumerate(draft.measures) if at not in conditions]
         if draft.aggregate is Aggregate.SUM and not self._is_counting:
             sums = [one for one in self.material.numbers if roles.is_additive(one)]
             if len(sums) == 1 and draft.aggregate_word.casefold().startswith(_SUM_WORDS):
                 return [Measure(sums[0].name, Aggregate.SUM)]
             raise Unclear("count_what", self._count_choices()[::-1], words=draft.text)
-        if draft.counts and counted and self._is_counting:
+        if draft.counts and quantities and self._is_counting:
             raise Unclear("count_what", self._count_choices(), words=draft.text)
         if draft.counts:
             return [Measure(None, Aggregate.COUNT)]
-        if counted:
-            draft.measures = counted
+        if quantities:
+            draft.measures = quantities
             results = [self._measure(one) for one in draft.measures]
             if any(one.aggregate is Aggregate.MEAN for one in results):
                 raise Unclear("count_what", self._count_choices(), words=draft.text)
@@ -408,26 +410,26 @@ class Resolved:
         first = self.material.column(name).first
         return isinstance(first, float) and first < 0
 
-    def _implied(self) -> list[Measure]:
+    def _implied_measure(self) -> list[Measure]:
         """The measure of a clause that names none."""
         draft = self.draft
-        if draft.ranked is not None and draft.ranked.concept not in ("", "sold"):
-            concept = draft.ranked.concept
+        if draft.ranking is not None and draft.ranking.concept not in ("", "sold"):
+            concept = draft.ranking.concept
             names = self.material.concepts.get(concept, [])
             if not names:
-                draft.unknown.append(draft.ranked.word)
+                draft.unknown.append(draft.ranking.word)
             if len(names) != 1:
                 raise Unclear("which_measure", self._measure_choices())
-            how = Aggregate.MAX if draft.ranked.is_top else Aggregate.MIN
+            how = Aggregate.MAX if draft.ranking.is_top else Aggregate.MIN
             return [Measure(names[0], how)]
-        if draft.ranked is not None and draft.ranked.concept == "sold":
+        if draft.ranking is not None and draft.ranking.concept == "sold":
             return [self._of_concept("quantity", "revenue")]
-        for carried, concepts in _CARRIED.items():
-            if carried not in draft.marks or (
-                carried == "spent" and "revenue" in self.material.concepts
+        for mark, concepts in _CARRIED.items():
+            if mark not in draft.marks or (
+                mark == "spent" and "revenue" in self.material.concepts
             ):  # fmt: skip
                 continue
-            if carried == "sold" and not draft.asks & {"many", "much"} and all(
+            if mark == "sold" and not draft.asks & {"many", "much"} and all(
                 one in self.material.concepts for one in concepts
             ):  # fmt: skip
                 raise Unclear("which_measure", self._measure_choices())
@@ -437,7 +439,8 @@ class Resolved:
         if not draft.has_query and draft.aggregate is None:
             return []
         listing = self.thing is Thing.ANSWER and self.groups and not (
-            draft.ranked or draft.aggregate or draft.derived or self.time or draft.sort is not None
+            draft.ranking or draft.aggregate or draft.derivation or self.time
+            or draft.sort is not None
         )  # fmt: skip
         if listing and (draft.asks & {"list", "which", "what"} or draft.row_nouns):
             if self.filters or draft.filters or draft.comparing:
@@ -446,7 +449,7 @@ class Resolved:
             if len(self.groups) == 1:
                 name = self.groups.pop()
                 return [Measure(name, Aggregate.DISTINCT)]
-        only_rows = not (self.groups or self.time or draft.ranked or draft.aggregate)
+        only_rows = not (self.groups or self.time or draft.ranking or draft.aggregate)
         if self.thing is not Thing.ANSWER and only_rows:
             return []
         if self._counts_all:
@@ -457,8 +460,8 @@ class Resolved:
             sure = self.material.numbers
         elif self.thing is Thing.ANSWER or len(sure) != 1:
             raise Unclear("which_measure", self._measure_choices())
-        measure = self._measure(Measured(sure[0].name))
-        says_how = draft.aggregate or draft.ranked or draft.derived or "much" in draft.asks
+        measure = self._measure(MeasureRequest(sure[0].name))
+        says_how = draft.aggregate or draft.ranking or draft.derivation or "much" in draft.asks
         if self.material.row_name and not says_how:
             raise Unclear(
                 "which_measure", self._as_choices([measure, Measure(None, Aggregate.COUNT)])
@@ -481,9 +484,9 @@ class Resolved:
 
     def _likely(self, column: Column) -> Aggregate:
         """How a column is computed in a choice, which says so."""
-        named = self.draft.aggregate
-        if named is not None:
-            return named
+        aggregate = self.draft.aggregate
+        if aggregate is not None:
+            return aggregate
         return Aggregate.MEAN if column.role is Role.RATE else Aggregate.SUM
 
     def _condition_choices(self) -> list[Choice]:
@@ -509,7 +512,7 @@ class Resolved:
                 choices.append(self._choice(query))
                 continue
             order = None
-            ranking = self.draft.ranked
+            ranking = self.draft.ranking
             if ranking is not None and (self.groups or self.time):
                 order = Order(ranking.is_top, ranking.count or 1)
             choices.append(self._choice(self._over([measure], order)))
@@ -522,7 +525,7 @@ class Resolved:
         draft = copy.deepcopy(self.blank)
         if measure.column is None or draft.measures[:1] != draft.measures or draft.comparing:
             return None
-        draft.measures = [Measured(measure.column, measure.aggregate)]
+        draft.measures = [MeasureRequest(measure.column, measure.aggregate)]
         draft.asks, draft.aggregate = draft.asks - {"many"}, None
         try:
             return Resolved(
@@ -564,29 +567,29 @@ class Resolved:
                 groups = msgspec.structs.replace(query, having=(result,))
                 raise Unclear("rows_or_groups", [self._choice(rows), self._choice(groups)])
 
-    def _list_by(self, column: str, made: Filter, measures: list[Measure]) -> None:
+    def _list_by(self, column: str, condition: Filter, measures: list[Measure]) -> None:
         """As in "which products have more than 100 units": the total of each decides."""
-        if any(one is not made for one in self.having):
+        if any(one is not condition for one in self.having):
             raise Unclear("which_measure", self._measure_choices())
-        measures[:] = [self._measure(Measured(column))]
+        measures[:] = [self._measure(MeasureRequest(column))]
         if measures[0].aggregate is not Aggregate.SUM:
             of_rows = Query(
                 self.material.table.id, (Measure(None, Aggregate.COUNT),), tuple(self.groups),
-                filters=(*self.draft.filters, *self.filters, made),
+                filters=(*self.draft.filters, *self.filters, condition),
             )  # fmt: skip
             of_groups = msgspec.structs.replace(
-                of_rows, measures=tuple(measures), filters=of_rows.filters[:-1], having=(made,)
+                of_rows, measures=tuple(measures), filters=of_rows.filters[:-1], having=(condition,)
             )
             raise Unclear("rows_or_groups", [self._choice(of_groups), self._choice(of_rows)])
-        self.having.append(made)
+        self.having.append(condition)
 
     def _compared_column(self, one: Comparing, measures: list[Measure]) -> str:
         if one.column is not None:
             return one.column
         numbers = self.material.numbers
-        named = {measure.column for measure in measures} & {column.name for column in numbers}
-        if len(named) == 1:
-            return str(next(iter(named)))
+        columns = {measure.column for measure in measures} & {column.name for column in numbers}
+        if len(columns) == 1:
+            return str(next(iter(columns)))
         if len(numbers) == 1 and (one.has_unit or not self.material.row_name):
             return numbers[0].name
         choices = [
@@ -597,41 +600,43 @@ class Resolved:
 
     # What is computed of the measures
 
-    def _ranked(self, measures: list[Measure]) -> tuple[list[Measure], Order | None]:
-        draft, ranked = self.draft, self.draft.ranked
+    def _rank(self, measures: list[Measure]) -> tuple[list[Measure], Order | None]:
+        draft, ranking = self.draft, self.draft.ranking
         has_axis = bool(self.groups or self.time)
         others = [text for name, text in draft.sort_by if measures and name != measures[0].column]
-        if ranked is None:
+        if ranking is None:
             draft.unknown += others if draft.sort is not None else []
             wants_order = draft.sort is not None and has_axis
             if draft.sort is not None and not has_axis:
                 draft.unknown.append("…")
             return measures, Order(bool(draft.sort)) if wants_order else None
         if any(self._has_no_best(one) for one in measures):
-            is_group = has_axis or ranked.count is None
+            is_group = has_axis or ranking.count is None
             ends = self._both_ends(measures) if is_group else self._rank_choices()
             raise Unclear("rank_what", ends)
         if not has_axis:
-            return [self._extreme(one, ranked.is_top) for one in measures], None
-        count = ranked.count
+            return [self._extreme(one, ranking.is_top) for one in measures], None
+        count = ranking.count
         if count is None and "which" in draft.options:
             count = int(draft.options.pop("which"))
-        named = bool(draft.chosen or draft.mentions or "who" in draft.asks or "when" in draft.asks)
-        if count is None and not named and self.thing is Thing.ANSWER and not ranked.concept:
-            best = Order(ranked.is_top, 1)
+        has_subject = bool(
+            draft.which_columns or draft.mentions or "who" in draft.asks or "when" in draft.asks
+        )
+        if count is None and not has_subject and self.thing is Thing.ANSWER and not ranking.concept:
+            best = Order(ranking.is_top, 1)
             query = self._over(measures, best)
             single = msgspec.structs.replace(
                 query, order=None,
-                measures=tuple(self._extreme(one, ranked.is_top) for one in measures),
+                measures=tuple(self._extreme(one, ranking.is_top) for one in measures),
             )  # fmt: skip
             raise Unclear("best_or_each", [self._choice(query), self._choice(single)])
         if count is None and self.thing is Thing.ANSWER:
             count = 1
-        return measures, Order(ranked.is_top, count)
+        return measures, Order(ranking.is_top, count)
 
     def _has_no_best(self, one: Measure) -> bool:
         """Whether "best" may be the lowest: of marks, costs and times; "top 3" only of marks."""
-        ranking = self.draft.ranked
+        ranking = self.draft.ranking
         if one.column is None or ranking is None or ranking.concept:
             return False
         column = self.material.column(one.column)
@@ -641,9 +646,9 @@ class Resolved:
 
     def _both_ends(self, measures: Sequence[Measure]) -> list[Choice]:
         """The request with the highest, and with the lowest."""
-        assert self.draft.ranked is not None, "something is ranked"
+        assert self.draft.ranking is not None, "something is ranked"
         if self.groups or self.time:
-            count = self.draft.ranked.count or 1
+            count = self.draft.ranking.count or 1
             ends = [self._over(measures, Order(top, count)) for top in (True, False)]
         else:
             ends = [
@@ -661,7 +666,7 @@ class Resolved:
             raise Unclear("average_of_what", self._as_choices(
                 Measure(one.column, Aggregate.MEAN) for one in measures if one.column
             ))  # fmt: skip
-        if "per" not in draft.marks or not (self.groups or self.time) or draft.ranked:
+        if "per" not in draft.marks or not (self.groups or self.time) or draft.ranking:
             return
         if len(measures) != 1 or measures[0].aggregate is not Aggregate.MEAN:
             return
@@ -672,13 +677,13 @@ class Resolved:
             self.time, self.grain, self.groups = None, None, []
             return
         query = self._over(measures)
-        total = Measure(column.name, Aggregate.SUM, Derived.AVERAGE)
+        total = Measure(column.name, Aggregate.SUM, Derivation.AVERAGE)
         of_totals = msgspec.structs.replace(query, measures=(total,))
         raise Unclear("average_of_what", [self._choice(of_totals), self._choice(query)])
 
     def _extreme(self, one: Measure, is_top: bool) -> Measure:
         how = Aggregate.MAX if is_top else Aggregate.MIN
-        if one.column is None or self.draft.ranked is None or self.draft.ranked.count:
+        if one.column is None or self.draft.ranking is None or self.draft.ranking.count:
             raise Unclear("rank_what", self._rank_choices())
         if self.draft.aggregate is not None or one.aggregate not in (
             Aggregate.SUM, Aggregate.MEAN, how
@@ -687,11 +692,11 @@ class Resolved:
         return Measure(one.column, how)
 
     def _rank_choices(self) -> list[Choice]:
-        ranking = self.draft.ranked
+        ranking = self.draft.ranking
         groups = [one for one in self.material.groups if one.role is Role.CATEGORY]
         concept = self.material.concepts.get(ranking.concept, []) if ranking else []
         names = [*concept, *(one.name for one in self.material.numbers)]
-        numbers = self.draft.measures or [Measured(name) for name in names[:1]]
+        numbers = self.draft.measures or [MeasureRequest(name) for name in names[:1]]
         results = []
         for group in groups[:_MOST_CHOICES]:
             self.groups = [group.name]
@@ -706,30 +711,32 @@ class Resolved:
             )  # fmt: skip
             results.append(self._choice(query))
             if measure.column and not roles.is_additive(self.material.column(measure.column)):
-                turned = Order(not order.descending, order.count)  # of marks the lowest are best
-                results.append(self._choice(msgspec.structs.replace(query, order=turned)))
+                reverse = Order(not order.descending, order.count)  # of marks the lowest are best
+                results.append(self._choice(msgspec.structs.replace(query, order=reverse)))
         self.groups = []
         return results[:_MOST_CHOICES]
 
-    def _derived(self, measures: list[Measure]) -> list[Measure]:
-        derivation = self.draft.derived
+    def _derive(self, measures: list[Measure]) -> list[Measure]:
+        derivation = self.draft.derivation
         if derivation is None:
             return measures
-        if derivation is Derived.CUMULATIVE and self.time is None:
+        if derivation is Derivation.CUMULATIVE and self.time is None:
             if self.calendar is None:
                 raise Unclear("no_dates", table=self.material.table.name, words=self.draft.text)
             self.time, self.grain = self.calendar.column, None
-        if derivation is Derived.SHARE:
+        if derivation is Derivation.SHARE:
             if not measures or any(
                 one.aggregate not in (Aggregate.SUM, Aggregate.COUNT) for one in measures
             ):
                 raise Unclear("share_what", self._count_choices())
-            named = [f for f in self.filters if f.op is Op.IS and f.grain is None]
-            if (self.groups or self.time) and any(f.column not in self.groups for f in named):
+            value_filters = [f for f in self.filters if f.op is Op.IS and f.grain is None]
+            if (self.groups or self.time) and any(
+                f.column not in self.groups for f in value_filters
+            ):
                 parts = [msgspec.structs.replace(one, derived=derivation) for one in measures]
                 raise Unclear("share_what", [self._choice(self._over(parts))])
-            if not self.groups and not self.time and len(named) == 1:
-                self.groups = [named[0].column]
+            if not self.groups and not self.time and len(value_filters) == 1:
+                self.groups = [value_filters[0].column]
             elif not self.groups and not self.time:
                 raise Unclear("share_what", self._rank_choices())
         return [Measure(one.column, one.aggregate, derivation) for one in measures]
@@ -745,7 +752,9 @@ class Resolved:
             if not is_two or self.groups != [pairs[0].column] or self.time:
                 raise Unclear("difference_of_what")
             if self.thing is Thing.ANSWER:
-                measures[0] = Measure(measures[0].column, measures[0].aggregate, Derived.DIFFERENCE)
+                measures[0] = Measure(
+                    measures[0].column, measures[0].aggregate, Derivation.DIFFERENCE
+                )
         elif (
             ("versus" not in marks and not pairs and len(measures) < 2)
             or not (self.groups or self.time or len(measures) > 1)
@@ -762,11 +771,11 @@ class Resolved:
         """Whether two periods are set against each other."""
         marks = self.draft.marks & {"versus", "difference", "more"}
         pairs = [f for f in self.filters if f.op is Op.IS and len(f.values) > 1 and not f.grain]
-        named = [one for one in self.draft.periods if not one.weekdays and not one.edge]
-        several = len(named) > 1 or any(one.ends for one in named)
+        periods = [one for one in self.draft.periods if not one.weekdays and not one.edge]
+        several = len(periods) > 1 or any(one.ends for one in periods)
         return bool(marks) and several and not pairs
 
-    def _compared(self, measures: list[Measure]) -> Query:
+    def _compare_periods(self, measures: list[Measure]) -> Query:
         """A growth or difference between two periods, both cut to what the data covers of both."""
         draft = self.draft
         if len(measures) != 1 or self.calendar is None or draft.comparing or draft.sort is not None:
@@ -775,14 +784,14 @@ class Resolved:
             raise Unclear("growth_of_what", self._growth_choices(measures))
         measure = measures[0]
         shows = self.thing is not Thing.ANSWER
-        derivation = None if shows and draft.derived is None else Derived.GROWTH
+        derivation = None if shows and draft.derivation is None else Derivation.GROWTH
         if "difference" in draft.marks and not shows:
-            derivation = Derived.DIFFERENCE
+            derivation = Derivation.DIFFERENCE
         result = Measure(measure.column, measure.aggregate, derivation)
         order = None
-        if draft.ranked is not None:
-            top = draft.ranked.is_top != ("fall" in draft.marks)
-            order = Order(top, draft.ranked.count or 1)
+        if draft.ranking is not None:
+            top = draft.ranking.is_top != ("fall" in draft.marks)
+            order = Order(top, draft.ranking.count or 1)
         periods = [one for one in draft.periods if not one.weekdays]
         if not periods and self.time is not None and not self.groups and order is None:
             return self._over([result])
@@ -811,7 +820,7 @@ class Resolved:
                 cut = comparing.equally_long(pair, self.calendar, self.language)
             except Unclear:
                 continue
-            growth = Measure(measures[0].column, measures[0].aggregate, Derived.GROWTH)
+            growth = Measure(measures[0].column, measures[0].aggregate, Derivation.GROWTH)
             results.insert(0, self._choice(msgspec.structs.replace(
                 base, measures=(growth,), groups=tuple(self.groups), time=self.calendar.column,
                 grain=cut.grain, filters=(*base.filters, *cut.filters),
@@ -821,8 +830,8 @@ class Resolved:
     def _one_currency(self, measures: list[Measure]) -> None:
         """Amounts that a column beside them tells to be in several currencies are not added up."""
         by_name = {column.name: column for column in self.material.table.columns}
-        measured = [by_name[one.column] for one in measures if one.column in by_name]
-        column = roles.currencies(self.material.table.columns, measured)
+        columns = [by_name[one.column] for one in measures if one.column in by_name]
+        column = roles.currencies(self.material.table.columns, columns)
         if column is None or column.name in self.groups or self._is_row_each or self.is_choice:
             return
         rest = [f for f in self.filters if f.column == column.name and f.op is Op.IS]
@@ -845,14 +854,14 @@ class Resolved:
         used = {measure.column for measure in measures} | set(self.groups)
         used |= {one.column for one in (*self.filters, *draft.filters)}
         used |= set(draft.row_nouns)
-        draft.unknown += [self.material.column(name).label for name in draft.dropped]
+        draft.unknown += [self.material.column(name).label for name in draft.unwanted]
         if "change" in draft.marks and len(measures) > 1:  # "use units instead"
             draft.unknown.append(self.material.column(str(measures[-1].column)).label)
         if draft.ordinal is not None or ("when" in draft.asks and self.time is None):
             draft.unknown.append(draft.text)
         if draft.talk == "no" or draft.control is not None:
             draft.unknown.append(draft.talk or str(draft.control))
-        left = [name for name in (*draft.mentions, *draft.chosen) if name not in used]
+        left = [name for name in (*draft.mentions, *draft.which_columns) if name not in used]
         draft.unknown += [self.material.column(name).label for name in left]
         if "which" in draft.options:
             draft.unknown.append(str(draft.options.pop("which")))
@@ -860,5 +869,5 @@ class Resolved:
 
 def draft_lists(draft: Draft) -> bool:
     """Whether groups are asked for: "which products", "list the shops", "which months"."""
-    which_period = "when" in draft.asks and "which" in draft.asks and draft.ranked is None
-    return bool(draft.chosen) or "list" in draft.asks or which_period
+    which_period = "when" in draft.asks and "which" in draft.asks and draft.ranking is None
+    return bool(draft.which_columns) or "list" in draft.asks or which_period

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agentpost_offline.grammar.material import Keys, Material, value_meant
-from agentpost_offline.grammar.text import Token, folded, is_inflection, name_tokens, number, tokens
+from agentpost_offline.grammar.text import Token, fold, is_inflection, name_tokens, number, tokens
 from agentpost_offline.grammar.vocabulary import Lexicon, english_things, lexicon
 
 _WHOLE = ("file", "date", "hex", "size")
@@ -60,17 +60,17 @@ def terms(text: str, language: str, material: Material | None = None) -> list[Te
     results: list[Term] = []
     at = 0
     while at < len(tagger.tokens):
-        listed, size = tagger.longest(at)
-        results += listed
+        matches, size = tagger.longest(at)
+        results += matches
         at += size
     return _joined_han(results)
 
 
-def _joined_han(found: list[Term]) -> list[Term]:
+def _joined_han(phrases: list[Term]) -> list[Term]:
     """The terms, where a single Han character beside an unknown run belongs to its word: the
     letter in the name of a messenger is no letter."""
     results: list[Term] = []
-    for term in found:
+    for term in phrases:
         last = results[-1] if results else None
         touches = last is not None and last.end == term.start
         if last is not None and touches and _is_han_word(last, term):
@@ -113,7 +113,7 @@ class _Tagger:
         if len(span) > 1 and "mark" in (span[0].kind, span[-1].kind) and span[0].text not in "'<>":
             return None
         for at, keys in enumerate(self._spellings(span)):
-            term = self._meant(span, keys)
+            term = self._meaning(span, keys)
             if term is not None:
                 if at:
                     term.meanings |= self.words.pronoun(span[0].text)
@@ -125,9 +125,9 @@ class _Tagger:
         for key in self.words.keys(span[0].text):
             yield (key, *rest)
 
-    def _meant(self, span: Sequence[Token], keys: Keys) -> Term | None:
+    def _meaning(self, span: Sequence[Token], keys: Keys) -> Term | None:
         start, end = span[0].start, span[-1].end
-        meanings = self.words.exact.get(tuple(folded(token.text) for token in span)) or (
+        meanings = self.words.exact.get(tuple(fold(token.text) for token in span)) or (
             self.words.phrases.get(keys, ())
         )
         if len(span) > 1 and meanings and self._holds_column(span):
@@ -152,22 +152,22 @@ class _Tagger:
     def _holds_column(self, span: Sequence[Token]) -> bool:
         """Whether a phrase that is written otherwise in the table has the name of a column in it:
         "orders by" is no "order by" where there are orders."""
-        said = tuple(folded(token.text) for token in span)
+        forms = tuple(fold(token.text) for token in span)
         columns = self.material.columns if self.material else {}
-        return said not in self.words.exact and any((word,) in columns for word in said)
+        return forms not in self.words.exact and any((word,) in columns for word in forms)
 
     def _names(
-        self, said: str, span: Sequence[Token], keys: Keys, meanings: Sequence[str]
+        self, spelling: str, span: Sequence[Token], keys: Keys, meanings: Sequence[str]
     ) -> tuple[tuple[str, ...], bool, tuple[tuple[str, str], ...]]:
         """The columns that a phrase names, whether by their whole name, and the values."""
         material = self.material
         if material is None:
             return (), False, ()
-        plain = tuple(folded(token.text) for token in span if token.kind != "mark" or len(span) < 2)
+        plain = tuple(fold(token.text) for token in span if token.kind != "mark" or len(span) < 2)
         is_small = any(one.startswith(("small.", "not.")) for one in meanings)
         columns = material.columns.get(keys) or material.columns.get(plain) or []
         if is_small:
-            columns = [one for one in columns if _is_written(said, one)]
+            columns = [one for one in columns if _is_written(spelling, one)]
         is_literal = bool(columns)
         for meaning in meanings:
             if not columns and meaning.startswith("concept."):
@@ -179,21 +179,21 @@ class _Tagger:
             one for one in material.values.get(keys, ())
             if self.words.language == "ar" or _inflects(span, one[1])
         ]  # fmt: skip
-        meant = [
+        by_meaning = [
             pair for meaning in meanings if meaning.startswith("value.") and not values
             for pair in value_meant(material, meaning.removeprefix("value."))
         ]  # fmt: skip
-        is_name = span[0].start > 0 and said[:1].isupper() and not is_small
-        if not (values or meant or columns) and (not meanings or is_name):
+        is_name = span[0].start > 0 and spelling[:1].isupper() and not is_small
+        if not (values or by_meaning or columns) and (not meanings or is_name):
             parts = material.value_parts.get(plain) or material.value_parts.get(keys) or []
-            exact = [one for one in parts if set(plain) <= set(map(folded, name_tokens(one[1])))]
+            exact = [one for one in parts if set(plain) <= set(map(fold, name_tokens(one[1])))]
             values = exact if len(exact) == 1 else parts if len(parts) == 1 else []
-        kept = tuple(
+        by_name = tuple(
             (column, value) for column, value in values
-            if (_is_written(said, value) and not (is_small and said == said.casefold()))
+            if (_is_written(spelling, value) and not (is_small and spelling == spelling.casefold()))
             or not (is_small or (len(value) <= _TINY and meanings))
         )  # fmt: skip
-        return tuple(columns), is_literal, (*kept, *meant)
+        return tuple(columns), is_literal, (*by_name, *by_meaning)
 
     def _unknown(self, at: int) -> tuple[list[Term], int]:
         first = self.tokens[at]
@@ -207,14 +207,14 @@ class _Tagger:
             return [_plain(first)], 1
         if self.words.language == "de" and (parts := self._compound(first)):
             return parts, 1
-        meant = self._corrected(first.text)
-        if meant is None:
+        correction = self._correct(first.text)
+        if correction is None:
             return [_plain(first)], 1
-        spelt = [Token(meant, "word", first.start, first.end)]
+        spelt = [Token(correction, "word", first.start, first.end)]
         for keys in self._spellings(spelt):
-            if (known := self._meant(spelt, keys)) is not None:
-                known.typo_of = meant
-                return [known], 1
+            if (known_term := self._meaning(spelt, keys)) is not None:
+                known_term.typo_of = correction
+                return [known_term], 1
         return [_plain(first)], 1
 
     def _unknown_han(self, at: int) -> tuple[list[Term], int]:
@@ -234,7 +234,7 @@ class _Tagger:
         word = token.text
         for cut in range(len(word) - 3, 2, -1):
             tail = [Token(word[cut:], "word", token.start + cut, token.end)]
-            end = self._meant(tail, (self.words.key(word[cut:]),))
+            end = self._meaning(tail, (self.words.key(word[cut:]),))
             if end is None or not (end.columns or end.has(*_COMPOUND_ENDS)):
                 continue
             for link in ("", "s", "es", "n", "en"):
@@ -242,30 +242,30 @@ class _Tagger:
                 if len(bare) < 3 or not word[:cut].endswith(link):
                     continue
                 head = [Token(bare, "word", token.start, token.start + cut)]
-                begin = self._meant(head, (self.words.key(bare),))
+                begin = self._meaning(head, (self.words.key(bare),))
                 if begin is not None and not (begin.is_glue or begin.has("language")):
                     return [begin, end]
         return []
 
-    def _corrected(self, word: str) -> str | None:
+    def _correct(self, word: str) -> str | None:
         """The one known word that is one letter away; None where none is, or several are."""
         if len(word) < 4 or not word.isalpha():
             return None
         from rapidfuzz.distance import OSA
 
-        typed = folded(word)
+        typed = fold(word)
         english = {} if self.words.language == "en" else english_things()
         material = self.material.spellings if self.material else {}
-        for known in (material, self.words.spellings, english):
-            if known is self.words.spellings and (name := self._abbreviated(typed)):
+        for names in (material, self.words.spellings, english):
+            if names is self.words.spellings and (name := self._expand(typed)):
                 return name
             near = {
-                self.words.key(written): written
-                for spelt, written in known.items()
+                self.words.key(original): original
+                for spelt, original in names.items()
                 if spelt[0] == typed[0]
                 and OSA.distance(typed, spelt, score_cutoff=1) <= 1
                 and len(spelt) > 4
-                and (len(typed) > 4 or (len(spelt) > len(typed) and self._is_thing(written)))
+                and (len(typed) > 4 or (len(spelt) > len(typed) and self._is_thing(original)))
             }
             if len(near) == 1:
                 return next(iter(near.values()))
@@ -279,25 +279,27 @@ class _Tagger:
         meanings = self.words.phrases.get((self.words.key(word),), ("concept.",))
         return any(one.startswith(("thing.", "kind.", "concept.")) for one in meanings)
 
-    def _abbreviated(self, typed: str) -> str | None:
+    def _expand(self, typed: str) -> str | None:
         """The one name or value of the table that begins so: "prio" of a priority."""
         names = self.material.spellings if self.material and len(typed) > 3 else {}
-        near = {written for spelt, written in names.items() if spelt.startswith(typed)}
+        near = {original for spelt, original in names.items() if spelt.startswith(typed)}
         return near.pop() if len(near) == 1 else None
 
 
 def _inflects(span: Sequence[Token], value: str) -> bool:
     """Whether words are those of a value but for their endings."""
-    said = [folded(token.text) for token in span if token.kind != "mark"]
-    named = [folded(word) for word in name_tokens(value) if word not in "%&"]
-    return len(said) != len(named) or all(
-        is_inflection(*pair) for pair in zip(said, named, strict=True)
+    forms = [fold(token.text) for token in span if token.kind != "mark"]
+    value_forms = [fold(word) for word in name_tokens(value) if word not in "%&"]
+    return len(forms) != len(value_forms) or all(
+        is_inflection(*pair) for pair in zip(forms, value_forms, strict=True)
     )
 
 
-def _is_written(said: str, name: str) -> bool:
+def _is_written(spelling: str, name: str) -> bool:
     """Whether a name stands there as the table writes it, capitals included."""
-    return said == name or (said != said.casefold() and name_tokens(said) == name_tokens(name))
+    return spelling == name or (
+        spelling != spelling.casefold() and name_tokens(spelling) == name_tokens(name)
+    )
 
 
 def _plain(token: Token) -> Term:

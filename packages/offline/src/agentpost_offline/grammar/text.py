@@ -51,7 +51,7 @@ def normal(text: str) -> str:
     )
 
 
-def folded(word: str) -> str:
+def fold(word: str) -> str:
     """Lower case, without accents."""
     word = word.casefold().translate(_ARABIC_FORMS)
     parts = unicodedata.normalize("NFD", word)
@@ -79,8 +79,8 @@ def tokens(text: str) -> list[Token]:
 
 def name_tokens(text: str) -> list[str]:
     """The words and numbers of a name or value, ``unit_price`` as two."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", normal(text))
-    return [one.text for one in tokens(spaced) if one.kind != "mark" or one.text in "%&"]
+    with_spaces = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", normal(text))
+    return [one.text for one in tokens(with_spaces) if one.kind != "mark" or one.text in "%&"]
 
 
 def number(text: str, decimal: str) -> float | None:

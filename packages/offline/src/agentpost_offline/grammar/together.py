@@ -27,8 +27,8 @@ def of(frames: Sequence[Frame], *, is_sum: bool = False) -> Frame | None:
 
 def longest(frames: Sequence[Frame], *, is_sum: bool = False) -> Frame | None:
     """As many of the last answers as are one."""
-    listed = (of(frames[at:], is_sum=is_sum) for at in range(len(frames) - 1))
-    return next((one for one in listed if one is not None), None)
+    joint_frames = (of(frames[at:], is_sum=is_sum) for at in range(len(frames) - 1))
+    return next((one for one in joint_frames if one is not None), None)
 
 
 def _is_alike(queries: Sequence[Query], **blank: object) -> bool:
@@ -51,10 +51,10 @@ def _own_filters(queries: Sequence[Query]) -> list[Filter] | None:
     return [one[0] for one in own]
 
 
-def _joined(query: Query, own: Filter, joint: Filter, **fields: object) -> Query | None:
+def _join(query: Query, own: Filter, joint: Filter, **fields: object) -> Query | None:
     filters = tuple(joint if one == own else one for one in query.filters)
-    joined = msgspec.structs.replace(query, filters=filters, **fields)
-    return joined if len(joined.groups) + (joined.time is not None) <= 2 else None
+    result = msgspec.structs.replace(query, filters=filters, **fields)
+    return result if len(result.groups) + (result.time is not None) <= 2 else None
 
 
 def _values(queries: Sequence[Query], is_sum: bool) -> Query | None:
@@ -68,7 +68,7 @@ def _values(queries: Sequence[Query], is_sum: bool) -> Query | None:
     groups = queries[0].groups
     if not is_sum and column not in groups:
         groups = (*groups, column)
-    return _joined(queries[0], own[0], joint, groups=groups)
+    return _join(queries[0], own[0], joint, groups=groups)
 
 
 def _periods(queries: Sequence[Query], is_sum: bool) -> Query | None:
@@ -82,15 +82,15 @@ def _periods(queries: Sequence[Query], is_sum: bool) -> Query | None:
     names = tuple(dict.fromkeys(one[0] for one in periods if one is not None))
     joint = Filter(own[0].column, Op.IS, names)
     if is_sum:
-        return _joined(queries[0], own[0], joint)
-    return _joined(queries[0], own[0], joint, time=own[0].column, grain=grains.pop())
+        return _join(queries[0], own[0], joint)
+    return _join(queries[0], own[0], joint, time=own[0].column, grain=grains.pop())
 
 
 def _period(one: Filter) -> tuple[str, Grain] | None:
     """A period of the calendar as filters write it, and its length."""
     if one.op is not Op.BETWEEN or one.grain is not None or len(one.values) != 2:
         return None
-    first, last = dates.parsed(one.values[0]), dates.parsed(one.values[1])
+    first, last = dates.parse(one.values[0]), dates.parse(one.values[1])
     if first is None or last is None:
         return None
     quarter = (first.month + 2) // 3

@@ -55,7 +55,7 @@ def typed_table(text: str, language: str, least: int = 2) -> tuple[str, str]:
     return rest, "\n".join("\t".join(row) for row in rows)
 
 
-def extended(data: str, text: str, language: str) -> str:
+def extend(data: str, text: str, language: str) -> str:
     """Typed data with the rows that a message adds ("add cherries 9"); "" where it adds none, or
     asks for more than that."""
     rest, more_rows = typed_table(text, language, least=1)
@@ -75,6 +75,6 @@ def _without_request(label: str, start: int, language: str) -> tuple[int, str]:
 
 
 def _is_request(word: str, language: str) -> bool:
-    listed = lexicon(language)
-    meanings = listed.phrases.get((listed.key(word),), ())
+    words = lexicon(language)
+    meanings = words.phrases.get((words.key(word),), ())
     return any(one.partition(".")[0] in ("title", "thing", "kind", "edit") for one in meanings)

@@ -12,7 +12,7 @@ from agentpost_offline.data import words as calendar_words
 from agentpost_offline.grammar.text import (
     HAN,
     WISH_CHARACTERS,
-    folded,
+    fold,
     name_tokens,
     normal,
     tokens,
@@ -74,45 +74,45 @@ class Lexicon:
         """Forms under which a word may stand in the table, the likeliest first."""
         own = self.key(word)
         if self.language == "ar" and len(word) > 3:
-            joined = word[1:] if word[0] in "وفبلك" else word
-            return own, self.key(joined), self.key(_ARABIC_PRONOUN.sub("", joined))
-        if self.language == "es" and (match := _SPANISH_PRONOUN.fullmatch(folded(word))):
+            rest = word[1:] if word[0] in "وفبلك" else word
+            return own, self.key(rest), self.key(_ARABIC_PRONOUN.sub("", rest))
+        if self.language == "es" and (match := _SPANISH_PRONOUN.fullmatch(fold(word))):
             return own, self.key(match[1])
         return (own,)
 
     def pronoun(self, word: str) -> set[str]:
         """What a pronoun means that is joined to a word's end, as in "pásalo" and "ponlos"."""
         pattern = {"es": _SPANISH_PRONOUN, "ar": _ARABIC_PRONOUN}.get(self.language)
-        if pattern is None or pattern.search(folded(word)) is None:
+        if pattern is None or pattern.search(fold(word)) is None:
             return set()
-        is_plural = folded(word).endswith(("los", "las", "هم", "هن", "هما"))
+        is_plural = fold(word).endswith(("los", "las", "هم", "هن", "هما"))
         return {"small.it", "them.0"} if is_plural else {"small.it"}
 
 
 @cache
 def _stemmer(language: str) -> Callable[[str], str]:
     if language not in _STEMMERS:
-        return _arabic_key if language == "ar" else folded
+        return _arabic_key if language == "ar" else fold
     algorithm = _STEMMERS[language]
 
     @lru_cache(20_000)
     def key(word: str) -> str:
-        return folded(stem(word.casefold(), algorithm))
+        return fold(stem(word.casefold(), algorithm))
 
     return key
 
 
 @lru_cache(20_000)
 def _arabic_key(word: str) -> str:
-    return _ARABIC_AFTER.sub("", _ARABIC_BEFORE.sub("", folded(word)))
+    return _ARABIC_AFTER.sub("", _ARABIC_BEFORE.sub("", fold(word)))
 
 
 @cache
 def word_list(language: str) -> dict[str, dict[str, str]]:
     """A language's table as it stands: sections of keys with phrases between semicolons."""
     read = {name: keys for name, keys in table(language).items() if name not in _NOT_OF_REQUESTS}
-    for section, listed in table(language)["lists"].items():
-        phrases = (phrase.replace(",", ";") for phrase in listed.split(";"))
+    for section, entries in table(language)["lists"].items():
+        phrases = (phrase.replace(",", ";") for phrase in entries.split(";"))
         read[section] = dict(zip(_LISTS[section], phrases, strict=True))
     read["format"] = {**_FORMATS, **read["format"]}
     names = calendar_words.languages()[language]
@@ -133,16 +133,16 @@ def lexicon(language: str) -> Lexicon:
     exact: dict[tuple[str, ...], tuple[str, ...]] = {}
     spellings: dict[str, str] = {}
     for section, entries in word_list(language).items():
-        for name, listed in entries.items():
+        for name, line in entries.items():
             meaning = f"{section}.{name}"
-            for phrase in listed.split(";"):
+            for phrase in line.split(";"):
                 words = [token.text for token in tokens(normal(phrase.strip()))]
-                for known, spelt in ((phrases, map(key, words)), (exact, map(folded, words))):
+                for index, spelt in ((phrases, map(key, words)), (exact, map(fold, words))):
                     keys = tuple(spelt)
-                    if keys and meaning not in known.get(keys, ()):
-                        known[keys] = (*known.get(keys, ()), meaning)
+                    if keys and meaning not in index.get(keys, ()):
+                        index[keys] = (*index.get(keys, ()), meaning)
                 if len(words) == 1 and len(words[0]) > 4:
-                    spellings.setdefault(folded(words[0]), words[0])
+                    spellings.setdefault(fold(words[0]), words[0])
     return Lexicon(language, phrases, max(map(len, phrases)), key, exact, spellings)
 
 
@@ -170,14 +170,14 @@ def concepts() -> dict[tuple[str, ...], str]:
 
 def concept_of(name: str) -> str | None:
     """What a column is about by its name, in any language: the whole name, or its last words."""
-    said = name_tokens(name)
-    known = concepts()
-    for start in range(len(said)):
+    parts = name_tokens(name)
+    by_name = concepts()
+    for start in range(len(parts)):
         for language in LANGUAGES:
-            keys = tuple(map(lexicon(language).key, said[start:]))
-            if keys in known:
-                return known[keys]
-    return known.get(tuple(map(folded, said[:1]))) if said else None
+            keys = tuple(map(lexicon(language).key, parts[start:]))
+            if keys in by_name:
+                return by_name[keys]
+    return by_name.get(tuple(map(fold, parts[:1]))) if parts else None
 
 
 @cache
@@ -186,10 +186,10 @@ def _evidence(language: str) -> tuple[frozenset[str], frozenset[str]]:
 
     def words(sections: set[str]) -> frozenset[str]:
         return frozenset(
-            folded(token.text)
+            fold(token.text)
             for section in sections
-            for listed in read.get(section, {}).values()
-            for token in tokens(normal(listed))
+            for line in read.get(section, {}).values()
+            for token in tokens(normal(line))
             if token.kind == "word"
         )
 
@@ -200,10 +200,10 @@ def _evidence(language: str) -> tuple[frozenset[str], frozenset[str]]:
 def _steering(language: str) -> frozenset[str]:
     """The single words that talk, or steer what runs."""
     return frozenset(
-        folded(phrase.strip())
+        fold(phrase.strip())
         for section in ("talk", "control", "edit")
-        for listed in word_list(language)[section].values()
-        for phrase in listed.split(";")
+        for line in word_list(language)[section].values()
+        for phrase in line.split(";")
     )
 
 
@@ -217,8 +217,8 @@ def _evident(text: str, before: str | None, names: str = "") -> str | None:
     """The language that words tell, but for those of ``names``; ``before`` where they do not. One
     word does not change the language of a conversation."""
     text = normal(text[:WISH_CHARACTERS])
-    of_names = {folded(token.text) for token in tokens(normal(names))}
-    text = " ".join(token.text for token in tokens(text) if folded(token.text) not in of_names)
+    of_names = {fold(token.text) for token in tokens(normal(names))}
+    text = " ".join(token.text for token in tokens(text) if fold(token.text) not in of_names)
     han = len(re.findall(f"[{HAN}]", text))
     arabic = len(re.findall("[\u0600-\u06ff]", text))
     latin = len(re.findall(r"[a-zA-ZÀ-ɏ]", text))
@@ -226,21 +226,21 @@ def _evident(text: str, before: str | None, names: str = "") -> str | None:
         return "zh"
     if arabic and arabic * 2 >= latin:
         return "ar"
-    said = {
-        folded(token.text) for token in tokens(text) if token.kind == "word" and len(token.text) > 1
+    own_words = {
+        fold(token.text) for token in tokens(text) if token.kind == "word" and len(token.text) > 1
     }
-    if before is not None and len(said) < 2:
-        steering = (code for code in ("en", "de", "es", "fr") if said & _steering(code))
-        return before if said & _steering(before) else next(steering, before)
+    if before is not None and len(own_words) < 2:
+        steering = (code for code in ("en", "de", "es", "fr") if own_words & _steering(code))
+        return before if own_words & _steering(before) else next(steering, before)
     scores: dict[str, float] = {}
     for language in ("en", "de", "es", "fr"):
         small, others = _evidence(language)
-        scores[language] = 2 * len(said & small) + len(said & (others - small))
+        scores[language] = 2 * len(own_words & small) + len(own_words & (others - small))
         scores[language] += bool(_LETTERS[language].search(text))
     best = max(scores, key=lambda language: scores[language])
     own = scores.get(before or "en", 0)
     # One word more is no proof where both languages have some: it may be the name of a column.
-    is_proof = own == 0 or scores[best] - own > 1 or bool(said & _evidence(best)[0])
+    is_proof = own == 0 or scores[best] - own > 1 or bool(own_words & _evidence(best)[0])
     is_first = sum(score == scores[best] for score in scores.values()) == 1
     if before is None and not is_first:
         return None

@@ -45,24 +45,26 @@ _SLIDE_ROWS = 11
 """Rows of a table on a slide of a table's deck."""
 
 
-def converted(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
+def convert(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
     """The documents among the files and the text of the message as one paper, and its pictures.
 
     Raises `CannotSucceed` when there is nothing to convert.
     """
     beside = {file.name: file.local for file in files if pictures.is_picture(file)}
     readable: list[tuple[str, Source]] = []
-    skipped: list[str] = []
+    omissions: list[str] = []
     for file in (file for file in files if file.name not in beside):
         try:
             readable.append((file.name, sources.read(file, beside)))
         except Unreadable as error:
-            skipped.append(str(error))
+            omissions.append(str(error))
     if frame.text.strip():
         readable.append(("", sources.from_text(frame.text, beside=beside)))
     readable = [(name, source) for name, source in readable if source.blocks]
     if not readable:
-        raise CannotSucceed(f"{'; '.join(skipped)}." if skipped else "There is no text to convert.")
+        raise CannotSucceed(
+            f"{'; '.join(omissions)}." if omissions else "There is no text to convert."
+        )
     blocks: list[Block] = []
     images: list[bytes] = []
     notes: list[str] = []
@@ -83,7 +85,7 @@ def converted(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
     title, blocks, has_title = _with_title(frame, readable, blocks)
     return Paper(
         title, tuple(blocks), language=frame.language, accent=frame.style.colour,
-        has_title=has_title, notes=tuple(notes), skipped=tuple(skipped),
+        has_title=has_title, notes=tuple(notes), skipped=tuple(omissions),
         used=tuple(name for name, _ in readable if name),
     ), images  # fmt: skip
 
@@ -127,7 +129,7 @@ def of_sections(
             blocks.append(replace(content.heading(part.title), notes=part.notes))
         blocks += _words_of(part, notes)
         if own is not None:
-            blocks += _shown(own, part.show)
+            blocks += _figure_blocks(own, part.show)
             notes += own.notes
         if part.header:
             rows = [[*row, *[""] * (len(part.header) - len(row))] for row in part.rows]
@@ -177,7 +179,7 @@ def _inline(text: str) -> content.Runs:
     return blocks[0].runs if is_line else content.words(text)
 
 
-def _shown(own: Figures, show: str) -> list[Block]:
+def _figure_blocks(own: Figures, show: str) -> list[Block]:
     blocks = []
     if own.drawing is not None and show != "table":
         below = content.words(own.subtitle)
@@ -193,25 +195,25 @@ def of_tables(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
     A deck has exactly as many slides as were asked for, as far as the tables reach. Raises
     `CannotSucceed` when there is no table.
     """
-    from agentpost_offline.data.dataset import opened
+    from agentpost_offline.data.dataset import open_tables
 
-    sheets, pasted = queries.table_files(files, frame.text)
+    sheets, message_text = queries.table_files(files, frame.text)
     is_deck = frame.thing is Thing.DECK
     # A long deck needs more to tell.
     most = max(_QUERIES, min(frame.style.pages or 0, MOST_SLIDES) if is_deck else 0,
                12 if frame.style.length in ("longer", "double") else 0)  # fmt: skip
-    with opened(sheets, pasted, frame.language) as dataset:
-        tables, skipped = dataset.tables, list(dataset.skipped)
-        with_tables, reasons = {table.file for table in tables}, " ".join(skipped)
-        skipped += [f"{file.name} has no table" for file in files
+    with open_tables(sheets, message_text, frame.language) as dataset:
+        tables, omissions = dataset.tables, list(dataset.skipped)
+        with_tables, reasons = {table.file for table in tables}, " ".join(omissions)
+        omissions += [f"{file.name} has no table" for file in files
                     if file.id not in with_tables and file.name not in reasons]  # fmt: skip
         if not tables:
-            raise CannotSucceed(f"{'; '.join(skipped)}." if skipped else "There is no table.")
+            raise CannotSucceed(f"{'; '.join(omissions)}." if omissions else "There is no table.")
         story = tell(dataset, queries.to_tell(frame.queries, tables, most), frame.language)
         rows = _rows(dataset, frame) if frame.style.options.get("rows") else []
     paper = _deck(story, frame) if is_deck else _report(story, frame)
     used = tuple(naming.with_rows(table, frame.language) for table in tables)
-    return replace(paper, blocks=(*paper.blocks, *rows), used=used, skipped=tuple(skipped)), []
+    return replace(paper, blocks=(*paper.blocks, *rows), used=used, skipped=tuple(omissions)), []
 
 
 def _rows(dataset: Dataset, frame: Frame) -> list[Block]:
@@ -219,7 +221,7 @@ def _rows(dataset: Dataset, frame: Frame) -> list[Block]:
     blocks = []
     for table in dataset.tables:
         header, rows = dataset.cells(table.id, limit=_ROWS)
-        cells = [[shape.shown(cell, frame.language) for cell in row] for row in rows]
+        cells = [[shape.key_text(cell, frame.language) for cell in row] for row in rows]
         numeric = content.number_columns(cells, len(header))
         grid = content.grid(header, cells, numbers=numeric)
         blocks += [content.heading(table.name), Block(BlockKind.TABLE, grid=grid)]
@@ -231,11 +233,11 @@ def _report(story: Story, frame: Frame) -> Paper:
     code, phrases = frame.language, texts("paper", frame.language)
     first = story.claims[0] if story.claims else None
     title = frame.style.title or (first.headline if first else story.tables[0].name)
-    spoken = {title}
+    used_sentences = {title}
     blocks: list[Block] = []
     if first is not None:
         blocks.append(content.paragraph(_prefix(story, first.result) + first.sentence))
-        spoken.add(first.sentence)
+        used_sentences.add(first.sentence)
     keys = _key_figures(story)
     if len(keys) > 1:
         blocks.append(Block(BlockKind.FIGURES, figures=keys))
@@ -245,7 +247,7 @@ def _report(story: Story, frame: Frame) -> Paper:
     for at in _order(story)[:count]:
         query = story.results[at].query
         is_table = bool(query.groups) and query.grain is Grain.YEAR
-        blocks += _section(story, at, frame, spoken, "table" if is_table else "chart")
+        blocks += _section(story, at, frame, used_sentences, "table" if is_table else "chart")
     read = "; ".join(naming.with_rows(table, code) for table in story.tables)
     remarks = (phrases["read"].format(read), *(f"{note.rstrip('.')}." for note in story.notes))
     return Paper(
@@ -258,14 +260,14 @@ def _deck(story: Story, frame: Frame) -> Paper:
     """Key figures, a slide for each result with its chart, then the figures behind the charts."""
     code, phrases = frame.language, texts("paper", frame.language)
     style, order = frame.style, _order(story)
-    spoken: set[str] = set()
+    used_sentences: set[str] = set()
     slides: list[list[Block]] = []
     keys = _key_figures(story)
     if len(keys) > 1:
         notes = " ".join(claim.sentence for claim in story.claims[:_FIGURES])
         head = replace(content.heading(phrases["figures"]), notes=notes)
         slides.append([head, Block(BlockKind.FIGURES, figures=keys)])
-    slides += [_section(story, at, frame, spoken, "chart") for at in order]
+    slides += [_section(story, at, frame, used_sentences, "chart") for at in order]
     count = style.pages or min(len(slides) + 2, _COMFORTABLE)
     tables = [_figures_of(story, at, frame, ()) for at in order]
     slides += [
@@ -311,22 +313,24 @@ def _prefix(story: Story, at: int) -> str:
     return f"{story.table(at).name}{colon}" if len(story.tables) > 1 else ""
 
 
-def _section(story: Story, at: int, frame: Frame, spoken: set[str], show: str) -> list[Block]:
+def _section(
+    story: Story, at: int, frame: Frame, used_sentences: set[str], show: str
+) -> list[Block]:
     """A heading that states a finding, what else there is to say, and the picture of it. What was
-    ``spoken`` of before is not said again."""
+    ``used_sentences`` of before is not said again."""
     claims = [one for one in story.about(at) if one.kind is not ClaimKind.TOTAL]
-    fresh = [one for one in claims if one.headline not in spoken]
+    fresh = [one for one in claims if one.headline not in used_sentences]
     own = _figures_of(story, at, frame, fresh)
     heading = fresh[0].headline if fresh else own.subtitle
-    sentences = [one.sentence for one in claims if one.sentence not in spoken][:_SENTENCES]
+    sentences = [one.sentence for one in claims if one.sentence not in used_sentences][:_SENTENCES]
     if not fresh and own.drawing is not None:
         own = dataclasses.replace(own, subtitle="")  # it is the heading
-    spoken |= {heading, *sentences}
+    used_sentences |= {heading, *sentences}
     notes = " ".join([*sentences, own.drawing.alt if own.drawing else ""]).strip()
     return [
         replace(content.heading(_prefix(story, at) + heading), notes=notes),
         *map(content.paragraph, sentences),
-        *_shown(own, show),
+        *_figure_blocks(own, show),
     ]
 
 
@@ -359,7 +363,7 @@ def _subtitle(story: Story) -> str:
     """The source, with the time that it covers."""
     code, tongue = story.language, language(story.language)
     if len(story.tables) > 1:
-        return tongue.listed([table.name for table in story.tables[:4]])
+        return tongue.join([table.name for table in story.tables[:4]])
     source = source_line(story.tables[0], code)
     text = source.partition(tongue.colon)[2] or source
     time = naming.column(story.results[0].query.time, story.tables[0]) if story.results else None

@@ -118,7 +118,7 @@ def _grain(column: Column) -> Grain | None:
 
 def _length(column: Column | None) -> tuple[int, int]:
     """How many days, and how many years, a column of dates covers; none where that is not known."""
-    first, last = (dates.parsed(column.first), dates.parsed(column.last)) if column else (None,) * 2
+    first, last = (dates.parse(column.first), dates.parse(column.last)) if column else (None,) * 2
     if first is None or last is None:
         return 0, 0
     return (last - first).days, last.year - first.year + 1

@@ -23,7 +23,7 @@ from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.edits import Work
 from agentpost_offline.making import catalogue
 from agentpost_offline.making.maker import Inputs, Maker
-from agentpost_offline.replying import details, listed, say, shortened, sources
+from agentpost_offline.replying import details, list_text, say, shorten, sources
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ async def make(
             raise JobFailed(say(current.language, "too_much")) from error
         messages = await _follow_ups(job)
         if left == 0:
-            late += [say(current.language, "late", text=shortened(one.text)) for one in messages]
+            late += [say(current.language, "late", text=shorten(one.text)) for one in messages]
         before, current = current, current if left == 0 else (
             await _edit(job, maker, current, files, messages, late)
         )  # fmt: skip
@@ -90,7 +90,7 @@ def _history(job: Job, version: int) -> list[Any]:
 def _plan(frame: Frame, maker: Maker, files: Sequence[File]) -> str:
     language = frame.language
     thing = say(language, f"things.{maker.thing.value}")
-    forms = listed(language, frame.formats or maker.usual)
+    forms = list_text(language, frame.formats or maker.usual)
     names = sources(language, [file.name for file in files])
     parts = [say(language, "plan_read", files=names),
              say(language, "plan_make", thing=thing, formats=forms),
@@ -116,7 +116,7 @@ async def _edit(
         if readings and all(one.is_edit and one.is_sure and one.target for one in readings):
             frame = readings[-1].frame or frame
         else:
-            late.append(say(frame.language, "not_followed", text=shortened(message.text)))
+            late.append(say(frame.language, "not_followed", text=shorten(message.text)))
     return frame
 
 

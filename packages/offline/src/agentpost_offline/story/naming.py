@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentpost_offline.data.model import Column, Kind, Table, by_name
 from agentpost_offline.frame import (
     Aggregate,
-    Derived,
+    Derivation,
     Filter,
     Grain,
     Measure,
@@ -19,7 +19,7 @@ ROWS = Measure(None, Aggregate.COUNT)
 COMPUTED = "computed"
 """The id of a table whose columns are called what they are: the names of measures were chosen."""
 _LOWERED = ("en", "es", "fr")
-_PERCENT = (Derived.SHARE, Derived.GROWTH)
+_PERCENT = (Derivation.SHARE, Derivation.GROWTH)
 
 
 def column(name: str | None, table: Table) -> Column | None:
@@ -72,7 +72,7 @@ def subtitle(query: Query, table: Table, code: str = "en", *, span: str = "") ->
     """Measure, unit, grouping, filters and period: what a picture shows."""
     tongue = texts("story", code)["subtitle"]
     names = [measure(m, table, code) for m in query.measures] or [measure(ROWS, table, code)]
-    what = language(code).listed([names[0], *(inner(n, code) for n in names[1:])])
+    what = language(code).join([names[0], *(inner(n, code) for n in names[1:])])
     units = {unit(m, table) for m in query.measures}
     shared = units.pop() if len(units) == 1 else None
     by = [inner(label(name, table), code) for name in query.groups]
@@ -80,7 +80,7 @@ def subtitle(query: Query, table: Table, code: str = "en", *, span: str = "") ->
         grain = query.grain or Grain.DAY
         what = tongue["per"].format(what, texts("story", code)["grains"][grain.value])
     if by:
-        what = tongue["by"].format(what, language(code).listed(by))
+        what = tongue["by"].format(what, language(code).join(by))
     parts = [what]
     if shared and shared != numbers.PERCENT and shared.casefold() not in what.casefold():
         parts.append(tongue["unit"].format(shared))
@@ -114,7 +114,7 @@ def _value(value: str | float, grain: Grain | None, code: str) -> str:
     if grain in (Grain.WEEKDAY, Grain.HOUR, Grain.YEAR):
         return dates.period(value, grain, code)
     if isinstance(value, str):
-        is_day = len(value) == 10 and dates.parsed(value) is not None
+        is_day = len(value) == 10 and dates.parse(value) is not None
         return dates.period(value, Grain.DAY, code) if is_day else value
     return numbers.full(value, None, code)
 

@@ -9,7 +9,7 @@ from datetime import date
 
 from agentpost_offline.data.model import Cell, Result, Table
 from agentpost_offline.data.words import calendar
-from agentpost_offline.frame import Aggregate, Derived, Grain, Measure
+from agentpost_offline.frame import Aggregate, Derivation, Grain, Measure
 from agentpost_offline.story import naming
 from agentpost_offline.style import dates
 from agentpost_offline.style.languages import texts
@@ -66,7 +66,7 @@ def is_additive(measure: Measure) -> bool:
     """Whether the measure of a whole is the sum of its parts."""
     return measure.aggregate in (Aggregate.SUM, Aggregate.COUNT) and measure.derived in (
         None,
-        Derived.SHARE,
+        Derivation.SHARE,
     )
 
 
@@ -89,7 +89,7 @@ def grid(result: Result, table: Table, code: str = "en") -> Grid:
             values[places[row[across]] if across is not None else 0] = number(row[at])
         name = naming.measure(measure, table, code)
         for key, values in series.items():
-            own = _short(", ".join(shown(part, code) for part in key))
+            own = _short(", ".join(key_text(part, code) for part in key))
             label = (
                 name if not key else own if first + 1 == len(result.header) else f"{own}: {name}"
             )
@@ -97,7 +97,7 @@ def grid(result: Result, table: Table, code: str = "en") -> Grid:
             lines.append(Line(label, only, measure, naming.unit(measure, table), tuple(values)))
     grain = query.grain if is_timed else None
     labels = tuple(
-        dates.period(key, grain, code) if is_timed else _short(shown(key, code)) for key in keys
+        dates.period(key, grain, code) if is_timed else _short(key_text(key, code)) for key in keys
     )
     return Grid(keys, labels, tuple(lines), is_timed, grain)
 
@@ -115,7 +115,7 @@ def _keys(result: Result, across: int | None, *, is_timed: bool) -> tuple[Cell, 
 
 def _without_gaps(keys: list[Cell], grain: Grain) -> list[Cell]:
     """The periods with those between them; as they are where they follow no rule."""
-    days = {day: key for key in keys if (day := dates.parsed(key)) is not None}
+    days = {day: key for key in keys if (day := dates.parse(key)) is not None}
     is_regular = len(days) == len(keys) and all(isinstance(key, str) for key in keys)
     if grain not in _REGULAR or len(keys) < 2 or not is_regular:
         return keys
@@ -144,7 +144,7 @@ def number(value: Cell) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def shown(key: Cell, code: str = "en") -> str:
+def key_text(key: Cell, code: str = "en") -> str:
     """A group's value for people."""
     if key is None or key == "":
         return str(texts("story", code)["no_value"])

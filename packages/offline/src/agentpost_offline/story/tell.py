@@ -102,7 +102,7 @@ class _Subject:
         order = self.result.query.order
         return bool(self.result.query.having) or (order is not None and order.count is not None)
 
-    def written(self, line: Line, value: float) -> str:
+    def value_text(self, line: Line, value: float) -> str:
         """A value of a series, for a key figure."""
         return numbers.short(value, line.unit, self.code)
 
@@ -124,7 +124,7 @@ class _Subject:
         form = numbers.format_for([*amounts.values(), *present(line.values)], line.unit, self.code)
         parts = {"measure": name, "m": naming.inner(name, self.code),
                  **{k: form.text(v) for k, v in amounts.items()}, **words}  # fmt: skip
-        key = key or self.written(line, next(iter(figures.values())))
+        key = key or self.value_text(line, next(iter(figures.values())))
         return [Claim(
             kind, _capital(headline.format(**parts)),
             _capital(sentence.format(**parts)).replace("..", "."), tuple(figures.items()),
@@ -172,7 +172,7 @@ def _among_groups(subject: _Subject) -> list[Claim]:
     (value, key, label), (other, _, second) = entries[:2]
     if value == other:
         return _level(subject, line, entries)
-    if subject.written(line, value) == subject.written(line, other):
+    if subject.value_text(line, value) == subject.value_text(line, other):
         return []  # written the same: the lead cannot be seen
     words, figures = {"group": label, "second": second}, {"value": value, "other": other}
     close = 0.25 if value - other < _CLOSE * abs(value) else 0.0
@@ -226,7 +226,7 @@ def _level(subject: _Subject, line: Line, entries: Sequence[_Entry]) -> list[Cla
     level = [entry for entry in entries if entry[0] == value]
     if not 1 < len(level) <= _SHARING or len(level) == len(entries):
         return []
-    names = language_of(subject.code).listed([label for _, _, label in level])
+    names = language_of(subject.code).join([label for _, _, label in level])
     return subject.claim(
         ClaimKind.HIGHEST, "shared", line, 0.5, {"value": value}, {"groups": names},
         f"{line.name}, {names}", [key for _, key, _ in level],
@@ -238,7 +238,7 @@ def _over_time(subject: _Subject) -> list[Claim]:
     line = _total_line(subject)
     if line is None or line.measure.derived is not None:
         return []
-    days = [dates.parsed(key) for key in subject.grid.keys]
+    days = [dates.parse(key) for key in subject.grid.keys]
     places = [
         at for at, day in enumerate(days)
         if line.values[at] is not None
@@ -281,7 +281,7 @@ def _growth(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]
     matrix = subject.grid
     if matrix.grain in _CYCLES or subject.is_limited or len(places) < 2:
         return []
-    spans = _compared(matrix, line, places)
+    spans = _growth_periods(matrix, line, places)
     before, after = (math.fsum(line.values[at] or 0.0 for at in span) for span in spans)
     first, last = (
         matrix.labels[span[0]] if len(span) == 1
@@ -290,7 +290,7 @@ def _growth(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]
     )  # fmt: skip
     words, figures = {"first": first, "last": last}, {"before": before, "after": after}
     weight = 0.8 if len(spans[0]) > 1 or matrix.grain is Grain.YEAR else 0.5
-    key, rising = subject.written(line, after), "up" if after > before else "down"
+    key, rising = subject.value_text(line, after), "up" if after > before else "down"
     if before > 0 and after >= 0 and line.unit != numbers.PERCENT:
         rate = 100 * (after / before - 1)
         figures["percent"] = rate
@@ -307,7 +307,7 @@ def _growth(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]
                          f"{line.name}, {last}", marks, key)  # fmt: skip
 
 
-def _compared(
+def _growth_periods(
     matrix: Grid, line: Line, places: Sequence[int]
 ) -> tuple[Sequence[int], Sequence[int]]:
     """What growth compares: the last whole year with the one before where both are there, else
@@ -316,7 +316,7 @@ def _compared(
     if count and is_additive(line.measure):
         years: dict[int, list[int]] = {}
         for at in places:
-            day = dates.parsed(matrix.keys[at])
+            day = dates.parse(matrix.keys[at])
             if day is not None:
                 years.setdefault(day.year, []).append(at)
         whole = [year for year, members in years.items() if len(members) == count]

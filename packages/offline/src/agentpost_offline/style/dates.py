@@ -13,7 +13,7 @@ _QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 _WEEK = re.compile(r"(\d{4})-?W(\d\d)")
 
 
-def parsed(value: Cell) -> date | None:
+def parse(value: Cell) -> date | None:
     """The first day of a period; None for what is no date."""
     if isinstance(value, bool) or value is None:
         return None
@@ -47,7 +47,7 @@ def period(value: Cell, grain: Grain | None, code: str = "en", *, short: bool = 
         return names[number - 1] if number is not None and 1 <= number <= 7 else str(value)
     if grain is Grain.HOUR:
         return _hour(value, code)
-    day = parsed(value)
+    day = parse(value)
     if day is None:
         return "" if value is None else str(value)
     month = (tongue.months_short if short else tongue.months)[day.month - 1]
@@ -104,7 +104,7 @@ def last_day(start: date, grain: Grain) -> date:
 
 def whole(first: Cell, last: Cell) -> Grain | None:
     """The period that two days are the first and the last of: a year, a quarter, a month."""
-    start, end = parsed(first), parsed(last)
+    start, end = parse(first), parse(last)
     if start is None or end is None or len(str(first)) < 10 or len(str(last)) < 10:
         return None
     begins = {

@@ -95,11 +95,11 @@ def _face(path: Path) -> Any:
 
 def has_glyph(path: Path, char: str) -> bool:
     """Whether a font file has a glyph for a character; a broken file has none."""
-    return _face(path) is not None and _drawn(path, char) != _drawn(path, _NOWHERE)
+    return _face(path) is not None and _draw(path, char) != _draw(path, _NOWHERE)
 
 
 @lru_cache(maxsize=10_000)
-def _drawn(path: Path, char: str) -> tuple[tuple[int, int], bytes]:
+def _draw(path: Path, char: str) -> tuple[tuple[int, int], bytes]:
     mask = _face(path).getmask(char)
     return mask.size, bytes(mask)
 

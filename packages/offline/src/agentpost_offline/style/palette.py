@@ -56,7 +56,7 @@ def _luminance(value: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def mixed(one: str, other: str, part: float) -> str:
+def mix(one: str, other: str, part: float) -> str:
     """A colour between two: ``part`` 0 is the first, 1 the second."""
     pairs = zip(rgb(one), rgb(other), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in pairs)
@@ -66,7 +66,7 @@ def legible(value: str, on: str = PAPER, least: float = 4.5) -> str:
     """The colour, darkened or lightened as far as text in it can be read on ``on``."""
     towards = "#000000" if _luminance(on) > 0.5 else "#ffffff"
     for step in range(20):
-        darker = mixed(value, towards, step / 20)
+        darker = mix(value, towards, step / 20)
         if contrast(darker, on) >= least:
             return darker
     return towards
@@ -83,7 +83,7 @@ def series(count: int, first: str | None = None) -> list[str]:
     if first is not None and first != ACCENT:
         colours = [first, *(c for c in _SERIES if _are_apart(c, first))]
     while len(colours) < count:
-        colours.append(mixed(colours[len(colours) - len(_SERIES)], "#ffffff", 0.45))
+        colours.append(mix(colours[len(colours) - len(_SERIES)], "#ffffff", 0.45))
     return colours[:count]
 
 

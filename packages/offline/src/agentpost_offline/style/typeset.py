@@ -67,7 +67,7 @@ def typeset(
     """
     import typst
 
-    text = cleaned(json.dumps(data, ensure_ascii=False))
+    text = printable(json.dumps(data, ensure_ascii=False))
     absent = fonts.missing(text)
     text = fonts.without_missing(text, absent)
     faces = fonts.faces(text, code)
@@ -98,7 +98,7 @@ def typeset(
     return Typeset(pages, absent)
 
 
-def cleaned(text: str) -> str:
+def printable(text: str) -> str:
     """The text without characters that cannot be printed."""
     return _UNPRINTABLE.sub("", text)
 

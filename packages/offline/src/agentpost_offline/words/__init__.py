@@ -19,7 +19,7 @@ def table(language: str) -> dict[str, dict[str, str]]:
 
 
 @functools.cache
-def listed(section: str) -> dict[str, dict[str, list[str]]]:
+def phrase_lists(section: str) -> dict[str, dict[str, list[str]]]:
     """The lists of words of a section, by language and key."""
     return {
         code: {

@@ -12,7 +12,7 @@ from agentpost_offline.data.dataset import survey
 from agentpost_offline.frame import (
     Act,
     Aggregate,
-    Derived,
+    Derivation,
     Filter,
     Frame,
     Grain,
@@ -35,7 +35,7 @@ TEXT = """date,country,revenue_eur
 REVENUE = Measure("revenue_eur", Aggregate.SUM)
 
 
-def derived(how: Derived) -> tuple[Measure, ...]:
+def derived(how: Derivation) -> tuple[Measure, ...]:
     return (Measure("revenue_eur", Aggregate.SUM, how),)
 
 
@@ -73,7 +73,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         ),
     ),
     "share": (
-        {"measures": derived(Derived.SHARE), "groups": ("country",), "filters": (SPAIN,)},
+        {"measures": derived(Derivation.SHARE), "groups": ("country",), "filters": (SPAIN,)},
         (
             "Spain: 78.84% (€300 of €380.50).\n"
             "Computed: share of total Revenue by Country, Country = Spain, 3 rows. "
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "growth": (
         {
-            "measures": derived(Derived.GROWTH), "time": "date", "grain": Grain.MONTH,
+            "measures": derived(Derivation.GROWTH), "time": "date", "grain": Grain.MONTH,
             "filters": (Filter("date", Op.BETWEEN, ("2025-01-01", "2025-02-28")),),
         },
         (
@@ -93,7 +93,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "difference": (
         {
-            "measures": derived(Derived.DIFFERENCE), "groups": ("country",),
+            "measures": derived(Derivation.DIFFERENCE), "groups": ("country",),
             "filters": (Filter("country", Op.IS, ("Spain", "Italy")),),
         },
         (

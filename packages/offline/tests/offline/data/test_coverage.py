@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentpost_offline.data.answers import stated
-from agentpost_offline.data.dataset import opened
+from agentpost_offline.data.answers import answer_query
+from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.frame import Aggregate, Filter, Grain, Measure, Op, Order, Query
 from agentpost_offline.story.tell import findings
 from tests.offline.data.given import file
@@ -55,7 +55,7 @@ def test_periods_that_are_not_covered_whole(
     partial: tuple[str, ...],
 ) -> None:
     text = "day,k,v\n" + "".join(f"{day},{'b' if n else 'a'},5\n" for n, day in enumerate(dates))
-    with opened([file(tmp_path, "t.csv", text)]) as data:
+    with open_tables([file(tmp_path, "t.csv", text)]) as data:
         [table] = data.tables
         query = Query(table.id, (SUM,), time="day", grain=grain, filters=filters)
         result = data.run(query)
@@ -82,9 +82,9 @@ def test_the_lowest_month_is_a_whole_one(tmp_path: Path, order: Order, answer: s
     rows = [(day, 2 if "-01-" in day else 1) for day in days("2025-01-01", "2025-05-10")]
     rows = [(day, 9 if "-02-" in day and day.endswith("28") else v) for day, v in rows]
     text = "day,v\n" + "".join(f"{day},{value}\n" for day, value in rows if "-04-" not in day)
-    with opened([file(tmp_path, "t.csv", text)]) as data:
+    with open_tables([file(tmp_path, "t.csv", text)]) as data:
         query = Query(data.tables[0].id, (SUM,), time="day", grain=Grain.MONTH, order=order)
-        said, result = stated(data, query, "en")
+        said, result = answer_query(data, query, "en")
     assert said.startswith(answer)
     assert any("May 2025" in note for note in result.notes)
 
@@ -98,10 +98,10 @@ def test_the_lowest_month_is_a_whole_one(tmp_path: Path, order: Order, answer: s
 )
 def test_a_tie_is_told_with_both(tmp_path: Path, values: str, said: str) -> None:
     rows = [f"{day},{value}" for day, value in zip(months(13, 24), values.split(), strict=False)]
-    with opened([file(tmp_path, "t.csv", "\n".join(["month,v", *rows]))]) as data:
+    with open_tables([file(tmp_path, "t.csv", "\n".join(["month,v", *rows]))]) as data:
         query = Query(
             data.tables[0].id, (SUM,), time="month", grain=Grain.MONTH, order=Order(True, 1)
         )
-        text, result = stated(data, query, "en")
+        text, result = answer_query(data, query, "en")
     assert text.startswith(said)
     assert not result.notes

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentpost_offline.data import dataset, limits, loading
-from agentpost_offline.data.dataset import opened
+from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.frame import Aggregate, Measure, Query
 from tests.offline.data.given import file
 
@@ -42,7 +42,7 @@ def test_the_same_tables_are_loaded_once(tmp_path: Path, loads: list[str]) -> No
     sales = file(tmp_path, "sales.csv", SALES)
     found = []
     for language in ("en", "de", "en"):
-        with opened([sales], "", language) as data:
+        with open_tables([sales], "", language) as data:
             found.append(total(data))
     assert len(loads) == 1
     assert [value for value, _ in found] == [383.0] * 3
@@ -51,20 +51,20 @@ def test_the_same_tables_are_loaded_once(tmp_path: Path, loads: list[str]) -> No
 
 def test_other_bytes_are_other_tables(tmp_path: Path, loads: list[str]) -> None:
     sales = file(tmp_path, "sales.csv", SALES)
-    with opened([sales]):
+    with open_tables([sales]):
         pass
     sales.local.write_text(SALES.replace("120", "121"))
     os.utime(sales.local, (1, 1))
-    with opened([sales]) as data:
+    with open_tables([sales]) as data:
         assert total(data)[0] == 384.0
-    with opened([sales], "a;b\n1;2\n"):
+    with open_tables([sales], "a;b\n1;2\n"):
         pass
     assert len(loads) > 2
 
 
 def test_two_users_at_once_have_tables_of_their_own(tmp_path: Path, loads: list[str]) -> None:
     sales = file(tmp_path, "sales.csv", SALES)
-    with opened([sales]) as one, opened([sales]) as other:
+    with open_tables([sales]) as one, open_tables([sales]) as other:
         assert total(one) == total(other)
     assert len(loads) == 2
 
@@ -73,14 +73,14 @@ def test_large_tables_and_those_of_a_failed_step_are_not_kept(
     tmp_path: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sales = file(tmp_path, "sales.csv", SALES)
-    with pytest.raises(LookupError), opened([sales]):
+    with pytest.raises(LookupError), open_tables([sales]):
         raise LookupError
-    with opened([sales]):
+    with open_tables([sales]):
         pass
     assert len(loads) == 2
     monkeypatch.setattr(limits, "CELLS_KEPT", 5)
     for _ in range(2):
-        with opened([sales]):
+        with open_tables([sales]):
             pass
     assert len(loads) == 3, "kept by the step before, then too large"
 
@@ -88,9 +88,9 @@ def test_large_tables_and_those_of_a_failed_step_are_not_kept(
 def test_only_the_last_ones_are_kept(tmp_path: Path, loads: list[str]) -> None:
     files = [file(tmp_path, f"{n}.csv", SALES) for n in range(limits.DATASETS_KEPT + 1)]
     for one in files:
-        with opened([one]):
+        with open_tables([one]):
             pass
     for one in (files[-1], files[0]):
-        with opened([one]):
+        with open_tables([one]):
             pass
     assert len(loads) == len(files) + 1

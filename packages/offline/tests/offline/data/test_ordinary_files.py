@@ -16,7 +16,7 @@ from pptx import Presentation
 
 from agentpost.extraction import Unreadable
 from agentpost.extraction.reading import read_text
-from agentpost_offline.data.dataset import opened
+from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.data.model import Role
 from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query
 from tests.agents import fakes
@@ -126,7 +126,7 @@ CASES: dict[str, tuple[str, str | bytes, list[str], Rows, str]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_file_is_read_right_or_its_notes_say_what_is_not(tmp_path: Path, case: str) -> None:
     name, content, columns, rows, note = CASES[case]
-    with opened([file(tmp_path, name, content)]) as data:
+    with open_tables([file(tmp_path, name, content)]) as data:
         (table,) = data.tables
         assert [column.name for column in table.columns] == columns
         assert data.cells(table.id)[1] == rows
@@ -151,13 +151,13 @@ def test_a_file_is_read_right_or_its_notes_say_what_is_not(tmp_path: Path, case:
 def test_whole_numbers_that_name_something_are_never_summed(
     tmp_path: Path, header: str, role: Role
 ) -> None:
-    with opened([file(tmp_path, "t.csv", f"{header},who\n7,a\n8,b\n7,c\n10,d\n")]) as data:
+    with open_tables([file(tmp_path, "t.csv", f"{header},who\n7,a\n8,b\n7,c\n10,d\n")]) as data:
         assert data.tables[0].columns[0].role is role
 
 
 def test_amounts_in_several_currencies_are_not_added_up_without_a_word(tmp_path: Path) -> None:
     text = "item,amount,units,currency\na,10,1,EUR\nb,20,2,USD\nc,5,3,EUR\n"
-    with opened([file(tmp_path, "t.csv", text)]) as data:
+    with open_tables([file(tmp_path, "t.csv", text)]) as data:
         table = data.tables[0].id
 
         def notes(column: str, **rest: Any) -> tuple[str, ...]:
@@ -213,7 +213,7 @@ def test_a_file_with_a_password_is_called_so(tmp_path: Path, name: str) -> None:
     path.write_bytes(b"\xd0\xcf\x11\xe0" + bytes(600) + "EncryptedPackage".encode("utf-16-le"))
     with pytest.raises(Unreadable, match=f"{name} is protected by a password"):
         read_text(path, name, "")
-    with opened([file(tmp_path, name, path.read_bytes())]) as data:
+    with open_tables([file(tmp_path, name, path.read_bytes())]) as data:
         assert data.skipped == (f"{name} is protected by a password",)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentpost.agents import File
-from agentpost_offline.data.dataset import opened
+from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.frame import Aggregate, Measure, Query
 from tests.offline.data.given import file
 
@@ -32,7 +32,7 @@ def printed(folder: Path, rows: Sequence[tuple[str, ...]], *, align: str = "") -
 def test_a_table_over_several_pages_is_one_table(tmp_path: Path) -> None:
     rows = [("Site", "Room", "Power (kWh)"), *ROWS]
     for align in ("", "align: (left, center, right),"):
-        with opened([printed(tmp_path, rows, align=align)]) as data:
+        with open_tables([printed(tmp_path, rows, align=align)]) as data:
             assert [table.rows for table in data.tables] == [70]
             table = data.tables[0]
             assert [column.name for column in table.columns] == ["Site", "Room", "Power (kWh)"]
@@ -49,5 +49,5 @@ def test_prose_is_no_table(tmp_path: Path) -> None:
     source.write_text(
         "#set par(justify: true)\n#set page(columns: 2)\n= One\n#lorem(900)\n- a list\n- of two\n"
     )
-    with opened([file(tmp_path, "prose.pdf", typst.compile(str(source)))]) as data:
+    with open_tables([file(tmp_path, "prose.pdf", typst.compile(str(source)))]) as data:
         assert (data.tables, data.skipped) == ((), ())

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.frame import (
-    Derived,
+    Derivation,
     Grain,
     Op,
     Order,
@@ -43,7 +43,7 @@ from tests.offline.data.truths import (
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dataset]:
     given = file(tmp_path_factory.mktemp("shop"), "shop.csv", as_csv(ROWS))
-    with opened([given]) as found:
+    with open_tables([given]) as found:
         yield found
 
 
@@ -76,21 +76,22 @@ TABLES: dict[str, tuple[dict[str, Any], Callable[[], dict[Any, float]]]] = {
         lambda: {float(k): v for k, v in by_period(lambda r: str(when(r).isoweekday())).items()},
     ),
     "shares": (
-        {"measures": m("revenue", SUM, Derived.SHARE), "groups": ("country",)},
+        {"measures": m("revenue", SUM, Derivation.SHARE), "groups": ("country",)},
         lambda: {
             k: 100 * v / sum(by("country", "revenue").values())
             for k, v in by("country", "revenue").items()
         },
     ),
     "share of one among all": (
-        {"measures": m("revenue", SUM, Derived.SHARE), "groups": ("country",), "filters": (SPAIN,)},
+        {"measures": m("revenue", SUM, Derivation.SHARE), "groups": ("country",),
+         "filters": (SPAIN,)},
         lambda: {
             "Spain": 100 * total("revenue", spain) / sum(by("country", "revenue").values())
         },
     ),
     "more than another": (
         {
-            "measures": m("revenue", SUM, Derived.DIFFERENCE),
+            "measures": m("revenue", SUM, Derivation.DIFFERENCE),
             "groups": ("country",),
             "filters": (f("country", Op.IS, "Italy", "Spain"),),
         },
@@ -100,15 +101,17 @@ TABLES: dict[str, tuple[dict[str, Any], Callable[[], dict[Any, float]]]] = {
         },
     ),
     "growth of quarters": (
-        {"measures": m("revenue", SUM, Derived.GROWTH), "time": "date", "grain": Grain.QUARTER},
+        {"measures": m("revenue", SUM, Derivation.GROWTH), "time": "date", "grain": Grain.QUARTER},
         lambda: changes(by_period(quarters), growth=True),
     ),
     "difference of months": (
-        {"measures": m("revenue", SUM, Derived.DIFFERENCE), "time": "date", "grain": Grain.MONTH},
+        {"measures": m("revenue", SUM, Derivation.DIFFERENCE), "time": "date",
+         "grain": Grain.MONTH},
         lambda: changes(by_period(month), growth=False),
     ),
     "running total": (
-        {"measures": m("revenue", SUM, Derived.CUMULATIVE), "time": "date", "grain": Grain.MONTH},
+        {"measures": m("revenue", SUM, Derivation.CUMULATIVE), "time": "date",
+         "grain": Grain.MONTH},
         lambda: running(by_period(month)),
     ),
     "groups above": (
@@ -227,21 +230,21 @@ def test_a_time_axis_without_a_grain_gets_few_points(data: Dataset) -> None:
 
 
 def test_ties_are_kept_and_said(tmp_path: Path) -> None:
-    with opened([file(tmp_path, "t.csv", "k,v\na,3\nb,3\nc,1\n")]) as data:
+    with open_tables([file(tmp_path, "t.csv", "k,v\na,3\nb,3\nc,1\n")]) as data:
         result = data.run(query(data, measures=m("v", SUM), groups=("k",), order=Order(True, 1)))
     assert [row[0] for row in result.rows] == ["a", "b"]
     assert result.notes == ("2 have the same value",)
 
 
 def test_sums_beyond_all_numbers_are_empty_and_said(tmp_path: Path) -> None:
-    with opened([file(tmp_path, "t.csv", "k,v\na,1e308\nb,1e308\nc,5\n")]) as data:
+    with open_tables([file(tmp_path, "t.csv", "k,v\na,1e308\nb,1e308\nc,5\n")]) as data:
         result = data.run(query(data, measures=m("v", SUM)))
     assert result.rows == ((None,),)
     assert "larger than any number" in result.notes[0]
 
 
 def test_figures_whose_squares_are_infinite_are_left_out(tmp_path: Path) -> None:
-    with opened([file(tmp_path, "t.csv", "k,v\na,1e154\nb,1e140\n")]) as data:
+    with open_tables([file(tmp_path, "t.csv", "k,v\na,1e154\nb,1e140\n")]) as data:
         result = data.run(query(data, measures=m("v", SUM), groups=("k",)))
     assert sorted(result.rows) == [("a", None), ("b", 1e140)]
     assert "larger than any number" in result.notes[0]
@@ -249,7 +252,7 @@ def test_figures_whose_squares_are_infinite_are_left_out(tmp_path: Path) -> None
 
 def test_months_written_as_words_come_in_the_order_of_the_year(tmp_path: Path) -> None:
     text = "Monat;Umsatz\nMärz;3\nJanuar;9\nFebruar;1\n"
-    with opened([file(tmp_path, "t.csv", text)]) as data:
+    with open_tables([file(tmp_path, "t.csv", text)]) as data:
         result = data.run(query(data, measures=m("Umsatz", SUM), groups=("Monat",)))
     assert [row[0] for row in result.rows] == ["Januar", "Februar", "März"]
 
@@ -258,7 +261,7 @@ def test_nothing_outside_is_read(data: Dataset, tmp_path: Path) -> None:
     """A name or a value that is SQL is a name or a value."""
     evil = 'x"; drop table t0; --'
     text = f'"{evil.replace(chr(34), chr(34) * 2)}",v\n"\'; drop table t0; --",1\nb,2\n'
-    with opened([file(tmp_path, "t.csv", text)]) as other:
+    with open_tables([file(tmp_path, "t.csv", text)]) as other:
         name = other.tables[0].columns[0].name
         value = "'; drop table t0; --"
         result = other.run(query(other, measures=m("v", SUM), filters=(f(name, Op.IS, value),)))

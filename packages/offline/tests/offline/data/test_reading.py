@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentpost_offline.data import limits
-from agentpost_offline.data.dataset import opened, survey
+from agentpost_offline.data.dataset import open_tables, survey
 from agentpost_offline.data.model import Kind, Role, Table
 from agentpost_offline.frame import Aggregate, Grain, Measure, Query
 from tests.offline.data.given import file
@@ -17,7 +17,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def read(folder: Path, text: str | bytes, name: str = "t.csv") -> tuple[Table, Rows]:
-    with opened([file(folder, name, text)]) as data:
+    with open_tables([file(folder, name, text)]) as data:
         assert not data.skipped
         assert len(data.tables) == 1
         return data.tables[0], data.cells(data.tables[0].id)[1]
@@ -239,7 +239,7 @@ def test_notes_are_in_the_language_of_the_reader(tmp_path: Path) -> None:
     given = file(tmp_path, "t.csv", "Report;;\n\nCity;Sales;Share\nA;1;2\nB;3;4\n")
     said = {"de": "1 Zeile über der Tabelle wurde", "zh": "已忽略表格上方的1行", "fr": "1 ligne au"}
     for language, note in said.items():
-        with opened([given], language=language) as data:
+        with open_tables([given], language=language) as data:
             assert data.tables[0].notes[0].startswith(note)
 
 
@@ -283,7 +283,7 @@ def test_categories_list_their_values_by_frequency(tmp_path: Path) -> None:
 def test_a_file_of_many_rows_is_computed_whole(tmp_path: Path) -> None:
     count = 300_000
     text = "k,v,d\n" + "".join(f"g{i % 7},{i},2025-01-{i % 28 + 1:02d}\n" for i in range(count))
-    with opened([file(tmp_path, "t.csv", text)]) as data:
+    with open_tables([file(tmp_path, "t.csv", text)]) as data:
         result = data.run(Query(data.tables[0].id, (Measure("v", Aggregate.SUM),)))
     assert result.rows == ((float(count * (count - 1) // 2),),)
     assert result.counted == count
@@ -305,7 +305,7 @@ def test_a_table_of_many_columns_fits_into_the_memory_of_the_database(
 
 def test_a_late_cell_that_does_not_fit_does_not_spoil_its_column(tmp_path: Path) -> None:
     text = "k,v\n" + "".join(f"a,{i}\n" for i in range(20_000)) + 'b,"1,5x"\nc,#REF!\nd,7\n'
-    with opened([file(tmp_path, "t.csv", text)]) as data:
+    with open_tables([file(tmp_path, "t.csv", text)]) as data:
         table = data.tables[0]
         rows = data.cells(table.id, limit=table.rows)[1]
     assert table.columns[1].kind is Kind.NUMBER

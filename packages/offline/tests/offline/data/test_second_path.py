@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query
 from tests.offline.data.given import file
 
@@ -76,7 +76,7 @@ def test_a_table_and_a_query(
     """Three queries to each table: opening it is what takes long."""
     with tempfile.TemporaryDirectory() as folder:
         given_file = file(Path(folder), "t.csv", csv_text(rows, delimiter))
-        with opened([given_file]) as data:
+        with open_tables([given_file]) as data:
             assert data.tables[0].rows == len(rows)
             for how, op, limit in queries:
                 check(data, rows, how, op, float(limit))

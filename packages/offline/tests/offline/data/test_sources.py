@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentpost.agents import File
-from agentpost_offline.data.dataset import opened
+from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.data.model import Table
 from tests.offline.data.given import file
 
@@ -20,7 +20,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def tables(files: list[File], pasted: str = "") -> list[tuple[Table, Rows]]:
-    with opened(files, pasted) as data:
+    with open_tables(files, pasted) as data:
         assert not data.skipped
         return [(table, data.cells(table.id)[1]) for table in data.tables]
 
@@ -212,7 +212,7 @@ def test_a_file_that_cannot_be_read_is_said_and_the_rest_is_read(tmp_path: Path)
         file(tmp_path, "empty.csv", b""), file(tmp_path, "broken.xlsx", b"PK\x03\x04nothing"),
         file(tmp_path, "fine.csv", "a,b\nx,1\n"), file(tmp_path, "noise.csv", bytes(range(256))),
     ]  # fmt: skip
-    with opened(files) as data:
+    with open_tables(files) as data:
         assert [table.name for table in data.tables] == ["fine.csv"]
         assert data.skipped == (
             "empty.csv is empty", "broken.xlsx is damaged", "noise.csv is not a text file",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
-from agentpost_offline.frame import Aggregate, Derived, Filter, Grain, Measure, Op
+from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Op
 from tests.offline.data.given import Row, shop
 
 ROWS = shop()
@@ -17,7 +17,7 @@ SUM, MEAN, MEDIAN, MIN, MAX, COUNT, DISTINCT = (
 )  # fmt: skip
 
 
-def m(column: str | None, how: Aggregate, derived: Derived | None = None) -> tuple[Measure, ...]:
+def m(column: str | None, how: Aggregate, derived: Derivation | None = None) -> tuple[Measure, ...]:
     return (Measure(column, how, derived),)
 
 
@@ -241,19 +241,19 @@ NUMBERS: dict[str, tuple[dict[str, Any], Callable[[], float | str]]] = {
         ),
     ),
     "share": (
-        {"measures": m("revenue", SUM, Derived.SHARE), "filters": (SPAIN,)},
+        {"measures": m("revenue", SUM, Derivation.SHARE), "filters": (SPAIN,)},
         lambda: 100 * total("revenue", spain) / total("revenue"),
     ),
     "share in a quarter": (
-        {"measures": m("revenue", SUM, Derived.SHARE), "filters": (SPAIN, IN_Q2)},
+        {"measures": m("revenue", SUM, Derivation.SHARE), "filters": (SPAIN, IN_Q2)},
         lambda: 100 * total("revenue", lambda r: spain(r) and q2(r)) / total("revenue", q2),
     ),
     "share of a quarter": (
-        {"measures": m("revenue", SUM, Derived.SHARE), "filters": (IN_Q2,)},
+        {"measures": m("revenue", SUM, Derivation.SHARE), "filters": (IN_Q2,)},
         lambda: 100 * total("revenue", q2) / total("revenue"),
     ),
     "share of rows": (
-        {"measures": m(None, COUNT, Derived.SHARE), "filters": (f("returned", Op.IS, "true"),)},
+        {"measures": m(None, COUNT, Derivation.SHARE), "filters": (f("returned", Op.IS, "true"),)},
         lambda: 100 * sum(r["returned"] for r in ROWS) / len(ROWS),
     ),
 }

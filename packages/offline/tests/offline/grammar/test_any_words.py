@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from agentpost.agents import File
-from agentpost_offline.data.dataset import opened
+from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.edits import Work
 from agentpost_offline.grammar.requests import Surrounding, read
@@ -26,7 +26,7 @@ def test_reading_never_fails(csv: File, language: str) -> None:
     ]  # fmt: skip
     own = ["month", "region", "revenue", "unit_price", "North", "Online", "2025", "3", "maximum"]
     works: list[Work] = []
-    with opened(localised([csv])) as data:
+    with open_tables(localised([csv])) as data:
         for _ in range(50):
             parts = [chance.choice(own if chance.random() < 0.5 else phrases) for _ in range(5)]
             around = Surrounding(data.tables, frozenset({"table"}), works, "2026-01-01", language)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentpost_offline.data.answers import stated
-from agentpost_offline.data.dataset import opened
+from agentpost_offline.data.answers import answer_query
+from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.grammar.requests import Surrounding, read
 from tests.offline.data.given import file
 
@@ -101,13 +101,13 @@ ASKED = "?"
     ],
 )
 def test_no_figure_without_its_guard(tmp_path: Path, name: str, text: str, truth: str) -> None:
-    with opened([file(tmp_path, name, TABLES[name])]) as data:
+    with open_tables([file(tmp_path, name, TABLES[name])]) as data:
         readings = read(text, Surrounding(data.tables, frozenset({"table"}), today="2025-07-20"))
         if truth == ASKED:
             assert not any(one.is_sure for one in readings)
             return
         (frame,) = [one.frame for one in readings if one.is_sure and one.frame is not None]
-        assert truth in stated(data, frame.queries[0], "en")[0]
+        assert truth in answer_query(data, frame.queries[0], "en")[0]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_word_that_is_not_understood_may_belong_to_a_longer_name(
         f"2025-01-{day:02},{('North', 'South')[day % 2]},{day * 5},{day % 3}"
         for day in range(1, 20)
     )
-    with opened([file(tmp_path, "bakery.csv", table)]) as data:
+    with open_tables([file(tmp_path, "bakery.csv", table)]) as data:
         (one,) = read(text, Surrounding(data.tables, frozenset({"table"}), today="2025-07-20"))
     assert not one.is_sure
     assert one.question is not None

@@ -6,7 +6,7 @@ import pytest
 
 from agentpost.agents import File
 from agentpost_offline import offering
-from agentpost_offline.data.dataset import opened
+from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.replying import say
 from agentpost_offline.words import LANGUAGES
@@ -17,7 +17,7 @@ DOCUMENTS, PICTURES = ("document_pdf", "document_deck"), ("square", "half", "gra
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_offer_is_understood(csv: File, language: str) -> None:
-    with opened(localised([csv])) as data:
+    with open_tables(localised([csv])) as data:
         sentences = offering.table_sentences(data.tables[0], language)
         assert len(sentences) == 6
         for text in sentences:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from agentpost_offline.data.answers import stated
-from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.data.answers import answer_query
+from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.data.wording import figure
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.requests import Surrounding, read
@@ -149,7 +149,7 @@ SENTENCES: dict[str, list[tuple[str, Any]]] = {
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dataset]:
     lines = [",".join(ROWS[0]), *(",".join(map(str, row.values())) for row in ROWS)]
     given = file(tmp_path_factory.mktemp("plain"), "sales.csv", "\n".join(lines))
-    with opened([given]) as found:
+    with open_tables([given]) as found:
         yield found
 
 
@@ -165,7 +165,7 @@ def test_a_plain_sentence_is_answered_right(
     assert reading.is_sure, (reading.draft.unknown, reading.question)
     assert reading.frame is not None
     [query] = reading.frame.queries
-    said, _ = stated(data, query, language)
+    said, _ = answer_query(data, query, language)
     if isinstance(truth, str):
         assert truth in said.split("\n")[1 if "2" in text.split()[:2] else 0][: len(truth) + 4]
         return

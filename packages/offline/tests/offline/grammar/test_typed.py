@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agentpost_offline.data.answers import stated
-from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.data.answers import answer_query
+from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.data.model import Cell
 from agentpost_offline.data.wording import figure
 from agentpost_offline.frame import Frame
@@ -116,7 +116,7 @@ TRUTHS: dict[str, Any] = {
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dataset]:
     folder = tmp_path_factory.mktemp("asked")
     given = [file(folder, name, text) for name, text in sheets.FILES.items()]
-    with opened(given) as found:
+    with open_tables(given) as found:
         yield found
 
 
@@ -157,7 +157,7 @@ def is_true(data: Dataset, one: Question, ways: list[Frame]) -> bool:
     """Whether the answers of frames hold all that is true."""
     if one.truth == "?":
         return False
-    answers = [stated(data, query, way.language) for way in ways for query in way.queries]
+    answers = [answer_query(data, query, way.language) for way in ways for query in way.queries]
     text = "\n".join(text for text, _ in answers)
     rows = [row for _, result in answers for row in result.rows]
     wanted = eval(one.truth, dict(TRUTHS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentpost_offline.data.model import Column, Kind, Role, Table
-from agentpost_offline.frame import Aggregate, Derived, Filter, Measure, Op, Query
+from agentpost_offline.frame import Aggregate, Derivation, Filter, Measure, Op, Query
 from agentpost_offline.making import queries
 
 SUM = Measure("v", Aggregate.SUM)
@@ -27,7 +27,7 @@ TABLE = Table("t", "f", "t.csv", 9, (
         (Query("t", (SUM,), filters=(NORTH,)), False, "day", ()),
         (Query("t", (SUM,), filters=(MAY, NORTH)), False, None, ()),
         (Query("t", (SUM,), ("region",)), False, None, ("region",)),
-        (Query("t", (Measure("v", Aggregate.SUM, Derived.SHARE),)), False, None, ()),
+        (Query("t", (Measure("v", Aggregate.SUM, Derivation.SHARE),)), False, None, ()),
     ],
 )
 def test_one_figure_is_drawn_over_time_or_by_a_category(

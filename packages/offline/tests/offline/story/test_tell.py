@@ -17,15 +17,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentpost_offline.data.dataset import Dataset, opened
-from agentpost_offline.frame import Aggregate, Derived, Grain, Measure, Order, Query
+from agentpost_offline.data.dataset import Dataset, open_tables
+from agentpost_offline.frame import Aggregate, Derivation, Grain, Measure, Order, Query
 from agentpost_offline.story.model import ClaimKind, Story
 from agentpost_offline.story.tell import tell
 from tests.agents.fakes import file
 
 SUM = Measure("revenue", Aggregate.SUM)
 MEAN = Measure("revenue", Aggregate.MEAN)
-SHARE = Measure("revenue", Aggregate.SUM, Derived.SHARE)
+SHARE = Measure("revenue", Aggregate.SUM, Derivation.SHARE)
 LANGUAGES = ("en", "de", "es", "fr", "zh", "ar")
 SHOPS = {"A": 500, "B": 300, "C": 80, "D": 60, "E": 40, "F": 20}
 BY_MONTH = {"time": "day", "grain": Grain.MONTH}
@@ -39,7 +39,7 @@ def dataset(rows: Rows) -> Iterator[Dataset]:
         path = Path(folder, "sales.csv")
         lines = [",".join(str(cell) for cell in row) for row in rows]
         path.write_text("\n".join(["day,shop,revenue", *lines]), "utf-8")
-        with opened([replace(file(path, "text/csv"), local_path=path)]) as data:
+        with open_tables([replace(file(path, "text/csv"), local_path=path)]) as data:
             yield data
 
 

@@ -117,7 +117,7 @@ def test_each_language_is_complete(code: str) -> None:
     tongue = language(code)
     assert [len(n) for n in (tongue.months, tongue.months_short, tongue.months_narrow)] == [12] * 3
     assert [len(n) for n in (tongue.weekdays, tongue.weekdays_short)] == [7] * 2
-    assert tongue.listed(["a", "b", "c"]).count("b") == 1
+    assert tongue.join(["a", "b", "c"]).count("b") == 1
 
 
 def test_colours_by_name_and_value() -> None:

@@ -45,9 +45,9 @@ def describe(table: Table) -> str:
 @unpacking
 def compute(files: Sequence[File], request: Any) -> str:
     """A step: the table that a request asks for, as Markdown, with where it comes from."""
-    from agentpost_offline.data.dataset import opened
+    from agentpost_offline.data.dataset import open_tables
 
-    with opened(files) as dataset:
+    with open_tables(files) as dataset:
         tabulation = tabulate(dataset, msgspec.convert(request, Request))
     grid = grid_of(tabulation.result, tabulation.table, "en")
     rows = [grid.header, *grid.rows[:_ROWS]]

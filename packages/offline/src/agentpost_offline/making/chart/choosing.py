@@ -159,7 +159,7 @@ def _fewer_lines(grid: Grid, choice: Choice, rest: str) -> tuple[Grid, int]:
 def time_labels(grid: Grid, code: str) -> tuple[Sequence[str], Sequence[tuple[int, str]]]:
     """Short labels for periods, and the years that stand below them."""
     tongue = language(code)
-    days = [day for key in grid.keys if (day := dates.parsed(key)) is not None]
+    days = [day for key in grid.keys if (day := dates.parse(key)) is not None]
     if grid.grain in CYCLES or len(days) < len(grid.keys):
         return [dates.period(key, grid.grain, code, short=True) for key in grid.keys], ()
     if grid.grain is Grain.YEAR:

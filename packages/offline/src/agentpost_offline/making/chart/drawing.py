@@ -67,7 +67,7 @@ def draw(wish: Wish) -> Drawing:
     scale = _one_scale(whole)
     if len(scale.lines) < len(whole.lines):
         others = [line.name for line in whole.lines if line not in scale.lines][:6]
-        notes.append(phrases["notes"]["other_scale"].format(language(wish.code).listed(others)))
+        notes.append(phrases["notes"]["other_scale"].format(language(wish.code).join(others)))
     choice = choosing.choose(scale, wish.style.chart)
     if choice.why:
         notes.append(phrases["notes"][choice.why])
@@ -204,15 +204,15 @@ def _heat(base: Picture, part: Grid, form: NumberFormat, accent: str) -> Picture
     values = _values(base)
     low, high = min(values, default=0.0), max(values, default=1.0)
     low = 0.0 if 0 <= low < high * 0.5 else low
-    pale = palette.mixed(accent, "#ffffff", 0.93)
+    pale = palette.mix(accent, "#ffffff", 0.93)
 
     def colour(value: float | None) -> str | None:
         if value is None:
             return None
         if low < 0 < high:
             end = accent if value >= 0 else palette.LOSS
-            return palette.mixed("#f6f7f8", end, abs(value) / max(-low, high))
-        return palette.mixed(pale, accent, (value - low) / ((high - low) or 1.0))
+            return palette.mix("#f6f7f8", end, abs(value) / max(-low, high))
+        return palette.mix(pale, accent, (value - low) / ((high - low) or 1.0))
 
     series = tuple(replace(one, cells=tuple(map(colour, one.values))) for one in base.series)
     return replace(base, series=series)
@@ -231,7 +231,7 @@ def _ring(base: Picture, part: Grid, form: NumberFormat, accent: str) -> Picture
     colours = palette.series(len(order), accent)
     if base.marks:
         step = min(0.12, _LIGHTEST_GREY / len(order))
-        colours = [accent if at in base.marks else palette.mixed(palette.GREY, "#ffffff", step * n)
+        colours = [accent if at in base.marks else palette.mix(palette.GREY, "#ffffff", step * n)
                    for n, at in enumerate(order)]  # fmt: skip
     one = replace(line, values=tuple(values[at] for at in order), texts=tuple(words))
     labels = tuple(base.labels[at] for at in order)
@@ -337,19 +337,19 @@ def scatter(wish: Wish, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...
 
 def _far(points: Sequence[tuple[float, float, str]]) -> tuple[Note, ...]:
     """Names for the points farthest from the middle, or for all when they are few."""
-    named = [point for point in points if point[2]]
-    if len(named) < 2:
+    candidates = [point for point in points if point[2]]
+    if len(candidates) < 2:
         return ()
 
     def away(at: int) -> Callable[[tuple[float, float, str]], float]:
-        values = [float(point[at]) for point in named]
+        values = [float(point[at]) for point in candidates]
         middle, size = statistics.median(values), (max(values) - min(values)) or 1.0
         return lambda point: (float(point[at]) - middle) / size
 
     across, up = away(0), away(1)
-    named.sort(key=lambda point: -math.hypot(across(point), up(point)))
-    most = len(named) if len(named) <= _FEW_DOTS else _FAR_DOTS
-    return tuple(Note(a, b, name) for a, b, name in named[:most])
+    candidates.sort(key=lambda point: -math.hypot(across(point), up(point)))
+    most = len(candidates) if len(candidates) <= _FEW_DOTS else _FAR_DOTS
+    return tuple(Note(a, b, name) for a, b, name in candidates[:most])
 
 
 def _trend(xs: Sequence[float], ys: Sequence[float]) -> tuple[tuple[float, float], ...]:

@@ -50,15 +50,17 @@ def compute(
 
     Raises `JobFailed` for a request that cannot be computed.
     """
-    from agentpost_offline.data.dataset import opened
+    from agentpost_offline.data.dataset import open_tables
 
     if not any(section.request for section in sections):
         return [None] * len(sections)
-    with opened(files, "", code) as dataset:
-        return [_requested(dataset, section, code, accent) for section in sections]
+    with open_tables(files, "", code) as dataset:
+        return [_figures_of_section(dataset, section, code, accent) for section in sections]
 
 
-def _requested(dataset: Dataset, section: Section, code: str, accent: str | None) -> Figures | None:
+def _figures_of_section(
+    dataset: Dataset, section: Section, code: str, accent: str | None
+) -> Figures | None:
     if section.request is None:
         return None
     table = tabulate(dataset, section.request, code)
@@ -102,12 +104,12 @@ def grid_of(result: Result, table: Table, code: str, *, is_summed: bool = False)
     if is_summed and keys == 2 and len(query.measures) == 1:
         matrix = shape.grid(result, table, code)
         if len(matrix.keys) <= _ACROSS:
-            return _crossed(matrix, result, table, code)
+            return _cross(matrix, result, table, code)
     rows = result.rows[:GRID_ROWS]
     header = [naming.label(name, table) for name in (*query.groups, query.time) if name is not None]
     columns = [
         [dates.period(row[at], query.grain, code) if at == len(query.groups)
-         else shape.shown(row[at], code) for row in rows]
+         else shape.key_text(row[at], code) for row in rows]
         for at in range(keys)
     ]  # fmt: skip
     can_add = is_summed and len(rows) > 1 and keys > 0 and len(rows) == len(result.rows) and not (
@@ -134,7 +136,7 @@ def grid_of(result: Result, table: Table, code: str, *, is_summed: bool = False)
     return content.grid(header, lines, numbers=range(keys, len(header)), total=is_total)
 
 
-def _crossed(matrix: shape.Grid, result: Result, table: Table, code: str) -> Grid:
+def _cross(matrix: shape.Grid, result: Result, table: Table, code: str) -> Grid:
     """One key down, the other across; of periods the change from the last but one to the last."""
     phrases, query = texts("story", code), result.query
     lines = list(matrix.lines[:GRID_ROWS])

@@ -77,7 +77,7 @@ async def make(job: Job, inputs: Inputs) -> Product:
         name = file_name(source, f"{thing}-alt", inputs.version, "txt")
         beside.append(await job.write(name, f"{drawing.alt}\n".encode(), label="Alternative text"))
         pictures += own
-        names = tongue.listed([file.name for file in own])
+        names = tongue.join([file.name for file in own])
         quote = f"{tongue.quotes[0]}{title}{tongue.quotes[1]}"
         kind = f"{drawing.picture.kind}{'_stacked' if drawing.picture.is_stacked else ''}"
         lines.append(f"{phrases['kinds'][kind]} {quote}{tongue.colon}{names}.")
@@ -91,18 +91,18 @@ def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any = ()) 
 
     Raises `JobFailed` with a text for the user when there is nothing to draw.
     """
-    from agentpost_offline.data.dataset import opened
+    from agentpost_offline.data.dataset import open_tables
 
     frame = from_json(frame_json)
     if sections:
         parts = msgspec.convert(sections, tuple[Section, ...])
         return msgspec.to_builtins(_of_sections(files, frame, parts))
-    with opened(files, frame.text, frame.language) as dataset:
+    with open_tables(files, frame.text, frame.language) as dataset:
         if not dataset.tables:
             raise CannotSucceed("; ".join(dataset.skipped) or "There is no table to draw.")
         asks = (frame.queries or queries.usual(dataset.tables, 1))[:MOST_CHARTS]
         pairs = [_drawing(dataset, query, frame) for query in asks]
-        skipped = tuple(dataset.skipped)
+        omissions = tuple(dataset.skipped)
         tables = [one for one in dataset.tables if one.id in {query.table for query in asks}]
     drawings = [drawing for drawing, _ in pairs]
     notes = [note for drawing in drawings for note in drawing.notes]
@@ -114,7 +114,7 @@ def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any = ()) 
     used = tuple(naming.with_rows(one, frame.language) for one in tables)
     sentences = tuple(sentence for _, sentence in pairs)
     return msgspec.to_builtins(
-        Plan(tuple(drawings), sentences, used, skipped, tuple(dict.fromkeys(notes)))
+        Plan(tuple(drawings), sentences, used, omissions, tuple(dict.fromkeys(notes)))
     )
 
 

@@ -103,9 +103,9 @@ def colours(wish: str | None) -> dict[str, str]:
         "rule": palette.HAIR,
         "grey": palette.GREY,
         "accent": palette.legible(accent, least=3.6),
-        "dark": palette.mixed(accent, "#07151d", 0.72),
-        "shade": palette.mixed(accent, "#07151d", 0.5),
-        "bright": palette.mixed(accent, "#ffffff", 0.45),
+        "dark": palette.mix(accent, "#07151d", 0.72),
+        "shade": palette.mix(accent, "#07151d", 0.5),
+        "bright": palette.mix(accent, "#ffffff", 0.45),
         "light": palette.PAPER,
         "pale": "#c7d3d9",
     }

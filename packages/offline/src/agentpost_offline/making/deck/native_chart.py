@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentpost_offline.content.picture import Picture
 from agentpost_offline.style import palette
-from agentpost_offline.style.typeset import cleaned
+from agentpost_offline.style.typeset import printable
 
 if TYPE_CHECKING:
     from pptx.dml.color import RGBColor
@@ -45,7 +45,7 @@ def data_of(picture: Picture) -> Any:
 
     create: Any = CategoryChartData
     data = create(number_format=picture.number_format)
-    labels = [cleaned(label) for label in picture.labels]
+    labels = [printable(label) for label in picture.labels]
     if len(picture.groups) > 1 or (picture.groups and picture.kind != "line"):
         starts = [*(group.at for group in picture.groups), len(labels)]
         for group, end in zip(picture.groups, starts[1:], strict=True):
@@ -55,7 +55,7 @@ def data_of(picture: Picture) -> Any:
     else:
         data.categories = labels
     for series in picture.series:
-        data.add_series(cleaned(series.name), series.values)
+        data.add_series(printable(series.name), series.values)
     return data
 
 

@@ -28,7 +28,7 @@ from agentpost_offline.making.deck.arrange import (
 )
 from agentpost_offline.making.deck.slides import of_paper
 from agentpost_offline.style.languages import language as language_of
-from agentpost_offline.style.typeset import cleaned
+from agentpost_offline.style.typeset import printable
 
 if TYPE_CHECKING:
     from pptx.presentation import Presentation
@@ -58,7 +58,7 @@ def build(paper: Paper, images: Sequence[bytes]) -> bytes:
     palette = colours(paper.accent)
     _set_theme(deck, palette)
     properties = deck.core_properties
-    properties.title, properties.author, properties.language = cleaned(paper.title)[:250], "", (
+    properties.title, properties.author, properties.language = printable(paper.title)[:250], "", (
         paper.language
     )  # fmt: skip
     layouts = {layout.name: layout for layout in deck.slide_layouts}
@@ -133,22 +133,22 @@ class _Slide:
         if self._page.notes:
             frame = self._slide.notes_slide.notes_text_frame
             assert frame is not None
-            frame.text = cleaned(self._page.notes)
+            frame.text = printable(self._page.notes)
 
     def _plot(self, plot: Plot) -> None:
-        picture, alt = plot.drawing.picture, cleaned(plot.drawing.alt)
+        picture, alt = plot.drawing.picture, printable(plot.drawing.alt)
         if picture.kind not in native_chart.KINDS:
             wide, tall = plot.box[2:]
             (png,) = render_plots([plot.drawing], "png", wide, tall, code=self._paper.language,
                                   accent=self._paper.accent)  # fmt: skip
             self._picture(png, plot.box, alt)
             return
-        holder = self._held(_MAIN, plot.box)
+        holder = self._fill(_MAIN, plot.box)
         frame = holder.insert_chart(native_chart.kind_of(picture), native_chart.data_of(picture))
         native_chart.dress(frame.chart, picture, self._palette)
         frame._element.nvGraphicFramePr.cNvPr.set("descr", alt)
 
-    def _held(self, index: int, box: Box) -> Any:
+    def _fill(self, index: int, box: Box) -> Any:
         shape = self._free.pop(index)
         shape.left, shape.top, shape.width, shape.height = self._place(box)
         return shape
@@ -174,7 +174,7 @@ class _Slide:
 
         index = {"title": _TITLE, "body": _MAIN}.get(text.holder)
         if index in self._free:
-            shape = self._held(index, text.box)
+            shape = self._fill(index, text.box)
         else:
             shape = self._slide.shapes.add_textbox(*self._place(text.box))  # type: ignore[arg-type]
         frame = shape.text_frame
@@ -194,7 +194,7 @@ class _Slide:
         if self._is_rtl:
             paragraph._p.get_or_add_pPr().set("rtl", "1")
         run = paragraph.add_run()
-        run.text = cleaned(words)
+        run.text = printable(words)
         run.font.size, run.font.bold = Pt(size), is_bold
         run.font.color.rgb = native_chart.rgb(self._palette[colour])
         run._r.get_or_add_rPr().set("lang", self._paper.language)
@@ -203,7 +203,7 @@ class _Slide:
         from pptx.enum.text import MSO_ANCHOR
         from pptx.util import Emu
 
-        holder = self._held(_MAIN, cells.box)
+        holder = self._fill(_MAIN, cells.box)
         table = holder.insert_table(rows=len(cells.rows), cols=len(cells.rows[0])).table
         style = table._tbl.tblPr
         for mark in ("bandRow", "firstRow"):
@@ -234,7 +234,7 @@ class _Slide:
         shape.width, shape.height = round(shape.width * scale), round(shape.height * scale)
         shape.left = left + (wide - shape.width) // 2
         shape.top = top + (tall - shape.height) // 2
-        shape._element.nvPicPr.cNvPr.set("descr", cleaned(alt))
+        shape._element.nvPicPr.cNvPr.set("descr", printable(alt))
 
 
 def _set_decorative(shape: Any) -> None:

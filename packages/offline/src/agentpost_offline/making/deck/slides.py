@@ -119,7 +119,7 @@ def _under(head: Block, blocks: Sequence[Block], title: str) -> list[Slide]:
     def take(most: int = 0) -> tuple[str, ...]:
         """The text so far, when it is short enough to stand with what comes; else it gets its
         slides first. ``most``: points above it, or `_BESIDE_MOST` beside it."""
-        points = [_marked(one) for one in text]
+        points = [_item_text(one) for one in text]
         can_stay = 0 < len(points) <= most and (
             sum(fit.height([one], _BESIDE_SIZE, ASIDE) + ROW_PAD for one in points) <= BODY
             if most == _BESIDE_MOST else max(map(len, points)) <= _UNDER_LONGEST
@@ -127,7 +127,7 @@ def _under(head: Block, blocks: Sequence[Block], title: str) -> list[Slide]:
         if not can_stay:
             is_ordered = all(one.number is not None and not one.level for one in text)
             words = [one.text for one in text] if is_ordered else points
-            slides.extend(_pointed(title, words, is_ordered=is_ordered))
+            slides.extend(_point_slides(title, words, is_ordered=is_ordered))
         text.clear()
         return tuple(points) if can_stay else ()
 
@@ -166,7 +166,7 @@ def _under(head: Block, blocks: Sequence[Block], title: str) -> list[Slide]:
     return [msgspec.structs.replace(slide, notes=head.notes) for slide in slides]
 
 
-def _marked(block: Block) -> str:
+def _item_text(block: Block) -> str:
     """The text of a block, with the mark of an item that has one on a slide."""
     mark = "" if block.number is None else f"{block.number}. "
     if block.number is None and block.kind is BlockKind.ITEM and block.level:
@@ -174,7 +174,7 @@ def _marked(block: Block) -> str:
     return f"{mark}{block.text}"
 
 
-def _pointed(title: str, points: Sequence[str], *, is_ordered: bool) -> list[Slide]:
+def _point_slides(title: str, points: Sequence[str], *, is_ordered: bool) -> list[Slide]:
     """Points on as few slides as they fit, spread evenly over them."""
     pieces = [piece for point in points for piece in _pieces(point)]
     heights = [_height(piece) for piece in pieces]

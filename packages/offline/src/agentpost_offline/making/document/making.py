@@ -55,7 +55,7 @@ async def make(job: Job, inputs: Inputs) -> Product:
             label=about["title"], timeout=SECONDS,
         ))  # fmt: skip
     phrases = texts("paper", frame.language)
-    names = languages.language(frame.language).listed([file.name for file in products])
+    names = languages.language(frame.language).join([file.name for file in products])
     text = str(phrases["made"]).format(title=about["title"], names=names)
     return Product(" ".join([text, *about["lead"]]), products, about["used"], about["skipped"],
                    about["notes"])  # fmt: skip
@@ -69,7 +69,7 @@ def paper_of(
     if parts:
         return papers.of_sections(files, parts, frame)
     if thing == Thing.DOCUMENT:
-        return papers.converted(files, frame)
+        return papers.convert(files, frame)
     return papers.of_tables(files, msgspec.structs.replace(frame, thing=Thing(thing)))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from agentpost_offline.content.blocks import Block, BlockKind, Grid, Paper, Runs, plain
 from agentpost_offline.making.chart.rendering import TEXT_WIDTH, render_plots
 from agentpost_offline.style import languages, palette
-from agentpost_offline.style.typeset import cleaned
+from agentpost_offline.style.typeset import printable
 
 _STYLE = Path(__file__).with_name("page.css")
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -64,7 +64,7 @@ def _anchor(paper: Paper, block: Block) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(cleaned(text))
+    return escape(printable(text))
 
 
 def _inline(runs: Runs) -> str:

@@ -14,7 +14,7 @@ from agentpost_offline.content.blocks import Block, BlockKind, Figure, Grid, Pap
 from agentpost_offline.making.chart.rendering import TEXT_WIDTH, render_plots
 from agentpost_offline.style import palette
 from agentpost_offline.style.languages import language
-from agentpost_offline.style.typeset import cleaned
+from agentpost_offline.style.typeset import printable
 
 _TEMPLATE = Path(__file__).with_name("template.docx")
 _INDENT = 14.0
@@ -44,7 +44,7 @@ class _Writer:
         self._width = page.page_width - page.left_margin - page.right_margin
         self._height = page.page_height - page.top_margin - page.bottom_margin
         properties = self._word.core_properties
-        properties.title, properties.language = cleaned(paper.title)[:250], paper.language
+        properties.title, properties.language = printable(paper.title)[:250], paper.language
         self._set_styles()
         drawings = [block.drawing for block in paper.blocks if block.drawing is not None]
         self._plots = iter(render_plots(drawings, "png", TEXT_WIDTH, code=paper.language,
@@ -76,7 +76,7 @@ class _Writer:
             title = f"{paper.remarks_title}. " if paper.remarks_title else ""
             self._add("Remarks", (Run(title, bold=True), Run(" ".join(paper.remarks))))
         footer = self._word.sections[0].footer.paragraphs[0]
-        footer.runs[0].text = f"{cleaned(paper.subtitle or paper.title)}\t"
+        footer.runs[0].text = f"{printable(paper.subtitle or paper.title)}\t"
         return self._word
 
     def _block(self, block: Block, *, stays: bool) -> None:
@@ -114,7 +114,7 @@ class _Writer:
         paragraph = to if to is not None else self._word.add_paragraph()
         paragraph.style = self._word.styles[style]
         for one in (Run(runs),) if isinstance(runs, str) else runs:
-            run = paragraph.add_run(cleaned(one.text))
+            run = paragraph.add_run(printable(one.text))
             run.bold, run.italic, run.font.strike = (
                 is_set or None for is_set in (one.bold, one.italic, one.struck)
             )
@@ -184,7 +184,7 @@ class _Writer:
         whole = self._width / shape.width
         scale = whole if is_wide else min(1.0, whole, 0.8 * self._height / shape.height)
         shape.width, shape.height = round(shape.width * scale), round(shape.height * scale)
-        shape._inline.docPr.set("descr", cleaned(alt))
+        shape._inline.docPr.set("descr", printable(alt))
 
     def _figures(self, figures: Sequence[Figure]) -> None:
         table = self._add_table("Figures", 1, len(figures))

@@ -61,7 +61,7 @@ async def make(job: Job, inputs: Inputs) -> Product:
     names = [phrases["one"].format(name=file.name, wide=one.size[0], tall=one.size[1])
              for file, one in zip(products, plan_.pictures, strict=True)]  # fmt: skip
     notes = [*([phrases["cut"]] if plan_.is_cut else []), phrases["clean"]]
-    text = phrases["made"].format(pictures=language(frame.language).listed(names))
+    text = phrases["made"].format(pictures=language(frame.language).join(names))
     return Product(text, products, list(plan_.used), list(plan_.skipped), notes)
 
 
@@ -71,21 +71,21 @@ def plan(files: Sequence[File], frame_json: dict[str, Any]) -> dict[str, Any]:
     frame = from_json(frame_json)
     edit, phrases = editing.of_frame(frame), texts("image", frame.language)
     sizes: dict[int, tuple[int, int]] = {}
-    skipped: list[str] = []
+    omissions: list[str] = []
     for number, file in enumerate(files):
         try:
             if not pictures.is_picture(file):
-                skipped.append(f"{file.name} is not a picture")
+                omissions.append(f"{file.name} is not a picture")
             elif len(sizes) == MOST_PICTURES:
-                skipped.append(file.name)
+                omissions.append(file.name)
             else:
                 sizes[number] = pictures.size_of(file.local, file.name)
         except Unreadable as error:
-            skipped.append(str(error))
+            omissions.append(str(error))
     if not sizes:
-        raise CannotSucceed("; ".join(skipped) + "." if skipped else phrases["none"])
+        raise CannotSucceed("; ".join(omissions) + "." if omissions else phrases["none"])
     if edit.is_collage and len(sizes) < 2:
-        raise CannotSucceed(" ".join([phrases["two"], *(f"{reason}." for reason in skipped)]))
+        raise CannotSucceed(" ".join([phrases["two"], *(f"{reason}." for reason in omissions)]))
     if edit == Edit():
         raise JobFailed(phrases["what"])
     if edit.is_collage:
@@ -101,7 +101,7 @@ def plan(files: Sequence[File], frame_json: dict[str, Any]) -> dict[str, Any]:
         _is_cut(edit, size, one.size) for size, one in zip(sizes.values(), products, strict=True)
     )
     result: dict[str, Any] = msgspec.to_builtins(
-        Plan(edit, tuple(products), used, tuple(skipped), is_cut)
+        Plan(edit, tuple(products), used, tuple(omissions), is_cut)
     )
     return result
 

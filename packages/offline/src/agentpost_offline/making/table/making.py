@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents import File, Job, JobFailed
-from agentpost_offline.data.dataset import Dataset, opened
+from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.data.model import Kind, Table
 from agentpost_offline.frame import Frame, Query, Thing, from_json, to_json
 from agentpost_offline.making import catalogue
@@ -56,7 +56,7 @@ def plan(files: Sequence[File], frame_json: Any, parts: Any, name: str) -> dict[
     """A step: what the table will be and what is said of it, as fields of a `Product` and its
     ``title``. Raises `JobFailed` when there is nothing to make it of."""
     frame = from_json(frame_json)
-    with opened(files, frame.text, frame.language) as data:
+    with open_tables(files, frame.text, frame.language) as data:
         book = _book(data, frame, parts, name)
         used = [naming.with_rows(one, frame.language) for one in book.tables]
         return {"text": book.text, "title": book.title, "used": used, "notes": book.notes,
@@ -64,7 +64,7 @@ def plan(files: Sequence[File], frame_json: Any, parts: Any, name: str) -> dict[
 
 
 def _sheets(files: Sequence[File], frame: Frame, parts: Any) -> list[Sheet]:
-    with opened(files, frame.text, frame.language) as data:
+    with open_tables(files, frame.text, frame.language) as data:
         return _book(data, frame, parts).sheets
 
 

@@ -114,7 +114,7 @@ def of_result(table: Table, result: Result, title: str, total: str, code: str) -
         name = measure_name(measure, column, code)[:80]
         measures.append(Field(name, Kind.NUMBER, form, "sum" if is_sum else None))
     if len(keys) == 2 and len(measures) == 1:
-        return _crossed(result, keys[0], measures[0], (title, total), code)
+        return _cross(result, keys[0], measures[0], (title, total), code)
     fields = [Field(key.label, Kind.TEXT) for key in keys]
     at_time = len(keys) - 1 if grain is not None else -1
     is_date = (
@@ -132,9 +132,7 @@ def of_result(table: Table, result: Result, title: str, total: str, code: str) -
     return _sheet(title, [*fields, *measures], rows, total if keys else "")
 
 
-def _crossed(
-    result: Result, key: Column, field: Field, titles: tuple[str, str], code: str
-) -> Sheet:
+def _cross(result: Result, key: Column, field: Field, titles: tuple[str, str], code: str) -> Sheet:
     """One key down, the other across, with sums where the figures add up."""
     title, total = titles
     query = result.query

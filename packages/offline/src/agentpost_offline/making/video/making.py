@@ -19,7 +19,7 @@ from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
 from agentpost.extraction import Unreadable
 from agentpost_offline.archives import unpacking
 from agentpost_offline.content.blocks import Paper
-from agentpost_offline.data.dataset import opened
+from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.data.model import Role, Table
 from agentpost_offline.frame import Aggregate, Frame, Query, Thing, from_json, to_json
 from agentpost_offline.making import catalogue, papers, queries
@@ -126,8 +126,8 @@ def film_of(
         if film.duration > LONGEST:
             raise too_long
         return film, paper, images
-    sheets, pasted = queries.table_files(files, frame.text)
-    with opened(sheets, pasted, frame.language) as dataset:
+    sheets, message_text = queries.table_files(files, frame.text)
+    with open_tables(sheets, message_text, frame.language) as dataset:
         for table in dataset.tables:
             query = _query(table, frame)
             laid_out = shape.grid(dataset.run(query), table, frame.language) if query else None
@@ -142,12 +142,12 @@ def film_of(
 
 def _scenes(paper: Paper) -> tuple[Scene, ...]:
     """A scene for each slide, with its notes as captions, else with its title."""
-    spoken: set[str] = set()
+    used_sentences: set[str] = set()
     scenes = []
     for at, slide in enumerate(of_paper(paper)):
         text = slide.notes.partition("\n")[0] or slide.title
-        scenes.append(Scene(at, captions("" if text in spoken else text)))
-        spoken.add(text)
+        scenes.append(Scene(at, captions("" if text in used_sentences else text)))
+        used_sentences.add(text)
     return tuple(scenes)
 
 
@@ -206,5 +206,5 @@ def _leader(runners: Sequence[Runner], code: str) -> str:
     names = [r.name for r in runners if math.isclose(r.values[-1], most, rel_tol=1e-9)]
     if len(names) == 1:
         return str(phrases["ahead"]).format(name=names[0])
-    level = str(phrases["level"]).format(names=language(code).listed(names))
+    level = str(phrases["level"]).format(names=language(code).join(names))
     return level if len(names) <= _LEVEL else ""

@@ -45,7 +45,7 @@ class Language(msgspec.Struct, frozen=True):
     quotes: tuple[str, str]
     colon: str
 
-    def listed(self, items: list[str] | tuple[str, ...]) -> str:
+    def join(self, items: list[str] | tuple[str, ...]) -> str:
         """``a``, ``a and b``, ``a, b and c``."""
         if len(items) < 2:
             return "".join(items)

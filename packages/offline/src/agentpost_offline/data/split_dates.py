@@ -1,4 +1,4 @@
-"""Dates that are parted over two columns: a year, and a month or quarter beside it."""
+"""Dates that are split over two columns: a year, and a month or quarter beside it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _QUARTER = re.compile(r"[qt]?\s?([1-4])(?:\.? ?(?:quartal|trimestre|quarter))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class SplitDate:
     """The positions of the column of years and of the one of months or quarters, and the first
     month of each of its values in lower case."""
 
@@ -24,26 +24,28 @@ class Parted:
 
     def sql(self, year: str, part: str) -> str:
         """The first day of the period, from the SQL of both cells."""
-        known = " ".join(
+        cases = " ".join(
             f"when '{text.replace(chr(39), chr(39) * 2)}' then {month}"
             for text, month in self.months.items()
         )
-        number = f"case lower(trim({part})) {known} end"
+        number = f"case lower(trim({part})) {cases} end"
         return f"make_timestamp(try_cast(left(trim({year}), 4) as bigint), {number}, 1, 0, 0, 0)"
 
 
 def find(
     names: Sequence[str], forms: Sequence[Format | None], values: Sequence[Mapping[str, int]]
-) -> Parted | None:
+) -> SplitDate | None:
     """The two columns, when a table has one of years and one of months or quarters and no date."""
-    dated = [at for at, form in enumerate(forms) if form is not None and form.kind is Kind.DATE]
-    if len(dated) != 1 or not getattr(forms[dated[0]], "years", False):
+    date_places = [
+        at for at, form in enumerate(forms) if form is not None and form.kind is Kind.DATE
+    ]
+    if len(date_places) != 1 or not getattr(forms[date_places[0]], "years", False):
         return None
     results = [
         (at, months) for at, name in enumerate(names)
-        if at != dated[0] and (months := _months(name, values[at])) is not None
+        if at != date_places[0] and (months := _months(name, values[at])) is not None
     ]  # fmt: skip
-    return Parted(dated[0], *results[0]) if len(results) == 1 else None
+    return SplitDate(date_places[0], *results[0]) if len(results) == 1 else None
 
 
 def _months(name: str, values: Mapping[str, int]) -> dict[str, int] | None:
@@ -51,9 +53,9 @@ def _months(name: str, values: Mapping[str, int]) -> dict[str, int] | None:
     texts = [value.strip().lower() for value in values]
     if len(texts) < 2:
         return None
-    named = {text: words.months().get(text.rstrip("."), 0) for text in texts}
-    if all(named.values()):
-        return named
+    month_of = {text: words.months().get(text.rstrip("."), 0) for text in texts}
+    if all(month_of.values()):
+        return month_of
     if words.names(name, "month") and all(re.fullmatch(r"0?[1-9]|1[0-2]", t) for t in texts):
         return {text: int(text) for text in texts}
     quarters = [_QUARTER.fullmatch(text) for text in texts]
