@@ -43,7 +43,7 @@ QUICK := $(addprefix --ignore=,$(CLIENT)/test_typing.py $(CLIENT)/test_server.py
   record/test_transitions.py record/test_divergence.py db/test_sqlite.py turns/test_turns.py \
   jobs/test_job_states.py credits/test_credits.py)
 
-.PHONY: help setup serve test quick house names generators oldest lives simulate chaos check lint types imports format generate docs release-check sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
+.PHONY: help setup serve test quick house names generators typing fuzz oldest lives simulate chaos check lint types imports format generate docs release-check sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,12 @@ generators: $(READY) $(GENERATORS) ## Make, compile and call clients with every 
 	$$uv pip install --quiet --python .tools/generators/bin/python \
 	  -r tests/generators/requirements.txt -r tests/generators/requirements-all.txt
 	@$(BIN)/python -m pytest -n 2 tests/generators/*.py $(ARGS)
+
+typing: $(READY) ## Check a strict project that uses the client with mypy and pyright
+	@$(BIN)/python -m pytest -q -n0 $(CLIENT)/check_typing.py $(ARGS)
+
+fuzz: $(READY) ## Requests at random by schemathesis from the description, and walks along its links
+	@$(BIN)/python -m pytest -q -n 2 $(SERVER)/api/check_description.py $(ARGS)
 
 lives: $(READY) ## Play twenty times as many random lives of an account as `make test` does
 	@TEST_LIVES=20 $(BIN)/python -m pytest -n 2 --timeout 0 \

@@ -56,6 +56,11 @@ def java() -> Generator:
 
 OTHERS = (
     typescript(
+        "openapi-typescript",
+        "openapi_fetch.ts",
+        *("node", "node_modules/openapi-typescript/bin/cli.js", "openapi.json", "-o", "api.ts"),
+    ),
+    typescript(
         "@hey-api/openapi-ts",
         "hey_api.ts",
         *("node", "node_modules/@hey-api/openapi-ts/bin/run.js"),

@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import typer
 
 from agentpost.cli import app
@@ -35,17 +34,19 @@ def _own(words: list[str]) -> Iterator[str]:
         yield word
 
 
-FOUND = list(commands(typer.main.get_command(app)))
+def every_command() -> dict[tuple[str, ...], Any]:
+    return dict(commands(typer.main.get_command(app)))
 
 
-@pytest.mark.parametrize(("words", "command"), FOUND, ids=[" ".join(words) for words, _ in FOUND])
-def test_each_command_has_examples_that_can_be_typed(words: tuple[str, ...], command: Any) -> None:
-    own = [line[len(words) :] for line in examples(command) if tuple(line[: len(words)]) == words]
-    assert own, "its help has no example of it"
-    for arguments in own:
-        command.make_context(words[-1], list(arguments), help_option_names=["-h", "--help"])
+def test_each_command_has_examples_that_can_be_typed() -> None:
+    for words, command in every_command().items():
+        lines = [each for each in examples(command) if tuple(each[: len(words)]) == words]
+        assert lines, f"the help of {words} has no example of it"
+        for line in lines:
+            arguments = line[len(words) :]
+            command.make_context(words[-1], arguments, help_option_names=["-h", "--help"])
 
 
 def test_a_line_of_an_example_fits_a_terminal() -> None:
-    lines = [line for _, command in FOUND for line in command.epilog.splitlines()]
+    lines = [line for command in every_command().values() for line in command.epilog.splitlines()]
     assert [line for line in lines if len(line) > 76 and line.startswith("  ")] == []

@@ -4,6 +4,7 @@ spec: Transitions; design: Entries and events; Expiry and recover. The
 expectations are text of their own, so that a wrong row of the implementation cannot hide in them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import get_args
 
@@ -168,20 +169,23 @@ def without_row(states: list[str], signals: list[str], table: str) -> list[tuple
     return [(a, b) for a in ["-", *states] for b in signals if (a, b) not in known]
 
 
-@pytest.mark.parametrize(
-    ("state", "signal"), without_row([t.value for t in TurnState], list(TURN_SIGNALS), TURNS)
-)
-def test_a_turn_refuses_every_other_signal(state: str, signal: str) -> None:
-    with pytest.raises(RuleBroken, match=signal):
-        turn(Row(state, signal, "", "", ""))
+def refuses(decide: Callable[[Row], object], state: str, signal: str) -> bool:
+    """Whether a signal in that state breaks a rule, and the error names the signal."""
+    try:
+        decide(Row(state, signal, "", "", ""))
+    except RuleBroken as error:
+        return signal in str(error)
+    return False
 
 
-@pytest.mark.parametrize(
-    ("state", "signal"), without_row([j.value for j in JobState], list(JOB_SIGNALS), JOBS)
-)
-def test_a_job_refuses_every_other_signal(state: str, signal: str) -> None:
-    with pytest.raises(RuleBroken, match=signal):
-        job(Row(state, signal, "", "", ""))
+def test_a_turn_refuses_every_other_signal() -> None:
+    others = without_row([t.value for t in TurnState], list(TURN_SIGNALS), TURNS)
+    assert [each for each in others if not refuses(turn, *each)] == []
+
+
+def test_a_job_refuses_every_other_signal() -> None:
+    others = without_row([j.value for j in JobState], list(JOB_SIGNALS), JOBS)
+    assert [each for each in others if not refuses(job, *each)] == []
 
 
 def test_the_tables_speak_of_every_signal_and_state() -> None:
