@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -16,52 +17,54 @@ ODD_TEXT = 'a,b"c\\,"\\\\,\u2003'
 
 
 @pytest.mark.parametrize(
-    "value",
+    "make_value",
     [
-        [0] * MANY,
-        [[]] * MANY,
-        [ODD_TEXT] * MANY,
-        {f"{ODD_TEXT}{n}": ODD_TEXT for n in range(MANY)},
-        {"a": [[0] * (MANY // 2), {"b": [0] * (MANY // 2)}]},
-        [json.loads("[" * 60 + "]" * 60)] * (MANY // 60),
-        [{"[": {"{": ODD_TEXT}}] * (MANY // 3 + 1),
+        lambda: [0] * MANY,
+        lambda: [[]] * MANY,
+        lambda: [ODD_TEXT] * MANY,
+        lambda: {f"{ODD_TEXT}{n}": ODD_TEXT for n in range(MANY)},
+        lambda: {"a": [[0] * (MANY // 2), {"b": [0] * (MANY // 2)}]},
+        lambda: [json.loads("[" * 60 + "]" * 60)] * (MANY // 60),
+        lambda: [{"[": {"{": ODD_TEXT}}] * (MANY // 3 + 1),
     ],
     ids=range(7),
 )
-def test_many_values_are_counted_on_all_levels(value: object) -> None:
+def test_many_values_are_counted_on_all_levels(make_value: Callable[[], object]) -> None:
+    value = make_value()
     for text in (json.dumps(value), json.dumps(value, indent=0, ensure_ascii=False)):
         assert has_too_many_values(text.encode())
 
 
 @pytest.mark.parametrize(
-    "value",
+    "make_value",
     [
-        [0] * BODY_VALUES_MAX,
-        [[]] * (BODY_VALUES_MAX // 2),
-        {f"{ODD_TEXT}{n}": ODD_TEXT for n in range(BODY_VALUES_MAX)},
-        {"message": "," * SIZE},
-        {"message": '",' * (SIZE // 4)},
-        {"message": "\\," * (SIZE // 4), "files": [{"name": ",", "base64": "[{" * MANY}]},
+        lambda: [0] * BODY_VALUES_MAX,
+        lambda: [[]] * (BODY_VALUES_MAX // 2),
+        lambda: {f"{ODD_TEXT}{n}": ODD_TEXT for n in range(BODY_VALUES_MAX)},
+        lambda: {"message": "," * SIZE},
+        lambda: {"message": '",' * (SIZE // 4)},
+        lambda: {"message": "\\," * (SIZE // 4), "files": [{"name": ",", "base64": "[{" * MANY}]},
     ],
     ids=range(6),
 )
-def test_commas_and_brackets_in_text_are_no_values(value: object) -> None:
-    assert not has_too_many_values(json.dumps(value).encode())
+def test_commas_and_brackets_in_text_are_no_values(make_value: Callable[[], object]) -> None:
+    assert not has_too_many_values(json.dumps(make_value()).encode())
 
 
 @pytest.mark.parametrize(
-    "data",
+    "make_data",
     [
-        b'"' * SIZE + b"," * MANY,
-        b'"' + b'\\",' * (SIZE // 3),
-        b"\\" * SIZE + b"," * MANY,
-        b'",' * (SIZE // 2),
-        b'{"' + b"," * SIZE,
-        b"," * SIZE,
+        lambda: b'"' * SIZE + b"," * MANY,
+        lambda: b'"' + b'\\",' * (SIZE // 3),
+        lambda: b"\\" * SIZE + b"," * MANY,
+        lambda: b'",' * (SIZE // 2),
+        lambda: b'{"' + b"," * SIZE,
+        lambda: b"," * SIZE,
     ],
     ids=range(6),
 )
-def test_a_body_that_is_no_json_is_judged_as_quickly(data: bytes) -> None:
+def test_a_body_that_is_no_json_is_judged_as_quickly(make_data: Callable[[], bytes]) -> None:
+    data = make_data()
     began = time.process_time()
     has_too_many_values(data)
     assert time.process_time() - began < 2
