@@ -115,7 +115,12 @@ class ApiRoutes:
             )
             by_path[operation.path][operation.method] = handler
         plain = _public(ctx.settings.public_url, partial(_readiness, ctx.health, is_ready))
-        signed = {file_routes.LINK_PATH: file_routes.link_handlers(api, signer)}
+        signed: dict[str, Mapping[str, Handler]] = {
+            file_routes.LINK_PATH: {
+                "GET": partial(file_routes.download, api, signer),
+                "OPTIONS": any_origin.preflight("GET", "HEAD"),
+            }
+        }
         if metrics is not None:
             plain[METRICS_PATH] = {"GET": metrics}
         if receiver is not None:

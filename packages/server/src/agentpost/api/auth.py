@@ -53,14 +53,12 @@ class Keys:
         if not accounts.is_live(key, now):
             raise key_not_valid()
         if key.networks:
-            self._check_address(request, key)
+            address = client_address(request, self._ctx.settings)
+            if not networks.within(networks.address(address), key.networks):
+                # Its account sees it in the request log.
+                state_of(request.scope).caller = key.caller
+                raise not_from_here(address)
         return key.caller
-
-    def _check_address(self, request: Request, key: KnownKey) -> None:
-        address = client_address(request, self._ctx.settings)
-        if not networks.within(networks.address(address), key.networks):
-            state_of(request.scope).caller = key.caller  # its account sees it in the request log
-            raise not_from_here(address)
 
     def account_of(self, secret: str) -> str | None:
         """The account of a key that was looked up not long ago, whether or not it is live still;

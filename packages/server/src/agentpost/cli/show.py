@@ -140,7 +140,12 @@ class Screen:
         match entry.type:
             case "agent_reply":
                 if not reply_shown:
-                    self._prose_once(None, entry.text or "")
+                    # Words of an agent, unless they were shown while they were written.
+                    text = entry.text or ""
+                    if self._live.take(None, text):
+                        self._said.append(text)
+                    else:
+                        self.prose(text)
             case "progress":
                 self._progress(entry)
             case "result":
@@ -166,13 +171,6 @@ class Screen:
         self.line(f"{mark} {entry.title or entry.job_id or 'work'}", style=style)
         if entry.text and not is_shown:
             self.prose(entry.text)
-
-    def _prose_once(self, job_id: str | None, text: str) -> None:
-        """Words of an agent, unless they were shown while they were written."""
-        if self._live.take(job_id, text):
-            self._said.append(text)
-        else:
-            self.prose(text)
 
     def closing(self, message: Message) -> None:
         """Where a message stands: status, question, problems, files, credits, and the command to

@@ -19,7 +19,7 @@ from agentpost.credits.rules import LedgerKind, Wallet
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits, to_millionths
-from agentpost.domain.errors import Fenced, not_found
+from agentpost.domain.errors import not_found
 from agentpost.jobs import rows as job_rows
 from agentpost.limits.allowances import running_jobs_max
 from agentpost.record import signals as s
@@ -45,13 +45,6 @@ def hold(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: int) 
         return False
     _move(tx, account, wallet, [(LedgerKind.HOLD, cost)], purpose, now)
     return True
-
-
-def confirm_held(tx: Tx, ctx: AppContext, job_id: str, cost: int) -> None:
-    """Raises `Fenced` when a crash of the database took the hold back: with ``normal`` durability
-    PostgreSQL may forget its last commits, while the step that they pay for runs."""
-    if ctx.settings.durability == "normal" and account_rows.held_for(tx, job_id) < cost:
-        raise Fenced(job_id)
 
 
 def charge_held(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: int) -> None:

@@ -137,7 +137,11 @@ class GroupWriter:
             self._each_singly(group)
             return False
         else:
-            group.put_first()
+            # Begin again with the function that ran last; none has run.
+            assert group.at is not None, "one was running"
+            group.items.insert(0, group.items.pop(group.at))
+            for item in group.items:
+                item.error, item.callbacks = None, []
         return True
 
     def _commit(self, pipeline: Pipeline, group: _Group) -> None:
@@ -228,13 +232,6 @@ class _Group:
             if self.at == len(self.items) < _FUNCTIONS_MAX and time.monotonic() < until:
                 self._take_one()
         self.at = None
-
-    def put_first(self) -> None:
-        """Begin again with the function that ran last; none has run."""
-        assert self.at is not None, "one was running"
-        self.items.insert(0, self.items.pop(self.at))
-        for item in self.items:
-            item.error, item.callbacks = None, []
 
     def _take_one(self) -> None:
         if self.last:

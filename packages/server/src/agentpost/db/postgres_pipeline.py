@@ -103,7 +103,15 @@ class Pipeline:
                 if len(self._uses) > 2 * PREPARED_MAX:
                     self._uses.clear()
                 return
-            name = self._prepare(key)
+            if len(self._names) >= PREPARED_MAX:
+                self._pgconn.send_query_params(b"DEALLOCATE ALL", None)
+                self._waiting.append(None)
+                self._names.clear()
+            self._named += 1
+            name = self._names[key] = b"s%d" % self._named
+            self._unconfirmed.append(key)
+            self._pgconn.send_prepare(name, translate(key[0]), key[1])
+            self._waiting.append(None)
         pgconn.send_query_prepared(name, values, formats)
         self._waiting.append(check)
 
@@ -197,18 +205,6 @@ class Pipeline:
         self._sync()
         result = self._take_all(to_sync=True)
         return "" if result is None else (result.command_status or b"").decode()
-
-    def _prepare(self, key: tuple[str, tuple[int, ...]]) -> bytes:
-        if len(self._names) >= PREPARED_MAX:
-            self._pgconn.send_query_params(b"DEALLOCATE ALL", None)
-            self._waiting.append(None)
-            self._names.clear()
-        self._named += 1
-        name = self._names[key] = b"s%d" % self._named
-        self._unconfirmed.append(key)
-        self._pgconn.send_prepare(name, translate(key[0]), key[1])
-        self._waiting.append(None)
-        return name
 
     def _take_all(self, *, to_sync: bool = False) -> PGresult | None:
         """Take the answers of all that waits, and with ``to_sync`` of all syncs; the last of them.

@@ -142,7 +142,11 @@ class SqliteDatabase:
         for reader in self._readers_of_threads:
             with reader.lock:
                 _close(reader.connection)
-        self._merge_log()
+        # Copy the log into the database and close it, so that a copy of the one file is whole. The
+        # log stays while another program has the database open.
+        with contextlib.suppress(sqlite3.Error, StoreUnavailable):
+            _truncate_log(self._open_connection(), busy_seconds=_STOP_BUSY_SECONDS)
+        self._drop_connection()
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
         return await self._put(self._queue, Write, fn)
@@ -208,7 +212,10 @@ class SqliteDatabase:
             try:
                 item = self._queue.get(timeout=self._external_check_seconds)
             except queue.Empty:
-                self._empty_log()
+                # Empty a long log, now that there is nothing to write.
+                if self._connection is not None and self._file.log_bytes() > _LOG_BYTES_IDLE:
+                    with contextlib.suppress(sqlite3.Error):  # whoever reads it keeps it
+                        _truncate_log(self._connection, busy_seconds=0)
             else:
                 stopping = item is None or self._write_group(item)
             now = time.monotonic()
@@ -241,19 +248,6 @@ class SqliteDatabase:
             if connection.total_changes - self._copied_rows >= _CHECKPOINT_ROWS:
                 self._copied_rows = connection.total_changes
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-
-    def _empty_log(self) -> None:
-        """Empty a long log, now that there is nothing to write."""
-        if self._connection is not None and self._file.log_bytes() > _LOG_BYTES_IDLE:
-            with contextlib.suppress(sqlite3.Error):  # whoever reads it keeps it
-                _truncate_log(self._connection, busy_seconds=0)
-
-    def _merge_log(self) -> None:
-        """Copy the log into the database and close it, so that a copy of the one file is whole. The
-        log stays while another program has the database open."""
-        with contextlib.suppress(sqlite3.Error, StoreUnavailable):
-            _truncate_log(self._open_connection(), busy_seconds=_STOP_BUSY_SECONDS)
-        self._drop_connection()
 
     def _check_external_commits(self) -> None:
         try:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentpost.caller import Caller
-from agentpost.clock import new_id
 from agentpost.context import AppContext
-from agentpost.domain import ids, limits
+from agentpost.domain import limits
 from agentpost.domain.answers import AnswerFormat, value_in
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.messages import sending
@@ -39,11 +38,6 @@ def answering(new: NewMessage, question: Snapshot) -> NewMessage:
         answer_to=question.message.id,
         answer=value,
     )
-
-
-def fresh_id(ctx: AppContext) -> str:
-    """An id for a message, so that its caller can listen for it before it is sent."""
-    return new_id(ids.MESSAGE, ctx.clock.now())
 
 
 async def send(

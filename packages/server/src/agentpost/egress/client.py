@@ -138,7 +138,12 @@ class Egress:
         answer, error = PostAnswer(None, "", ""), None
         try:
             target = self._admitted(url, WEBHOOK_URL_CHARACTERS_MAX, WEBHOOK_PORTS)
-            poster = self._poster_here()
+            # What sends webhooks, on the event loop that first asked for it; raises
+            # `RuntimeError`.
+            if self._poster is None:
+                self._poster = Poster(self._names, self._ssl_context)
+            self._poster.check_loop()
+            poster = self._poster
             answer = await poster.post(target, headers, body, seconds + _COARSE_CLOCK_SECONDS)
         except (BadUrl, EgressError) as failure:
             error = str(failure)
@@ -258,13 +263,6 @@ class Egress:
             yield response
         finally:
             response.close()  # read to its end, it has given its connection back before
-
-    def _poster_here(self) -> Poster:
-        """What sends webhooks, on the event loop that first asked for it; raises `RuntimeError`."""
-        if self._poster is None:
-            self._poster = Poster(self._names, self._ssl_context)
-        self._poster.check_loop()
-        return self._poster
 
     async def _ssl_context(self) -> ssl.SSLContext:
         """What certificates have to prove. The first call reads the authorities in a thread, which

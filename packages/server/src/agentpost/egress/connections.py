@@ -49,34 +49,31 @@ class CheckedResolver(AbstractResolver):
         """Nothing to release; the lookup belongs to whoever made it."""
 
 
-def open_session(resolver: CheckedResolver, tls: ssl.SSLContext) -> aiohttp.ClientSession:
-    """A session that takes nothing from the environment and remembers nothing: no proxies, no
-    netrc, no cookies, no cached names, no own time limits (callers set one over everything)."""
-    connector = aiohttp.TCPConnector(
-        resolver=resolver,
-        use_dns_cache=False,
-        ssl=tls,
-        # Unlimited: slow hosts must not make others wait. Callers bound what they have in flight.
-        limit=0,
-        keepalive_timeout=KEEPALIVE_SECONDS,
-    )
-    # The one place where aiohttp has no public way; test_hostile.py would notice.
-    connector._factory = partial(GuardedReader, loop=connector._loop)  # type: ignore[assignment]
-    return aiohttp.ClientSession(
-        connector=connector,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-        auto_decompress=False,
-        trust_env=False,
-        response_class=GuardedResponse,
-    )
-
-
 class Connections:
     """Sends requests on the event loop it is made on; close it there with `aclose`."""
 
     def __init__(self, names: CheckedNames, tls: ssl.SSLContext) -> None:
-        self._session = open_session(CheckedResolver(names), tls)
+        # A session that takes nothing from the environment and remembers nothing: no proxies, no
+        # netrc, no cookies, no cached names, no own time limits (callers set one over everything).
+        resolver = CheckedResolver(names)
+        connector = aiohttp.TCPConnector(
+            resolver=resolver,
+            use_dns_cache=False,
+            ssl=tls,
+            # Unlimited: slow hosts must not make others wait. Callers bound what is in flight.
+            limit=0,
+            keepalive_timeout=KEEPALIVE_SECONDS,
+        )
+        # The one place where aiohttp has no public way; test_hostile.py would notice.
+        connector._factory = partial(GuardedReader, loop=connector._loop)  # type: ignore[assignment]
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+            auto_decompress=False,
+            trust_env=False,
+            response_class=GuardedResponse,
+        )
         self._loop = asyncio.get_running_loop()
 
     async def send(

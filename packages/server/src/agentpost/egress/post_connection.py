@@ -110,7 +110,11 @@ class PostConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
         if self._ended is None or self._parser is None:
-            self._unexpected_data(data)
+            # Before the first request, who refuses everybody may answer; later nothing may come.
+            if self._early is not None and len(self._early) <= _ANSWER_BYTES_MAX:
+                self._early += data
+            else:
+                self.abort()
             return
         self.answered = True
         self._read_bytes += len(data)
@@ -132,14 +136,12 @@ class PostConnection(asyncio.Protocol):
         ):
             self._end()
         elif self._ended is not None:
-            self._await_body()
-
-    def _unexpected_data(self, data: bytes) -> None:
-        """Before the first request, who refuses everybody may answer; later nothing may come."""
-        if self._early is not None and len(self._early) <= _ANSWER_BYTES_MAX:
-            self._early += data
-        else:
-            self.abort()
+            # From the first look at the body on, it has a moment of its own.
+            soon = self._loop.time() + _SNIPPET_SECONDS
+            if self._timer is not None and self._until > soon:
+                self._timer.cancel()
+                self._until = soon
+                self._timer = self._loop.call_later(_SNIPPET_SECONDS, self._end)
 
     # --- what the parser calls --------------------------------------------------------------------
     def on_message_begin(self) -> None:
@@ -185,13 +187,6 @@ class PostConnection(asyncio.Protocol):
         return self._transport is not None and self._transport.get_write_buffer_size() == 0
 
     # --- the end ----------------------------------------------------------------------------------
-    def _await_body(self) -> None:
-        """From the first look at the body on, it has a moment of its own."""
-        soon = self._loop.time() + _SNIPPET_SECONDS
-        if self._timer is not None and self._until > soon:
-            self._timer.cancel()
-            self._until = soon
-            self._timer = self._loop.call_later(_SNIPPET_SECONDS, self._end)
 
     def _end(self, failure: str = "") -> None:
         """Tell whoever waits, once. A failure counts only for an answer that has no status."""

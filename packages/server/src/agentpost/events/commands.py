@@ -109,10 +109,13 @@ def trigger(
     """
     if endpoint is not None and forward_to is not None:
         raise typer.BadParameter("use either --endpoint or --forward-to")
-    name = _check_event(event)
+    from agentpost.record.events import EventName
+
+    if event not in set(EventName):
+        raise typer.BadParameter(f"there is no event {event!r}; events: {', '.join(EventName)}")
     if endpoint is not None:
         with connect(profile) as client:
-            delivery = wait_for_attempt(client, endpoint, client.webhooks.test(endpoint, name))
+            delivery = wait_for_attempt(client, endpoint, client.webhooks.test(endpoint, event))
         tell([delivery], as_json=as_json)
         return
     server = resolve(profile)
@@ -122,7 +125,7 @@ def trigger(
             "say where to: --endpoint (`agentpost webhooks list` has the ids), or --forward-to; "
             "`agentpost listen` has not run for this server"
         )
-    _send_here(name, local_webhooks.checked_url(target), as_json=as_json, profile=profile)
+    _send_here(event, local_webhooks.checked_url(target), as_json=as_json, profile=profile)
 
 
 def _send_here(name: str, target: str, *, as_json: bool, profile: str | None) -> None:
@@ -138,11 +141,3 @@ def _send_here(name: str, target: str, *, as_json: bool, profile: str | None) ->
     EventLines(as_json).print_sent(name, one["id"], outcome)
     if not outcome.is_taken:
         raise typer.Exit(exits.FAILED)
-
-
-def _check_event(event: str) -> str:
-    from agentpost.record.events import EventName
-
-    if event not in set(EventName):
-        raise typer.BadParameter(f"there is no event {event!r}; events: {', '.join(EventName)}")
-    return event

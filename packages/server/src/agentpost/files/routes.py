@@ -6,8 +6,7 @@ is not plainly safe to show comes as an attachment.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from functools import partial
+from collections.abc import AsyncIterator
 from typing import Literal
 
 import structlog
@@ -21,8 +20,7 @@ from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.file_names import content_disposition
 from agentpost.domain.times import SECOND
 from agentpost.files import views
-from agentpost.http import any_origin, conditions
-from agentpost.http.pipeline import Handler
+from agentpost.http import conditions
 from agentpost.jobs import works
 from agentpost.messages.shapes import FileObject
 from agentpost.record.records import FileRecord
@@ -32,14 +30,6 @@ from agentpost.storage.sniff import is_previewable
 
 log = structlog.get_logger(__name__)
 LINK_PATH = "/files/{file_id:path}"
-
-
-def link_handlers(api: Api, signer: LinkSigner) -> Mapping[str, Handler]:
-    """The handlers of `LINK_PATH` by method."""
-    return {
-        "GET": partial(download, api, signer),
-        "OPTIONS": any_origin.preflight("GET", "HEAD"),
-    }
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:

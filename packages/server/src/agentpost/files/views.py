@@ -73,7 +73,7 @@ def arrange(files: Sequence[FileRecord], request_text: str = "") -> FileArrangem
         file = files[at]
         rank = ranks[file.blob]
         is_first = at == 0 and rank <= _FIRST_STAYS
-        return _suffix(file) not in words, not is_first, rank, at
+        return PurePosixPath(file.name).suffix[1:].lower() not in words, not is_first, rank, at
 
     open_files: list[FileRecord] = []
     folded_files: list[FileRecord] = []
@@ -84,10 +84,6 @@ def arrange(files: Sequence[FileRecord], request_text: str = "") -> FileArrangem
         is_extra = bool(open_files) and (is_text or (goes_with and look_of(file) is not Look.TABLE))
         (folded_files if is_extra or len(open_files) == _OPEN_MAX else open_files).append(file)
     return FileArrangement(open_files, folded_files)
-
-
-def _suffix(file: FileRecord) -> str:
-    return PurePosixPath(file.name).suffix[1:].lower()
 
 
 def _goes_with(file: FileRecord, other: FileRecord) -> bool:

@@ -207,10 +207,7 @@ class Connection(HttpToolsProtocol):
         was_answered = self.cycle and self.cycle.more_body and self.cycle.response_complete
         if is_within and not was_answered and not self._refused:
             self._refuse(_ENDED_EARLY)
-        return self._answer_the_rest()
-
-    def _answer_the_rest(self) -> bool:
-        """Close the connection with the last answer that is owed; whether one is."""
+        # Close the connection with the last answer that is owed; whether one is.
         last = self.cycle
         if last is None or last.response_complete or last.disconnected:
             return False
@@ -285,17 +282,14 @@ class Connection(HttpToolsProtocol):
                 self.parser.feed_data(left)
                 return
             except httptools.HttpParserUpgrade as upgrade:
-                head = self._head_without_offers()
+                # The request as it would be had nothing been offered.
+                version = self.parser.get_http_version()
+                lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version.encode())]
+                lines += [b"%s: %s" % header for header in self.headers if header[0] not in _OFFERS]
+                head = b"\r\n".join((*lines, b"", b""))
                 self.parser = httptools.HttpRequestParser(self)
                 self.parser.feed_data(head)
                 left = left[upgrade.args[0] :]
-
-    def _head_without_offers(self) -> bytes:
-        """The request as it would be had nothing been offered."""
-        version = self.parser.get_http_version()
-        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version.encode())]
-        lines += [b"%s: %s" % header for header in self.headers if header[0] not in _OFFERS]
-        return b"\r\n".join((*lines, b"", b""))
 
     # --- what the parser finds --------------------------------------------------------------------
     def on_message_begin(self) -> None:

@@ -18,7 +18,7 @@ from agentpost.credits import ceilings
 from agentpost.credits.actions import Purpose
 from agentpost.db.session import Tx
 from agentpost.domain.credits import Charge
-from agentpost.domain.errors import not_found
+from agentpost.domain.errors import Fenced, not_found
 from agentpost.domain.times import iso
 from agentpost.jobs import rows as job_rows
 from agentpost.jobs import tickets, work_rows
@@ -423,7 +423,10 @@ def _settle_hold(
 
     The caller has checked that this node still owns the job: else the hold is gone already.
     """
-    credits.confirm_held(tx, ctx, claim.job_id, cost)
+    # Raises `Fenced` when a crash of the database took the hold back: with ``normal`` durability
+    # PostgreSQL may forget its last commits, while the step that they pay for runs.
+    if ctx.settings.durability == "normal" and account_rows.held_for(tx, claim.job_id) < cost:
+        raise Fenced(claim.job_id)
     purpose = Purpose(claim.job_id, call.n)
     if call.state == "error":
         credits.release(tx, account, cost, purpose, now)

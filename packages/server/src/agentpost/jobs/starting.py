@@ -51,7 +51,7 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
     account_rows.lock_only(tx, ticket.message.account_id)
     start_row = message_rows.lock_starting(tx, ticket.known)
     if start_row is None:
-        raise _fenced_error(ticket)
+        raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
     message, account = _check_owner(ticket, start_row.message), start_row.account
     slots = running_jobs_max(ctx.settings, account.limits_json)
     limits = (message.id, message.key_id, message.max_credits, start_row.per_day)
@@ -118,12 +118,8 @@ def _check_owner(ticket: TurnTicket, message: MessageRecord | None) -> MessageRe
         or message.turn_epoch != ticket.epoch
         or message.turn_state is not TurnState.RUNNING
     ):
-        raise _fenced_error(ticket)
+        raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
     return message
-
-
-def _fenced_error(ticket: TurnTicket) -> Fenced:
-    return Fenced(f"the turn of {ticket.message.id} is not ours any more")
 
 
 def with_result(call: Call, value: object) -> Call:

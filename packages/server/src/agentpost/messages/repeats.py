@@ -51,13 +51,6 @@ class Overtaken(Refusal):
         super().__init__(ErrorCode.IDEMPOTENCY_CONFLICT, "The conversation has gone on meanwhile.")
 
 
-def check_last(tx: Tx, conversation_id: str, message_id: str | None) -> None:
-    """Raise `Overtaken` unless the message, if there is one, is the last one of the locked
-    conversation."""
-    if message_id is not None and message_rows.is_followed(tx, conversation_id, message_id):
-        raise Overtaken
-
-
 @read_transaction
 def last_ones(tx: Tx, ctx: AppContext, caller: Caller, topic: str) -> Sequence[Snapshot]:
     """The messages of a topic that nothing follows in their conversations, newest first."""

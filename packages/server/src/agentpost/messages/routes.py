@@ -112,7 +112,7 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
             api.ctx, caller, message_id, wait, has.has if has else None, watch_hang_up(request)
         )
     if has is not None and has.has(snapshot.message.version):
-        return Response(status_code=304, headers={"ETag": _etag(snapshot)})
+        return Response(status_code=304, headers={"ETag": f'"v{snapshot.message.version}"'})
     return message_response(api, snapshot, 200, {})
 
 
@@ -128,12 +128,8 @@ async def recover(api: Api, request: Request, caller: Caller) -> Response:
 
 def message_response(api: Api, snapshot: Snapshot, status: int, more: dict[str, str]) -> Response:
     """A Message as an answer; ``more``: its headers besides the ETag."""
-    more["ETag"] = _etag(snapshot)
+    more["ETag"] = f'"v{snapshot.message.version}"'
     return respond(MessageShape.of(snapshot, api.ctx.links), status, more)
-
-
-def _etag(snapshot: Snapshot) -> str:
-    return f'"v{snapshot.message.version}"'
 
 
 def _refuse_by_name(body: dict[str, Any]) -> None:

@@ -402,7 +402,10 @@ def _conversation(
         return conversation
     if new.conversation_id is not None:
         conversation = conversation_rows.lock(tx, new.conversation_id)
-        repeats.check_last(tx, conversation.id, new.follows)
+        # Raise `Overtaken` unless the message, if there is one, is the last one of the locked
+        # conversation.
+        if new.follows is not None and message_rows.is_followed(tx, conversation.id, new.follows):
+            raise repeats.Overtaken
         return conversation
     make = partial(conversation_of, caller, new, now)
     return conversation_rows.open_(tx, caller.key_id, new.conversation, make)

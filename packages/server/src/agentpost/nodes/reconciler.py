@@ -184,7 +184,13 @@ class _Kind:
                 break  # this node drains: others run it
             due = misses >= backoff.pause(self._times(owner, at), _MISSES_MIN, _MISSES_MAX)
             if due and self._quarantine.admit_again(owner):
-                await self._run_again(owner, at)
+                times = self._times(owner, at)
+                log.warning("run_missing", owner=owner, epoch=at, times=times)
+                self._reclaimed[owner] = _Reclaimed(times, at, time.monotonic())
+                try:
+                    await self._reclaim(owner)
+                except Exception as error:  # the next looks try again
+                    log.warning("run_not_reclaimed", owner=owner, error=repr(error))
         return sorted(owner for (owner, _), misses in missing.items() if misses >= _MISSES_MIN)
 
     def _newest(self, owner: str) -> float:
@@ -202,12 +208,3 @@ class _Kind:
         if before is None or not before.is_recent:
             return 0
         return before.times + (epoch != before.epoch)
-
-    async def _run_again(self, owner: str, epoch: int) -> None:
-        times = self._times(owner, epoch)
-        log.warning("run_missing", owner=owner, epoch=epoch, times=times)
-        self._reclaimed[owner] = _Reclaimed(times, epoch, time.monotonic())
-        try:
-            await self._reclaim(owner)
-        except Exception as error:  # the next looks try again
-            log.warning("run_not_reclaimed", owner=owner, error=repr(error))

@@ -99,7 +99,11 @@ def set_level(level: str) -> None:
     """Log from now on what is of that level or above; after `configure`."""
     _least[:] = [_LEVELS.index(level)]
     _quick[:] = _sinks if level in ("debug", "info") else []
-    _configure_libraries(level)
+    root = logging.getLogger()
+    root.handlers[:] = [_LibraryHandler(logging.WARNING)]
+    root.setLevel(level.upper())
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def line(event: str, fields: Mapping[str, object]) -> None:
@@ -220,12 +224,6 @@ def _printable(name: str, value: Any) -> Any:
 
 
 # --- the standard library's logging ---------------------------------------------------------------
-def _configure_libraries(level: str) -> None:
-    root = logging.getLogger()
-    root.handlers[:] = [_LibraryHandler(logging.WARNING)]
-    root.setLevel(level.upper())
-    for name in _CHATTY:
-        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 class _LibraryHandler(logging.Handler):

@@ -108,7 +108,9 @@ def job_created(tx: Tx, job: JobRecord) -> None:
     """A turn asked for a job: it runs, waits for credits, or was refused."""
     match job.state:
         case JobState.RUNNING:
-            _job_started(tx, job, job.created_at)
+            log_after(
+                tx, "job_started", **_job_ids(job), queued_ms=_ms(job.created_at, job.created_at)
+            )
         case JobState.QUEUED:
             _job_queued(tx, job)
         case _:
@@ -140,7 +142,7 @@ def job_changed(
         case s.Resumed() if again:
             log_after(tx, "job_resumed", **_job_ids(job), calls=job.calls, epoch=job.epoch)
         case s.Resumed():
-            _job_started(tx, job, now)
+            log_after(tx, "job_started", **_job_ids(job), queued_ms=_ms(job.created_at, now))
         case s.JobReclaimed():
             fields = {"epoch": job.epoch, "node": job.node, "takeovers": job.takeovers}
             log_after(tx, "job_reclaimed", **_job_ids(job), calls=job.calls, **fields)
@@ -222,10 +224,6 @@ def endpoint_disabled(tx: Tx, endpoint: EndpointRecord, reason: str | None, drop
         reason=reason,
         dropped=dropped,
     )
-
-
-def _job_started(tx: Tx, job: JobRecord, now: int) -> None:
-    log_after(tx, "job_started", **_job_ids(job), queued_ms=_ms(job.created_at, now))
 
 
 def _job_queued(tx: Tx, job: JobRecord) -> None:

@@ -79,11 +79,19 @@ class JobRunner:
             return
         if ticket is None:
             return
-        run.set_epoch(ticket.epoch)
+        # Its owner is this node's at that epoch.
+        run.epoch = ticket.epoch
+        run.on_change()
         self.runs.cancel(run.owner, before=ticket.epoch)  # fenced by our claim
         try:
             if ticket.turn is not None:
-                await _at_most(_TURN_FIRST_SECONDS, ticket.turn)
+                # Wait for the event, but no longer.
+                if not ticket.turn.is_set():
+                    await asyncio.sleep(0)  # it is about to be, most often
+                if not ticket.turn.is_set():
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_TURN_FIRST_SECONDS):  # `wait_for` makes a task
+                            await ticket.turn.wait()
             await run_job(self._ctx, self._steps, ticket, run, self._find)
         except asyncio.CancelledError:
             log.info("job_aborted", job_id=run.owner)
@@ -93,13 +101,3 @@ class JobRunner:
                 await nodes.hand_over_job(self._ctx, run.owner, ticket.epoch)
         if run.again:
             self.reclaim(run.owner, self._ctx.node)
-
-
-async def _at_most(seconds: float, event: asyncio.Event) -> None:
-    """Wait for the event, but no longer."""
-    if not event.is_set():
-        await asyncio.sleep(0)  # it is about to be, most often
-    if not event.is_set():
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):  # `wait_for` makes a task
-                await event.wait()

@@ -133,7 +133,12 @@ async def _outcome(
     if failed is None or isinstance(failed, JobFailed):
         return failed or ending
     journal.cause = cause_of(failed)
-    return _unexpected_failure(failed, ctx.clock.now())
+    # How a job ends whose author did not expect this exception: its user reads where the operator
+    # finds it. Logs it; ``now`` in microseconds.
+    now = ctx.clock.now()
+    log_id = new_id(ids.REQUEST, now)
+    log.error("job_failed", log_id=log_id, exc_info=failed)
+    return JobFailed(f"{job_rules.GENERIC_FAILURE} (log id {log_id})")
 
 
 def _missing(ticket: JobTicket, error: Exception) -> ChangedCode:
@@ -293,11 +298,3 @@ class JobEffects(Effects):
         self, call: Call, file: FileRecord, price: int, charges: Sequence[Charge]
     ) -> Coroutine[Any, Any, FileRecord]:
         return jobs.write_file(self.ctx, self.claim, call, file, price, charges)
-
-
-def _unexpected_failure(error: BaseException, now: int) -> JobFailed:
-    """How a job ends whose author did not expect this exception: its user reads where the operator
-    finds it. Logs it; ``now`` in microseconds."""
-    log_id = new_id(ids.REQUEST, now)
-    log.error("job_failed", log_id=log_id, exc_info=error)
-    return JobFailed(f"{job_rules.GENERIC_FAILURE} (log id {log_id})")

@@ -51,11 +51,6 @@ class Run:
     on_change: Callable[[], None] = _nobody_asks
     on_diverged: Callable[[Run], None] | None = None
 
-    def set_epoch(self, epoch: int) -> None:
-        """Its owner is this node's at that epoch."""
-        self.epoch = epoch
-        self.on_change()
-
     def give_up(self) -> None:
         """From now on it is ``over``."""
         self.over = True

@@ -90,7 +90,9 @@ class AgentCode:
         self._sums = {path: _sum(path) for path in {*self._sums, *self._beside()}}
         before = dict(self._modules())
         for name, module in before.items():
-            _forget_bytecode(module)
+            # Python compares times in whole seconds, and would take a change within one for none.
+            with suppress(OSError, NotImplementedError):
+                Path(importlib.util.cache_from_source(module.__file__ or "")).unlink()
             del sys.modules[name]
         importlib.invalidate_caches()
         try:
@@ -148,9 +150,3 @@ def _write_time(path: Path) -> float:
         return path.stat().st_ctime_ns // 1_000
     except OSError:
         return math.inf
-
-
-def _forget_bytecode(module: ModuleType) -> None:
-    """Python compares times in whole seconds, and would take a change within one for none."""
-    with suppress(OSError, NotImplementedError):
-        Path(importlib.util.cache_from_source(module.__file__ or "")).unlink()

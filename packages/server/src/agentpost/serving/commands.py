@@ -38,7 +38,17 @@ def serve(
     """Start the server: API, agent and jobs in one process."""
     gc.disable()  # imports leave no garbage; to look for it would take an eighth of their time
     try:
-        _import_libraries()
+        # Import libraries without those that they take along where they are installed: a server
+        # shows tracebacks without rich, and `agentpost dev` alone watches files. That is 6 MB of
+        # memory.
+        for library, along in (("structlog", "rich"), ("uvicorn", "watchfiles")):
+            if along in sys.modules:
+                continue
+            sys.modules[along] = None  # type: ignore[assignment]  # importing it is an ImportError now
+            try:
+                importlib.import_module(library)
+            finally:
+                del sys.modules[along]
         from agentpost.serving import process
     finally:
         gc.enable()
@@ -51,16 +61,3 @@ def serve(
         "role": role,
     }
     process.run({name: value for name, value in options.items() if value is not None})
-
-
-def _import_libraries() -> None:
-    """Import libraries without those that they take along where they are installed: a server shows
-    tracebacks without rich, and `agentpost dev` alone watches files. That is 6 MB of memory."""
-    for library, along in (("structlog", "rich"), ("uvicorn", "watchfiles")):
-        if along in sys.modules:
-            continue
-        sys.modules[along] = None  # type: ignore[assignment]  # importing it is an ImportError now
-        try:
-            importlib.import_module(library)
-        finally:
-            del sys.modules[along]

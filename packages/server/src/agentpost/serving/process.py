@@ -101,7 +101,11 @@ class _Uvicorn(uvicorn.Server):
         settings = self._agentpost.ctx.settings
         drain, grace = settings.drain_seconds, settings.step_grace_seconds
         until = time.monotonic() + drain
-        await self._close_after_answers()
+        # From now on each answer ends its connection, so that clients come back to another server.
+        self.config.encoded_headers = [*self.config.encoded_headers, _CLOSE]
+        self._dated.forget()
+        for connection in self.server_state.connections:
+            cast("Connection", connection).end_with_answer()
         await self._agentpost.begin_drain()
         while time.monotonic() < until and not self._hurried.is_set():
             with contextlib.suppress(TimeoutError):
@@ -117,14 +121,6 @@ class _Uvicorn(uvicorn.Server):
             self.force_exit = True
             await asyncio.wait({closing}, timeout=_LEAVE_SECONDS)
             closing.cancel()
-
-    async def _close_after_answers(self) -> None:
-        """From now on each answer ends its connection, so that clients come back to another
-        server."""
-        self.config.encoded_headers = [*self.config.encoded_headers, _CLOSE]
-        self._dated.forget()
-        for connection in self.server_state.connections:
-            cast("Connection", connection).end_with_answer()
 
     def listen_to_signals(self) -> None:
         """From here on, to the end of the process, signals to stop are ours."""

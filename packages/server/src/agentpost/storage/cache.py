@@ -41,7 +41,17 @@ class FileCache:
         """
         path = self._copy(key, version)
         if not await asyncio.to_thread(self._mark_used, path):
-            await self._download(path, read())
+            chunks = read()
+            descriptor, name = await asyncio.to_thread(_begin, path)
+            temporary = Path(name)
+            try:
+                with os.fdopen(descriptor, "wb") as out:
+                    async for chunk in chunks:
+                        await asyncio.to_thread(out.write, chunk)
+                await asyncio.to_thread(temporary.replace, path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)  # no await: the task may be cancelled
+                raise
             await asyncio.to_thread(self._trim)
         return path
 
@@ -55,18 +65,6 @@ class FileCache:
         path = self._folder / fanned_out(key)
         digest = hashlib.sha256(version.encode()).hexdigest()[:16]
         return path.with_name(f"{path.stem}-{digest}{path.suffix}")
-
-    async def _download(self, path: Path, chunks: AsyncIterator[bytes]) -> None:
-        descriptor, name = await asyncio.to_thread(_begin, path)
-        temporary = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as out:
-                async for chunk in chunks:
-                    await asyncio.to_thread(out.write, chunk)
-            await asyncio.to_thread(temporary.replace, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)  # no await: the task may be cancelled
-            raise
 
     @contextmanager
     def _lock(self) -> Iterator[float]:

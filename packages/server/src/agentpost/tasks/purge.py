@@ -52,12 +52,9 @@ class Purge:
         await retention.rest(ctx)
         cursors = (self._message, self._with_jobs, self._key, self._entry)
         if all(cursor is None for cursor in cursors):
-            self._begin_next()
-
-    def _begin_next(self) -> None:
-        now = self._ctx.clock.passed()
-        self._with_jobs, self._rest_until = (0, ""), now + REST_SECONDS * SECOND
-        self._message, self._key, self._entry = self._next
-        if now >= self._anew_at:
-            self._message, self._entry = "", ("", 0)
-            self._anew_at = now + ANEW_SECONDS * SECOND
+            now = self._ctx.clock.passed()
+            self._with_jobs, self._rest_until = (0, ""), now + REST_SECONDS * SECOND
+            self._message, self._key, self._entry = self._next
+            if now >= self._anew_at:
+                self._message, self._entry = "", ("", 0)
+                self._anew_at = now + ANEW_SECONDS * SECOND

@@ -174,7 +174,14 @@ class FaultyDatabase:
             now = _ending(tx, run)
             if now.state in _ENDED and was.state not in _ENDED:
                 self.errors.setdefault(run.owner, _error(tx, run.owner))
-                self._check_end(run, now)
+                # Have the run repeated, or compare the repetition with it.
+                first = self._replayed.get(run.owner)
+                if run.divergence is not None:
+                    self.problems.append(run.divergence)
+                elif first is None and self._is_replaying:
+                    raise _Replay(run, now)
+                elif first is not None and first != now:
+                    self.problems.append(_difference(first, now))
         return result, hit
 
     def _call_counts(self, tx: Tx, run: Run) -> dict[str, int]:
@@ -192,16 +199,6 @@ class FaultyDatabase:
         for point in self.points:
             if before.get(point.method, 0) < point.n <= now.get(point.method, 0):
                 yield point
-
-    def _check_end(self, run: Run, now: _Ending) -> None:
-        """Have the run repeated, or compare the repetition with it."""
-        first = self._replayed.get(run.owner)
-        if run.divergence is not None:
-            self.problems.append(run.divergence)
-        elif first is None and self._is_replaying:
-            raise _Replay(run, now)
-        elif first is not None and first != now:
-            self.problems.append(_difference(first, now))
 
 
 def _error(tx: Tx, owner: str) -> str | None:

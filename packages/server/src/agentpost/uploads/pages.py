@@ -33,7 +33,7 @@ async def announce(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     try:
         upload, post = await uploads.create(ctx, viewer.account_id, new)
     except Refusal as refusal:
-        return _refusal_json(refusal)
+        return JSONResponse({"error": refusal.message})
     return JSONResponse({"id": upload.id, "url": post.url, "fields": dict(post.fields)})
 
 
@@ -42,12 +42,8 @@ async def complete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     try:
         ready = await uploads.complete(ctx, viewer.account_id, request.path_params["upload_id"])
     except Refusal as refusal:
-        return _refusal_json(refusal)
+        return JSONResponse({"error": refusal.message})
     return JSONResponse({"id": ready.id})
-
-
-def _refusal_json(refusal: Refusal) -> JSONResponse:
-    return JSONResponse({"error": refusal.message})
 
 
 PAGES = (

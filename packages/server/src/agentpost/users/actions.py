@@ -55,17 +55,13 @@ def normal_email(text: str) -> str:
 def insert_own(tx: Tx, account: AccountRecord, role: Role = Role.OWNER) -> UserRecord | None:
     """The account's own user, with its address; None when somebody else has that address."""
     user = UserRecord(
-        id=_own_id(account.id),
+        id=ids.USER + account.id.removeprefix(ids.ACCOUNT),
         account_id=account.id,
         email=normal_email(account.email),
         role=role,
         created_at=account.created_at,
     )
     return user if user_rows.insert(tx, user) else None
-
-
-def _own_id(account_id: str) -> str:
-    return ids.USER + account_id.removeprefix(ids.ACCOUNT)
 
 
 def own(tx: Tx, account: AccountRecord) -> UserRecord:
@@ -127,7 +123,7 @@ def invite(
     check_mail_address(address)
     user = user_rows.by_email(tx, address)
     if user is not None and (user.account_id == account_id or may(by.role, Right.OPERATE)):
-        raise _taken_error(address)
+        raise ValueError(f"there is a user with the address {address} already")
     now = ctx.clock.now()
     email = f"{address} {account_id}"
     invitation = UserRecord(new_id(ids.USER, now), account_id, email, role, now)
@@ -155,7 +151,7 @@ def add(tx: Tx, ctx: AppContext, account_id: str, email: str, role: Role) -> Use
     user.invited_by = BY_OPERATOR
     _check_home(tx, ctx, user)
     if not user_rows.insert(tx, user):
-        raise _taken_error(address)
+        raise ValueError(f"there is a user with the address {address} already")
     return user
 
 
@@ -191,7 +187,7 @@ def settle(tx: Tx, ctx: AppContext, email: str) -> UserRecord | None:
 def was_never_asked(user: UserRecord) -> bool:
     """Whether an owner may have made this user with an earlier version, which took an invitation
     for a user."""
-    is_own = user.id == _own_id(user.account_id)
+    is_own = user.id == (ids.USER + user.account_id.removeprefix(ids.ACCOUNT))
     return user.invited_by is None and not is_own and user.role != Role.OPERATOR
 
 
@@ -224,10 +220,6 @@ def _check_home(tx: Tx, ctx: AppContext, user: UserRecord) -> None:
         raise ValueError(
             f"addresses of {domain} belong to another account, which single sign-on brings them to"
         )
-
-
-def _taken_error(address: str) -> ValueError:
-    return ValueError(f"there is a user with the address {address} already")
 
 
 @read_transaction

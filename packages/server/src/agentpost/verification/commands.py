@@ -73,7 +73,12 @@ def verify(
     ] = 60.0,
 ) -> None:
     """Check that a deployment keeps the API's contract, from outside."""
-    _check_installed()
+    from agentpost.extras import MissingExtra, require
+
+    try:
+        require("verify", "`agentpost verify` checks a server")
+    except MissingExtra as error:
+        _refuse(str(error))
     groups = _choose_groups(only or [])
     if list_checks:
         show_list(_screen(as_json), groups, as_json)
@@ -83,15 +88,6 @@ def verify(
         options = _options(url, key, second_key, timeout, hooks)
         code = _probe(options, groups, as_json)
     raise typer.Exit(code)
-
-
-def _check_installed() -> None:
-    from agentpost.extras import MissingExtra, require
-
-    try:
-        require("verify", "`agentpost verify` checks a server")
-    except MissingExtra as error:
-        _refuse(str(error))
 
 
 def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:

@@ -133,7 +133,13 @@ class PageRoutes:
             pairs = QueryParams(request.scope["query_string"]).multi_items()
             query = [(storable(name), storable(value)) for name, value in pairs]
             request.scope["query_string"] = urlencode(query).encode()
-        viewer = await self._viewer(request)
+        secret = self._cookie.read(request)
+        address = client_address(request, self._ctx.settings)
+        sign_in = await sessions.signed_in(self._ctx, secret, address) if secret else None
+        if secret is None or sign_in is None:
+            raise Refusal(ErrorCode.UNAUTHORIZED, "Sign in to continue.")
+        account, user = sign_in.account, sign_in.user
+        viewer = Viewer(account.id, account.name, account.email, user.email, user, secret)
         right = each.right_for(request.method)
         if not may(viewer.user.role, right):
             if right == Right.OPERATE:
@@ -178,15 +184,6 @@ class PageRoutes:
             text = "The form was sent from another site and was rejected."
             return self._renderer.notice(request, "Refused", text, 403)
         return await handler(request)
-
-    async def _viewer(self, request: Request) -> Viewer:
-        secret = self._cookie.read(request)
-        address = client_address(request, self._ctx.settings)
-        sign_in = await sessions.signed_in(self._ctx, secret, address) if secret else None
-        if secret is None or sign_in is None:
-            raise Refusal(ErrorCode.UNAUTHORIZED, "Sign in to continue.")
-        account, user = sign_in.account, sign_in.user
-        return Viewer(account.id, account.name, account.email, user.email, user, secret)
 
     def _respond(self, view: View) -> Response:
         if not isinstance(view, Redirect):

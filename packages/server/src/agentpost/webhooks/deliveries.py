@@ -354,7 +354,7 @@ async def replay(
         now = ctx.clock.now()
         for event_id in event_ids:
             delivery_rows.send_again(tx, endpoint_id, event_id, now)
-        tell_sender(tx, ctx, [endpoint_id])
+        tx.after(partial(ctx.deliveries_due, [endpoint_id]))
         return event_ids
 
     while True:
@@ -363,11 +363,6 @@ async def replay(
         if len(event_ids) < CHUNK:
             return count
         after = event_ids[-1]
-
-
-def tell_sender(tx: Tx, ctx: AppContext, endpoint_ids: Sequence[str]) -> None:
-    """Something is due for these: the first attempt leaves right after the commit."""
-    tx.after(partial(ctx.deliveries_due, endpoint_ids))
 
 
 def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
@@ -381,5 +376,5 @@ def _wake(tx: Tx, ctx: AppContext, endpoint_id: str, event_id: str) -> DeliveryR
     delivery = delivery_rows.get(tx, endpoint_id, event_id)
     if delivery is None:
         raise not_found("delivery")
-    tell_sender(tx, ctx, [endpoint_id])
+    tx.after(partial(ctx.deliveries_due, [endpoint_id]))
     return delivery

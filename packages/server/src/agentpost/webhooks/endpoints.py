@@ -177,7 +177,7 @@ def delete(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> None:
     get_owned(endpoint_rows.lock(tx, endpoint_id), account_id)
     delivery_rows.end_pending(tx, endpoint_id, DeliveryStatus.CANCELLED)
     endpoint_rows.delete(tx, endpoint_id)
-    _tell_sender(tx, ctx, endpoint_id)
+    tx.after(partial(ctx.endpoint_changed, endpoint_id))
 
 
 def get_owned(endpoint: EndpointRecord | None, account_id: str) -> EndpointRecord:
@@ -198,13 +198,8 @@ def _alter(
     endpoint = get_owned(endpoint_rows.lock(tx, endpoint_id), account_id)
     alter(tx, endpoint)
     endpoint_rows.update(tx, endpoint)
-    _tell_sender(tx, ctx, endpoint_id)
-    return endpoint
-
-
-def _tell_sender(tx: Tx, ctx: AppContext, endpoint_id: str) -> None:
-    """What was read of the endpoint is out of date."""
     tx.after(partial(ctx.endpoint_changed, endpoint_id))
+    return endpoint
 
 
 def _events_json(events: Sequence[str] | None) -> str:

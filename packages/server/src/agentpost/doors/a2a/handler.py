@@ -93,7 +93,7 @@ class TaskHandler(RequestHandler):
         caller = _caller(context)
         with _refusals_translated(context, Scope.SEND):
             await admission.held_call(self._api.ctx, caller)
-            message_id = sending.fresh_id(self._api.ctx)
+            message_id = new_id(ids.MESSAGE, self._api.ctx.clock.now())
             with self._api.ctx.wakeups.listen(message_id, texts=True) as wait:
                 chain = await self._send(_exchange(context), params, message_id)
                 place = wait if chain.last.message.id == message_id else None

@@ -10,7 +10,7 @@ import mcp.types as mcp
 
 from agentpost.domain.limits import MCP_TEXT_CHARACTERS_MAX
 from agentpost.doors.mcp import files
-from agentpost.doors.mcp.backend import BackendError, Json
+from agentpost.doors.mcp.backend import Json
 
 _NEXT: Final = {
     "processing": "Call follow_message to wait for its end; it continues without you.",
@@ -83,17 +83,6 @@ def of_value(value: Json, text: str, links: Sequence[mcp.ResourceLink] = ()) -> 
     """The result of a tool that gives an object of the API."""
     return mcp.CallToolResult(
         content=[mcp.TextContent(type="text", text=text), *links], structured_content=value
-    )
-
-
-def of_error(error: BackendError) -> mcp.CallToolResult:
-    """A call that was refused: the code, what is wrong and what to do, as a text to read.
-
-    It has no values: those have to fit the tool's output schema, and clients that check it would
-    tell the assistant of a schema instead of the refusal.
-    """
-    return mcp.CallToolResult(
-        content=[mcp.TextContent(type="text", text=str(error))], is_error=True
     )
 
 

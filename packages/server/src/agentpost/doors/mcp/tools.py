@@ -378,7 +378,9 @@ async def call(
             raise BackendError("not_found", f"There is no tool {name[:80]}.", "See tools/list.")
         return await spec.run(backend, _validate(spec, arguments), tell)
     except BackendError as error:
-        return results.of_error(error)
+        return mcp.CallToolResult(
+            content=[mcp.TextContent(type="text", text=str(error))], is_error=True
+        )
 
 
 def _validate(spec: ToolSpec, arguments: dict[str, Any]) -> Arguments:

@@ -11,9 +11,10 @@ from starlette.responses import Response, StreamingResponse
 
 from agentpost.api.operation import Api, watch_hang_up
 from agentpost.caller import Caller
+from agentpost.clock import new_id
+from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.domain.times import seconds
-from agentpost.doors import sending
 from agentpost.doors.openai.sending import Prepared
 from agentpost.doors.openai.states import is_over
 from agentpost.following import followers
@@ -58,7 +59,7 @@ async def send(
 ) -> AsyncGenerator[str, None]:
     """Send a message, then all of its frames: it listens before there is anything to miss. What
     refuses the message is raised before the first frame."""
-    message_id = sending.fresh_id(api.ctx)
+    message_id = new_id(ids.MESSAGE, api.ctx.clock.now())
     with api.ctx.wakeups.listen(message_id, texts=True) as wait:
         message = await outgoing.send(api, caller, message_id)
         place = wait if message.id == message_id else None

@@ -170,7 +170,15 @@ class AgentProcesses:
         finally:
             if acquit is not None:
                 acquit.cancel()
-            self._leave_when_done(process)
+            # Give the place back; a process that has used much ends with its last run.
+            process.run_count -= 1
+            if not process.is_alone and not process.is_retired and self._has_used_much(process):
+                count = sum(each.is_retired for each in self._processes)
+                process.is_retired = count < self._most
+            if not process.run_count and (process.is_alone or process.is_retired):
+                process.is_retired = True
+                process.leave()
+            self._changed.set()
 
     async def _after(
         self, death: Death, process: AgentProcess, owner: str, journal: Journal
@@ -226,17 +234,6 @@ class AgentProcesses:
 
     def _is_starting(self, *, alone: bool) -> bool:
         return not alone and not all(self._starting.values())
-
-    def _leave_when_done(self, process: AgentProcess) -> None:
-        """Give the place back; a process that has used much ends with its last run."""
-        process.run_count -= 1
-        if not process.is_alone and not process.is_retired and self._has_used_much(process):
-            count = sum(each.is_retired for each in self._processes)
-            process.is_retired = count < self._most
-        if not process.run_count and (process.is_alone or process.is_retired):
-            process.is_retired = True
-            process.leave()
-        self._changed.set()
 
     def _has_used_much(self, process: AgentProcess) -> bool:
         cpu, memory = self._limits.cpu_seconds, self._limits.memory_bytes

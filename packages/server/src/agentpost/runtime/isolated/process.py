@@ -126,17 +126,14 @@ class AgentProcess(WorkerProcess):
             log.exception("agent_process_not_understood", pid=self.pid)
             self.end(Death(f"it said what cannot be understood: {error!r}"))
         finally:
-            await self._note_gone()
-
-    async def _note_gone(self) -> None:
-        self.leave()
-        await self.wait_until_ended()
-        death = self._death or self._found_dead()
-        if self._looking is not None:
-            self._looking.cancel()
-        self._on_end(self, death)
-        for run in list(self.runs.values()):
-            run.on_death(death)
+            self.leave()
+            await self.wait_until_ended()
+            death = self._death or self._found_dead()
+            if self._looking is not None:
+                self._looking.cancel()
+            self._on_end(self, death)
+            for run in list(self.runs.values()):
+                run.on_death(death)
 
     def _found_dead(self) -> Death:
         code = self._code()

@@ -129,7 +129,11 @@ class Talk:
         if "op" in message:
             self._call(message)
         elif "go" in message:
-            self._go(message["go"])
+            number = message["go"]
+            coro, context = self._made.pop(number)
+            loop = asyncio.get_running_loop()
+            answering = self._answer(number, coro)
+            self._answering[number] = loop.create_task(answering, context=context.copy())
         elif "done" in message:
             body = self._bodies.get(message["id"])
             if body is not None and body.attempt == message["try"] and not body.done.done():
@@ -217,12 +221,6 @@ class Talk:
         copy = _new_copy()
         await asyncio.to_thread(place.fetch, contents.name, copy)
         return copy
-
-    def _go(self, number: int) -> None:
-        coro, context = self._made.pop(number)
-        loop = asyncio.get_running_loop()
-        answering = self._answer(number, coro)
-        self._answering[number] = loop.create_task(answering, context=context.copy())
 
     async def _answer(self, number: int, call: Coroutine[Any, Any, Any]) -> None:
         try:

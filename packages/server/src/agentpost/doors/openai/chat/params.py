@@ -82,28 +82,24 @@ def _transcript(messages: Any) -> Transcript:
         where = f"messages[{n}]"
         if not isinstance(message, dict):
             raise wrong(where, "must be an object")
-        _take_message(message, where, transcript)
+        role, content, place = message.get("role"), message.get("content"), f"{where}.content"
+        if role in ("system", "developer"):
+            transcript.instructions.append(text_of(content, place))
+        elif role == "user":
+            take_content(content, place, transcript.side("user"))
+        elif role == "assistant":
+            utterance = Utterance("assistant")
+            if content is not None:  # tools were called instead
+                take_content(content, place, utterance)
+            transcript.side("assistant").texts.append(_as_answered(utterance.text))
+        elif role in ("tool", "function"):  # of another model
+            side = transcript.side("assistant")
+            side.texts.append(f"\n[Result of a tool] {text_of(content, place)}")
+        else:
+            raise NotInThisApi(
+                "unsupported_value", f"{where}.role", "must be user, assistant, system or developer"
+            )
     return transcript
-
-
-def _take_message(message: Mapping[str, Any], where: str, transcript: Transcript) -> None:
-    role, content, place = message.get("role"), message.get("content"), f"{where}.content"
-    if role in ("system", "developer"):
-        transcript.instructions.append(text_of(content, place))
-    elif role == "user":
-        take_content(content, place, transcript.side("user"))
-    elif role == "assistant":
-        utterance = Utterance("assistant")
-        if content is not None:  # tools were called instead
-            take_content(content, place, utterance)
-        transcript.side("assistant").texts.append(_as_answered(utterance.text))
-    elif role in ("tool", "function"):  # of another model
-        side = transcript.side("assistant")
-        side.texts.append(f"\n[Result of a tool] {text_of(content, place)}")
-    else:
-        raise NotInThisApi(
-            "unsupported_value", f"{where}.role", "must be user, assistant, system or developer"
-        )
 
 
 def _as_answered(text: str) -> str:

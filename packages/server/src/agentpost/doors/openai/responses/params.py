@@ -75,7 +75,14 @@ def creation(body: Mapping[str, Any], models: Sequence[str]) -> Creation:
         ignored=sorted(ignored_names),
     )
     created = Creation(call_input, flag(body, "background"), flag(body, "stream"), [])
-    _continue(call_input, body)
+    previous, conversation = body.get("previous_response_id"), conversation_of(body)
+    if previous is not None and conversation is not None:
+        raise wrong("previous_response_id", "cannot be given together with conversation")
+    if previous is not None:
+        call_input.message_id = message_id_of(previous) if isinstance(previous, str) else None
+        if call_input.message_id is None:
+            raise wrong("previous_response_id", "is no id of a response")
+    call_input.conversation = conversation
     instructions = body.get("instructions")
     if instructions is not None:
         call_input.transcript.instructions.append(text_of(instructions, "instructions"))
@@ -86,17 +93,6 @@ def creation(body: Mapping[str, Any], models: Sequence[str]) -> Creation:
     elif content is not None:
         take_content(content, "input", call_input.transcript.side("user"))
     return created
-
-
-def _continue(call_input: CallInput, body: Mapping[str, Any]) -> None:
-    previous, conversation = body.get("previous_response_id"), conversation_of(body)
-    if previous is not None and conversation is not None:
-        raise wrong("previous_response_id", "cannot be given together with conversation")
-    if previous is not None:
-        call_input.message_id = message_id_of(previous) if isinstance(previous, str) else None
-        if call_input.message_id is None:
-            raise wrong("previous_response_id", "is no id of a response")
-    call_input.conversation = conversation
 
 
 def _take_item(item: Any, where: str, created: Creation) -> None:
