@@ -53,7 +53,7 @@ import asyncio, json, os, time
 from agentpost import bootstrap
 from agentpost.operations import doctor
 from agentpost.settings import load_settings
-from agentpost.tasks.purge import Purge
+from agentpost.tasks.background import Purge
 
 async def main():
     ctx = await bootstrap.open_context(load_settings())

@@ -115,7 +115,7 @@ def test_1_what_could_not_be_done(server: Server, monkeypatch: pytest.MonkeyPatc
         raise OSError(28, "No space left on device")
 
     server.on("POST /v1/messages", message(files=[]))
-    monkeypatch.setattr("agentpost.files.download_commands.save_all", full)
+    monkeypatch.setattr("agentpost.files.commands.save_all", full)
     assert run("send", "Hi", "--save", "out").exit_code == 1
     assert run("logout").exit_code == 1
 

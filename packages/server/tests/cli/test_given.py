@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from agentpost.cli import given
-from agentpost.cli.live_text import LiveText
+from agentpost.cli.show import LiveText
 from agentpost.events.local_webhooks import checked_url
 from agentpost_client import TextDelta, TextReset
 

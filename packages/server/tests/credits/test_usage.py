@@ -9,7 +9,7 @@ from agentpost.caller import Caller
 from agentpost.clock import ManualClock, new_id
 from agentpost.context import AppContext
 from agentpost.credits import actions as credits
-from agentpost.credits import usage, usage_lists
+from agentpost.credits import usage
 from agentpost.credits.usage_rules import UsageGroup
 from agentpost.db import filtered
 from agentpost.db.session import Tx
@@ -68,9 +68,7 @@ async def test_credits_count_when_they_were_charged_whatever_became_of_the_messa
     bounds = (noon - 2 * DAY, noon + 1)  # the end does not count
     caller = Caller("key_any", "any", account)
     for group, expected in ((UsageGroup.DAY, [1, 1]), (UsageGroup.KEY, [2])):
-        found, more = await usage_lists.list_page(
-            ctx, caller, group, *bounds, before=None, limit=10
-        )
+        found, more = await usage.list_page(ctx, caller, group, *bounds, before=None, limit=10)
         assert ([line.credits for line in found], more) == (expected, False)
         assert group is UsageGroup.DAY or [line.id for line in found] == ["deleted"]
 
@@ -138,7 +136,7 @@ async def test_both_sums_say_the_same_of_a_charge_whose_message_is_deleted(
     shown = (await usage.statement(ctx, account)).usage
     assert shown is not None
     assert [(each.key_id, each.credits) for each in shown.keys] == [(key, 3), (None, 2)]
-    listed, _ = await usage_lists.list_page(
+    listed, _ = await usage.list_page(
         ctx,
         Caller(key, "named", account),
         UsageGroup.KEY,

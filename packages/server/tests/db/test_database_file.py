@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.db import database_file
-from agentpost.db.database_file import DatabaseFile
+from agentpost.db import sqlite
+from agentpost.db.sqlite import DatabaseFile
 from agentpost.domain.errors import StoreUnavailable
 
 
@@ -16,7 +16,7 @@ def test_a_slow_look_forgets_no_log_that_another_thread_found(
     path.touch()
     file = DatabaseFile(path)
     file.on_open()
-    real = database_file._identity
+    real = sqlite._identity
 
     def slow(looked_at: Path) -> tuple[int, int] | None:
         found = real(looked_at)
@@ -25,7 +25,7 @@ def test_a_slow_look_forgets_no_log_that_another_thread_found(
             file.check()  # as another thread would meanwhile
         return found
 
-    monkeypatch.setattr(database_file, "_identity", slow)
+    monkeypatch.setattr(sqlite, "_identity", slow)
     file.check()
     monkeypatch.undo()
     log.unlink()

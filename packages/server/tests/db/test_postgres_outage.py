@@ -7,8 +7,8 @@ import structlog
 from structlog.testing import LogCapture
 from structlog.typing import EventDict
 
-from agentpost.db import postgres_outage
-from agentpost.db.postgres_outage import Outage, PoolRecords
+from agentpost.db import postgres
+from agentpost.db.postgres import Outage, PoolRecords
 
 POOL = logging.getLogger("psycopg.pool")
 
@@ -23,7 +23,7 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> list[EventDict]:
     capture = LogCapture()
     kind = structlog.make_filtering_bound_logger("debug")
     made = structlog.wrap_logger(None, processors=[capture], wrapper_class=kind)
-    monkeypatch.setattr(postgres_outage, "log", made)
+    monkeypatch.setattr(postgres, "log", made)
     return capture.entries
 
 

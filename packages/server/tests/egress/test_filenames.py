@@ -14,7 +14,7 @@ from agentpost.domain.file_names import (
     safe_file_path,
 )
 from agentpost.domain.limits import FILE_NAME_BYTES_MAX
-from agentpost.egress.disposition import given_name
+from agentpost.egress.client import given_name
 
 NAMES = {
     "report.pdf": "report.pdf",

@@ -11,7 +11,7 @@ import pytest
 
 from agentpost.author.worker_process import Imports
 from agentpost.processes import pool
-from agentpost.processes.sessions import YIELDING
+from agentpost.processes.worker import YIELDING
 from tests.processes.pools import Bench, bench, steps, uvloop_backend
 from tests.processes.watching import pid_in
 from tests.waiting import PATIENCE, eventually_async

@@ -18,7 +18,7 @@ from agentpost.record import reading as messages
 from agentpost.record.records import AttachmentRecord
 from agentpost.requests.actions import RequestLogEntry
 from agentpost.retention import actions as retention
-from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
+from agentpost.tasks.background import ANEW_SECONDS, REST_SECONDS, Purge
 from agentpost.webhooks import deliveries
 from agentpost.webhooks.endpoint_rules import Attempted
 from tests.harness.driver import DAY, ManualHarness, manual_harness

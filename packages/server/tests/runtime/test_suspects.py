@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentpost.runtime.isolated.suspects import Suspects
+from agentpost.runtime.isolated.pool import Suspects
 
 
 @pytest.mark.parametrize(

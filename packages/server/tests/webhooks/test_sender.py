@@ -7,7 +7,7 @@ import pytest
 from agentpost.clock import ManualClock
 from agentpost.domain.times import SECOND
 from agentpost.egress.client import PostResult
-from agentpost.webhooks.sender import Sender
+from agentpost.webhooks.dispatcher import Sender
 from agentpost.webhooks.signing import new_secret, signed_headers
 from tests.egress.conftest import MakeEgress, Serve
 from tests.egress.hostile import ENDLESS, OK, Server, bomb, drips, floods, replies, says

@@ -3,7 +3,7 @@
 `capture` names the call that runs in it: the ids stand in every line that is logged inside, by the
 server and by the author's code. What that code prints (``agent_output``) or logs with the standard
 library (``agent_log``) has them too. `install` redirects the standard streams of the server's
-process; worker processes write to pipes that `agentpost.processes.pipes` reads.
+process; worker processes write to pipes that `agentpost.processes.worker` reads.
 """
 
 from __future__ import annotations

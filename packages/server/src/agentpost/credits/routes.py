@@ -13,7 +13,7 @@ from agentpost.accounts.scope_rules import Scope
 from agentpost.api.operation import Api, Operation, Query, Text, respond
 from agentpost.api.query import checked_param, choice_param, int_param, place_param
 from agentpost.caller import Caller
-from agentpost.credits import usage_lists
+from agentpost.credits import usage
 from agentpost.credits.usage_rules import ID_PATTERNS, UsageGroup
 from agentpost.credits.usage_shapes import UsageListShape, UsageShape
 from agentpost.domain import limits
@@ -37,7 +37,7 @@ async def list_usage(api: Api, request: Request, caller: Caller) -> Response:
     place = replace(BEFORE, pattern=ID_PATTERNS[group])
     before = await place_param(api, request, caller, place)
     since, until = _range(request, api.ctx.clock.now())
-    lines, more = await usage_lists.list_page(
+    lines, more = await usage.list_page(
         api.ctx,
         caller,
         group,

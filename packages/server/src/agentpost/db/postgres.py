@@ -7,6 +7,7 @@ have a pool of connections, and each a thread of its own.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -102,12 +103,11 @@ class PostgresDatabase:
         return None
 
     def open(self) -> None:
-        from agentpost.db import postgres_outage
         from agentpost.db.postgres_group import GroupWriter
         from agentpost.db.postgres_pipeline import PipelinedConnection
         from agentpost.db.postgres_pool import WarmPool
 
-        postgres_outage.watch()
+        watch()
         # One more than the threads: `read_now` borrows one on its caller's thread.
         self._pool = WarmPool(
             self._url,
@@ -162,8 +162,6 @@ class PostgresDatabase:
         return self._run(fn, BEGIN_READ, time.monotonic() + _WAIT_SECONDS)
 
     def _configure(self, connection: PipelinedConnection) -> None:
-        from agentpost.db.postgres_outage import OUTAGE
-
         connection.prepare_threshold = None  # what is prepared, the pipeline knows
         commit = "on" if self._durability == "full" else "off"
         connection.execute(f"SET synchronous_commit = {commit}".encode())
@@ -315,3 +313,85 @@ class PostgresDedicatedConnection:
         )
         connection.execute(b"SET synchronous_commit = off")
         return connection
+
+
+LINE_SECONDS: Final = 60.0
+"""There is at most one line about a server that is away within so many."""
+_LIBRARY: Final = "psycopg.pool"
+_NOT_CONNECTED: Final = "error connecting in "
+_FOLLOWS: Final = (
+    "reconnection attempt in pool ",
+    "discarding broken connection",
+    "discarding closed connection",
+)
+"""What the pool says besides. A transaction that lost its connection is logged where it runs."""
+
+
+class Outage:
+    """The server's absence, as far as this process notices. Safe on any thread.
+
+    Args:
+        now: seconds of a clock that nobody sets.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._since: float | None = None
+        self._failed_at = 0.0
+        self._attempts = 0
+        self._said_at: float | None = None
+        self._is_said = False
+
+    def note_failure(self, error: str) -> None:
+        """A connection could not be made. ``error`` may have several lines; the first is logged."""
+        with self._lock:
+            now = self._now()
+            # Only new connections of the main pool end an outage, and a while without a failure.
+            if self._since is None or now - self._failed_at >= LINE_SECONDS:
+                self._since, self._attempts, self._is_said = now, 0, False
+            self._failed_at = now
+            self._attempts += 1
+            if self._said_at is not None and now - self._said_at < LINE_SECONDS:
+                return
+            self._said_at, self._is_said = now, True
+            away, attempts = round(now - self._since, 1), self._attempts
+        reason = error.strip().partition("\n")[0]
+        log.warning("database_unreachable", error=reason, seconds=away, attempts=attempts)
+
+    def note_success(self) -> None:
+        """A connection was made; logged when it was logged that none could be."""
+        with self._lock:
+            if self._since is None:
+                return
+            away, attempts = round(self._now() - self._since, 1), self._attempts
+            self._since, is_said = None, self._is_said
+        if is_said:
+            log.info("database_reachable", seconds=away, attempts=attempts)
+
+
+class PoolRecords(logging.Filter):
+    """Takes what psycopg's pools log of connecting out of the log, and passes it to an outage."""
+
+    def __init__(self, outage: Outage) -> None:
+        super().__init__()
+        self._outage = outage
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = str(record.msg)
+        if text.startswith(_NOT_CONNECTED):
+            self._outage.note_failure(
+                str(record.args[-1] if isinstance(record.args, tuple) else text)
+            )
+            return False
+        return not text.startswith(_FOLLOWS)
+
+
+OUTAGE: Final = Outage()
+"""That of this process: it has one database, and several pools of it."""
+_records: Final = PoolRecords(OUTAGE)
+
+
+def watch() -> None:
+    """Let `OUTAGE` take in what this process's pools log; harmless when it does already."""
+    logging.getLogger(_LIBRARY).addFilter(_records)

@@ -30,16 +30,9 @@ from urllib.parse import quote, unquote, urljoin
 
 from agentpost.domain.file_names import safe_file_name
 from agentpost.domain.limits import FETCH_URL_CHARACTERS_MAX, WEBHOOK_URL_CHARACTERS_MAX
-from agentpost.domain.urls import (
-    WEBHOOK_PORTS,
-    BadUrl,
-    Url,
-    parse_url,
-    require_public,
-)
+from agentpost.domain.urls import WEBHOOK_PORTS, BadUrl, Url, parse_url, require_public
 from agentpost.egress.addresses import AllowList, is_public
 from agentpost.egress.denied import DenyList
-from agentpost.egress.disposition import given_name
 from agentpost.egress.errors import DENIED, EgressError, EgressRefused, FetchFailed
 from agentpost.egress.names import CheckedNames, Lookup, SystemLookup
 from agentpost.egress.posting import PostAnswer, Poster
@@ -314,3 +307,24 @@ def _file_name(response: aiohttp.ClientResponse, url: Url) -> str:
 def _content_type(response: aiohttp.ClientResponse) -> str:
     content_type = response.content_type.lower()
     return content_type if _CONTENT_TYPE.fullmatch(content_type) else "application/octet-stream"
+
+
+_PARAMETER = re.compile(
+    r';\s*filename(?P<extended>\*?)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s;"]+))',
+    re.IGNORECASE,
+)
+_EXTENDED = re.compile(r"(?P<charset>utf-8|iso-8859-1)'[^']*'(?P<text>.+)", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\(.)")
+
+
+def given_name(header: str) -> str | None:
+    """The name it gives, unsafe as it is; the extended form wins. None when it gives none."""
+    plain: str | None = None
+    for parameter in _PARAMETER.finditer(header):
+        quoted = parameter["quoted"]
+        text = parameter["plain"] if quoted is None else _ESCAPED.sub(r"\1", quoted)
+        if not parameter["extended"]:
+            plain = plain or text
+        elif value := _EXTENDED.fullmatch(text):
+            return unquote(value["text"], value["charset"], "replace")
+    return plain

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,9 +16,9 @@ from agentpost.cli.errors import say
 from agentpost.cli.options import AsJson, ProfileName
 from agentpost.cli.printing import print_json, screen, show_page
 from agentpost.cli.tables import show_table
-from agentpost.files.download_commands import fetch, free_path, local_name, save_all
 
 if TYPE_CHECKING:
+    from agentpost.cli.show import Screen
     from agentpost_client import Client, File
 
 EXAMPLES: Final = {
@@ -125,3 +126,30 @@ def _get_all(client: Client, owner: str, folder: Path, as_json: bool) -> None:
 
 def _files_of(client: Client, owner: str) -> Sequence[File]:
     return client.work(owner).files if owner.startswith("wrk_") else client.get(owner).files
+
+
+def save_all(client: Client, files: Sequence[File], folder: Path, screen: Screen) -> Iterator[Path]:
+    """Download files into a folder, in the subfolders they have in their work; gives each path."""
+    for file in files:
+        parts = [local_name(part) for part in file.file_id.split("/")[1:]]
+        path = folder.joinpath(*parts or [local_name(file.name)])
+        yield fetch(client, file, free_path(path), screen)
+
+
+def fetch(client: Client, file: File, path: Path, screen: Screen) -> Path:
+    """Download a file to a path, with a bar on a terminal."""
+    with screen.transfer(file.name, "Downloading") as on_progress:
+        return client.download(file, path, on_progress)
+
+
+def free_path(path: Path) -> Path:
+    """The path, or the same with the first free number when something is there."""
+    names = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+    return next(candidate for candidate in chain([path], names) if not candidate.exists())
+
+
+def local_name(name: str) -> str:
+    """What of a name that came from a server names a file in a folder, and nothing else."""
+    from agentpost_client import partial
+
+    return partial.local_name(name)

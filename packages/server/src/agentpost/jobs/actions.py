@@ -21,7 +21,7 @@ from agentpost.domain.credits import Charge
 from agentpost.domain.errors import Fenced, not_found
 from agentpost.domain.times import iso
 from agentpost.jobs import rows as job_rows
-from agentpost.jobs import tickets, work_rows
+from agentpost.jobs import work_rows
 from agentpost.jobs.rules import (
     CODE_CHANGED_FAILURE,
     EXECUTING,
@@ -34,7 +34,7 @@ from agentpost.nodes import poison_rules
 from agentpost.record import history, job_changes, journal_rows, lifecycle, writer
 from agentpost.record import signals as s
 from agentpost.record.journal_rules import Call
-from agentpost.record.records import AccountRecord, FileRecord, JobRecord
+from agentpost.record.records import AccountRecord, FileRecord, JobRecord, MessageRecord
 from agentpost.record.tickets import JobTicket
 from agentpost.transactions import write_transaction
 from agentpost.turns import conversation_rows
@@ -58,7 +58,7 @@ async def open_(ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
     """What a job that was placed here needs, handed over by the commit that placed it or read;
     None when this node no longer owns it."""
     ticket = ctx.handover.take_job(job_id, epoch)
-    return ticket or await ctx.db.read(lambda tx: tickets.read(tx, ctx, job_id, epoch))
+    return ticket or await ctx.db.read(lambda tx: read(tx, ctx, job_id, epoch))
 
 
 @write_transaction
@@ -95,7 +95,7 @@ def claim(
         _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
         return None
     job_after = writer.apply_job(tx, ctx, job_id, s.JobReclaimed(), now, locked=job)
-    return tickets.make(tx, job_after, message, confirmed_at)
+    return make(tx, job_after, message, confirmed_at)
 
 
 def _is_poison(job: JobRecord) -> bool:
@@ -473,3 +473,24 @@ def _waiting_for_code(tx: Tx, job_id: str) -> JobRecord:
     if job.diverged_at is None or job.state not in EXECUTING:
         raise ValueError(f"the job {job_id} does not wait for its code")
     return job
+
+
+def read(tx: Tx, ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
+    """Of a job that this node owns at ``epoch``; None when it does not any more."""
+    confirmed_at = ctx.lease.now()  # before anything is read: a stop in between must show
+    job = job_rows.get(tx, job_id)
+    if job is None or job.epoch != epoch or job.state not in EXECUTING:
+        return None
+    return make(tx, job, message_rows.get(tx, job.message_id), confirmed_at)
+
+
+def make(tx: Tx, job: JobRecord, message: MessageRecord | None, confirmed_at: float) -> JobTicket:
+    """Of a job that is this node's, and the message that started it; ``confirmed``: see
+    `JobTicket`."""
+    assert message is not None, "a message outlives its jobs"
+    work = work_rows.get(tx, job.work_id, job.account_id)
+    calls = journal_rows.all_(tx, job.id) if job.calls else {}
+    state_json = work.state_json if work else "{}"
+    message_said = history.said_by(tx, message)
+    schema = message.response_schema_json
+    return JobTicket(job, job.epoch, calls, message_said, state_json, confirmed_at, schema)

@@ -24,7 +24,7 @@ from agentpost.cli.options import (
     ResponseSchema,
 )
 from agentpost.cli.printing import print_json, screen
-from agentpost.files import download_commands
+from agentpost.files import commands
 from agentpost.following import watching
 from agentpost.following.watching import TimeUp, Watch, interruptible, within
 
@@ -181,7 +181,7 @@ def _close(
     else:
         output_screen.closing(message)
     if save is not None:
-        for path in download_commands.save_all(client, message.files, save, output_screen):
+        for path in commands.save_all(client, message.files, save, output_screen):
             if not as_json:
                 output_screen.print_saved(path)
 

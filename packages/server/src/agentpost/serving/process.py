@@ -13,13 +13,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from types import FrameType
-from typing import Any, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 import structlog
 import typer
 import uvicorn
+from pydantic import ValidationError
 
 from agentpost.agents.registry import UnknownAgent
 from agentpost.author import output
@@ -35,7 +37,6 @@ from agentpost.http.connections import Connections
 from agentpost.http.dated_state import DatedState
 from agentpost.observability import logging
 from agentpost.server import Server, start
-from agentpost.serving import reloading
 from agentpost.serving.checks import problems, warnings
 from agentpost.serving.welcome import welcome
 from agentpost.settings import Settings, load_settings
@@ -126,7 +127,7 @@ class _Uvicorn(uvicorn.Server):
         """From here on, to the end of the process, signals to stop are ours."""
         for name in STOP_SIGNALS:
             signal.signal(name, self.handle_exit)
-        if not reloading.hangs_up_with_terminal():
+        if not hangs_up_with_terminal():
             signal.signal(signal.SIGHUP, self.handle_hangup)
 
     @contextlib.contextmanager
@@ -137,7 +138,7 @@ class _Uvicorn(uvicorn.Server):
 
     def handle_hangup(self, _: int, __: FrameType | None) -> None:
         """Read the settings again."""
-        self._loop.call_soon_threadsafe(reloading.reload, self._agentpost, self._given)
+        self._loop.call_soon_threadsafe(reload, self._agentpost, self._given)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop when asked to: SIGTERM drains, Ctrl-C does not. A second SIGTERM ends the drain. A
@@ -331,3 +332,60 @@ def _raise_file_limit() -> int:
         with contextlib.suppress(ValueError, OSError):  # some systems cap it lower than they say
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+TAKEN_UP: Final = frozenset(
+    {
+        *("log_level", "drain_seconds", "step_grace_seconds", "conversation_required"),
+        *("running_jobs_max", "requests_per_minute", "messages_per_hour", "messages_per_day"),
+        *("waits_per_hour", "work_reads_per_hour", "streams_max", "schedules_max"),
+        *("stored_bytes_max", "upload_pending_bytes_max", "free_space_min_bytes"),
+        *("turn_reply_seconds", "turn_limit_seconds", "busy_wait_seconds", "queue_wait_seconds"),
+        *("watch_seconds", "code_changed_wait_seconds"),
+        *("door_wait_seconds", "body_idle_seconds", "fetch_seconds"),
+        *("message_retention_seconds", "entry_retention_seconds", "idempotency_seconds"),
+        *("request_log_seconds", "operator_log_seconds", "session_idle_seconds"),
+        *("upload_post_seconds", "upload_keep_seconds"),
+        *("webhook_retry_seconds", "webhook_disable_seconds"),
+    }
+)
+"""Settings that are read whenever they are needed. All others are read at the start."""
+
+
+def reload(server: Server, options: Mapping[str, Any]) -> None:
+    """Read the settings again and take up those that can change; a file that cannot be used changes
+    nothing. ``options``: those of the command line. Does not raise."""
+    before = server.ctx.settings
+    try:
+        read = load_settings(**options)
+        faults = list(problems(read))
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False)
+        faults = [f"{'_'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong]
+    except (ValueError, OSError) as error:
+        faults = [str(error)]
+    if faults:
+        log.error("settings_not_reloaded", problems=faults)
+        return
+    if read.port == 0:
+        read = read.model_copy(update={"port": before.port})
+    changes = [n for n in Settings.model_fields if getattr(read, n) != getattr(before, n)]
+    applicable = {name: getattr(read, name) for name in changes if name in TAKEN_UP}
+    server.ctx.settings = before.model_copy(update=applicable)
+    if "log_level" in applicable:
+        logging.set_level(read.log_level)
+    log.info("settings_reloaded", changed=applicable)
+    rest = [name for name in changes if name not in TAKEN_UP]
+    if rest:
+        log.warning("settings_need_restart", settings=rest)
+
+
+def hangs_up_with_terminal() -> bool:
+    """Whether SIGHUP says that the terminal of this process was closed: it has one, and nobody had
+    the signal ignored (nohup)."""
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        return False
+    with suppress(OSError):
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+        return True
+    return False

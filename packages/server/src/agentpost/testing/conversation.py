@@ -7,17 +7,22 @@ import atexit
 import base64
 import json
 import shutil
+import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
+
+import structlog
 
 from agentpost.accounts import actions as accounts
-from agentpost.agents import AgentFn, registry
+from agentpost.agents import AgentFn, registry, values
 from agentpost.agents.adapters import frameworks
+from agentpost.agents.base import current_step_key
+from agentpost.author.causes import author_traceback
 from agentpost.bootstrap import Adapters, close, open_adapters, upgrade_database, wire_context
 from agentpost.caller import Caller
 from agentpost.clock import ManualClock
@@ -27,15 +32,14 @@ from agentpost.domain import ids
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.shapes import MessageShape
+from agentpost.processes.pool import Ready, WorkerPool
 from agentpost.record.records import FileRecord
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.steps import Blobs, Run, Steps
 from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.settings import Settings, load_settings
-from agentpost.testing import failures
 from agentpost.testing.faults import CrashPoint, FaultyDatabase, NotRepeatable
 from agentpost.testing.outcome import Outcome, Read, outcome
-from agentpost.testing.workers import Threads
 from agentpost.threads.loop import AgentLoop
 from agentpost.turns import actions as turns
 from agentpost.uploads.attachments import InlineFile
@@ -98,7 +102,7 @@ class Conversation:
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
-        failures.configure()
+        configure()
         try:
             folder = Path(
                 self._held.enter_context(tempfile.TemporaryDirectory(prefix="agentpost-"))
@@ -319,3 +323,128 @@ def _empty_database() -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     upgrade_database(_settings(folder))
     return folder / "agentpost.db"
+
+
+_SERVER: Final = "agentpost."
+_FAILURES: Final = ("turn_failed", "job_failed")
+_CRASH: Final = "run_interrupted"
+_shown_owners: set[str] = set()
+
+
+def configure() -> None:
+    """Set structlog up for tests, unless the tests have done so.
+
+    The server's own lines below a warning are dropped, and those about the crashes that a test asks
+    for; an exception of the agent's code is printed
+    once, although the replay check runs the code again. The log of other code stays as it is.
+    """
+    if not structlog.is_configured():
+        structlog.configure(
+            processors=[_drop_server_lines, *structlog.get_config()["processors"]],
+            logger_factory=_logger,
+        )
+
+
+class _ServerLogger(structlog.PrintLogger):
+    """The logger of a module of the server."""
+
+
+def _logger(*names: Any) -> structlog.PrintLogger:
+    # For each line, because pytest replaces the streams with each test.
+    is_server = bool(names) and str(names[0]).startswith(_SERVER)
+    return _ServerLogger(sys.stderr) if is_server else structlog.PrintLogger(sys.stdout)
+
+
+def _drop_server_lines(
+    logger: Any, method: str, event: structlog.types.EventDict
+) -> structlog.types.EventDict:
+    if not isinstance(logger, _ServerLogger):
+        return event
+    if method in ("debug", "info") or event["event"] == _CRASH:
+        raise structlog.DropEvent
+    if event["event"] not in _FAILURES:
+        return event
+    ids = structlog.contextvars.get_contextvars()
+    owner = str(ids.get("job_id") or ids.get("message_id"))
+    if owner not in _shown_owners:
+        _shown_owners.add(owner)
+        error = event.get("exc_info")
+        reason = author_traceback(error) if isinstance(error, BaseException) else event["error"]
+        logger.msg(f"{event['event']}:\n{reason}")
+    raise structlog.DropEvent
+
+
+class Threads(WorkerPool):
+    """See `WorkerPool`; without its limits of memory and CPU time."""
+
+    def __init__(self, scratch: Path) -> None:
+        super().__init__(1, scratch=scratch, seconds=60, cpu_seconds=None)
+
+    async def start(self) -> None:
+        """See `WorkerPool.start`. There is nothing to start."""
+
+    async def call(
+        self,
+        fn_ref: str,
+        args: list[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        account: str,
+        key: str,
+        timeout: float | None = None,
+        cpu_seconds: float | None = None,
+        ready: Ready | None = None,
+    ) -> Any:
+        """See `WorkerPool.call`. A function that takes longer than ``timeout`` is left behind."""
+        result = await _call_in_thread(fn_ref, args, kwargs, key, timeout, ready)
+        return values.load(values.dump(result), None)
+
+    async def build(
+        self,
+        fn_ref: str,
+        args: list[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        account: str,
+        key: str,
+        into: Path,
+        timeout: float | None = None,
+        ready: Ready | None = None,
+    ) -> None:
+        """See `WorkerPool.build`."""
+        result = await _call_in_thread(fn_ref, args, kwargs, key, timeout, ready)
+        if isinstance(result, str):
+            result = result.encode()
+        elif isinstance(result, Path):
+            result = result.read_bytes()
+        elif not isinstance(result, bytes | bytearray | memoryview):
+            kind = type(result).__qualname__
+            raise TypeError(f"the function must return bytes, str or Path for a file, not {kind}")
+        into.write_bytes(result)
+
+
+async def _call_in_thread(
+    fn_ref: str,
+    args: list[Any],
+    kwargs: Mapping[str, Any] | None,
+    key: str,
+    timeout: float | None,
+    ready: Ready | None,
+) -> Any:
+    fn: Callable[..., Any] = values.resolve(fn_ref)
+    args, keywords = values.load(values.dump_local([args, dict(kwargs or {})]), None)
+    if ready is not None:
+        await ready()
+
+    def body() -> Any:
+        current_step_key.set(key)  # in the thread's own copy of the context
+        return fn(*args, **keywords)
+
+    async with asyncio.timeout(timeout):
+        try:
+            return await asyncio.to_thread(body)
+        except Exception as error:
+            rebuilt = values.rebuild_error(values.describe_error(error))
+            values.remember_class_names(rebuilt, values.class_names(error))
+            # One exception with the lines of both sides: the rebuilt one says nothing more.
+            raise rebuilt.with_traceback(error.__traceback__) from error.__cause__

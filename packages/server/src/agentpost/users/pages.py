@@ -16,12 +16,14 @@ from agentpost.context import AppContext
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.http import audited
-from agentpost.sessions import password_links
+from agentpost.sessions import password_links, password_pages
+from agentpost.sessions import sign_in as signing_in
 from agentpost.sessions.password_links import InvitationLink
+from agentpost.sessions.sign_in import WrongPassword
 from agentpost.users import actions as users
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Right, Role, may_manage, roles_below
-from agentpost.web import forms
+from agentpost.web import forms, sign_in
 from agentpost.web.forms import Form
 from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
@@ -163,6 +165,33 @@ def _id(request: Request) -> str:
     return user_id
 
 
+async def show_profile(_: AppContext, __: Request, viewer: Viewer) -> View:
+    """Who is signed in, with the form to change the password."""
+    return _profile_page(viewer, Form())
+
+
+async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Another password: the user's other sessions end."""
+    form = await forms.read(ctx, request)
+    present, new_password = form.exact("present"), form.exact("password")
+    visitor = sign_in.visitor(ctx, request)
+    try:
+        await signing_in.change_password(
+            ctx, viewer.user, present, new_password, viewer.session, visitor
+        )
+    except ValueError as problem:
+        text = str(problem)
+        field = "present" if isinstance(problem, WrongPassword) else "password"
+        form.wrong(field, f"{text[0].upper()}{text[1:]}.")
+        return _profile_page(viewer, form)
+    return Redirect("/profile", note="changed")
+
+
+def _profile_page(viewer: Viewer, form: Form) -> PageView:
+    model = {"form": form, "field": password_pages.FIELD, "hint": password_pages.HINT}
+    return PageView("users/profile.html", "Profile", model, 422 if form.errors else 200)
+
+
 PAGES = (
     Page(
         PATH,
@@ -176,4 +205,13 @@ PAGES = (
     Page(f"{_ONE}/role", post=change_role, right=Right.USERS, action="users role"),
     Page(f"{_ONE}/remove", post=remove, right=Right.USERS, action="users remove"),
     Page(f"{_ONE}/link", post=link, right=Right.USERS, action="users password-link"),
+    Page(
+        "/profile",
+        get=show_profile,
+        post=change,
+        action="users password",
+        nav=Nav("Account", "Profile", "user"),
+        right=Right.SELF,
+        notes={"changed": "Password changed. Your other sessions were logged out."},
+    ),
 )

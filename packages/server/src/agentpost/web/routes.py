@@ -33,12 +33,10 @@ from agentpost.operations import pages as operation_pages
 from agentpost.requests import pages as request_pages
 from agentpost.schedules import pages as schedule_pages
 from agentpost.sessions import actions as sessions
-from agentpost.sessions import devices, login_pages, oidc_pages, password_pages
+from agentpost.sessions import devices, password_pages
 from agentpost.sessions import pages as session_pages
-from agentpost.uploads import attachment_pages
 from agentpost.uploads import pages as upload_pages
 from agentpost.users import pages as user_pages
-from agentpost.users import profile_pages
 from agentpost.users.role_rules import Right, may
 from agentpost.web import assets, forms, home_pages, page, policy
 from agentpost.web.cookies import Cookie, DeviceCookie
@@ -50,9 +48,7 @@ from agentpost.webhooks import pages as webhook_pages
 
 PAGES: Sequence[Page | OpenPage] = (
     *home_pages.PAGES,
-    *login_pages.PAGES,
     *password_pages.PAGES,
-    *oidc_pages.PAGES,
     *chats.PAGES,
     *upload_pages.PAGES,
     *preview_pages.PAGES,
@@ -60,7 +56,6 @@ PAGES: Sequence[Page | OpenPage] = (
     *chat_pages.PAGES,
     *account_pages.PAGES,
     *message_pages.PAGES,
-    *attachment_pages.PAGES,
     *key_pages.PAGES,
     *webhook_pages.PAGES,
     *schedule_pages.PAGES,
@@ -69,7 +64,6 @@ PAGES: Sequence[Page | OpenPage] = (
     *credit_pages.PAGES,
     *mail_pages.PAGES,
     *user_pages.PAGES,
-    *profile_pages.PAGES,
     *session_pages.PAGES,
     *operation_pages.PAGES,
 )

@@ -19,16 +19,21 @@ import itertools
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import structlog
 
+from agentpost.clock import Clock
 from agentpost.context import AppContext
 from agentpost.domain.errors import reason_of
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_ATTEMPTS_MAX
+from agentpost.domain.times import SECOND
 from agentpost.egress.client import Egress, PostResult
+from agentpost.observability import traces
+from agentpost.observability.traces import Trace
 from agentpost.secrets.encryption import SecretUnreadable
 from agentpost.threads.loop import AgentLoop
-from agentpost.webhooks import deliveries, spans
+from agentpost.webhooks import deliveries
 from agentpost.webhooks.concurrency import (
     SLOW_SECONDS,
     ConcurrencyLimits,
@@ -36,7 +41,7 @@ from agentpost.webhooks.concurrency import (
     fair_shares,
 )
 from agentpost.webhooks.endpoint_rules import Attempted, Claimed
-from agentpost.webhooks.sender import Sender
+from agentpost.webhooks.signing import signed_headers
 
 log = structlog.get_logger(__name__)
 
@@ -355,7 +360,7 @@ class Deliveries:
         try:
             keys = self._ctx.cipher.signing_keys(claim.endpoint_id, claim.keys)
             body = deliveries.body(self._ctx, claim)
-            traceparent = spans.traceparent(claim)
+            traceparent = _traceparent_of(claim)
             result = await self._sender.attempt(
                 claim.url, keys, claim.event_id, body.data, traceparent
             )
@@ -364,5 +369,82 @@ class Deliveries:
         except Exception:  # a fault of ours counts as an attempt, or it would be tried forever
             log.exception("webhook_attempt_failed", event_id=claim.event_id)
             result = PostResult(None, 0, "", "it could not be sent")
-        spans.record_attempt(claim, result, began, self._ctx.clock.now())
+        _record_attempt(claim, result, began, self._ctx.clock.now())
         return result, body
+
+
+def _traceparent_of(claim: Claimed) -> str | None:
+    """The trace context for the receiver: of the span of this attempt, or as the caller sent it."""
+    trace = _trace(claim)
+    if trace is None:
+        return claim.traceparent
+    return traces.traceparent(trace, traces.span_id(traces.WEBHOOK, *_about(claim)))
+
+
+def _record_attempt(claim: Claimed, result: PostResult, began: int, end: int) -> None:
+    """An attempt has ended; times in microseconds since 1970 UTC."""
+    trace = _trace(claim)
+    if trace is None:
+        return
+    attributes = {
+        "message_id": claim.message_id,
+        "event_id": claim.event_id,
+        "endpoint_id": claim.endpoint_id,
+        "attempt": claim.attempts_made + 1,
+        "status_code": result.status,
+    }
+    parent = traces.span_id(traces.MESSAGE, claim.message_id)
+    about, name = _about(claim), f"webhook {claim.name}"
+    times = (began, end)
+    traces.record(trace, traces.WEBHOOK, about, parent, name, times, attributes, result.error)
+
+
+def _about(claim: Claimed) -> tuple[object, ...]:
+    return (claim.event_id, claim.endpoint_id, claim.attempts_made + 1)
+
+
+def _trace(claim: Claimed) -> Trace | None:
+    """None when the spans of its message are not exported, and for a test, which has none."""
+    if claim.message_id is None or not traces.is_on():
+        return None
+    trace = Trace.of(claim.message_id, claim.traceparent)
+    return trace if traces.is_sampled(trace, claim.traceparent) else None
+
+
+class Sender:
+    """Makes attempts on the event loop of its `Egress`.
+
+    Args:
+        seconds: the whole of an attempt, whatever the receiver does (spec: Webhook events 6).
+    """
+
+    def __init__(self, egress: Egress, clock: Clock, seconds: float) -> None:
+        self._egress = egress
+        self._clock = clock
+        self._seconds = seconds
+
+    async def attempt(
+        self,
+        url: str,
+        keys: Sequence[str],
+        event_id: str,
+        body: bytes,
+        traceparent: str | None = None,
+    ) -> PostResult:
+        """Send once; never raises for what the receiver does. ``error`` is None when it took it.
+
+        Args:
+            traceparent: the trace the event belongs to, or its span of this attempt.
+        """
+        at = self._clock.now() // SECOND
+        headers = signed_headers(keys, event_id, at, body, traceparent)
+        result = await self._egress.post(url, body, headers, seconds=self._seconds)
+        return replace(result, error=result.error or _refusal(result.status))
+
+
+def _refusal(status: int | None) -> str | None:
+    """Why an answer is a failure: anything but 2xx is."""
+    if status is None or 200 <= status < 300:
+        return None
+    hint = " (redirects are not followed)" if 300 <= status < 400 else ""
+    return f"it answered with HTTP status {status}{hint}"

@@ -5,28 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import anyio
 import mcp.types as mcp
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentpost.clock import SystemClock, new_id
 from agentpost.contract.counts import too_many
-from agentpost.domain import answers, limits
+from agentpost.domain import answers, ids, limits
 from agentpost.domain.answers import AnswerFormat
+from agentpost.domain.limits import MCP_WAIT_SECONDS_MAX
 from agentpost.doors.mcp import files, results
-from agentpost.doors.mcp.arguments import (
-    AnswerArguments,
-    Arguments,
-    FollowArguments,
-    MessageArguments,
-    MessagesArguments,
-    SendArguments,
-    StopWorkArguments,
-    WorkArguments,
-    WorksArguments,
-)
 from agentpost.doors.mcp.backend import Backend, BackendError, Change, Json
 from agentpost.doors.writing import Texts, piece_end
 
@@ -250,6 +240,133 @@ def _work(work: Json) -> mcp.CallToolResult:
     end = f"\n\nGo on with from_char={more}." if more is not None else ""
     text = f"{work['title']} ({work['status']})\n\n{work['text']}{end}"
     return results.of_value(work, text, [files.link(file) for file in work["files"]])
+
+
+# --- their arguments ------------------------------------------------------------------------------
+_WAIT = Field(
+    ge=0, le=MCP_WAIT_SECONDS_MAX, description="How long to wait for the end, in seconds."
+)
+
+Id = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Arguments(BaseModel):
+    """The base: what is not known is refused, so that a misspelt argument is not lost."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class FileArgument(Arguments):
+    """A file to send along: by `url` or by `base64`."""
+
+    name: str | None = Field(default=None, description="File name for the agent.")
+    url: str | None = Field(default=None, description="Public https URL; the server fetches it.")
+    base64: str | None = Field(default=None, description="The bytes, in standard base64.")
+    content_type: str | None = Field(default=None, description="MIME type.")
+
+
+class _Sent(Arguments):
+    text: str = Field(
+        default="",
+        description="What to say or what to do, in plain language; up to 20,000 characters.",
+    )
+    files: list[FileArgument] = Field(
+        default=[],
+        max_length=limits.INLINE_FILES_MAX,
+        description="Up to 5 files, 10 MB each; larger ones as uploads.",
+    )
+    upload_ids: list[str] = Field(
+        default=[],
+        max_length=limits.UPLOADS_PER_MESSAGE_MAX,
+        description="Finished uploads of the HTTP API (POST /v1/uploads).",
+    )
+    metadata: dict[str, str] | None = Field(
+        default=None,
+        max_length=limits.METADATA_ENTRIES_MAX,
+        description="Up to 16 labels of your own, given back unchanged.",
+    )
+    idempotency_key: str | None = Field(
+        default=None, description="Sending again with the same key starts nothing twice."
+    )
+    wait_seconds: Annotated[int, _WAIT] = 30
+
+
+class SendArguments(_Sent):
+    """Of `send_message`."""
+
+    conversation: str | None = Field(
+        default=None,
+        max_length=limits.CONVERSATION_CHARACTERS_MAX,
+        description="The conversation to continue, as an earlier result names it. Without one the"
+        " agent knows nothing of what was said before.",
+    )
+
+
+class AnswerArguments(_Sent):
+    """Of `answer_question`."""
+
+    message_id: Id | None = Field(default=None, description="The message that asks.")
+    conversation: str | None = Field(
+        default=None,
+        max_length=limits.CONVERSATION_CHARACTERS_MAX,
+        description="Its conversation, when the message does not tell it.",
+    )
+
+
+class FollowArguments(Arguments):
+    """Of `follow_message`."""
+
+    message_id: Id
+    wait_seconds: Annotated[int, _WAIT] = 45
+
+
+class MessageArguments(Arguments):
+    """Of tools for one message."""
+
+    message_id: Id
+
+
+class MessagesArguments(Arguments):
+    """Of `list_messages`."""
+
+    conversation: str | None = Field(default=None, description="Only those of this conversation.")
+    before: str | None = Field(
+        default=None,
+        pattern=ids.pattern(ids.MESSAGE),
+        description="Only those older than this message id.",
+    )
+    limit: int = Field(
+        default=limits.MESSAGE_LIST_DEFAULT,
+        ge=1,
+        le=limits.MESSAGE_LIST_MAX,
+        description="How many.",
+    )
+
+
+class WorksArguments(Arguments):
+    """Of `list_work`."""
+
+    limit: int = Field(
+        default=limits.WORK_LIST_DEFAULT, ge=1, le=limits.WORK_LIST_MAX, description="How many."
+    )
+
+
+class WorkArguments(Arguments):
+    """Of `get_work`."""
+
+    work_id: Id
+    from_char: int = Field(
+        default=0,
+        ge=0,
+        le=2**31,
+        description="Where to continue: `next_from_char` of the last page.",
+    )
+
+
+class StopWorkArguments(Arguments):
+    """Of `stop_work`."""
+
+    work_id: Id
 
 
 # --- the list -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ and what ends its process again is known to have done it (`isolated.suspects`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,6 @@ from agentpost.processes.worker import CallLimits
 from agentpost.runtime.changed_code import JobCodeMissing
 from agentpost.runtime.effects import Effects
 from agentpost.runtime.isolated.process import AgentProcess, Death
-from agentpost.runtime.isolated.suspects import Suspects
 from agentpost.runtime.isolated.talk import ProcessDied, Talk
 from agentpost.runtime.journal import Journal, StopCause
 from agentpost.settings import Settings
@@ -317,3 +316,45 @@ def make_processes(settings: Settings, scratch: Path) -> AgentProcesses:
         first=1 + (settings.pool_workers or capacity.default_workers()),
         interpreter=Interpreter(settings.agent_python),
     )
+
+
+class Suspects:
+    """The runs that are to run alone, and how often in a row a process died of each. By the id of
+    the turn or job: it is run again under another number."""
+
+    def __init__(self) -> None:
+        self._alone: set[str] = set()
+        self._times: dict[str, int] = {}
+
+    def is_suspect(self, owner: str) -> bool:
+        """Whether it is to run alone."""
+        return owner in self._alone
+
+    def died(self, owners: Iterable[str], culprit: str | None = None) -> str | None:
+        """A process died that ran these; the one whose doing it was, if it is known.
+
+        Args:
+            culprit: the one that was seen to be it.
+        """
+        running = set(owners)
+        if culprit is None and len(running) == 1:
+            (culprit,) = running
+        if culprit is None:
+            self._alone |= running
+            return None
+        self._alone.add(culprit)
+        self._times[culprit] = self._times.get(culprit, 0) + 1
+        return culprit
+
+    def times(self, owner: str) -> int:
+        """How often in a row a process died of it."""
+        return self._times.get(owner, 0)
+
+    def acquit(self, owner: str) -> None:
+        """It held out long enough alone: it may run beside others."""
+        self._alone.discard(owner)
+
+    def forget(self, owner: str) -> None:
+        """It has ended."""
+        self._alone.discard(owner)
+        self._times.pop(owner, None)
