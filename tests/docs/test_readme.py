@@ -19,7 +19,7 @@ def printed_call(reported: str) -> str:
 
 
 def test_it_happens_as_it_is_written(tmp_path: Path) -> None:
-    with Reader(tmp_path, ("8080", "8081")) as reader:
+    with Reader(tmp_path, ("8080",)) as reader:
         for command in reader.read(README, APART):
             reader.run(command)
             if command.text == "make serve":
@@ -39,7 +39,6 @@ def test_it_happens_as_it_is_written(tmp_path: Path) -> None:
                 reader.check(again)
         assert (reader.folder / "out" / "sales-chart.png").read_bytes().startswith(b"\x89PNG")
         assert (reader.folder / "sales-report.pdf").read_bytes().startswith(b"%PDF")
-        assert (reader.folder / "sales-chart.png").is_file()
 
 
 def test_a_taken_port_is_said_and_another_one_can_be_chosen(
