@@ -14,6 +14,7 @@ from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.following.held_calls import HeldCalls
 from agentpost.following.open_streams import OpenStreams
+from agentpost.limits.account_steps import AccountSteps
 from agentpost.limits.account_threads import AccountThreads
 from agentpost.limits.intake import Intake
 from agentpost.nodes.lease import Lease
@@ -83,7 +84,8 @@ class AppContext:
     switched off (see `operations.maintenance`). ``handover``: messages from commits to the POST
     calls that wait. ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it
     failed on (`tasks.sweeps`). ``resting``: the looks that need not be
-    repeated. ``streams``: the open event streams. ``account_threads``: dear work of callers.
+    repeated. ``streams``: the open event streams. ``account_steps``: the calls of accounts, in
+    turn. ``account_threads``: dear work of callers.
     ``refused_actions``: what the audit log counts instead of keeping it.
     ``intake``: the messages that wait to be stored. ``counters``: totals for `/metrics`.
     ``scanner``: of files that clients bring; None: they are not scanned.
@@ -120,6 +122,7 @@ class AppContext:
     held_calls: HeldCalls = field(default_factory=HeldCalls)
     handover: Handover = field(default_factory=Handover)
     streams: OpenStreams = field(default_factory=OpenStreams)
+    account_steps: AccountSteps = field(default_factory=AccountSteps)
     account_threads: AccountThreads = field(default_factory=AccountThreads)
     refused_actions: RefusedActions = field(default_factory=RefusedActions)
     put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)

@@ -1,7 +1,9 @@
 """Backups: whole, repaired by the next one, checked, and restored as they were."""
 
+import errno
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
@@ -154,7 +156,68 @@ def test_a_copy_that_fails_leaves_nothing_with_the_key(tmp_path: Path) -> None:
         database.execute("CREATE TABLE of_another_program (value TEXT)")
     with pytest.raises(OSError, match="could not be copied"):
         backup_rows.copy_sqlite(source, target, without=secrets.NAME)
-    assert not target.exists()
+    assert [path.name for path in tmp_path.iterdir()] == [source.name]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A database with a key, in a folder of its own."""
+    path = tmp_path / "data" / "agentpost.db"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT)")
+        connection.execute("INSERT INTO meta VALUES (?, 'the key')", (secrets.NAME,))
+    return path
+
+
+def test_a_copy_that_is_killed_leaves_no_key_in_the_folder(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "backup"
+    folder.mkdir()
+    remove, files = backup_rows._remove, list[Path]()
+
+    def look(path: Path, name: str) -> None:
+        files.extend(folder.iterdir())
+        remove(path, name)
+
+    earlier = database.with_name(f"{database.name}.database-earlier.db.copy")
+    earlier.touch()
+    os.utime(earlier, (0, 0))
+    monkeypatch.setattr(backup_rows, "_remove", look)
+    backup_rows.copy_sqlite(database, folder / "copy.db", without=secrets.NAME)
+    assert files == []
+    assert b"the key" not in (folder / "copy.db").read_bytes()
+    assert [path.name for path in database.parent.iterdir()] == [database.name]
+
+
+def test_a_copy_on_another_disk_is_read_by_no_one_else(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, modes = shutil.copyfile, list[int]()
+
+    def rename(source: Path, target: Path) -> None:
+        raise OSError(errno.EXDEV, "another disk")
+
+    def copyfile(source: Path, target: Path, **options: bool) -> Path:
+        copy(source, target, **options)
+        modes.append(target.stat().st_mode & 0o777)
+        return target
+
+    monkeypatch.setattr(os, "rename", rename)
+    monkeypatch.setattr(shutil, "copyfile", copyfile)
+    backup_rows.copy_sqlite(database, tmp_path / "copy.db", without=secrets.NAME)
+    assert modes == [0o600]
+
+
+def test_a_copy_that_would_fill_the_disk_of_the_server_is_not_begun(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=database.stat().st_size)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
+    with pytest.raises(OSError, match="twice its size of free space"):
+        backup_rows.copy_sqlite(database, tmp_path / "copy.db", without=secrets.NAME)
+    assert [path.name for path in database.parent.iterdir()] == [database.name]
 
 
 async def test_a_manifest_that_is_cut_off_or_leads_out_of_the_folder_is_refused(

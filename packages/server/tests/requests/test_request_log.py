@@ -10,6 +10,7 @@ import pytest
 
 from agentpost.record.records import RequestRecord
 from agentpost.requests.rows import unpack
+from agentpost.requests.shapes import LEFT_OUT
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
@@ -151,6 +152,8 @@ def test_bodies_go_with_their_message(caller: Caller, server: AgentServer) -> No
     staying = caller.send([["reply", other]])["id"]
     key = {"Idempotency-Key": word[:4]}
     body = {"message": json.dumps([["reply", word]])}
+    wrong = caller.call("POST", "/v1/messages", json={**body, "busy": word}, headers=key)
+    assert wrong.status_code == 400
     sent = caller.call("POST", "/v1/messages", json=body, headers=key)
     message_id = sent.json()["id"]
     caller.final(message_id)
@@ -165,6 +168,8 @@ def test_bodies_go_with_their_message(caller: Caller, server: AgentServer) -> No
     assert deleted.status_code == 200
     assert request_line(server, deleted.headers["Request-Id"])["status"] == 200
     assert kept(word) == set()
+    refused = caller.call("GET", f"/v1/requests/{wrong.headers['Request-Id']}").json()
+    assert json.loads(refused["request_body"]) == {"message": LEFT_OUT, "busy": LEFT_OUT}
     assert kept(other) >= {"POST /v1/messages"}
     assert caller.call("GET", f"/v1/messages/{staying}").status_code == 200
     again = caller.call("GET", f"/v1/requests/{sent.headers['Request-Id']}").json()

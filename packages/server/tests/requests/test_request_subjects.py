@@ -20,7 +20,6 @@ LONG = SHOWN + "x" * REQUEST_BODY_KEPT_CHARACTERS_MAX
         (f"GET /v1/messages/{ONE}", 404, None, "not found", None, True),
         (f"POST /v1/messages/{ONE}/cancel", 409, "{}", "final", ONE, True),
         ("POST /v1/messages", 201, f"see {TWO}", SHOWN, ONE, True),
-        ("POST /v1/messages", 422, "hello", "too long", None, True),
         ("POST /v1/messages", 200, "hello", None, None, False),
         ("POST /v1/messages", 499, "hello", None, None, False),
         ("POST /v1/messages", 503, "hello", "later", None, False),
@@ -49,3 +48,26 @@ def test_a_line_is_about_one_message_or_keeps_nothing_of_any(
     assert (line.request_body, line.response_body) == (
         (sent, answered) if is_kept else (None, None)
     )
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ('{"message": "hello", "files": [{"name": "a"}], "stream": 1}',
+         '{"message": "…", "files": [{"name": "…"}], "stream": 1}'),
+        ("hello", None),
+        ("[" * 100_000, None),
+        (None, None),
+    ],
+)  # fmt: skip
+def test_of_a_refused_message_the_fields_are_kept_and_no_text(
+    sent: str | None, kept: str | None
+) -> None:
+    line = with_subject(
+        RequestRecord(
+            *("req_1", 0, "acc_1", "key_1", "POST", "/v1/messages", 422, None, 1, 0, 0),
+            request_body=sent,
+            response_body="too long",
+        )
+    )
+    assert (line.request_body, line.response_body) == (kept, "too long")

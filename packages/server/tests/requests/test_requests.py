@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,14 +155,17 @@ async def test_a_full_queue_loses_requests_and_says_so(
 ) -> None:
     for n in range(QUEUE_MAX + 7):
         at.ctx.requests.append(made_entry(at, n))
+    change = replace(made_entry(at, QUEUE_MAX + 7), method="POST", status=201, error=None)
+    at.ctx.requests.append(change)
     await at.ctx.requests.flush()
-    assert await at.count("requests") == QUEUE_MAX
+    assert await at.count("requests") == QUEUE_MAX + 1
+    assert await requests.get(at.ctx.db, change.account_id or "", change.id) is not None
     out = capsys.readouterr().out
     assert "request_log_lost" in out
     assert "7" in out
     at.ctx.requests.append(made_entry(at, QUEUE_MAX + 8))
     await at.ctx.requests.flush()
-    assert await at.count("requests") == QUEUE_MAX + 1
+    assert await at.count("requests") == QUEUE_MAX + 2
 
 
 async def test_strangers_cannot_fill_the_log(at: ManualHarness) -> None:

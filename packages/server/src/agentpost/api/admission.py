@@ -21,7 +21,8 @@ from agentpost.http.request_state import state_of
 async def by_key(
     api: Api, handler: KeyHandler, scope: Scope | None, action: str, request: Request
 ) -> Response:
-    """Call the handler with the caller whose key the request bears; nothing is read or done before.
+    """Call the handler with the caller whose key the request bears, in turn with the calls of other
+    accounts; nothing is read or done before.
 
     ``action``: what the audit log calls it; "": it is not recorded.
 
@@ -34,6 +35,18 @@ async def by_key(
         if refusal.code is ErrorCode.FORBIDDEN:
             await _show_budget(api, request)
         raise
+    call = _admit_and_handle(api, handler, scope, action, request, caller)
+    return await api.ctx.account_steps.run(caller.account_id, call)
+
+
+async def _admit_and_handle(
+    api: Api,
+    handler: KeyHandler,
+    scope: Scope | None,
+    action: str,
+    request: Request,
+    caller: Caller,
+) -> Response:
     await _admit(api, request, caller)
     scope_rules.check(caller.scopes, scope)
     try:

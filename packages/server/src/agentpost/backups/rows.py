@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -26,22 +27,44 @@ def refuse_unfinished_restore(data: Path) -> None:
         )
 
 
+_COPY_SECONDS_MAX = 86_400.0
+"""A copy that is older is of a process that was killed."""
+
+
 def copy_sqlite(source: Path, target: Path, *, without: str) -> None:
     """Make a consistent copy of one moment, in which nothing is left of the value ``without`` of
-    `meta`. Raises `ValueError` when there is no database, `OSError` when it cannot be copied."""
+    `meta`. Raises `ValueError` when there is no database, `OSError` when it cannot be copied.
+
+    Until the value is removed the copy is beside the source, which holds it as well: a process that
+    is killed leaves it in no other folder. What one left there goes a day later. Nothing is copied
+    where that would fill the disk, which the server needs.
+    """
     if not source.exists():
         raise ValueError(f"there is no database at {source}")
+    if shutil.disk_usage(source.parent).free < 2 * source.stat().st_size:
+        raise OSError(f"copying the database needs twice its size of free space in {source.parent}")
+    working = source.with_name(f"{source.name}.{target.name}.copy")
     try:
-        target.touch(mode=0o600)
-        with closing(_connect_to_read(source)) as reading, closing(sqlite3.connect(target)) as copy:
+        working.touch(mode=0o600)
+        now = working.stat().st_mtime
+        for copy_path in source.parent.glob(f"{source.name}.*.copy"):
+            if now - copy_path.stat().st_mtime > _COPY_SECONDS_MAX:
+                copy_path.unlink(missing_ok=True)
+        with (
+            closing(_connect_to_read(source)) as reading,
+            closing(sqlite3.connect(working)) as copy,
+        ):
             reading.execute("PRAGMA busy_timeout=30000")
             # In one step: a read transaction holds up no writer (WAL), while a copy in several
             # steps begins anew whenever somebody writes in between.
             reading.backup(copy)
             copy.execute("PRAGMA journal_mode=DELETE")  # one file, no companions
-        _remove(target, without)
+        _remove(working, without)
+        target.touch(mode=0o600)  # on another disk it is written to and not replaced
+        shutil.move(working, target)
     except BaseException as error:
-        target.unlink(missing_ok=True)  # it may hold the value still
+        working.unlink(missing_ok=True)
+        target.unlink(missing_ok=True)  # it may not be whole
         if not isinstance(error, sqlite3.Error):
             raise
         raise OSError(f"the database could not be copied to {target}: {error}") from None

@@ -76,7 +76,10 @@ async def with_errors(render: Render, handler: Handler, request: Request) -> Res
     except Exception as fault:
         answer = report_fault(fault, state.id, request.method)
     state.error = answer.code
-    return render(request, answer)
+    try:
+        return render(request, answer)
+    finally:
+        del answer  # else it keeps this frame, which keeps it, and with it what a body became
 
 
 def report_fault(fault: Exception, request_id: str, method: str) -> Refusal:

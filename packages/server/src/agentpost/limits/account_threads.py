@@ -37,4 +37,7 @@ class AccountThreads:
                 future.exception()  # else it is logged when the caller is gone
 
         running.add_done_callback(leave)
-        return await asyncio.shield(running)
+        try:
+            return await asyncio.shield(running)
+        finally:
+            del running, work  # else an error keeps this frame, which keeps the error and the work

@@ -146,12 +146,13 @@ class RequestLog:
         self._refused: dict[str, int] = {}  # of keys, within that minute
 
     def append(self, entry: RequestLogEntry) -> None:
-        """Remember a request, unless the queue is full or its key was refused often in this minute;
-        without its bodies when they are long and too many of those wait."""
+        """Remember a request, unless it changed nothing and the queue is full, or its key was
+        refused often in this minute; without its bodies when they are long and too many of those
+        wait. What changes something waited for a commit, which bounds how many there can be."""
         if entry.is_refused and entry.account_id is not None and self._is_often(entry):
             self._leave_out(entry.owner)
             return
-        full = len(self._queue) >= QUEUE_MAX
+        full = len(self._queue) >= QUEUE_MAX and not entry.changes
         request_body, response_body, long = entry.request_body, entry.response_body, 0
         if (
             type(request_body) is not bytes

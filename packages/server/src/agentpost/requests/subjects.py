@@ -6,14 +6,15 @@ would have to be taken apart when one of them is deleted.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 from agentpost.domain import ids
 from agentpost.record.records import RequestRecord
-from agentpost.requests.shapes import is_cut
+from agentpost.requests.shapes import LEFT_OUT, is_cut
 
 READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _MESSAGES: Final = "/v1/messages"
@@ -26,7 +27,9 @@ def with_subject(line: RequestRecord) -> RequestRecord:
     """The line with the id of its message, without the bodies that cannot be told to be of one.
 
     Those are answers that show several messages, or were cut before the last id; answers of the log
-    itself; and a text that was sent without an answer that names the message it became.
+    itself; and a text that was sent without an answer that names the message it became. Of a
+    message that was refused the texts are left out: a repeat may become a message, which is deleted
+    one day, and nothing says that this was the same one.
     """
     if line.status == 404 or (line.status >= 400 and line.method in READS):
         return line  # shows nothing of a message
@@ -43,9 +46,27 @@ def with_subject(line: RequestRecord) -> RequestRecord:
         own = _ID.search(response_body or "")  # its id is the first field
     if own is not None:
         return replace(line, message_id=own[0])
-    if path == _MESSAGES and line.method not in READS and line.status not in _REFUSED:
-        return replace(line, request_body=None, response_body=None)
+    if path == _MESSAGES and line.method not in READS:
+        if line.status not in _REFUSED:
+            return replace(line, request_body=None, response_body=None)
+        line = replace(line, request_body=_without_texts(line.request_body))
     pairs = {*_ID.findall(request_body or ""), *_ID.findall(response_body or "")}
     if len(pairs) > 1 or (pairs and is_cut(response_body)):
         return replace(line, request_body=None, response_body=None)
     return replace(line, message_id=pairs.pop()) if pairs else line
+
+
+def _without_texts(body: str | None) -> str | None:
+    """The fields of a message with nothing that was written; None for what is no JSON."""
+    try:
+        return None if body is None else json.dumps(_outline(json.loads(body)), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _outline(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _outline(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_outline(inner) for inner in value]
+    return LEFT_OUT if isinstance(value, str) else value
