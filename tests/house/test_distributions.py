@@ -235,8 +235,8 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
     assert any(text.startswith("agentpost-client") for text in server["requires"])
     assert client["requires"] == [
         "anyio>=4.12",
-        "httpx2>=2.12",
-        "httpx2[socks]>=2.12;extra=='socks'",
+        "httpx2>=2.14",
+        "httpx2[socks]>=2.14;extra=='socks'",
     ]
     assert (server["version"], client["version"]) == (
         __version__,

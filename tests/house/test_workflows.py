@@ -80,6 +80,19 @@ def test_what_it_runs_is_there(path: Path) -> None:
     assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", each) for each in used)
 
 
+@pytest.mark.parametrize("name", ["Makefile", ".ci/oldest"])
+def test_the_folders_of_tests_that_a_command_names_have_tests(name: str) -> None:
+    """A folder whose tests have moved away may still stand in a working tree, with byte code."""
+    text = document(ROOT / name)
+    named = set(re.findall(r"(?:packages|clients)/[\w/]*tests(?:/[\w/.]+)?", text))
+    for folder, rooms in re.findall(r"([\w/]+)/\{([\w,]+)\}", text):
+        named |= {f"{folder}/{room}" for room in rooms.split(",")}
+    assert named
+    paths = {each: ROOT / each for each in named}
+    found = {name for name, path in paths.items() if path.is_file() or any(path.rglob("*.py"))}
+    assert sorted(named - found) == []
+
+
 @PATHS
 def test_a_job_installs_into_a_python_of_its_choice(path: Path) -> None:
     """The one of the runner belongs to its system, and pip refuses to install into it."""
