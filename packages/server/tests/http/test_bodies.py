@@ -10,7 +10,7 @@ from starlette.types import Message
 from agentpost.clock import ManualClock
 from agentpost.domain.errors import Overloaded, RateLimited
 from agentpost.http import bodies, request_state
-from agentpost.http.bodies import BodyBudget, TooSlow
+from agentpost.http.bodies import BodyBudget, BodySlot, TooSlow
 from tests.waiting import PATIENCE
 
 IDLE = 0.05
@@ -126,7 +126,7 @@ async def uncounted() -> None:
 
 
 async def hold(budget: BodyBudget, account_id: str, until: asyncio.Event) -> None:
-    async with budget.slot(account_id, uncounted) as slot:
+    async with BodySlot(budget, account_id, uncounted) as slot:
         await slot.acquire()
         await until.wait()
 
@@ -186,7 +186,7 @@ async def test_a_place_is_free_once_its_body_is_gone() -> None:
 async def test_a_small_body_needs_no_place() -> None:
     budget, over = BodyBudget(), asyncio.Event()
     tasks = await hold_places(budget, over, *["acc_1"] * bodies.LARGE_BODIES_PER_ACCOUNT_MAX)
-    async with budget.slot("acc_1", uncounted):
+    async with BodySlot(budget, "acc_1", uncounted):
         pass
     over.set()
     await asyncio.gather(*tasks)

@@ -174,7 +174,7 @@ class Host:
     ) -> None:
         _running.set(calls.number)
         calls.enter()
-        with output.capture(**ids):
+        with output.Capture(**ids):
             try:
                 end = await code()
             except Stopped:

@@ -24,7 +24,7 @@ from agentpost.author.frames import (
     said_of,
 )
 from agentpost.author.objects import Request
-from agentpost.author.output import capture
+from agentpost.author.output import Capture
 from agentpost.author.scope import Scope, StepBody
 
 Say = Callable[[Frame], None]
@@ -211,7 +211,7 @@ class Calls:
         limit = asyncio.timeout(None)
         try:
             call = int(key.rpartition(":")[2])
-            with capture(call=call), self._scope.body(here=True) as step:
+            with Capture(call=call), self._scope.body(here=True) as step:
                 self._steps[step] = number
                 async with limit:
                     self._limits[number, attempt] = limit

@@ -1,6 +1,6 @@
 """Write the author's prints and log records to the server's log, bounded for each call.
 
-`capture` names the call that runs in it: the ids stand in every line that is logged inside, by the
+`Capture` names the call that runs in it: the ids stand in every line that is logged inside, by the
 server and by the author's code. What that code prints (``agent_output``) or logs with the standard
 library (``agent_log``) has them too. `install` redirects the standard streams of the server's
 process; worker processes write to pipes that `agentpost.processes.worker` reads.
@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import contextmanager, suppress
 from contextvars import Context, ContextVar, copy_context
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final, TextIO, cast
 
@@ -165,35 +166,27 @@ class Output:
         return {name: ids[name] for name in ids if name not in ("self", "event")}
 
 
+@dataclass(slots=True)
 class _Keeper:
     """Collects the first lines of everything that is captured inside of `keeping`."""
 
-    def __init__(self, lines: list[AgentLine], now: Callable[[], int]) -> None:
-        self._lines = lines
-        self._now = now
+    lines: list[AgentLine]
+    now: Callable[[], int]
 
     def add(self, call: int | None, level: str, text: str) -> None:
-        if len(self._lines) < AGENT_LINES_MAX:
-            self._lines.append(AgentLine.of(self._now(), call, level, text))
+        if len(self.lines) < AGENT_LINES_MAX:
+            self.lines.append(AgentLine.of(self.now(), call, level, text))
 
 
-def keeping(lines: list[AgentLine], now: Callable[[], int]) -> AbstractContextManager[None]:
-    """Inside, lines that `capture` takes are added to ``lines`` too, with their time by ``now``:
+@contextmanager
+def keeping(lines: list[AgentLine], now: Callable[[], int]) -> Iterator[None]:
+    """Inside, lines that `Capture` takes are added to ``lines`` too, with their time by ``now``:
     the first `AGENT_LINES_MAX` of them."""
-    return _Keeping(_Keeper(lines, now))
-
-
-class _Keeping:
-    """See `keeping`."""
-
-    def __init__(self, keeper: _Keeper) -> None:
-        self._keeper = keeper
-
-    def __enter__(self) -> None:
-        self._token = _keeper.set(self._keeper)
-
-    def __exit__(self, *exc: object) -> None:
-        _keeper.reset(self._token)
+    token = _keeper.set(_Keeper(lines, now))
+    try:
+        yield
+    finally:
+        _keeper.reset(token)
 
 
 def keep(call: int | None, level: str, text: str) -> None:
@@ -203,16 +196,14 @@ def keep(call: int | None, level: str, text: str) -> None:
         keeper.add(call, level, text)
 
 
-def capture(**ids: object) -> AbstractContextManager[None]:
+class Capture:
     """Inside, lines of the log have these ids besides those of a block around this one, and what is
-    printed or logged becomes such lines, bounded for this block."""
-    return _Capture(ids)
+    printed or logged becomes such lines, bounded for this block.
 
+    A class, since every step is in one: a generator takes three times as long.
+    """
 
-class _Capture:
-    """See `capture`: every turn is in one, and a generator for it takes three times as long."""
-
-    def __init__(self, ids: Mapping[str, object]) -> None:
+    def __init__(self, **ids: object) -> None:
         self._ids = ids
 
     def __enter__(self) -> None:
@@ -228,7 +219,7 @@ class _Capture:
 
 def install() -> None:
     """Redirect what author's code in this process writes to `sys.stdout` and `sys.stderr`, and its
-    records of the standard library's logging. Code outside `capture` is left as it is."""
+    records of the standard library's logging. Code outside `Capture` is left as it is."""
     sys.stdout = cast("TextIO", _StandardStream(sys.stdout, "stdout"))
     sys.stderr = cast("TextIO", _StandardStream(sys.stderr, "stderr"))
     root = logging.getLogger()

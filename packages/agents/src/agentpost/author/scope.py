@@ -7,7 +7,8 @@ variable tells the two apart; tasks and `asyncio.to_thread` inherit it.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final
@@ -66,10 +67,19 @@ class Scope:
         _current.set(_Frame(self, None))
         current_step_key.set(None)
 
-    def body(self, *, here: bool) -> AbstractContextManager[StepBody]:
+    @contextmanager
+    def body(self, *, here: bool) -> Iterator[StepBody]:
         """The current task runs a call's body inside; ``here``: it is the author's code, and not in
         a process of its own."""
-        return _Inside(self, here)
+        body = StepBody()
+        token = _current.set(_Frame(self, body))
+        self.open += here
+        try:
+            yield body
+        finally:
+            self.open -= here
+            body.over = True
+            _current.reset(token)
 
     def calling(self, name: str) -> StepBody | None:
         """The body that makes this call, None for the run's own function.
@@ -96,22 +106,3 @@ class Scope:
             raise NotAllowedInStep(
                 f"{name} cannot be called inside a step, since a step may run twice; {instead}"
             )
-
-
-class _Inside(AbstractContextManager[StepBody]):
-    """See `Scope.body`."""
-
-    def __init__(self, scope: Scope, here: bool) -> None:
-        self._scope = scope
-        self._here = here
-
-    def __enter__(self) -> StepBody:
-        self._body = StepBody()
-        self._token = _current.set(_Frame(self._scope, self._body))
-        self._scope.open += self._here
-        return self._body
-
-    def __exit__(self, *exc: object) -> None:
-        self._scope.open -= self._here
-        self._body.over = True
-        _current.reset(self._token)

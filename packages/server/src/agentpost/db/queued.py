@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -15,26 +16,19 @@ from agentpost.db.session import Tx
 log = structlog.get_logger(__name__)
 
 
+@dataclass(slots=True, eq=False)
 class Write:
     """A queued write function with the future its caller awaits. ``changed``: it has changed a row,
     and left it so, where that can be seen (`Database.changes`)."""
 
-    __slots__ = ("callbacks", "changed", "error", "fn", "future", "loop", "queued_at", "result")
-
-    def __init__(
-        self,
-        fn: Callable[[Tx], Any],
-        loop: asyncio.AbstractEventLoop,
-        future: asyncio.Future[Any],
-    ) -> None:
-        self.fn = fn
-        self.loop = loop
-        self.future = future
-        self.queued_at = time.monotonic()
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.callbacks: list[Callable[[], None]] = []
-        self.changed = False
+    fn: Callable[[Tx], Any]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    queued_at: float = field(default_factory=time.monotonic)
+    result: Any = None
+    error: BaseException | None = None
+    callbacks: list[Callable[[], None]] = field(default_factory=list)
+    changed: bool = False
 
 
 class Read(Write):

@@ -97,7 +97,7 @@ async def _read(
     async def count() -> None:
         decisions.append(await admission.large_body(api.ctx, caller))
 
-    async with api.body_budget.slot(caller.account_id, count) as slot:
+    async with BodySlot(api.body_budget, caller.account_id, count) as slot:
         try:
             data, size = await receive(slot, most)
         except TooSlow as problem:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -129,31 +130,25 @@ class Application:
         """Handle one request; no other kind of connection is served."""
         if scope["type"] != "http":
             return
-        try:
-            await self._handle(Request(scope, receive, send), send)
-        finally:
-            request_state.end(scope)
-
-    async def _handle(self, request: Request, send: Send) -> None:
-        scope = request.scope
-        began = time.perf_counter()
+        request, began = Request(scope, receive, send), time.perf_counter()
         methods = self._methods(scope)
         handler = methods.handler(scope["method"]) if methods else self._unknown(scope)
+        response, status = None, GONE_STATUS
         try:
-            response = await handler(request)
-        except ClientDisconnect:
-            self._measure(scope, methods, GONE_STATUS, began)
-            return
-        self._measure(scope, methods, response.status_code, began)
-        if bodies.is_left_over(request):
-            await bodies.send_and_close(request, response, send)
-        elif not _is_sent(scope, response):
-            await response(scope, request.receive, send)
-
-    def _measure(self, scope: Scope, methods: _Methods | None, status: int, began: float) -> None:
-        if self._observe is not None:
-            route = methods.path if methods else None
-            self._observe(scope["method"], route, status, time.perf_counter() - began)
+            with suppress(ClientDisconnect):
+                response = await handler(request)
+                status = response.status_code
+            if self._observe is not None:
+                route = methods.path if methods else None
+                self._observe(scope["method"], route, status, time.perf_counter() - began)
+            if response is None:
+                return
+            if bodies.is_left_over(request):
+                await bodies.send_and_close(request, response, send)
+            elif not _is_sent(scope, response):
+                await response(scope, request.receive, send)
+        finally:
+            request_state.end(scope)
 
     def _methods(self, scope: Scope) -> _Methods | None:
         """The route of an address; None when none has it."""

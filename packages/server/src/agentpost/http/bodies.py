@@ -106,22 +106,17 @@ def has_body(request: Request) -> bool:
 
 
 # --- places ---------------------------------------------------------------------------------------
-class BodySlot:
-    """Where one body of any legal size may be held: a context that leaves the places it took. See
-    `BodyBudget.slot`."""
+class BodySlot(AsyncExitStack):
+    """Where one body of any legal size may be held: a context that leaves the places it took.
+
+    ``count`` is what `count` calls the first time; what it raises refuses the body.
+    """
 
     def __init__(self, budget: BodyBudget, account_id: str, count: Count) -> None:
+        super().__init__()
         self._budget = budget
         self._account_id = account_id
         self._count: Count | None = count
-        self._held: AsyncExitStack | None = None
-
-    async def __aenter__(self) -> BodySlot:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        if self._held is not None:
-            await self._held.aclose()
 
     async def count(self) -> None:
         """The body is so large that an account may have only few like it refused: count it, the
@@ -133,16 +128,15 @@ class BodySlot:
     async def acquire(self) -> None:
         """The body is large: take a place. Raises ``rate_limited`` when the account has all it may
         have at once, ``unavailable`` when others have the rest."""
-        self._held = AsyncExitStack()
         try:
             async with asyncio.timeout(SLOT_WAIT_SECONDS):
-                await self._held.enter_async_context(self._budget.of_account(self._account_id))
+                await self.enter_async_context(self._budget.of_account(self._account_id))
         except TimeoutError:
             text = "This account is sending a large body already."
             raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS) from None
         try:
             async with asyncio.timeout(SLOT_WAIT_SECONDS):
-                await self._held.enter_async_context(self._budget.places)
+                await self.enter_async_context(self._budget.places)
         except TimeoutError:
             text = "Too many large bodies are on their way; try again later, or use an upload."
             raise Overloaded(text, round(SLOT_WAIT_SECONDS)) from None
@@ -154,14 +148,6 @@ class BodyBudget:
     def __init__(self) -> None:
         self.places = asyncio.Semaphore(LARGE_BODIES_MAX)
         self._of_accounts: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
-
-    def slot(self, account_id: str, count: Count) -> BodySlot:
-        """Room for one body; a place in it is taken by `BodySlot.acquire` and left with the
-        context.
-
-        ``count`` is what `BodySlot.count` calls; what it raises refuses the body.
-        """
-        return BodySlot(self, account_id, count)
 
     def of_account(self, account_id: str) -> asyncio.Semaphore:
         """The places of one account; there while somebody has or wants one."""

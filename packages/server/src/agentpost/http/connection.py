@@ -20,7 +20,6 @@ from urllib.parse import unquote
 
 import httptools
 import structlog
-from starlette.responses import Response
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -67,30 +66,6 @@ _NOTHING_WAITS: deque[Any] = cast("deque[Any]", ())
 
 class _NoRequest(Exception):
     """A callback of the parser: what was parsed is nothing we answer; the text says why."""
-
-
-class _Peer:
-    """See `http.request_state.Peer`."""
-
-    __slots__ = ("_connection", "_cycle")
-
-    def __init__(self, connection: Connection, cycle: Exchange) -> None:
-        self._connection = connection
-        self._cycle = cycle
-
-    @property
-    def has_sent_all(self) -> bool:
-        return not self._cycle.more_body
-
-    def watch(self, hung_up: Callable[[], None]) -> None:
-        self._connection.watch(hung_up)
-
-    def answer(self, response: Response) -> bool:
-        return self._cycle.answer(response)
-
-    def abort(self) -> None:
-        self._cycle.disconnected = True  # else uvicorn logs that the response is not complete
-        self._connection.transport.abort()
 
 
 class LightEvent(asyncio.Event):
@@ -335,6 +310,9 @@ class Connection(HttpToolsProtocol):
         scope["path"] = unquote(path.decode("ascii")) if b"%" in path else path.decode("ascii")
         scope["raw_path"] = path
         scope["query_string"] = target.query or b""
+        # HTTP/1.0 has no chunks: who sends some may mean another end of the body than we do.
+        is_chunked = any(name == b"transfer-encoding" for name, _ in self.headers)
+        is_old = scope["http_version"] == "1.0"
         exchange = Exchange(
             scope=scope,
             transport=self.transport,
@@ -345,17 +323,12 @@ class Connection(HttpToolsProtocol):
             default_headers=self.server_state.default_headers,
             message_event=LightEvent(),
             expect_100_continue=self.expect_100_continue and scope["http_version"] == "1.1",
-            keep_alive=self._keeps_alive(),
+            keep_alive=self.parser.should_keep_alive() and not (is_chunked and is_old),
             on_response=self.on_response_complete,
         )
-        scope[PEER] = _Peer(self, exchange)  # type: ignore[literal-required]
+        exchange.watch = self.watch
+        scope[PEER] = exchange  # type: ignore[literal-required]
         return exchange
-
-    def _keeps_alive(self) -> bool:
-        """HTTP/1.0 has no chunks: who sends some may mean another end of the body than we do."""
-        keeps: bool = self.parser.should_keep_alive()
-        is_chunked = any(name == b"transfer-encoding" for name, _ in self.headers)
-        return keeps and not (is_chunked and self.parser.get_http_version() == "1.0")
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._current = cycle

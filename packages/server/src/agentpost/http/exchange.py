@@ -4,6 +4,7 @@ client that sends no more."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import cast
 
 from starlette.responses import Response
@@ -19,8 +20,11 @@ _BODILESS = (204, 304)
 
 
 class Exchange(RequestResponseCycle):
-    """uvicorn's cycle, which calls the application and writes what it sends."""
+    """uvicorn's cycle, which calls the application and writes what it sends: the `Peer` of its
+    request."""
 
+    watch: Callable[[Callable[[], None]], None]
+    """See `Peer.watch`; set by the connection."""
     _is_event_stream = False
     _ends_with_connection = False
 
@@ -28,6 +32,16 @@ class Exchange(RequestResponseCycle):
     def is_http_1_0(self) -> bool:
         """Whether the client speaks HTTP/1.0: it knows neither chunks nor interim responses."""
         return self.scope["http_version"] == "1.0"
+
+    @property
+    def has_sent_all(self) -> bool:
+        """See `http.request_state.Peer.has_sent_all`."""
+        return not self.more_body
+
+    def abort(self) -> None:
+        """See `http.request_state.Peer.abort`."""
+        self.disconnected = True  # else uvicorn logs that the response is not complete
+        self.transport.abort()
 
     def answer(self, response: Response) -> bool:
         """See `http.request_state.Peer.answer`."""

@@ -66,7 +66,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     async def count() -> None:  # a large body counts against the account's limit while refused
         decisions.append(await admission.large_body(api.ctx, caller))
 
-    async with api.body_budget.slot(caller.account_id, count) as slot:
+    async with BodySlot(api.body_budget, caller.account_id, count) as slot:
         new = await sending.admit(api.ctx, caller, await _read(api, request, slot))
     for decision in decisions:
         await admission.not_refused(api.ctx, caller, decision)

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from operator import attrgetter
 
+from agentpost.clock import new_id
+from agentpost.contract.shape import dumps
 from agentpost.db.session import Tx
+from agentpost.domain import ids
 from agentpost.domain.errors import Fenced
 from agentpost.jobs.rules import JobRole
 from agentpost.messages.rows import ENTRIES, JOBS, MESSAGES
 from agentpost.record.records import EntryRecord, JobRecord, MessageRecord
+from agentpost.record.signals import JobSignal, TurnSignal
 
 _WRITTEN_APART = (
     *("turn_no", "response_schema_json", "answer_json", "answered_by"),
@@ -94,8 +98,10 @@ def set_reply_deadline(tx: Tx, message_id: str, at: int) -> None:
 
 
 def insert_job(tx: Tx, job: JobRecord) -> None:
-    """A job is made."""
+    """A job is made, in the list of the message that starts it."""
     JOBS.insert_unchecked(tx, job)
+    link = (job.message_id, job.id, JobRole.EXECUTION, job.created_at)
+    tx.execute_nowait(_INSERT_LINK, link)
 
 
 def update_job(tx: Tx, job: JobRecord, state_before: str, epoch_before: int) -> None:
@@ -137,11 +143,8 @@ def link_job(tx: Tx, message_id: str, job_id: str, role: JobRole, now: int) -> b
     return tx.execute(_INSERT_LINK, (message_id, job_id, role, now)) == 1
 
 
-def link_new_job(tx: Tx, message_id: str, job_id: str, now: int) -> None:
-    """Put the job that a message starts into its list."""
-    tx.execute_nowait(_INSERT_LINK, (message_id, job_id, JobRole.EXECUTION, now))
-
-
-def keep_signal(tx: Tx, owner: str, signal_id: str, at: int, name: str, body: str) -> None:
-    """Store a signal of a message or job, for `agentpost explain`."""
-    tx.execute_nowait(_INSERT_SIGNAL, (owner, signal_id, at, name, body))
+def keep_signal(tx: Tx, owner: str, signal: TurnSignal | JobSignal, now: int) -> None:
+    """Keep a signal of a message or job: `agentpost explain` tells the story from these rows. Two
+    that every message has are not kept, since other rows say the same (`explain.timeline`)."""
+    signal_id, name = new_id(ids.SIGNAL, now), type(signal).__name__
+    tx.execute_nowait(_INSERT_SIGNAL, (owner, signal_id, now, name, dumps(signal)))

@@ -15,11 +15,9 @@ import json
 from dataclasses import replace
 from functools import partial
 
-from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.contract.shape import dumps
 from agentpost.db.session import NO_FILES, Tx
-from agentpost.domain import ids
 from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import FILE_UNLISTED_KEEP_SECONDS
 from agentpost.domain.times import seconds
@@ -47,7 +45,7 @@ def create_message(
     if not record_rows.insert_message(tx, message):
         return False
     if isinstance(signal, s.TurnQueued):  # that its turn begins with it, the message says
-        _keep(tx, message.id, signal, message.created_at)
+        record_rows.keep_signal(tx, message.id, signal, message.created_at)
     return True
 
 
@@ -116,7 +114,7 @@ def apply_turn(
     if change.after not in OPEN_TURNS and links is None and (message.reply_files or message.jobs):
         _release_unlisted_files(tx, now, message.id)
     if line is None or not isinstance(signal, s.TurnReplied):  # what was replied, the entry says
-        _keep(tx, message.id, signal, now)
+        record_rows.keep_signal(tx, message.id, signal, now)
     lifecycle.turn_ended(tx, message, signal, now)
 
 
@@ -172,12 +170,11 @@ def create_job(
             job.settled_at = now
     record_rows.insert_job(tx, job)
     tx.facts.add((NO_FILES, job.id))
-    record_rows.link_new_job(tx, message.id, job.id, now)
     message.jobs += 1
     _settle(tx, ctx, message, None, job, now, visible_change=True)
     if change.event is not None:
         outbox.job_changed(tx, ctx, change.event, message, job, now)
-    _keep(tx, job.id, signal, now)
+    record_rows.keep_signal(tx, job.id, signal, now)
     lifecycle.job_created(tx, job)
 
 
@@ -227,7 +224,7 @@ def apply_job(
         if has_unlisted:
             _release_unlisted_files(tx, now, job.message_id, job.work_id)
         tx.after(partial(ctx.counters.jobs_ended.add, job.state.value))
-    _keep(tx, job.id, signal, now)
+    record_rows.keep_signal(tx, job.id, signal, now)
     lifecycle.job_changed(tx, job, state_before, signal, now, again=started_before)
     return job
 
@@ -355,10 +352,3 @@ def _release_unlisted_files(tx: Tx, now: int, message_id: str, work_id: str = ""
     work_rows.release_unlisted_files(
         tx, now + seconds(FILE_UNLISTED_KEEP_SECONDS), message_id, work_id
     )
-
-
-def _keep(tx: Tx, owner: str, signal: s.TurnSignal | s.JobSignal, now: int) -> None:
-    """Keep the signal: `agentpost explain` tells the story from these rows. Two signals that every
-    message has are not kept, since other rows say the same (`explain.timeline`)."""
-    name = type(signal).__name__
-    record_rows.keep_signal(tx, owner, new_id(ids.SIGNAL, now), now, name, dumps(signal))

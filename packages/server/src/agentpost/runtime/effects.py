@@ -41,15 +41,11 @@ class Effects(ABC):
     ) -> None:
         self.ctx = ctx
         self.journal = journal
+        self.files = journal
         self.deltas = deltas
         self._steps = steps
         self._place = place
         self.calls = {"step": self._step, "write": self._write}
-
-    @property
-    def files(self) -> Journal:
-        """How the run's files are read."""
-        return self.journal
 
     def call(self, request: Request) -> Awaitable[Any]:
         """Number the call now; made when it is awaited, unless its answer is recorded."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
@@ -42,9 +42,8 @@ class JobRunner:
         if epoch is None:
             self._claim(job_id, None, may_be_suspect=False)
         else:
-            self.runs.submit(
-                job_id, epoch, lambda run: self._run(run, jobs.open_(self._ctx, job_id, epoch))
-            )
+            claim = partial(jobs.open_, self._ctx, job_id, epoch)
+            self.runs.submit(job_id, epoch, partial(self._run, claim))
 
     def reclaim(self, job_id: str, node: str | None) -> None:
         """Go on with a job that this node owned when it went away, or lost it; or with one that
@@ -69,11 +68,11 @@ class JobRunner:
     def _claim(self, job_id: str, node: str | None, *, may_be_suspect: bool = True) -> None:
         if not self.runs.claiming(job_id):  # while the loop is blocked, each sweep asks again
             claim = partial(jobs.claim, self._ctx, job_id, node, may_be_suspect=may_be_suspect)
-            self.runs.submit(job_id, None, lambda run: self._run(run, claim()))
+            self.runs.submit(job_id, None, partial(self._run, claim))
 
-    async def _run(self, run: Run, claiming: Awaitable[JobTicket | None]) -> None:
+    async def _run(self, claim: Callable[[], Awaitable[JobTicket | None]], run: Run) -> None:
         try:
-            ticket = await claiming
+            ticket = await claim()
         except Exception as error:  # still nobody's, or ours and missing: found by a sweep
             log.warning("job_not_claimed", job_id=run.owner, error=repr(error))
             return

@@ -14,7 +14,7 @@ import structlog
 
 from agentpost.agents import File, values
 from agentpost.agents.deaths import WorkerKilled
-from agentpost.author.scope import Scope, StepBody
+from agentpost.author.scope import Scope
 from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
 from agentpost.jobs.actions import OutOfCredits
@@ -133,7 +133,7 @@ class Slot:
         return Call(self.n, self.fingerprint, state, value, self.summary)
 
 
-class Journal:
+class Journal(Scope):
     """The calls of one run. Once that is over, every further call stops it again: what an author
     does to clean up is in no other run, so a re-run would miss it in its record.
 
@@ -156,14 +156,16 @@ class Journal:
         *,
         has_waited: bool = False,
     ) -> None:
+        super().__init__()
         self._calls = calls
         self._rebuild = rebuild
         self._blobs = blobs
         self._run = run
+        self.owner = run.owner
+        """The id of its job or message."""
         self._owner = owner
         self._confirmed = confirmed_at
         self._waited = has_waited
-        self._scope = Scope()
         self._kills: dict[str, int] = {}
         self._made = 0
         self.stopped: StopCause | None = None
@@ -175,24 +177,6 @@ class Journal:
     def over(self) -> bool:
         """Whether the run was stopped or cancelled, even if its function ignored that."""
         return self._run.over or self.stopped is not None
-
-    def enter(self) -> None:
-        """The current task runs the run's function from here on."""
-        self._scope.enter()
-
-    def body(self, *, here: bool) -> AbstractContextManager[StepBody]:
-        """The current task runs the body of a call inside (see `Scope.body`)."""
-        return self._scope.body(here=here)
-
-    def calling(self, name: str) -> StepBody | None:
-        """The body of a step that makes a call of that name, None for the run's own function;
-        raises `RunStopped` when the run is over."""
-        self.go_on()
-        return self._scope.calling(name)
-
-    def refuse_in_body(self, name: str) -> None:
-        """Raises `NotAllowedInStep` unless the run's own function makes this call."""
-        self._scope.refuse_in_body(name)
 
     def call(
         self, name: str, args: Sequence[object], effect: Callable[[Slot], Awaitable[T]]
@@ -263,11 +247,6 @@ class Journal:
             differs=how.differs,
         )
         self.stop(StopCause.DIVERGED)
-
-    @property
-    def owner(self) -> str:
-        """The id of its job or message."""
-        return self._run.owner
 
     def go_on(self) -> None:
         """Asked before anything that has an effect: raises `RunStopped` when the run is over. It

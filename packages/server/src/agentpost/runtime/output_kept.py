@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import structlog
 
-from agentpost.author.output import capture, keeping
+from agentpost.author.output import Capture, keeping
 from agentpost.context import AppContext
 from agentpost.domain.agent_lines import AgentLine
 from agentpost.explain import agent_lines
@@ -12,27 +15,18 @@ from agentpost.explain import agent_lines
 log = structlog.get_logger(__name__)
 
 
-class OutputKept:
-    """Inside, lines of the log have these ids (see `captured`), and the first ones of the author's
+@asynccontextmanager
+async def output_kept(ctx: AppContext, owner: str, **ids: str) -> AsyncIterator[None]:
+    """Inside, lines of the log have these ids (see `Capture`), and the first ones of the author's
     are stored with the turn or job at the end, however that comes. They are no part of the record:
     those that cannot be stored are in the log."""
-
-    def __init__(self, ctx: AppContext, owner: str, **ids: str) -> None:
-        self._ctx = ctx
-        self._owner = owner
-        self._lines: list[AgentLine] = []
-        self._keeping = keeping(self._lines, ctx.clock.now)
-        self._captured = capture(**ids)
-
-    async def __aenter__(self) -> None:
-        self._keeping.__enter__()
-        self._captured.__enter__()
-
-    async def __aexit__(self, *exc: object) -> None:
-        self._captured.__exit__(None, None, None)
-        self._keeping.__exit__(None, None, None)
-        if self._lines:
+    lines: list[AgentLine] = []
+    try:
+        with keeping(lines, ctx.clock.now), Capture(**ids):
+            yield
+    finally:
+        if lines:
             try:
-                await agent_lines.keep(self._ctx, self._owner, self._lines)
+                await agent_lines.keep(ctx, owner, lines)
             except Exception as error:
-                log.warning("agent_lines_not_kept", owner=self._owner, error=repr(error))
+                log.warning("agent_lines_not_kept", owner=owner, error=repr(error))

@@ -34,7 +34,7 @@ from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.effects import Effects
 from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
-from agentpost.runtime.output_kept import OutputKept
+from agentpost.runtime.output_kept import output_kept
 from agentpost.runtime.outputs import Place
 from agentpost.runtime.owners import JobOwner
 from agentpost.runtime.runs import Run
@@ -67,7 +67,7 @@ async def run_job(
     structlog.contextvars.clear_contextvars()
     job_id = ticket.job.id
     change: ChangedCode | None = None
-    async with OutputKept(ctx, job_id, message_id=ticket.job.message_id, job_id=job_id):
+    async with output_kept(ctx, job_id, message_id=ticket.job.message_id, job_id=job_id):
         try:
             change = await _run(ctx, ticket, effects, run, find)
         except Fenced:
@@ -202,6 +202,7 @@ class JobEffects(Effects):
         of a step, `progress` and `charge` have no number."""
         match request.name:
             case "progress" | "charge":
+                self.journal.go_on()
                 body = self.journal.calling(request.name)
                 return super().call(request) if body is None else self._call_in(body, request)
             case "output":

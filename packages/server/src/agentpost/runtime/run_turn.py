@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -28,7 +29,7 @@ from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.effects import Effects
 from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
-from agentpost.runtime.output_kept import OutputKept
+from agentpost.runtime.output_kept import output_kept
 from agentpost.runtime.outputs import Place
 from agentpost.runtime.owners import TurnOwner
 from agentpost.runtime.runs import Run
@@ -53,7 +54,7 @@ async def run_turn(
     journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed_at, steps.rebuild)
     journal.enter()
     structlog.contextvars.clear_contextvars()
-    async with OutputKept(ctx, message_id, message_id=message_id):
+    async with output_kept(ctx, message_id, message_id=message_id):
         try:
             try:
                 with traced.turn(ticket.message):
@@ -65,7 +66,7 @@ async def run_turn(
                     lambda: turns.fail(ctx, ticket, outcome, journal.cause), message_id
                 )
             elif outcome is not None:
-                await retry_until_recorded(lambda: turns.end(ctx, ticket, outcome), message_id)
+                await retry_until_recorded(partial(turns.end, ctx, ticket, outcome), message_id)
         except Fenced:
             log.info("turn_fenced", epoch=ticket.epoch)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -67,9 +67,14 @@ class Run:
         self.over = False
         self.on_change()
 
-    def recording(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def recording(self) -> Iterator[None]:
         """Inside, something that is going to be recorded is under way. On the agent loop."""
-        return _Recording(self)
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
 
     @contextmanager
     def idle(self) -> Iterator[None]:
@@ -79,19 +84,6 @@ class Run:
             yield
         finally:
             self.in_flight += 1
-
-
-class _Recording(AbstractContextManager[None]):
-    """See `Run.recording`."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def __enter__(self) -> None:
-        self._run.in_flight += 1
-
-    def __exit__(self, *exc: object) -> None:
-        self._run.in_flight -= 1
 
 
 class Runs:

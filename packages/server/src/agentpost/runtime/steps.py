@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from agentpost.agents import File, Unreadable, values
 from agentpost.agents.base import current_step_key
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.author.bodies import Body, name_of
-from agentpost.author.output import capture
+from agentpost.author.output import Capture
 from agentpost.author.retrying import Retry
 from agentpost.processes import bytecode
 from agentpost.processes.interpreter import Interpreter
@@ -192,7 +192,7 @@ class Steps:
         """Run a step's body; its value as recorded JSON."""
         if call.here:
             await run.ready()
-            with _Keyed(call.key):
+            with _keyed(call.key):
                 if timeout is None:
                     return values.dump(await call.fn(*call.args, **call.kwargs))
                 async with asyncio.timeout(timeout):
@@ -209,7 +209,7 @@ class Steps:
             )
             return values.dump(value)
 
-        with capture(call=_number(call.key)):
+        with Capture(call=_number(call.key)):
             return await unless_killed(attempt, run, call.key)
 
     async def run_with_retries(
@@ -246,7 +246,7 @@ class Steps:
             yield data.encode()
         elif data.here:
             await run.ready()
-            with _Keyed(data.key):
+            with _keyed(data.key):
                 async with asyncio.timeout(timeout):
                     contents = await data.fn(*data.args, **data.kwargs)
             yield contents.encode() if isinstance(contents, str) else contents
@@ -264,7 +264,7 @@ class Steps:
                     timeout=timeout,
                     ready=run.ready,
                 )
-                with capture(call=_number(key)):
+                with Capture(call=_number(key)):
                     await unless_killed(building, run, key)
                 yield into
 
@@ -327,17 +327,12 @@ def _number(key: str) -> int:
     return int(key.rpartition(":")[2])
 
 
-class _Keyed:
+@contextmanager
+def _keyed(key: str) -> Iterator[None]:
     """Inside: `step_key()` is that key, and lines of the log have the number of the call."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-        self._captured = capture(call=_number(key))
-
-    def __enter__(self) -> None:
-        self._token = current_step_key.set(self._key)
-        self._captured.__enter__()
-
-    def __exit__(self, *exc: object) -> None:
-        self._captured.__exit__(None, None, None)
-        current_step_key.reset(self._token)
+    token = current_step_key.set(key)
+    try:
+        with Capture(call=_number(key)):
+            yield
+    finally:
+        current_step_key.reset(token)

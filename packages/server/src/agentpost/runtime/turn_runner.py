@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from agentpost.agents import AgentFn
 from agentpost.context import AppContext
 from agentpost.record.tickets import TurnTicket
@@ -25,11 +27,7 @@ class TurnRunner:
         """See `context.TurnRunner.run`."""
         if ticket.epoch > 1:
             self.runs.cancel(ticket.message.id, before=ticket.epoch)  # fenced by our claim
-        self.runs.submit(
-            ticket.message.id,
-            ticket.epoch,
-            lambda run: self._run(ctx, ticket, run),
-        )
+        self.runs.submit(ticket.message.id, ticket.epoch, partial(self._run, ctx, ticket))
 
     async def _run(self, ctx: AppContext, ticket: TurnTicket, run: Run) -> None:
         await run_turn(ctx, self.agent, self._steps, ticket, run)

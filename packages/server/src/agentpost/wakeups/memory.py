@@ -68,37 +68,31 @@ class MemoryWait:
     def over(self) -> bool:
         return self._over or self._hub.closing
 
-    def fire(self) -> None:
-        """A hint, from any thread."""
-        self.loop.call_soon_threadsafe(self._hint)
-
     def tell(self, text: str) -> None:
         """A text, from any thread; who does not listen to texts is not woken."""
         if self._texts is not None:
             self.loop.call_soon_threadsafe(self._take, text)
 
-    def time_is_over(self) -> None:
-        """Of the call that waits, on its loop."""
-        self._end(False)
-
     def close(self) -> None:
         """The door closes, from any thread."""
-        self.loop.call_soon_threadsafe(self._end, False)
+        self.loop.call_soon_threadsafe(self.end, False)
 
     def cancel(self) -> None:
         self._over = True
-        self._end(False)
+        self.end(False)
 
-    def _hint(self) -> None:
+    def hint(self) -> None:
+        """Something may have changed; on its loop."""
         self._hinted = True
-        self._end(True)
+        self.end(True)
 
     def _take(self, text: str) -> None:
         if self._texts is not None and len(self._texts) < _TEXTS_KEPT:
             self._texts.append(text)
-            self._end(False)
+            self.end(False)
 
-    def _end(self, is_hinted: bool) -> None:
+    def end(self, is_hinted: bool) -> None:
+        """Let the call that waits go on, on its loop."""
         if self._future is not None and not self._future.done():
             self._future.set_result(is_hinted)
 
@@ -118,13 +112,9 @@ class MemoryWakeups:
     def __init__(self) -> None:
         self._waits: dict[str, list[MemoryWait]] = {}
         self._lock = threading.Lock()
-        self._closing = False
+        self.closing = False
         self._held: set[str] = set()
         self._ends: dict[tuple[asyncio.AbstractEventLoop, int], _End] = {}
-
-    @property
-    def closing(self) -> bool:
-        return self._closing
 
     def publish(self, tx: Transaction, *subjects: str) -> None:
         tx.after(partial(self.hint_all, subjects))
@@ -149,7 +139,7 @@ class MemoryWakeups:
         with self._lock:
             for subject in subjects:
                 for wait in self._waits.get(subject, ()):
-                    wait.fire()
+                    wait.loop.call_soon_threadsafe(wait.hint)
 
     @asynccontextmanager
     async def reader_lock(self, subject: str) -> AsyncIterator[bool]:
@@ -166,7 +156,7 @@ class MemoryWakeups:
         """There are no other processes."""
 
     def begin_shutdown(self) -> None:
-        self._closing = True
+        self.closing = True
         with self._lock:
             for waits in self._waits.values():
                 for wait in waits:
@@ -201,7 +191,7 @@ class MemoryWakeups:
 
     def _end(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
         for wait in self._ends.pop((loop, number)).waits:
-            wait.time_is_over()
+            wait.end(False)
 
     def add(self, subject: str, wait: MemoryWait) -> None:
         """A listener comes."""
