@@ -12,9 +12,9 @@ from tests.simulation.history import History
 from tests.simulation.mistakes import MISTAKES, Mistake, tell_nobody_of_jobs
 from tests.simulation.running import first_broken, report, schema_of, silent
 
-HISTORIES = 250
+HISTORIES = 120
 """More take minutes: `make simulate` plays 2,000, or as many as it is asked to."""
-CHUNK = 125
+CHUNK = 60
 MISTAKES_MEET = 2_000
 """Histories within which each mistake is found."""
 RARELY_MET = {"forget_the_epoch": 640, "try_a_start_once": 130, "keep_a_hold": 135}
