@@ -43,7 +43,6 @@ from agentpost.web.cookies import Cookie, DeviceCookie
 from agentpost.web.page import OpenPage, Page, PageView, Redirect, View, Viewer
 from agentpost.web.rendering import LIVE, Renderer
 from agentpost.web.streams import Streams
-from agentpost.webhooks import delivery_pages
 from agentpost.webhooks import pages as webhook_pages
 
 PAGES: Sequence[Page | OpenPage] = (
@@ -59,7 +58,6 @@ PAGES: Sequence[Page | OpenPage] = (
     *key_pages.PAGES,
     *webhook_pages.PAGES,
     *schedule_pages.PAGES,
-    *delivery_pages.PAGES,
     *request_pages.PAGES,
     *credit_pages.PAGES,
     *mail_pages.PAGES,
