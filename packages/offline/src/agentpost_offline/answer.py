@@ -2,8 +2,9 @@
 
 Two step functions give one, as JSON (`msgspec.to_builtins`):
 
-- ``data.answers.answer(files, frame, pasted="")`` runs the queries of a resolved frame (as JSON);
-- ``documents.answers.answer(files, question, language, pasted="")`` searches documents.
+- ``data.answers.answer(files, frame, message_text="")`` runs the queries of a resolved frame (as
+  JSON);
+- ``documents.answers.answer(files, question, language, message_text="")`` searches documents.
 """
 
 from __future__ import annotations

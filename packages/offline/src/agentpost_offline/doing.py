@@ -8,6 +8,7 @@ import msgspec
 
 from agentpost.agents.base import File, Started
 from agentpost_offline import asking, offering, questions, requested
+from agentpost_offline.data.wording import upper
 from agentpost_offline.frame import Act, Frame, Query, Thing, to_json
 from agentpost_offline.grammar.reading import Choice, Reading
 from agentpost_offline.making import catalogue, run
@@ -93,11 +94,11 @@ def maker_of(here: Surroundings, thing: Thing | None) -> Maker | None:
     name = say(language, f"things.{thing}") if has_name else ""
     maker = catalogue.maker(thing) if thing is not None else None
     if maker is None:
-        here.turn.reply(_upper(say(language, "not_made", thing=name)))
+        here.turn.reply(upper(say(language, "not_made", thing=name)))
         return None
     extra = catalogue.missing_extra(maker)
     if extra is not None:
-        here.turn.reply(_upper(say(language, "install", thing=name, extra=extra)))
+        here.turn.reply(upper(say(language, "install", thing=name, extra=extra)))
         return None
     return maker
 
@@ -265,7 +266,3 @@ def _tell(here: Surroundings, reading: Reading, files: Sequence[File]) -> None:
         lines.append(details(here.language, (), left, ()))
     if lines:
         here.turn.reply("\n".join(lines))
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

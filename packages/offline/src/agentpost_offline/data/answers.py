@@ -12,7 +12,7 @@ from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.data import wording
 from agentpost_offline.data.comparing import Comparison
 from agentpost_offline.data.dataset import Dataset, open_tables
-from agentpost_offline.data.model import Cell, Column, Kind, Result, Table, by_name
+from agentpost_offline.data.model import Cell, Kind, Result, Table
 from agentpost_offline.data.sql import axes, is_average, share_base
 from agentpost_offline.frame import (
     Aggregate,
@@ -25,7 +25,6 @@ from agentpost_offline.frame import (
     Query,
     from_json,
 )
-from agentpost_offline.style.languages import language as tongue
 
 _NEXT = 3
 _ALL = 1_000_000
@@ -40,7 +39,7 @@ def answer(files: Sequence[File], frame: Any, message_text: str = "") -> Any:
     Args:
         files: the frame's files.
         frame: a `Frame` as JSON.
-        pasted: the message, when it has tables in it.
+        message_text: the message, when it has tables in it.
 
     Returns an `Answer` as JSON; its text has the answer to each query, how the query was
     understood, and its source. Raises `JobFailed`.
@@ -74,13 +73,12 @@ def answer_query(data: Dataset, query: Query, language: str) -> tuple[str, Resul
     return _Answer(data, data.table(query.table), language).of(query)
 
 
-class _Answer:
+class _Answer(wording.TableWords):
     """Answers queries of one table."""
 
     def __init__(self, data: Dataset, table: Table, language: str) -> None:
-        self._data, self._table, self._language = data, table, language
-        self._columns = by_name(table)
-        self._words = wording.texts(language)
+        super().__init__(table, language)
+        self._data, self._table = data, table
         self._said = ""
         """A note that the text says in its own words."""
 
@@ -93,16 +91,13 @@ class _Answer:
         elif not result.rows or (
             all(row[-1] is None for row in result.rows) and not _against_before(query)
         ):
-            text = self._without_value(query, result)
+            text = str(self._words["no_value"]).format(result.reading)
         else:
             text = self._sentence_of(query, result)
         rest = tuple(note for note in result.notes if note != self._said)
         result = msgspec.structs.replace(result, notes=rest)
         source = str(self._words["reading"]).format(result.reading, self._table.name)
         return f"{text}\n{source}", result
-
-    def _without_value(self, query: Query, result: Result) -> str:
-        return str(self._words["no_value"]).format(result.reading)
 
     def _sentence_of(self, query: Query, result: Result) -> str:
         derivation = query.measures[0].derived
@@ -131,7 +126,7 @@ class _Answer:
             if measure.derived is Derivation.SHARE:
                 parts.append(self._share(query, measure, subject, value))
             else:
-                parts.append(f"{_upper(subject)}{tongue(self._language).colon}{value}.")
+                parts.append(f"{wording.upper(subject)}{self._tongue.colon}{value}.")
         lines = [" ".join(parts)]
         extreme = query.measures[0]
         if extreme.aggregate in (Aggregate.MIN, Aggregate.MAX) and extreme.column:
@@ -161,7 +156,7 @@ class _Answer:
         of = msgspec.structs.replace(query, measures=(plain,), order=None)
         base = msgspec.structs.replace(of, filters=tuple(share_base(query, self._columns)))
         part, whole = (self._value(self._data.run(one).rows[0][0], plain) for one in (of, base))
-        return str(self._words["share_of"]).format(_upper(subject), value, part, whole)
+        return str(self._words["share_of"]).format(wording.upper(subject), value, part, whole)
 
     def _share_of_group(self, query: Query, result: Result, keys: int) -> str:
         measure, row = query.measures[0], result.rows[0]
@@ -176,7 +171,7 @@ class _Answer:
         values = [value for r in within if isinstance(value := r[keys], float)]
         whole = sum(values)
         return str(self._words["share_of"]).format(
-            self._name(query, row, keys),
+            self._name(query, row[:keys]),
             self._value(row[keys], measure),
             self._value(part, plain),
             self._value(whole, plain),
@@ -215,7 +210,7 @@ class _Answer:
         if not 0 < len(result) <= _VALUES:
             return []
         names = [self._key(row[0], column) for row in result]
-        return [f"({tongue(self._language).join(names)})"]
+        return [f"({self._tongue.join(names)})"]
 
     def _missing(self, query: Query, result: Result) -> list[str]:
         """How many of the rows have no value to compute with."""
@@ -230,11 +225,8 @@ class _Answer:
         rows, value_count = self._data.run(count).rows[0]
         missing_count = int(float(rows or 0) - float(value_count or 0))
         label = self._columns[measure.column].label
-        return (
-            [_upper(wording.plural(self._words, "missing", missing_count, label)) + "."]
-            if missing_count
-            else []
-        )
+        text = wording.upper(wording.plural(self._words, "missing", missing_count, label))
+        return [f"{text}."] if missing_count else []
 
     # Groups
 
@@ -245,34 +237,31 @@ class _Answer:
         measure = query.measures[0]
         best = [row for row in rows if row[keys] == result.rows[0][keys]]
         subject = self._subject(measure)
-        leaders = [self._name(query, row, keys) for row in best[:_VALUES]]
+        leaders = [self._name(query, row[:keys]) for row in best[:_VALUES]]
         if len(best) > len(leaders):
             leaders.append(str(self._words["more"]).format(f"{len(best) - len(leaders):,}"))
-        names = tongue(self._language).join(leaders)
+        names = self._tongue.join(leaders)
         value = self._value(best[0][keys], measure)
         word = self._words["highest" if query.order.descending else "lowest"].format(subject)
-        text = f"{_upper(names)}{tongue(self._language).colon}{value} ({word})."
+        text = f"{wording.upper(names)}{self._tongue.colon}{value} ({word})."
         if len(best) > 1:
             template = str(self._words["tie_two" if len(best) == 2 else "tie_many"])
-            text = _upper(template.format(names, value, word))
+            text = wording.upper(template.format(names, value, word))
             self._said = str(self._words["ties"]).format(count=len(best))
         others = [
-            f"{self._name(query, row, keys)} {self._value(row[keys], measure)}"
+            f"{self._name(query, row[:keys])} {self._value(row[keys], measure)}"
             for row in rows[len(best) : len(best) + _NEXT]
             if row[keys] is not None
         ]
-        if others:
-            runners_up = tongue(self._language).join(others)
-            text += " " + str(self._words["next"]).format(runners_up)
-        return text
+        return self._with_next(text, others)
 
     def _lines(self, query: Query, result: Result, keys: int) -> list[str]:
-        colon = tongue(self._language).colon
+        colon = self._tongue.colon
         rows = result.rows[:_LINES]
         subjects = [self._subject(measure) for measure in query.measures]
-        head = f"{_upper(', '.join(subjects))}{colon.rstrip() or ':'}"
+        head = f"{wording.upper(', '.join(subjects))}{colon.rstrip() or ':'}"
         if self._only_listed(query, result):
-            names = [self._name(query, row, keys) for row in result.rows]
+            names = [self._name(query, row[:keys]) for row in result.rows]
             more = names[_LISTED:]
             lines = [f"- {name}" for name in names[:_LISTED]]
             lines += ["- " + str(self._words["more"]).format(f"{len(more):,}")] if more else []
@@ -282,7 +271,7 @@ class _Answer:
             values = ", ".join(
                 self._value(row[keys + i], measure) for i, measure in enumerate(query.measures)
             )
-            name = self._name(query, row, keys)
+            name = self._name(query, row[:keys])
             lines.append(f"- {name}{colon}{values}" if len(rows) > 1 else f"{name}{colon}{values}.")
         lines += self._together(query, result, keys)
         if len(result.rows) > len(rows):
@@ -315,33 +304,6 @@ class _Answer:
         whole = self._value(sum(float(one or 0) for one in shares), query.measures[0])
         return [str(self._words["in_all"]).format(whole)] if len(shares) > 1 else []
 
-    # Words
-
-    def _column(self, measure: Measure) -> Column | None:
-        return self._columns.get(measure.column) if measure.column else None
-
-    def _subject(self, measure: Measure) -> str:
-        return wording.measure(measure, self._column(measure), self._language)
-
-    def _value(self, value: Cell, measure: Measure) -> str:
-        return wording.cell(value, measure, self._column(measure), self._language)
-
-    def _key(self, value: Cell, name: str) -> str:
-        return wording.key(value, self._columns[name], None, self._language)
-
-    def _period(self, query: Query, value: Cell) -> str:
-        assert query.time is not None
-        return wording.key(value, self._columns[query.time], query.grain, self._language)
-
-    def _name(self, query: Query, row: Sequence[Cell], keys: int) -> str:
-        names = [
-            self._key(value, name)
-            for value, name in zip(row[: len(query.groups)], query.groups, strict=True)
-        ]
-        if query.time is not None:
-            names.append(self._period(query, row[keys - 1]))
-        return ", ".join(names)
-
 
 def _against_before(query: Query) -> bool:
     """Whether periods are compared: where nothing can be, the answer says what is missing."""
@@ -354,7 +316,3 @@ def _counts(query: Query) -> bool:
         m.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT) and m.derived is None
         for m in query.measures
     ) and not (query.groups or query.time)
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -17,20 +17,10 @@ from agentpost_offline.data import words
 from agentpost_offline.data.model import Kind
 from agentpost_offline.frame import Grain
 
-ERRORS = frozenset(
-    {
-        "#div/0!",
-        "#n/a",
-        "#ref!",
-        "#value!",
-        "#name?",
-        "#num!",
-        "#null!",
-        "#spill!",
-        "#calc!",
-        "#error!",
-    }
-)
+ERRORS = frozenset((
+    "#div/0!", "#n/a", "#ref!", "#value!", "#name?", "#num!", "#null!", "#spill!", "#calc!",
+    "#error!",
+))  # fmt: skip
 """What spreadsheets show where a formula failed."""
 
 NO_VALUE = frozenset(

@@ -9,9 +9,8 @@ import msgspec
 
 from agentpost_offline.data import wording
 from agentpost_offline.data.dataset import Dataset
-from agentpost_offline.data.model import Cell, Result, Table, by_name
+from agentpost_offline.data.model import Cell, Result, Table
 from agentpost_offline.frame import Derivation, Measure, Query
-from agentpost_offline.style.languages import language as tongue
 
 _NEXT = 3
 _LINES = 31
@@ -26,13 +25,12 @@ class _Change(NamedTuple):
     rate: float | None
 
 
-class Comparison:
+class Comparison(wording.TableWords):
     """States what changed between two periods, or differs between two groups."""
 
     def __init__(self, data: Dataset, table: Table, language: str) -> None:
-        self._data, self._language = data, language
-        self._columns = by_name(table)
-        self._words = wording.texts(language)
+        super().__init__(table, language)
+        self._data = data
 
     def of(self, query: Query, result: Result) -> str | None:
         """The text for each measure; None when the query does not compare two of anything."""
@@ -65,7 +63,7 @@ class Comparison:
         size = self._figure(abs(change), measure)
         if measure.derived is Derivation.DIFFERENCE and before:
             size += f" ({self._with_sign(100 * change / abs(before))})"
-        return _upper(
+        return wording.upper(
             str(self._words[key]).format(
                 self._subject(plain), size, self._value(before, plain),
                 self._period(query, first), self._value(after, plain), self._period(query, last),
@@ -96,8 +94,8 @@ class Comparison:
                 return self._extreme(measurable, plain, periods, falling=falling, growth=growth)
         count = query.order.count if query.order is not None else None
         visible = changes[: min(count or _LINES, _LINES)]
-        colon = tongue(self._language).colon
-        lines = [f"{_upper(self._subject(query.measures[0]))}{colon.rstrip() or ':'}"]
+        colon = self._tongue.colon
+        lines = [f"{wording.upper(self._subject(query.measures[0]))}{colon.rstrip() or ':'}"]
         lines += [f"- {one.name}{colon}{self._line(one, plain, periods)}" for one in visible]
         if len(changes) > len(visible) and count is None:
             lines.append("- " + str(self._words["more"]).format(f"{len(changes) - len(visible):,}"))
@@ -131,8 +129,8 @@ class Comparison:
         key = "unchanged_most"
         if top:
             key = ("fell" if top < 0 else "grew") + ("_most" if falling == (top < 0) else "_least")
-        colon = tongue(self._language).colon
-        names = tongue(self._language).join([one.name for one in best])
+        colon = self._tongue.colon
+        names = self._tongue.join([one.name for one in best])
         edges = [
             f"{periods[0]}{colon}{self._value(best[0].before, plain)}",
             f"{periods[1]}{colon}{self._value(best[0].after, plain)}",
@@ -141,10 +139,7 @@ class Comparison:
         text = str(self._words[key]).format(names, size)
         text += "。" if self._language == "zh" else "."
         others = [f"{one.name} {size_text(one)}" for one in changes[len(best) : len(best) + _NEXT]]
-        if others:
-            runners_up = tongue(self._language).join(others)
-            text += " " + str(self._words["next"]).format(runners_up)
-        return text
+        return self._with_next(text, others)
 
     def _two_groups(self, query: Query, both: Result, plain: Measure, result: Result) -> str | None:
         values = {row[0]: row[1] for row in both.rows}
@@ -158,40 +153,19 @@ class Comparison:
         change = result.rows[0][1]
         key = "more_than" if one > other else "less_than" if one < other else "equal"
         size = self._figure(abs(float(change or 0)), measure)
-        first, second = (
-            wording.key(name, self._columns[query.groups[0]], None, self._language)
-            for name in order
-        )
+        first, second = (self._key(name, query.groups[0]) for name in order)
         figures = (self._value(one, plain), self._value(other, plain))
-        subject = f"{_upper(self._subject(plain))}{tongue(self._language).colon}"
+        subject = f"{wording.upper(self._subject(plain))}{self._tongue.colon}"
         return subject + str(self._words[key]).format(first, size, second, *figures)
 
     # Words
 
     def _figure(self, value: float, measure: Measure) -> str:
-        column = self._columns.get(measure.column) if measure.column else None
-        return wording.figure(value, wording.unit_of(measure, column), self._language)
+        unit = wording.unit_of(measure, self._column(measure))
+        return wording.figure(value, unit, self._language)
 
     def _with_sign(self, rate: float) -> str:
         return ("+" if rate > 0 else "") + wording.figure(rate, "%", self._language)
-
-    def _subject(self, measure: Measure) -> str:
-        column = self._columns.get(measure.column) if measure.column else None
-        return wording.measure(measure, column, self._language)
-
-    def _value(self, value: Cell, measure: Measure) -> str:
-        column = self._columns.get(measure.column) if measure.column else None
-        return wording.cell(value, measure, column, self._language)
-
-    def _period(self, query: Query, value: Cell) -> str:
-        assert query.time is not None
-        return wording.key(value, self._columns[query.time], query.grain, self._language)
-
-    def _name(self, query: Query, key: Sequence[Cell]) -> str:
-        pairs = zip(key, query.groups, strict=True)
-        return ", ".join(
-            wording.key(value, self._columns[name], None, self._language) for value, name in pairs
-        )
 
 
 def _change(name: str, before: Cell, after: Cell) -> _Change:
@@ -206,7 +180,3 @@ def _size(one: _Change, growth: bool) -> float | None:
     if growth:
         return one.rate
     return None if one.before is None or one.after is None else one.after - one.before
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -1,6 +1,6 @@
 """Tables of files, opened for questions.
 
-    with opened(files, pasted) as data:
+    with open_tables(files, message_text) as data:
         data.tables                        # what was found
         data.run(Query(data.tables[0].id, …))
 

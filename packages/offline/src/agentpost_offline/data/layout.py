@@ -220,14 +220,9 @@ def _periods(layout: Layout, body: Sequence[Row]) -> Periods | None:
         return None
     values = tuple(rest or _value_name(layout) for rest in rests)
     year = _YEAR.search(layout.title)
-    date_columns = (
-        f" {year[1]}"
-        if year and all(p.lower().rstrip(".") in words.months() for p in periods)
-        else ""
-    )
-    columns = tuple(
-        (index, period + date_columns, rests.index(rest)) for index, period, rest in results
-    )
+    are_months = all(period.lower().rstrip(".") in words.months() for period in periods)
+    suffix = f" {year[1]}" if year and are_months else ""
+    columns = tuple((index, period + suffix, rests.index(rest)) for index, period, rest in results)
     return Periods(columns, _time_name(periods[0]), values, tuple(totals))
 
 
@@ -266,9 +261,7 @@ def _period(name: str) -> tuple[str, str] | None:
 
 
 def _numeric(body: Sequence[Row], columns: Sequence[int]) -> bool:
-    cells = [
-        (row[i] or "").strip() for row in body for i in columns if i < len(row)
-    ]  # fmt: skip
+    cells = [(row[i] or "").strip() for row in body for i in columns if i < len(row)]
     present = [cell for cell in cells if not is_missing(cell)]
     typed = sum(looks_typed(cell) or bool(_YEAR.fullmatch(cell)) for cell in present)
     return bool(present) and typed >= 0.8 * len(present)

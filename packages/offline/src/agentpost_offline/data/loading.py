@@ -118,14 +118,11 @@ class _Loader:
     def _rows(self, rest: str) -> list[tuple[Any, ...]]:
         sql = ", ".join(f"left(c{i}, {limits.CELL_CHARACTERS})" for i in range(self._width))
         return self._db.execute(
-            f"select rowid, {sql} from {self._raw} where {self._has_content()} and {rest}"
+            f"select rowid, {sql} from {self._raw} where not ({self._blank()}) and {rest}"
         ).fetchall()
 
-    def _has_content(self) -> str:
-        """The condition that some cell of a row has something in it."""
-        return f"not ({self._blank()})"
-
     def _blank(self) -> str:
+        """The condition that no cell of a row has something in it."""
         # The first cells are enough for most rows, so this is cheap.
         return " and ".join(f"(c{i} is null or trim(c{i}) = '')" for i in range(self._width))
 

@@ -10,28 +10,10 @@ from agentpost_offline.data import words
 from agentpost_offline.data.cells import is_currency
 from agentpost_offline.data.model import Column, Kind, Role
 
-_ACRONYMS = frozenset(
-    {
-        "id",
-        "url",
-        "api",
-        "usd",
-        "eur",
-        "gbp",
-        "kpi",
-        "roi",
-        "vat",
-        "sku",
-        "uk",
-        "us",
-        "eu",
-        "co2",
-        "ai",
-        "hr",
-        "it",
-        "b2b",
-    }
-)
+_ACRONYMS = frozenset((
+    "id", "url", "api", "usd", "eur", "gbp", "kpi", "roi", "vat", "sku", "uk", "us", "eu", "co2",
+    "ai", "hr", "it", "b2b",
+))  # fmt: skip
 _UNITS = {
     "eur": "€", "usd": "$", "gbp": "£", "chf": "CHF", "pct": "%", "percent": "%", "kg": "kg",
     "km": "km", "ms": "ms", "gb": "GB", "mb": "MB", "cm": "cm", "k": "k", "keur": "k€",

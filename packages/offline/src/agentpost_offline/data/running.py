@@ -15,15 +15,7 @@ from agentpost_offline.data.coverage import TOLERANCE, coverage
 from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Cell, Column, Kind, Result, Table
 from agentpost_offline.data.sql import Compiler, axes, is_average
-from agentpost_offline.frame import (
-    Aggregate,
-    Derivation,
-    Grain,
-    Measure,
-    Op,
-    Order,
-    Query,
-)
+from agentpost_offline.frame import Aggregate, Derivation, Grain, Measure, Op, Order, Query
 from agentpost_offline.style import dates
 
 if TYPE_CHECKING:
@@ -159,12 +151,7 @@ def _sort(
     if query.order is None and query.time is not None:
         if not groups:
             return by_key
-        totals: dict[tuple[Any, ...], float] = {}
-        for row in by_key:
-            value = row[keys]
-            size = float(value) if isinstance(value, (int, float)) else 0.0
-            totals[row[:groups]] = totals.get(row[:groups], 0.0) + size
-        place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
+        place = _largest_first([row[:groups] for row in by_key], [row[keys] for row in by_key])
         return sorted(by_key, key=lambda row: (place[row[:groups]], _order(row[groups])))
     if query.order is None and query.time is None:
         sequential = [i for i, name in enumerate(query.groups) if columns[name].sequence]
@@ -187,16 +174,20 @@ def _follow_sequence(
     """The rows along a sequence, of the other groups the largest first."""
     places = dict(column.sequence)
     others = [(*row[:at], *row[at + 1 : keys]) for row in rows]
-    totals: dict[tuple[Any, ...], float] = {}
-    for row, other in zip(rows, others, strict=True):
-        value = row[keys] if isinstance(row[keys], (int, float)) else 0.0
-        totals[other] = totals.get(other, 0.0) + value
-    place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
+    place = _largest_first(others, [row[keys] for row in rows])
     results = sorted(
         zip(others, rows, strict=True),
         key=lambda one: (place[one[0]], places[str(one[1][at]).strip().lower()]),
     )
     return [row for _, row in results]
+
+
+def _largest_first(groups: Sequence[tuple[Any, ...]], values: Sequence[Any]) -> dict[Any, int]:
+    """The place of each group by the sum of its values."""
+    totals = dict.fromkeys(groups, 0.0)
+    for group, value in zip(groups, values, strict=True):
+        totals[group] += float(value) if isinstance(value, (int, float)) else 0.0
+    return {key: at for at, key in enumerate(sorted(totals, key=lambda key: -totals[key]))}
 
 
 def _partial(

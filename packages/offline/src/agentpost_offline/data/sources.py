@@ -21,36 +21,10 @@ from agentpost_offline.documents.sources import is_page
 _DELIMITED = frozenset(("csv", "tsv", "tab", "psv"))
 _SHEETS = frozenset(("xlsx", "xlsm", "xls", "ods", "xlsb"))
 _TABLE_TYPES = frozenset(("text/csv", "text/tab-separated-values"))
-_WITHOUT = frozenset(
-    {
-        "png",
-        "jpg",
-        "jpeg",
-        "webp",
-        "avif",
-        "gif",
-        "bmp",
-        "tiff",
-        "tif",
-        "heic",
-        "svg",
-        "mp4",
-        "mov",
-        "webm",
-        "mp3",
-        "wav",
-        "m4a",
-        "ogg",
-        "py",
-        "js",
-        "ts",
-        "css",
-        "exe",
-        "dll",
-        "so",
-        "bin",
-    }
-)
+_WITHOUT = frozenset((
+    "png", "jpg", "jpeg", "webp", "avif", "gif", "bmp", "tiff", "tif", "heic", "svg", "mp4", "mov",
+    "webm", "mp3", "wav", "m4a", "ogg", "py", "js", "ts", "css", "exe", "dll", "so", "bin",
+))  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -83,7 +57,7 @@ class _Finder:
     """Finds the tables of one file."""
 
     def __init__(self, file: File, folder: Path, omissions: list[str]) -> None:
-        self._file, self._folder, self._skipped = file, folder, omissions
+        self._file, self._folder, self._omissions = file, folder, omissions
         self._unpacked = 0
 
     def find(self) -> Iterator[Source]:
@@ -178,7 +152,7 @@ class _Finder:
             with zipfile.ZipFile(path) as archive:
                 members = [m for m in archive.infolist() if _is_data(m)]
                 if len(members) > limits.MEMBERS:
-                    self._skipped.append(f"files after the first {limits.MEMBERS} of {name}")
+                    self._omissions.append(f"files after the first {limits.MEMBERS} of {name}")
                 for number, member in enumerate(members[: limits.MEMBERS]):
                     yield from self._of_member(archive, member, number)
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
@@ -190,10 +164,10 @@ class _Finder:
         name = PurePosixPath(member.filename).name
         self._unpacked += member.file_size
         if member.file_size > limits.MEMBER_BYTES or self._unpacked > limits.UNPACKED_BYTES:
-            self._skipped.append(f"{name} unpacks to too much")
+            self._omissions.append(f"{name} unpacks to too much")
             return
         if member.flag_bits & 0x1:
-            self._skipped.append(f"{name} is protected by a password")
+            self._omissions.append(f"{name} is protected by a password")
             return
         apart = self._folder.parent / f"member{number}"
         try:
@@ -203,7 +177,7 @@ class _Finder:
             with only_unreadable(name):
                 yield from self._of(apart, name, "", depth=1)
         except Unreadable as error:
-            self._skipped.append(str(error))
+            self._omissions.append(str(error))
 
 
 class _BoundedStream:

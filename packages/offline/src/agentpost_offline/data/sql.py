@@ -17,15 +17,7 @@ from typing import Any
 from agentpost.agents import JobFailed
 from agentpost_offline.data.loading import Loaded, quote
 from agentpost_offline.data.model import Column, Kind, by_name
-from agentpost_offline.frame import (
-    Aggregate,
-    Derivation,
-    Filter,
-    Grain,
-    Measure,
-    Op,
-    Query,
-)
+from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Op, Query
 
 _PARTS = {
     Grain.HOUR: "hour({0})",

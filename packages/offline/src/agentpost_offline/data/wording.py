@@ -8,14 +8,7 @@ from datetime import date
 from typing import Any
 
 from agentpost_offline.data.model import Cell, Column, Kind, Note, Result, Table, by_name
-from agentpost_offline.frame import (
-    Aggregate,
-    Derivation,
-    Filter,
-    Grain,
-    Measure,
-    Op,
-)
+from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Op, Query
 from agentpost_offline.style import dates, languages, numbers
 
 _SIGNS = {Op.IS: "=", Op.IS_NOT: "≠", Op.AT_LEAST: "≥", Op.ABOVE: ">", Op.AT_MOST: "≤",
@@ -213,10 +206,7 @@ def reading(table: Table, result: Result, language: str) -> str:
     words = texts(language)
     query = result.query
     columns = by_name(table)
-    phrases = [
-        measure(one, columns.get(one.column) if one.column else None, language)
-        for one in query.measures
-    ]
+    phrases = [measure(one, columns.get(one.column or ""), language) for one in query.measures]
     groups = [columns[name].label for name in query.groups]
     if query.time is not None and query.grain is not None:
         groups.append(str(words[str(query.grain)]))
@@ -232,3 +222,45 @@ def reading(table: Table, result: Result, language: str) -> str:
     parts += [group_filter_text(one, columns.get(one.column), language) for one in query.having]
     parts.append(plural(words, "rows", result.counted))
     return (", " if language != "zh" else "，").join(parts)
+
+
+class TableWords:
+    """What the measures, groups, periods and values of one table are called in a language."""
+
+    def __init__(self, table: Table, language: str) -> None:
+        self._language, self._tongue = language, languages.language(language)
+        self._columns = by_name(table)
+        self._words = texts(language)
+
+    def _column(self, measure: Measure) -> Column | None:
+        return self._columns.get(measure.column) if measure.column else None
+
+    def _subject(self, one: Measure) -> str:
+        return measure(one, self._column(one), self._language)
+
+    def _value(self, value: Cell, measure: Measure) -> str:
+        return cell(value, measure, self._column(measure), self._language)
+
+    def _key(self, value: Cell, name: str) -> str:
+        return key(value, self._columns[name], None, self._language)
+
+    def _period(self, query: Query, value: Cell) -> str:
+        assert query.time is not None
+        return key(value, self._columns[query.time], query.grain, self._language)
+
+    def _name(self, query: Query, row: Sequence[Cell]) -> str:
+        """A group of a result, by the cells of its groups and of its period."""
+        names = list(map(self._key, row, query.groups))
+        names += [self._period(query, value) for value in row[len(query.groups) :]]
+        return ", ".join(names)
+
+    def _with_next(self, text: str, others: list[str]) -> str:
+        """A text with the ones that come next, where there are some."""
+        if not others:
+            return text
+        return f"{text} {str(self._words['next']).format(self._tongue.join(others))}"
+
+
+def upper(text: str) -> str:
+    """With a capital."""
+    return text[:1].upper() + text[1:]

@@ -65,7 +65,7 @@ def answer(
         files: the documents.
         question: in the user's words.
         language: the user's language.
-        pasted: a text that came with the message.
+        message_text: a text that came with the message.
 
     Returns an `Answer` as JSON: ``passages`` for up to three that share words with the question,
     ``absent`` when none does. The text is the passages, verbatim and cited.

@@ -50,11 +50,11 @@ def size_of(path: Path, name: str) -> tuple[int, int]:
         return (image.height, image.width) if is_turned else (image.width, image.height)
 
 
-def upright(path: Path, name: str, most: int | None = None) -> Image:
+def upright(path: Path | io.BytesIO, name: str, most: int | None = None) -> Image:
     """The decoded picture: first frame, turned as its EXIF data says, free of all metadata.
 
     Args:
-        path: where the bytes are.
+        path: where the bytes are, or the bytes.
         name: what the sender called it, for the error.
         most: its longer side may be made this short, which saves memory.
 
@@ -125,7 +125,7 @@ def _open(path: Path | io.BytesIO, name: str) -> Iterator[Image]:
         raise Unreadable(f"{name} is a damaged picture") from error
 
 
-def for_document(path: Path, *, name: str = "The picture", most: int) -> bytes:
+def for_document(path: Path | io.BytesIO, *, name: str = "The picture", most: int) -> bytes:
     """A picture for use in a document: upright, at most ``most`` pixels wide or high, without
     metadata; PNG where it is transparent, else JPEG."""
     image = upright(path, name, most)
@@ -137,12 +137,7 @@ def for_document(path: Path, *, name: str = "The picture", most: int) -> bytes:
 
 def from_bytes(content: bytes, most: int) -> bytes:
     """A picture that stands inside a document, as `for_document` makes it; raises `Unreadable`."""
-    import tempfile
-
-    with tempfile.NamedTemporaryFile(prefix="picture-") as file:
-        file.write(content)
-        file.flush()
-        return for_document(Path(file.name), name="A picture", most=most)
+    return for_document(io.BytesIO(content), name="A picture", most=most)
 
 
 def picture_name(at: int, content: bytes) -> str:

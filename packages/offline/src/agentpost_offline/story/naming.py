@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from agentpost_offline.data.model import Column, Kind, Table, by_name
-from agentpost_offline.frame import (
-    Aggregate,
-    Derivation,
-    Filter,
-    Grain,
-    Measure,
-    Op,
-    Query,
-)
+from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Op, Query
 from agentpost_offline.style import dates, numbers
 from agentpost_offline.style.languages import language, texts
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from agentpost_offline.data.model import Cell, Result, Table
+from agentpost_offline.data.wording import upper
 from agentpost_offline.frame import Grain, Query
 from agentpost_offline.story import naming
 from agentpost_offline.story.model import Claim, ClaimKind, Story
@@ -126,15 +127,11 @@ class _Subject:
                  **{k: form.text(v) for k, v in amounts.items()}, **words}  # fmt: skip
         key = key or self.value_text(line, next(iter(figures.values())))
         return [Claim(
-            kind, _capital(headline.format(**parts)),
-            _capital(sentence.format(**parts)).replace("..", "."), tuple(figures.items()),
+            kind, upper(headline.format(**parts)),
+            upper(sentence.format(**parts)).replace("..", "."), tuple(figures.items()),
             self.place, round(weight * _LATER**self.place, 4),
             tuple(str(mark) for mark in marks if mark is not None), (key, label),
         )]  # fmt: skip
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _totals(subject: _Subject) -> list[Claim]:
