@@ -147,8 +147,8 @@ def _book(data: Dataset, frame: Frame, parts: Any, name: str = "") -> _Book:
     elif queries:
         reading = _fill_with_pivots(book, data, queries, frame.language)
     else:
-        reading = ""
-        _fill_with_tables(book, data, words)
+        conditions = {query.table: query for query in frame.queries if query.filters}
+        reading = _fill_with_tables(book, data, words, conditions, frame.language)
     count = len(book.tables)
     tables = words["tables_one" if count == 1 else "tables_many"].format(count=count)
     pattern = words["made_pivot" if reading else "made_clean"]
@@ -195,19 +195,29 @@ def _fill_with_pivots(book: _Book, data: Dataset, queries: Sequence[Query], code
     return "; ".join(result.reading for result in results)
 
 
-def _fill_with_tables(book: _Book, data: Dataset, words: dict[str, Any]) -> None:
-    """A sheet for each table, and one that says what was cleaned."""
-    book.tables = list(data.tables[:_TABLES])
-    book.title = book.tables[0].name
+def _fill_with_tables(
+    book: _Book, data: Dataset, words: dict[str, Any], conditions: dict[str, Query], code: str
+) -> str:
+    """A sheet for each table, or for those with ``conditions`` by their ids, with the rows that
+    meet them; and one that says what was cleaned. Returns the conditions in words."""
+    tables = [table for table in data.tables if not conditions or table.id in conditions]
+    book.tables = tables[:_TABLES]
+    readings = [
+        f"{table.name}, {naming.condition(one, table, code)}"
+        for table in book.tables if table.id in conditions
+        for one in conditions[table.id].filters
+    ]  # fmt: skip
+    book.title = readings[0][:200] if readings else book.tables[0].name
     rows = []
     for table in book.tables:
         title = table.name.rpartition(", sheet ")[2].rpartition(".")[0] or table.name
-        _add_rows(book, data, table, words, title)
+        _add_rows(book, data, table, words, title, conditions.get(table.id))
         rows += [(table.name, f"{table.rows:,}", note)
                  for note in table.notes or (words["nothing"],)]  # fmt: skip
         book.notes += table.notes
     fields = tuple(Field(words[key], Kind.TEXT) for key in ("table", "rows", "note"))
     book.sheets.append(Sheet(words["notes"], fields, tuple(rows)))
+    return "; ".join(readings)
 
 
 def _add_rows(

@@ -109,6 +109,21 @@ def test_what_was_filtered_out_is_in_no_sheet(tmp_path: Path) -> None:
     assert book["Data"].max_row == 2 + sum(row["country"] != out for row in rows), "and totals"
 
 
+def test_rows_that_meet_a_condition_are_all_that_a_workbook_has(tmp_path: Path) -> None:
+    rows = shop()
+    files = [file(tmp_path, "shop.csv", shop_csv(rows)), file(tmp_path, "orders.csv", ORDERS)]
+    table = survey(files)["tables"][0]["id"]
+    only = next(row["country"] for row in rows if row["country"])
+    wish = frame(Query(table, filters=(Filter("country", Op.IS, (only,)),)))
+    described, book = made(tmp_path, files, wish)
+    page = book.worksheets[0]
+    at = [str(cell.value).casefold() for cell in page[1]].index("country")
+    countries = [line[at] for line in page.iter_rows(min_row=2, values_only=True) if line[at]]
+    assert countries == [only] * sum(row["country"] == only for row in rows)
+    assert len(book.worksheets) == 2, "and the notes"
+    assert f"country = {only}" in described["text"]
+
+
 def test_cleaned_data_is_typed_and_says_what_was_done(tmp_path: Path) -> None:
     text = "Report\n\nDatum;Umsatz\n01.02.2025;1.234,50 €\n02.02.2025;n/a\nSumme;1.234,50 €\n"
     described, book = made(tmp_path, [file(tmp_path, "a.csv", text)], frame(clean=True))
