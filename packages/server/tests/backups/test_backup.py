@@ -181,9 +181,10 @@ def test_a_copy_that_is_killed_leaves_no_key_in_the_folder(
         files.extend(folder.iterdir())
         remove(path, name)
 
-    earlier = database.with_name(f"{database.name}.database-earlier.db.copy")
-    earlier.touch()
-    os.utime(earlier, (0, 0))
+    for companion in ("", "-journal"):
+        earlier = database.with_name(f"{database.name}.database-earlier.db.copy{companion}")
+        earlier.touch()
+        os.utime(earlier, (0, 0))
     monkeypatch.setattr(backup_rows, "_remove", look)
     backup_rows.copy_sqlite(database, folder / "copy.db", without=secrets.NAME)
     assert files == []

@@ -153,7 +153,9 @@ def test_bodies_go_with_their_message(caller: Caller, server: AgentServer) -> No
     key = {"Idempotency-Key": word[:4]}
     body = {"message": json.dumps([["reply", word]])}
     wrong = caller.call("POST", "/v1/messages", json={**body, "busy": word}, headers=key)
-    assert wrong.status_code == 400
+    unknown = {**body, "webhook_endpoint_id": f"whe_{'0' * 32}"}
+    lost = caller.call("POST", "/v1/messages", json=unknown, headers=key)
+    assert (wrong.status_code, lost.status_code) == (400, 404)
     sent = caller.call("POST", "/v1/messages", json=body, headers=key)
     message_id = sent.json()["id"]
     caller.final(message_id)
@@ -168,8 +170,9 @@ def test_bodies_go_with_their_message(caller: Caller, server: AgentServer) -> No
     assert deleted.status_code == 200
     assert request_line(server, deleted.headers["Request-Id"])["status"] == 200
     assert kept(word) == set()
-    refused = caller.call("GET", f"/v1/requests/{wrong.headers['Request-Id']}").json()
-    assert json.loads(refused["request_body"]) == {"message": LEFT_OUT, "busy": LEFT_OUT}
+    for call, field in ((wrong, "busy"), (lost, "webhook_endpoint_id")):
+        refused = caller.call("GET", f"/v1/requests/{call.headers['Request-Id']}").json()
+        assert json.loads(refused["request_body"]) == {"message": LEFT_OUT, field: LEFT_OUT}
     assert kept(other) >= {"POST /v1/messages"}
     assert caller.call("GET", f"/v1/messages/{staying}").status_code == 200
     again = caller.call("GET", f"/v1/requests/{sent.headers['Request-Id']}").json()

@@ -50,6 +50,7 @@ def test_a_line_is_about_one_message_or_keeps_nothing_of_any(
     )
 
 
+@pytest.mark.parametrize("status", [404, 422])
 @pytest.mark.parametrize(
     ("sent", "kept"),
     [
@@ -61,11 +62,11 @@ def test_a_line_is_about_one_message_or_keeps_nothing_of_any(
     ],
 )  # fmt: skip
 def test_of_a_refused_message_the_fields_are_kept_and_no_text(
-    sent: str | None, kept: str | None
+    sent: str | None, kept: str | None, status: int
 ) -> None:
     line = with_subject(
         RequestRecord(
-            *("req_1", 0, "acc_1", "key_1", "POST", "/v1/messages", 422, None, 1, 0, 0),
+            *("req_1", 0, "acc_1", "key_1", "POST", "/v1/messages", status, None, 1, 0, 0),
             request_body=sent,
             response_body="too long",
         )

@@ -6,7 +6,7 @@ import mmap
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -47,9 +47,10 @@ def copy_sqlite(source: Path, target: Path, *, without: str) -> None:
     try:
         working.touch(mode=0o600)
         now = working.stat().st_mtime
-        for copy_path in source.parent.glob(f"{source.name}.*.copy"):
-            if now - copy_path.stat().st_mtime > _COPY_SECONDS_MAX:
-                copy_path.unlink(missing_ok=True)
+        for left in source.parent.glob(f"{source.name}.*.copy*"):  # its journal, too
+            with suppress(FileNotFoundError):  # another backup has ended meanwhile
+                if now - left.stat().st_mtime > _COPY_SECONDS_MAX:
+                    left.unlink()
         with (
             closing(_connect_to_read(source)) as reading,
             closing(sqlite3.connect(working)) as copy,

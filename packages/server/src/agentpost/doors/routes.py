@@ -156,10 +156,11 @@ def _import(name: str) -> ModuleType:
     again and again holds up all calls, for a tenth of a second each time."""
     gc.disable()
     try:
-        return import_module(name)
-    finally:
+        module = import_module(name)
         gc.freeze()
+    finally:
         gc.enable()
+    return module
 
 
 class DoorRoutes:

@@ -31,14 +31,12 @@ def with_subject(line: RequestRecord) -> RequestRecord:
     message that was refused the texts are left out: a repeat may become a message, which is deleted
     one day, and nothing says that this was the same one.
     """
-    if line.status == 404 or (line.status >= 400 and line.method in READS):
-        return line  # shows nothing of a message
-    path, request_body, response_body = (
-        line.path.partition("?")[0],
-        line.request_body,
-        line.response_body,
-    )
+    path = line.path.partition("?")[0]
     path = unquote(path) if "%" in path else path
+    shows_nothing = line.method in READS or (line.status == 404 and path != _MESSAGES)
+    if line.status >= 400 and shows_nothing:
+        return line
+    request_body, response_body = line.request_body, line.response_body
     if path.startswith(_LOG):
         return replace(line, request_body=None, response_body=None)
     own = _ID.search(path)

@@ -2,7 +2,7 @@
 
 At most ``most`` processes are shared by all runs. A run that is suspected of having ended one runs
 alone in a further process, of which there are as many at most: so what is innocent is not held up,
-and what ends its process again is known to have done it (`isolated.suspects`).
+and what ends its process again is known to have done it (`Suspects`).
 """
 
 from __future__ import annotations
