@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from agentpost.cli.context import AsJson, show, with_context
+from agentpost.cli.context import with_context
 from agentpost.cli.errors import EXIT_USAGE, fail, say
+from agentpost.cli.printing import Result, report
 
 if TYPE_CHECKING:
     from agentpost.account_data.deletion import DeletionPreview
@@ -26,8 +27,7 @@ def accounts_export(
     place: Annotated[
         Path, typer.Argument(help="Archive to write, such as team.tar; - is standard output.")
     ],
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Export all data of an account, without secrets, as a tar archive."""
     from agentpost.account_data import export
 
@@ -55,18 +55,20 @@ def accounts_export(
     rows = sum(archive.counts.values())
     where = "standard output" if is_streamed else place
     line = f"{where}: {rows:,} rows and {archive.blobs:,} files of {archive.blob_bytes:,} bytes"
-    with redirect_stdout(sys.stderr if is_streamed else sys.stdout):
-        show(shape, as_json, line)
-    if archive.missing:
-        say(f"{archive.missing} files are missing in the storage: members.jsonl names them")
-        raise typer.Exit(1)
+    note = f"{archive.missing} files are missing in the storage: members.jsonl names them"
+    notes = [note] if archive.missing else []
+    result = report(shape, line, notes=notes, code=len(notes))
+    if is_streamed:
+        with redirect_stdout(sys.stderr):
+            result.print()
+        return Result()
+    return result
 
 
 def accounts_delete(
     account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Delete an account and all its data. This cannot be undone."""
     from agentpost.account_data import deletion as account_deletion
 
@@ -90,9 +92,8 @@ def accounts_delete(
         detail={"account_id": preview.account.id, "email": preview.account.email, **preview.counts},
     )
     shape = {"id": preview.account.id, "deleted": True, **preview.counts, "files_left": left}
-    show(shape, as_json, f"{what} is deleted")
-    if left:
-        say(f"{left} files are still there: a server deletes them, after a backup that runs now")
+    note = f"{left} files are still there: a server deletes them, after a backup that runs now"
+    return report(shape, f"{what} is deleted", notes=[note] if left else ())
 
 
 def describe_account(preview: DeletionPreview) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Final
 
 import typer
 
 from agentpost.cli import given
 from agentpost.cli.connection import connect
-from agentpost.cli.options import AsJson, Before, Limit, ProfileName, Since, Until, one_of
-from agentpost.cli.printing import first, print_json, screen, show_page
-from agentpost.cli.tables import show_table
+from agentpost.cli.options import Before, Limit, ProfileName, Since, Until, one_of
+from agentpost.cli.printing import Result, first, listing, screen
 
 EXAMPLES: Final = {
     "me": """
@@ -33,14 +31,11 @@ def attach(app: typer.Typer) -> None:
     app.command()(usage)
 
 
-def me(as_json: AsJson = False, profile: ProfileName = None) -> None:
+def me(profile: ProfileName = None) -> Result:
     """Show the account behind the key: credits, limits, agent."""
     with connect(profile) as client:
         account = client.me()
-    if as_json:
-        print_json(account.raw)
-    else:
-        screen().account(account)
+    return Result(account.raw, lambda: screen().account(account))
 
 
 def usage(
@@ -56,9 +51,8 @@ def usage(
     until: Until = None,
     limit: Limit = 100,
     before: Before = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Show the messages, jobs and credits of the account, by day, key or conversation.
 
     By default, of the last 30 days.
@@ -70,13 +64,6 @@ def usage(
         size = min(limit + 1, _PAGE_MAX)
         pages = client.usage(by, start=start, end=end, limit=size, before=before)
         lines, more = first(pages, limit, lambda line: line.id)
-    if by == "day":
-        columns: tuple[str, ...] = ("day", "messages", "jobs", "credits")
-        rows: list[tuple[object, ...]] = [
-            (line.id, line.messages, line.jobs, line.credits) for line in lines
-        ]
-    else:
-        columns = (f"{by}_id", "name", "messages", "jobs", "credits")
-        rows = [(line.id, line.name, line.messages, line.jobs, line.credits) for line in lines]
-    table = partial(show_table, columns, rows, empty="nothing was used in this time")
-    show_page(lines, more, as_json, table)
+    subject = ("day=id",) if by == "day" else (f"{by}_id=id", "name")
+    columns = (*subject, "messages", "jobs", "credits")
+    return listing(lines, columns, more, empty="nothing was used in this time")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from agentpost.cli.commands import group
-from agentpost.cli.context import AsJson, option_value, show, show_rows, with_context
+from agentpost.cli.context import option_value, with_context
 from agentpost.cli.errors import EXIT_USAGE, fail, say
+from agentpost.cli.printing import Result, listing, print_text, report
 
 if TYPE_CHECKING:
     from agentpost.domain.networks import Network
@@ -70,8 +71,7 @@ def keys_create(
         list[str] | None,
         typer.Option(help="Address or network it works from; repeatable."),
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Create an API key. The key is shown only now.
 
     The key goes to standard output; its id, name, scopes and expiry go to standard error.
@@ -91,21 +91,17 @@ def keys_create(
         detail={"name": name, "scopes": scopes, "expires": expires, "allow_ips": allow_ip},
     )
     shape = _key(new.record)
-    if not as_json:
-        expiry = f"expires {shape['expires_at']}" if shape["expires_at"] else "does not expire"
-        say(f"{new.record.id} {name!r} · {', '.join(shape['scopes'])} · {expiry}")
-    show({**shape, "key": new.secret}, as_json, new.secret)
+    expiry = f"expires {shape['expires_at']}" if shape["expires_at"] else "does not expire"
+    about = f"{new.record.id} {name!r} · {', '.join(shape['scopes'])} · {expiry}"
+    return _new_key(shape, new.secret, about)
 
 
-def keys_list(as_json: AsJson = False) -> None:
+def keys_list() -> Result:
     """List API keys, without the keys themselves."""
     from agentpost.accounts import actions as accounts
 
     keys = [_key(key) for key in with_context(accounts.all_keys)]
-    if not as_json:
-        for key in keys:
-            key.update(scopes=",".join(key["scopes"]), allow_ips=",".join(key["allow_ips"]) or None)
-    show_rows(keys, as_json, KEY_COLUMNS)
+    return listing(keys, KEY_COLUMNS, is_indented=True)
 
 
 def keys_rotate(
@@ -113,8 +109,7 @@ def keys_rotate(
     overlap: Annotated[
         str, typer.Option(help="How long the old key keeps working: 30m, 24h, 7d, or 0.")
     ] = "24h",
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Replace a key by a new one, which is shown only now. Name, scopes and limits stay."""
     from agentpost.accounts import keys as key_changes
     from agentpost.domain.times import iso
@@ -126,13 +121,10 @@ def keys_rotate(
         key_id,
         detail={"overlap": overlap},
     )
-    if not as_json:
-        until = new.record.old_until
-        if until is None:
-            say("the old key no longer works")
-        else:
-            say(f"the old key, …{new.record.old_hint}, works until {iso(until)}")
-    show({**_key(new.record), "key": new.secret}, as_json, new.secret)
+    about = "the old key no longer works"
+    if until := new.record.old_until:
+        about = f"the old key, …{new.record.old_hint}, works until {iso(until)}"
+    return _new_key(_key(new.record), new.secret, about)
 
 
 def keys_allow(
@@ -144,8 +136,7 @@ def keys_allow(
     from_everywhere: Annotated[
         bool, typer.Option("--from-everywhere", help="Allow every address.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Set the addresses a key works from; the change takes effect within a second."""
     from agentpost.accounts import keys as key_changes
 
@@ -159,18 +150,28 @@ def keys_allow(
         detail={"allow_ips": [str(each) for each in allowed]},
     )
     where = ", ".join(map(str, allowed)) or "everywhere"
-    show(_key(key), as_json, f"{key_id} works from {where}")
+    return report(_key(key), f"{key_id} works from {where}")
 
 
-def keys_revoke(key_id: KeyId, as_json: AsJson = False) -> None:
+def keys_revoke(key_id: KeyId) -> Result:
     """Revoke a key; it stops working within a second."""
     from agentpost.accounts import actions as accounts
 
     with_context(lambda ctx: accounts.revoke_key(ctx, key_id), "keys revoke", key_id)
-    show({"id": key_id, "revoked": True}, as_json, f"{key_id} is revoked")
+    return report({"id": key_id, "revoked": True}, f"{key_id} is revoked")
 
 
 # --- parts ----------------------------------------------------------------------------------------
+def _new_key(shape: dict[str, Any], secret: str, about: str) -> Result:
+    """``about`` goes to standard error, for people only: a script takes the key alone."""
+
+    def show() -> None:
+        say(about)
+        print_text(secret)
+
+    return report({**shape, "key": secret}, show)
+
+
 def _span(option: str, text: str) -> float:
     """Seconds."""
     match = _SPAN.fullmatch(text)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from agentpost.account_data.commands import accounts_delete, accounts_export
 from agentpost.cli.commands import group
-from agentpost.cli.context import AsJson, run_or_exit, show, show_rows, with_context
-from agentpost.cli.errors import say
-from agentpost.cli.printing import print_json, print_text
+from agentpost.cli.context import run_or_exit, with_context
+from agentpost.cli.printing import Result, listing, print_text, report
 from agentpost.secrets.commands import db_reencrypt
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ EXAMPLES: Final = {
 
 def attach(app: typer.Typer) -> None:
     """Add the operator's commands."""
-    groups: dict[str, tuple[str, list[tuple[str, Callable[..., None]]]]] = {
+    groups: dict[str, tuple[str, list[tuple[str, Callable[..., Result]]]]] = {
         "accounts": (
             "Accounts.",
             [
@@ -109,8 +109,7 @@ def accounts_create(
     email: Annotated[str, typer.Option(help="E-mail address of the owner.")],
     name: Annotated[str, typer.Option(help="Name shown to clients.")] = "",
     amount: Annotated[float, typer.Option("--credits", help="Opening balance.")] = 0,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Create an account."""
     from agentpost.accounts import actions as accounts
 
@@ -120,33 +119,32 @@ def accounts_create(
         email,
         detail={"credits": amount},
     )
-    show(_account(account), as_json, f"{account.id}  {account.email}")
+    return report(_account(account), f"{account.id}  {account.email}")
 
 
-def accounts_list(as_json: AsJson = False) -> None:
+def accounts_list() -> Result:
     """List accounts."""
     from agentpost.accounts import actions as accounts
 
     rows = [_account(a) for a in with_context(accounts.all_accounts)]
-    show_rows(rows, as_json, ("id", "email", "name", "credits"))
+    return listing(rows, ("id", "email", "name", "credits"), is_indented=True)
 
 
-def accounts_disable(account: Account, as_json: AsJson = False) -> None:
+def accounts_disable(account: Account) -> Result:
     """Disable an account: its keys and sessions are refused, running work continues."""
-    _set_disabled(account, True, as_json)
+    return _set_disabled(account, True)
 
 
-def accounts_enable(account: Account, as_json: AsJson = False) -> None:
+def accounts_enable(account: Account) -> Result:
     """Enable a disabled account."""
-    _set_disabled(account, False, as_json)
+    return _set_disabled(account, False)
 
 
 def credits_add(
     account: Account,
     amount: Annotated[float, typer.Argument(help="Credits to add; a negative number removes.")],
     note: Annotated[str, typer.Option(help="Note in the ledger.")] = "added by command",
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Add or remove credits; work that waits for credits continues."""
     from agentpost.credits import actions as credits
 
@@ -156,10 +154,10 @@ def credits_add(
         account,
         detail={"amount": amount, "note": note},
     )
-    show(_account(after), as_json, f"{after.email}: {_available(after)}")
+    return report(_account(after), f"{after.email}: {_available(after)}")
 
 
-def credits_show(account: Account, as_json: AsJson = False) -> None:
+def credits_show(account: Account) -> Result:
     """Show an account's credits and the latest ledger entries."""
     from agentpost.accounts import actions as accounts
     from agentpost.domain.credits import to_credits
@@ -180,34 +178,33 @@ def credits_show(account: Account, as_json: AsJson = False) -> None:
         return account_record, moves
 
     account_record, moves = with_context(read)
-    if as_json:
-        show({**_account(account_record), "ledger": moves}, as_json, "")
-        return
-    print_text(f"{account_record.email}: {_available(account_record)}")
-    show_rows(moves, False, ("at", "kind", "amount", "job_id", "note"))
+
+    def show() -> None:
+        print_text(f"{account_record.email}: {_available(account_record)}")
+        listing(moves, ("at", "kind", "amount", "job_id", "note")).print()
+
+    return report({**_account(account_record), "ledger": moves}, show)
 
 
-def fees_due(account: Account, as_json: AsJson = False) -> None:
+def fees_due(account: Account) -> Result:
     """Mark hosting fees as due: new work is refused."""
-    from agentpost.accounts import actions as accounts
-
-    with_context(
-        lambda ctx: accounts.set_hosting_fees(ctx, account, True), "hosting-fees due", account
-    )
-    show({"account": account, "hosting_fees": "due"}, as_json, f"{account}: hosting fees are due")
+    return _set_fees(account, "due", "hosting fees are due")
 
 
-def fees_clear(account: Account, as_json: AsJson = False) -> None:
+def fees_clear(account: Account) -> Result:
     """Mark hosting fees as paid: new work is accepted."""
+    return _set_fees(account, "clear", "nothing is due")
+
+
+def _set_fees(account: str, state: str, text: str) -> Result:
     from agentpost.accounts import actions as accounts
 
-    with_context(
-        lambda ctx: accounts.set_hosting_fees(ctx, account, False), "hosting-fees clear", account
-    )
-    show({"account": account, "hosting_fees": "clear"}, as_json, f"{account}: nothing is due")
+    change = partial(accounts.set_hosting_fees, id_or_email=account, due=state == "due")
+    with_context(change, f"hosting-fees {state}", account)
+    return report({"account": account, "hosting_fees": state}, f"{account}: {text}")
 
 
-def config_show(as_json: AsJson = False) -> None:
+def config_show() -> Result:
     """Show the settings, secrets masked; exit code 1 when they are invalid."""
     from pydantic import SecretStr
 
@@ -222,40 +219,31 @@ def config_show(as_json: AsJson = False) -> None:
         for name, value in settings
     }
     values["data_dir"] = run_or_exit(lambda: str(settings.data_path))
-    if as_json:
-        print_json(values, indented=True)
-    else:
-        for name, value in values.items():
-            print_text(f"{name} = {json.dumps(value)}")
-    for warning in warnings(settings):
-        say(warning)
+    lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
     faults = list(problems(settings))
-    for problem in faults:
-        say(problem)
-    if faults:
-        raise typer.Exit(1)
+    return report(values, lines, notes=[*warnings(settings), *faults], code=1 if faults else 0)
 
 
-def db_upgrade(as_json: AsJson = False) -> None:
+def db_upgrade() -> Result:
     """Upgrade the database schema, as `serve` does when it starts."""
     from agentpost import bootstrap
     from agentpost.settings import load_settings
 
     settings = run_or_exit(load_settings)
     run_or_exit(lambda: bootstrap.upgrade_database(settings))
-    show({"upgraded": True}, as_json, "The database schema is up to date.")
+    return report({"upgraded": True}, "The database schema is up to date.")
 
 
-def db_adopt_storage(as_json: AsJson = False) -> None:
+def db_adopt_storage() -> Result:
     """Accept the configured file storage as the one of this database."""
     from agentpost.blobs import identity
 
     name = with_context(identity.adopt, "db adopt-storage")
     text = f"The file storage {name} belongs to this database from now on."
-    show({"storage_id": name}, as_json, text)
+    return report({"storage_id": name}, text)
 
 
-def db_secret_key(as_json: AsJson = False) -> None:
+def db_secret_key() -> Result:
     """Print the secret key, which backups do not contain.
 
     Earlier keys are printed as well while they still encrypt endpoint secrets.
@@ -263,10 +251,10 @@ def db_secret_key(as_json: AsJson = False) -> None:
     from agentpost.secrets import actions as secrets
 
     keys = with_context(secrets.to_keep, "db secret-key", upgrade=False)
-    show({"secret_keys": keys}, as_json, "\n".join(keys))
+    return report({"secret_keys": keys}, "\n".join(keys))
 
 
-_CONTEXTS: dict[Callable[..., None], dict[str, Any]] = {
+_CONTEXTS: dict[Callable[..., Result], dict[str, Any]] = {
     # -25 is an amount, not an option that is unknown.
     credits_add: {"ignore_unknown_options": True},
 }
@@ -280,7 +268,7 @@ def _available(account: AccountRecord) -> str:
     return human_credits(to_credits(account.wallet.available))
 
 
-def _set_disabled(account: str, disabled: bool, as_json: bool) -> None:
+def _set_disabled(account: str, disabled: bool) -> Result:
     from agentpost.accounts import actions as accounts
 
     after = with_context(
@@ -289,7 +277,7 @@ def _set_disabled(account: str, disabled: bool, as_json: bool) -> None:
         account,
     )
     line = f"{after.email} is {'disabled: its keys answer 401' if disabled else 'enabled'}"
-    show(_account(after), as_json, line)
+    return report(_account(after), line)
 
 
 def _account(account: AccountRecord) -> dict[str, Any]:

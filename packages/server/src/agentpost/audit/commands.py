@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from agentpost.cli.context import AsJson, show_rows, with_context
+from agentpost.cli.context import with_context
 from agentpost.cli.options import Before
+from agentpost.cli.printing import Result, listing
 
 if TYPE_CHECKING:
     from agentpost.record.records import OperatorActionRecord
@@ -19,7 +20,7 @@ EXAMPLES: Final = {
         agentpost audit --action keys --target team@example.com --json
     """,
 }
-_COLUMNS = ("at", "who", "via", "origin", "action", "target", "detail", "outcome")
+_COLUMNS = ("at", "who", "via", "origin", "action", "target", "detail=@detail", "outcome")
 
 
 def attach(app: typer.Typer) -> None:
@@ -35,8 +36,7 @@ def audit(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=1_000, help="Most items to list.")
     ] = 50,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """List the audit log, newest first.
 
     An action with the outcome "begun" is running or was interrupted.
@@ -52,9 +52,8 @@ def audit(
         )
     )
     rows = [_shape(each) for each in page.actions]
-    if not as_json:
-        rows = [{**row, "detail": json.dumps(row["detail"])} for row in rows]
-    show_rows(rows, as_json, _COLUMNS, page.more)
+    detail = {"detail": lambda row: json.dumps(row["detail"])}
+    return listing(rows, _COLUMNS, page.more, compute=detail, is_indented=True)
 
 
 def _shape(each: OperatorActionRecord) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
-from agentpost.cli.context import AsJson, actor, run_or_exit, show, with_context
-from agentpost.cli.errors import say
+from agentpost.cli.context import actor, run_or_exit, with_context
+from agentpost.cli.printing import Result, report
 
 EXAMPLES: Final = {
     "backup": """
@@ -34,8 +34,7 @@ def backup(
     verify: Annotated[
         bool, typer.Option("--verify", help="Check the existing backup instead.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Back up the database and all files while the server runs.
 
     The previous backup stays until the new one is complete. Files it has are not copied again.
@@ -65,11 +64,8 @@ def backup(
         )
     del shape["meta"]
     shape["problems"] = [{"name": name, "problem": text} for name, text in problems]
-    show(shape, as_json, line)
-    for name, text in problems:
-        say(f"{name}: {text}")
-    if problems:
-        raise typer.Exit(1)
+    notes = [f"{name}: {text}" for name, text in problems]
+    return report(shape, line, notes=notes, code=1 if problems else 0)
 
 
 def restore(
@@ -86,8 +82,7 @@ def restore(
         bool,
         typer.Option("--without-secret-key", help="Restore without the secret key."),
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Restore a backup into the configured database and file storage.
 
     The backup is checked before anything is changed.
@@ -114,6 +109,8 @@ def restore(
     lost_keys = run_or_exit(lambda: asyncio.run(work))
     shape = {"made_at": manifest.made_at, "blobs": manifest.blobs, "lost": lost_keys}
     files = f"{manifest.blobs - len(lost_keys):,} files"
-    show(shape, as_json, f"restored the backup of {manifest.made_at}: the database and {files}")
-    for key in lost_keys:
-        say(f"{key} is lost: the backup does not have it")
+    return report(
+        shape,
+        f"restored the backup of {manifest.made_at}: the database and {files}",
+        notes=[f"{key} is lost: the backup does not have it" for key in lost_keys],
+    )

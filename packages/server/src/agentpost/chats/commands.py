@@ -7,16 +7,16 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import typer
 
-from agentpost.cli import exits
 from agentpost.cli.connection import connect, errors_told, resolve
 from agentpost.cli.errors import say
-from agentpost.cli.options import AsJson, ConversationName, ProfileName
-from agentpost.cli.printing import print_json, screen
+from agentpost.cli.options import ConversationName, ProfileName
+from agentpost.cli.printing import Result, screen
 from agentpost.following import watching
 from agentpost.following.watching import Watch, interruptible
 from agentpost.messages.send_commands import choice
@@ -41,9 +41,8 @@ def attach(app: typer.Typer) -> None:
 
 def chat(
     conversation: ConversationName = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Chat with the agent, a message a line.
 
     The number of a choice answers the agent's question. "/file PATH" attaches a file to the next
@@ -53,25 +52,23 @@ def chat(
     name = conversation or watching.new_key("chat-")[:21]
     with connect(profile) as client:
         account = client.me()
-        talk = _Chat(client, name, as_json, _may_read(account))
-        if not as_json:
-            talk.screen.line(f"{account.agent.name} · {server.url} · {name}", "bold")
+        talk = _Chat(client, name, _may_read(account))
+        talk.screen.line(f"{account.agent.name} · {server.url} · {name}", "bold")
         while (line := _read_line()) is not None:
             with suppress(typer.Exit), errors_told(server):  # an error is a line, and no end
                 talk.take(line)
     if _is_terminal():
         say(f"to continue: agentpost chat --conversation {name}")
-    raise typer.Exit(exits.DONE)
+    return Result()
 
 
 class _Chat:
     """One conversation: what is attached to its next message, and which choices it offers."""
 
-    def __init__(self, client: Client, conversation: str, as_json: bool, may_read: bool) -> None:
-        self.screen = screen(as_json)
+    def __init__(self, client: Client, conversation: str, may_read: bool) -> None:
+        self.screen = screen()
         self._client = client
         self._conversation = conversation
-        self._as_json = as_json
         self._may_read = may_read
         self._files: list[Path] = []
         self._choices: Sequence[str] = ()
@@ -100,21 +97,18 @@ class _Chat:
             "busy": "queue",
         }
         messages = self._client.messages
-        watch = Watch(self._client, watching.ignore if self._as_json else self.screen.part, True)
+        watch = Watch(self._client, self.screen.part, True)
         with interruptible(watch), self.screen.waiting("Waiting for the agent…"):
             if self._may_read:
                 message = watch.send(messages.send_and_stream(text, files, **options))
             else:
                 message = messages.send(text, files, **options)
-        self._show(message, watch)
+        answer_format = message.answer_format if message.status == "needs_input" else None
+        self._choices = answer_format.choices if answer_format is not None else ()
+        Result(message.raw, partial(self._show, message, watch)).print()
 
     def _show(self, message: Message, watch: Watch) -> None:
         """Where the message stands; its text is on the screen already where it was streamed."""
-        answer_format = message.answer_format if message.status == "needs_input" else None
-        self._choices = answer_format.choices if answer_format is not None else ()
-        if self._as_json:
-            print_json(message.raw)
-            return
         if message.reply and not watch.seq:
             self.screen.prose(message.reply)
         if message.status == "needs_input" and not (message.jobs or message.notes):

@@ -7,12 +7,13 @@ work inside the functions. A test names what they may not import.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
-from typing import Any, Final
+from inspect import Parameter, signature
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -23,7 +24,13 @@ _VALUES: Final = {"int": "N", "float": "N", "Path": "PATH", "list[Path]": "PATH"
 
 
 prints_json: Final = ContextVar("prints_json", default=False)
-"""Whether the command was called with ``--json``: then it prints no notices."""
+"""Whether the command was called with ``--json``: then nothing for people is printed."""
+_JSON: Final = Parameter(
+    "as_json",
+    Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[bool, typer.Option("--json", help="Print JSON.")],
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +167,30 @@ def _as_typed(ctx: object, value: Any) -> Any:
 
 
 class Part(typer.Typer):
-    """Commands of this program; each is a `Command`."""
+    """Commands of this program; each is a `Command`. One that returns a `printing.Result` has the
+    option ``--json``, and its result is printed."""
 
     def command(self, *names: Any, cls: Any = Command, **options: Any) -> Any:
         """See `typer.Typer.command`."""
-        return super().command(*names, cls=cls, **options)
+        register = super().command(*names, cls=cls, **options)
+
+        def add(function: Callable[..., Any]) -> None:
+            has_result = function.__annotations__["return"] == "Result"
+            register(_printing(function) if has_result else function)
+
+        return add
+
+
+def _printing(function: Callable[..., Any]) -> Callable[..., None]:
+    """The command with ``--json`` as its last option. `prints_json` has its value already."""
+
+    @wraps(function)
+    def run(as_json: bool, **values: Any) -> None:
+        function(**values).print()
+
+    parameters = [*signature(function, eval_str=True).parameters.values(), _JSON]
+    vars(run)["__signature__"] = signature(function).replace(parameters=parameters)
+    return run
 
 
 def group(text: str) -> typer.Typer:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import typer
 
 from agentpost.cli.commands import prints_json
 from agentpost.cli.errors import EXIT_USAGE, say
-from agentpost.cli.printing import print_json, print_text
 
 if TYPE_CHECKING:
     from agentpost.audit.actions import Actor
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from agentpost.settings import Settings
 
 T = TypeVar("T")
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def with_context(
@@ -151,28 +149,3 @@ def complain(error: Exception) -> None:
             say(f"{name}: {what}")
     else:
         say(str(error))
-
-
-def show(shape: dict[str, Any], as_json: bool, line: str) -> None:
-    """One thing: as JSON, or as the line given."""
-    if as_json:
-        print_json(shape, indented=True)
-    else:
-        print_text(line)
-
-
-def show_rows(
-    rows: list[dict[str, Any]],
-    as_json: bool,
-    columns: tuple[str, ...],
-    next_before: str | None = None,
-) -> None:
-    """Many things: as JSON, or as a table of the named columns; in the form of `printing.page`."""
-    from agentpost.cli import printing
-    from agentpost.cli.tables import show_table
-
-    if as_json:
-        print_json(printing.page(rows, next_before), indented=True)
-        return
-    show_table(columns, [[row[name] for name in columns] for row in rows])
-    printing.say_more(next_before)

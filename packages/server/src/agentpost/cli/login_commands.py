@@ -14,9 +14,9 @@ import typer
 
 from agentpost.cli import exits, profiles, reach
 from agentpost.cli.commands import group
-from agentpost.cli.errors import fail, say
-from agentpost.cli.options import AsJson, ProfileName
-from agentpost.cli.printing import page, print_json, screen
+from agentpost.cli.errors import fail
+from agentpost.cli.options import ProfileName
+from agentpost.cli.printing import Result, listing, screen
 
 if TYPE_CHECKING:
     from agentpost.cli.connection import Server
@@ -61,8 +61,7 @@ def login(
         bool, typer.Option("--key-stdin", help="Read the key from standard input.")
     ] = False,
     profile: ProfileName = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Store the address and key of a server and use it.
 
     Both are checked and then stored in ~/.config/agentpost/config.toml, readable only by you.
@@ -85,18 +84,18 @@ def login(
     key = sys.stdin.read() if key_stdin else typer.prompt("API key", hide_input=True, err=True)
     server, account = _try_key(base_url, key.strip(), name)
     _save(all_profiles.with_profile(name, profiles.Profile(server.url, server.key)))
-    if as_json:
-        print_json({"profile": name, "url": server.url, "account": account.raw})
-    else:
-        who = f"{account.name} <{account.email}>" if account.email else account.name
-        screen().line(f"✓ {server.url} as {who}, credits: {account.credits:g} (profile {name})")
+    who = f"{account.name} <{account.email}>" if account.email else account.name
+    line = f"✓ {server.url} as {who}, credits: {account.credits:g} (profile {name})"
+    notes = []
     if server.url.startswith("http://") and not _is_local(server.url):
-        say("this address is not encrypted: the network can read the key")
+        notes.append("this address is not encrypted: the network can read the key")
     if os.environ.get("AGENTPOST_URL"):
-        say("AGENTPOST_URL is set and overrides the profile: unset it to use the profile")
+        notes.append("AGENTPOST_URL is set and overrides the profile: unset it to use the profile")
+    record = {"profile": name, "url": server.url, "account": account.raw}
+    return Result(record, lambda: screen().line(line), notes=notes)
 
 
-def logout(profile: ProfileName = None, as_json: AsJson = False) -> None:
+def logout(profile: ProfileName = None) -> Result:
     """Delete the stored address and key of a server. The key stays valid."""
     all_profiles = _load()
     name = profile or os.environ.get(profiles.VARIABLE) or all_profiles.active
@@ -104,45 +103,37 @@ def logout(profile: ProfileName = None, as_json: AsJson = False) -> None:
         text = f"there is no profile {name!r}" if name else "there is no profile in use"
         fail(text, exits.USAGE if profile else exits.FAILED)
     _save(all_profiles.without(name))
-    if as_json:
-        print_json({"profile": name, "removed": True})
-    else:
-        screen().line(f"✓ profile {name} is removed")
     others = [other for other in all_profiles.by_name if other != name]
+    notes = []
     if others and all_profiles.active == name:
-        say(f"no profile is selected: agentpost profiles use {others[0]}")
+        notes.append(f"no profile is selected: agentpost profiles use {others[0]}")
+    record = {"profile": name, "removed": True}
+    return Result(record, f"✓ profile {name} is removed", notes=notes)
 
 
-def profiles_list(as_json: AsJson = False) -> None:
+def profiles_list() -> Result:
     """List the profiles; their keys are not shown."""
-    from agentpost.cli.tables import show_table
-
     all_profiles = _load()
     rows = [
         {"name": name, "url": profile.url, "active": name == all_profiles.active}
         for name, profile in sorted(all_profiles.by_name.items())
     ]
-    if as_json:
-        print_json(page(rows))
-        return
-    lines = [(row["name"], row["url"], "active" if row["active"] else "") for row in rows]
-    show_table(("name", "url", "status"), lines, empty="no profile yet: agentpost login adds one")
+    status = {"status": lambda row: "active" if row["active"] else ""}
+    empty = "no profile yet: agentpost login adds one"
+    return listing(rows, ("name", "url", "status=@status"), empty=empty, compute=status)
 
 
 def profiles_use(
     name: Annotated[str, typer.Argument(help="Name of the profile.")],
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Switch to another profile."""
     all_profiles = _load()
     if name not in all_profiles.by_name:
         text = f"there is no profile {name!r} → `agentpost login --profile {name}` adds it"
         fail(text, exits.USAGE)
     _save(profiles.Profiles(name, all_profiles.by_name))
-    if as_json:
-        print_json({"name": name, "url": all_profiles.by_name[name].url, "active": True})
-    else:
-        screen().line(f"✓ using {name}: {all_profiles.by_name[name].url}")
+    url = all_profiles.by_name[name].url
+    return Result({"name": name, "url": url, "active": True}, f"✓ using {name}: {url}")
 
 
 # --- parts ----------------------------------------------------------------------------------------

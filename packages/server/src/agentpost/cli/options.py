@@ -29,7 +29,6 @@ def _profile_names(incomplete: str) -> list[str]:
     return [name for name in sorted(names) if name.startswith(incomplete)]
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the API's records as JSON.")]
 ProfileName = Annotated[
     str | None,
     typer.Option(

@@ -8,19 +8,68 @@ servers wrote must not be able to drive the terminal. A test looks for other way
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import typer
 
+from agentpost.cli.commands import prints_json
 from agentpost.cli.errors import say
+from agentpost.cli.tables import show_table
 from agentpost.domain.text import displayable, displayable_json
 
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
 
 T = TypeVar("T")
+Compute: TypeAlias = Mapping[str, Callable[[Any], object]]
+"""Columns that are computed from a record, by the name behind the ``@`` of their path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command returns and how it is printed; a command that goes on prints several.
+
+    Attributes:
+        record: what ``--json`` prints, None: nothing.
+        text: the sentence for people, or the function that prints their form.
+        is_indented: whether the JSON has a line for each field.
+        notes: lines on standard error that follow in both forms.
+        code: the exit code.
+    """
+
+    record: object = None
+    text: str | Callable[[], object] = ""
+    is_indented: bool = False
+    notes: Sequence[str] = ()
+    code: int = 0
+
+    def print(self) -> None:
+        """Print it; with another exit code than 0 the command ends."""
+        if prints_json.get():
+            if self.record is not None:
+                print_json(self.record, indented=self.is_indented)
+        elif not isinstance(self.text, str):
+            self.text()
+        elif self.text:
+            print_text(self.text)
+        for note in self.notes:
+            say(note)
+        if self.code:
+            raise typer.Exit(self.code)
+
+
+def report(
+    record: object,
+    text: str | Callable[[], object] = "",
+    *,
+    notes: Sequence[str] = (),
+    code: int = 0,
+) -> Result:
+    """The result of an operator's command, whose JSON has a line for each field."""
+    return Result(record, text, True, notes, code)
 
 
 def print_json(value: object, *, indented: bool = False) -> None:
@@ -35,18 +84,13 @@ def print_text(text: str = "", *, to_errors: bool = False) -> None:
     typer.echo(displayable(text), err=to_errors)
 
 
-def screen(as_json: bool = False) -> Screen:
-    """Standard output for people; with ``as_json`` it has no spinner."""
+def screen() -> Screen:
+    """Standard output for people; with ``--json`` it shows nothing."""
+    from rich.console import Console
+
     from agentpost.cli.show import Screen
 
-    return Screen(spins=not as_json)
-
-
-class Record(Protocol):
-    """What a client gives: ``raw`` is its JSON."""
-
-    @property
-    def raw(self) -> Any: ...
+    return Screen(Console(highlight=False, quiet=prints_json.get()))
 
 
 def page(data: Iterable[object], next_before: str | None = None) -> dict[str, Any]:
@@ -62,21 +106,54 @@ def first(pages: Iterable[T], limit: int, id_of: Callable[[T], str]) -> tuple[li
     return items[:limit], id_of(items[limit - 1]) if len(items) > limit else None
 
 
-def show_page(
-    records: Sequence[Record],
-    next_before: str | None,
-    as_json: bool,
-    show_table: Callable[[], None],
-) -> None:
-    """Print a list and, when there are more, how to get the next ones."""
-    if as_json:
-        print_json(page([record.raw for record in records], next_before))
-        return
-    show_table()
-    say_more(next_before)
+def listing(
+    records: Sequence[Any],
+    columns: Sequence[str],
+    next_before: str | None = None,
+    *,
+    empty: str = "",
+    extra: Sequence[str] = (),
+    compute: Compute | None = None,
+    is_indented: bool = False,
+) -> Result:
+    """A list: a page of JSON, or a table of these columns that says how to get what follows.
+
+    Args:
+        records: the client's, whose ``raw`` is their JSON, or JSON objects.
+        columns: ``heading=path|default``; the path is the heading where there is none, and begins
+            with ``@`` where ``compute`` has the value.
+        empty: see `show_table`, as ``extra``.
+    """
+
+    def show() -> None:
+        cells = [_cell(column, compute or {}) for column in columns]
+        rows = [[cell(record) for cell in cells] for record in records]
+        headings = [column.partition("=")[0] for column in columns]
+        show_table(headings, rows, empty=empty, extra=extra)
+        say_more(next_before)
+
+    data = page((getattr(record, "raw", record) for record in records), next_before)
+    return Result(data, show, is_indented)
 
 
 def say_more(next_before: str | None) -> None:
     """Below a table, how to get what follows."""
     if next_before is not None:
         say(f"there are more: --limit, or --before {next_before}")
+
+
+def _cell(column: str, compute: Compute) -> Callable[[Any], object]:
+    """What a record has in a column."""
+    heading, separator, path = column.partition("=")
+    path, _, default = (path if separator else heading).partition("|")
+    if path.startswith("@"):
+        return compute[path[1:]]
+
+    def value(record: Any) -> object:
+        for name in path.split("."):
+            record = record.get(name) if isinstance(record, Mapping) else getattr(record, name)
+        if isinstance(record, list | tuple):
+            record = ", ".join(map(str, record))
+        return record or default if default else record
+
+    return value

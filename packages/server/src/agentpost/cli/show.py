@@ -74,11 +74,11 @@ class Prose:
 
 
 class Screen:
-    """Standard output for people; see the module docstring. ``spins`` allows the spinner."""
+    """Standard output for people; see the module docstring."""
 
-    def __init__(self, console: Console | None = None, spins: bool = True) -> None:
-        self._console = console or Console(highlight=False)
-        self._spins = spins and self._console.is_terminal
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._spins = console.is_terminal and not console.quiet
         self._status: Status | None = None
         self._said: list[str] = []
         self._live = LiveText(self._write)

@@ -10,13 +10,14 @@ from agentpost.cli import exits, given
 from agentpost.cli.commands import group
 from agentpost.cli.connection import connect, errors_told, resolve
 from agentpost.cli.errors import fail, say
-from agentpost.cli.options import AsJson, ProfileName
-from agentpost.cli.printing import print_json
+from agentpost.cli.options import ProfileName
+from agentpost.cli.printing import Result
 from agentpost.cli.tables import show_table
 from agentpost.events import listen_places, local_webhooks
-from agentpost.webhooks.commands import NoWait, tell, wait_for_attempt
+from agentpost.webhooks.commands import NoWait, delivered, wait_for_attempt
 
 if TYPE_CHECKING:
+    from agentpost.cli.connection import Server
     from agentpost.events.listen_places import Place
     from agentpost_client import Client
     from agentpost_client.events import Event, EventPage
@@ -61,9 +62,8 @@ def resend(
         typer.Option(metavar="ENDPOINT_ID", help="Only to this endpoint."),
     ] = None,
     no_wait: NoWait = False,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Send an event to its endpoints again and show the receivers' answers.
 
     The exit code is 1 when a delivery failed.
@@ -90,7 +90,7 @@ def resend(
         outcomes = [
             one if no_wait else wait_for_attempt(client, each, one) for each, one in deliveries
         ]
-    tell(outcomes, as_json=as_json)
+    return delivered(outcomes)
 
 
 def trigger(
@@ -105,9 +105,8 @@ def trigger(
         str | None,
         typer.Option("--forward-to", metavar="URL", help="Address to send to."),
     ] = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Send a sample event, signed like a real one and marked as a test.
 
     By default it goes to the address that `listen` last forwarded to, signed with the secret of
@@ -122,8 +121,7 @@ def trigger(
     if endpoint is not None:
         with connect(profile) as client:
             delivery = wait_for_attempt(client, endpoint, client.webhooks.test(endpoint, event))
-        tell([delivery], as_json=as_json)
-        return
+        return delivered([delivery])
     server = resolve(profile)
     target = forward_to or listen_places.latest_target(server)
     if target is None:
@@ -131,22 +129,20 @@ def trigger(
             "say where to: --endpoint (`agentpost webhooks list` has the ids), or --forward-to; "
             "`agentpost listen` has not run for this server"
         )
-    _send_here(event, local_webhooks.checked_url(target), as_json=as_json, profile=profile)
+    return _send_here(event, local_webhooks.checked_url(target), server)
 
 
-def _send_here(name: str, target: str, *, as_json: bool, profile: str | None) -> None:
+def _send_here(name: str, target: str, server: Server) -> Result:
     from agentpost.events.listen_lines import EventLines
     from agentpost.record.events import EventName
 
-    server = resolve(profile)
     with errors_told(server):
         secret = local_webhooks.secret_of(server)
         one = local_webhooks.sample(EventName(name), server)
         with local_webhooks.Forwarder(target, secret, local_webhooks.unix_seconds) as forwarder:
             outcome = forwarder.send(one)
-    EventLines(as_json).print_sent(name, one["id"], outcome)
-    if not outcome.is_taken:
-        raise typer.Exit(exits.FAILED)
+    EventLines().outcome(name, one["id"], outcome)
+    return Result(code=exits.DONE if outcome.is_taken else exits.FAILED)
 
 
 _PAGE_MAX = 200
@@ -166,9 +162,8 @@ def events_list(
         str | None, typer.Option("--conversation", "-c", help="Only this conversation.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Most items to list.")] = 50,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """List the events of the key's messages, oldest first; with the scope read_all, of all keys.
 
     Events are stored from the first `events list` or `listen`, until seven days after the last.
@@ -194,23 +189,24 @@ def events_list(
                     return events, page
 
         try:
-            found, page = read(after or place.first or _begin(client, place))
+            listed, page = read(after or place.first or _begin(client, place))
         except BadCursor:
             if after is not None:
                 raise
-            found, page = read(_begin(client, place.begun_again()))
+            listed, page = read(_begin(client, place.begun_again()))
     if page.cursor_expired:
         say("older events are no longer stored")
-    if as_json:
-        data = [event.raw for event in found]
-        print_json(
-            {"object": "list", "data": data, "has_more": page.has_more, "cursor": page.cursor}
-        )
-        return
-    rows = [(e.timestamp, e.type, e.id, _subject(e)) for e in found]
-    show_table(("time", "event", "id", "of"), rows, empty="no event since then")
-    more = "there are more" if page.has_more else "to list what comes next"
-    say(f"{more}: agentpost events list --after {page.cursor}")
+
+    def show() -> None:
+        rows = [(e.timestamp, e.type, e.id, _subject(e)) for e in listed]
+        show_table(("time", "event", "id", "of"), rows, empty="no event since then")
+        more = "there are more" if page.has_more else "to list what comes next"
+        say(f"{more}: agentpost events list --after {page.cursor}")
+
+    data = [event.raw for event in listed]
+    return Result(
+        {"object": "list", "data": data, "has_more": page.has_more, "cursor": page.cursor}, show
+    )
 
 
 def _begin(client: Client, place: Place) -> str:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from agentpost.cli import given
+from agentpost.cli.commands import prints_json
 from agentpost.cli.connection import errors_told, resolve
 from agentpost.cli.errors import say
 from agentpost.cli.long_connections import may_pass, pause_after, staying_connected, until_answered
-from agentpost.cli.options import AsJson, ProfileName
-from agentpost.cli.printing import print_text
+from agentpost.cli.options import ProfileName
+from agentpost.cli.printing import Result, print_text
 from agentpost.events import listen_places, local_webhooks
 
 if TYPE_CHECKING:
@@ -61,9 +62,8 @@ def listen(
     print_secret: Annotated[
         bool, typer.Option("--print-secret", help="Print the signing secret and exit.")
     ] = False,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Forward the account's webhook events to a program on this machine, as they happen.
 
     No endpoint is needed, and the server need not reach this machine. Requests are signed like
@@ -77,7 +77,7 @@ def listen(
         server = resolve(profile)
         with errors_told(server):
             print_text(local_webhooks.secret_of(server))
-        return
+        return Result()
     names = given.event_names(events)
     target = local_webhooks.checked_url(forward_to) if forward_to is not None else ""
     with staying_connected(profile) as (client, server), ExitStack() as stack:
@@ -89,8 +89,9 @@ def listen(
             )
         place = listen_places.load(server, target)
         place = _begin(client, place, skip_backlog=skip_backlog, from_start=from_start)
-        _greet(server, target, as_json=as_json)
-        _run(client, place, names, forwarder, as_json=as_json)
+        _greet(server, target)
+        _run(client, place, names, forwarder)
+    return Result()
 
 
 def _begin(client: Client, place: Place, *, skip_backlog: bool, from_start: bool) -> Place:
@@ -118,27 +119,22 @@ def _begin(client: Client, place: Place, *, skip_backlog: bool, from_start: bool
     return place
 
 
-def _greet(server: Server, target: str, *, as_json: bool) -> None:
+def _greet(server: Server, target: str) -> None:
     lines = [f"Listening to the events of {server.url} ({server.source})."]
     if target:
         lines.append(f"Forwarding them to {target}.")
         lines.append(f"Signing secret: {local_webhooks.secret_of(server)} (it stays the same)")
     lines.append("Ctrl-C ends it; the next run continues here.")
     for line in lines:
-        print_text(line, to_errors=as_json)
+        print_text(line, to_errors=prints_json.get())
 
 
 def _run(
-    client: Client,
-    place: Place,
-    names: tuple[str, ...] | None,
-    forwarder: Forwarder | None,
-    *,
-    as_json: bool,
+    client: Client, place: Place, names: tuple[str, ...] | None, forwarder: Forwarder | None
 ) -> None:
     from agentpost.events.listen_lines import EventLines
 
-    lines = EventLines(as_json)
+    lines = EventLines()
     for event in _events(client, place.cursor, names):
         outcome = None if forwarder is None else _forward(forwarder, event)
         if event.cursor is not None:
@@ -147,7 +143,7 @@ def _run(
         if outcome is None:
             lines.event(event)
         else:
-            lines.print_forwarded(event, outcome)
+            lines.outcome(event.type, event.id, outcome)
 
 
 def _events(client: Client, cursor: str | None, names: tuple[str, ...] | None) -> Iterator[Event]:

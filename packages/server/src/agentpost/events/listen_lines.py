@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
 from rich.text import Text
 
-from agentpost.cli.printing import print_json
+from agentpost.cli.printing import Result
 from agentpost.cli.show import one_line
 from agentpost.clock import SystemClock
 from agentpost.domain.times import SECOND
@@ -24,40 +25,30 @@ _NAME_WIDTH: Final = max(map(len, ("message.needs_input", "message.completed")))
 class EventLines:
     """A line for each event: when, its name and id, and what the receiver answered."""
 
-    def __init__(self, as_json: bool) -> None:
-        self._as_json = as_json
+    def __init__(self) -> None:
         self._console = Console(highlight=False)
 
     def event(self, event: Event) -> None:
         """An event that is only shown."""
-        if self._as_json:
-            print_json(event.raw)
-        else:
-            self._line(event.type, event.id, Text(_subject(event.raw), style="dim"))
+        subject = Text(_subject(event.raw), style="dim")
+        Result(event.raw, partial(self._line, event.type, event.id, subject)).print()
 
-    def print_forwarded(self, event: Event, outcome: Outcome) -> None:
-        """An event that was sent to a receiver."""
-        self.print_sent(event.type, event.id, outcome)
-
-    def print_sent(self, name: str, event_id: str, outcome: Outcome) -> None:
-        """The outcome of one attempt."""
-        if self._as_json:
-            print_json(
-                {
-                    "id": event_id,
-                    "event": name,
-                    "status_code": outcome.status_code,
-                    "ms": outcome.ms,
-                    "error": outcome.error,
-                }
-            )
-            return
+    def outcome(self, name: str, event_id: str, outcome: Outcome) -> None:
+        """The outcome of one attempt to send an event to a receiver."""
+        record = {
+            "id": event_id,
+            "event": name,
+            "status_code": outcome.status_code,
+            "ms": outcome.ms,
+            "error": outcome.error,
+        }
         if outcome.is_taken:
             result = Text(f"{outcome.status_code}", style="green")
         else:
             detail = f": {one_line(outcome.answer)}" if outcome.answer else ""
             result = Text(f"✗ {one_line(outcome.error or '')}{detail}", style="red")
-        self._line(name, event_id, result.append(f"  {outcome.ms} ms", style="dim"))
+        result.append(f"  {outcome.ms} ms", style="dim")
+        Result(record, partial(self._line, name, event_id, result)).print()
 
     def _line(self, name: str, event_id: str, rest: Text) -> None:
         now = datetime.fromtimestamp(SystemClock().now() / SECOND, UTC)

@@ -13,9 +13,8 @@ import typer
 from agentpost.cli.commands import group
 from agentpost.cli.connection import connect
 from agentpost.cli.errors import say
-from agentpost.cli.options import AsJson, ProfileName
-from agentpost.cli.printing import print_json, screen, show_page
-from agentpost.cli.tables import show_table
+from agentpost.cli.options import ProfileName
+from agentpost.cli.printing import Result, listing, screen
 
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
@@ -49,32 +48,26 @@ def attach(app: typer.Typer) -> None:
 
 def upload(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...")],
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Upload files of up to 500 MB each; attach them with `send --upload-id`."""
-    output_screen = screen(as_json)
+    output_screen = screen()
     with connect(profile) as client:
         for file in files:
             with output_screen.transfer(file.name, "Uploading") as on_progress:
                 ready = client.upload(file, on_progress)
-            if as_json:
-                print_json(ready.raw)
-            else:
-                output_screen.print_upload(ready)
+            Result(ready.raw, partial(output_screen.print_upload, ready)).print()
+    return Result()
 
 
 def files_list(
     owner: Annotated[str, typer.Argument(metavar="MESSAGE_ID|WORK_ID")],
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """List the files of a message or a work."""
     with connect(profile) as client:
         files = _files_of(client, owner)
-    rows = [(f.file_id, f.kind, f.size, f.label) for f in files]
-    columns = ("file_id", "kind", "bytes", "label")
-    show_page(files, None, as_json, partial(show_table, columns, rows, empty="no files"))
+    return listing(files, ("file_id", "kind", "bytes=size", "label"), empty="no files")
 
 
 def files_get(
@@ -83,45 +76,35 @@ def files_get(
         Path | None,
         typer.Option("--output", "-o", help="Folder, or file to write; by default this folder."),
     ] = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Download a file, or all files of a message.
 
     In a folder nothing is overwritten: a file whose name exists gets a number.
     """
-    output_screen = screen(as_json)
+    output_screen = screen()
     with connect(profile) as client:
         if "/" not in file_id:
-            _get_all(client, file_id, output or Path(), as_json)
-            return
+            return _get_all(client, file_id, output or Path())
         record = client.file(file_id)
         target = Path(local_name(record.name))
         if output is not None:
             target = output / target if output.is_dir() else output
         is_named = output is not None and target == output
         path = fetch(client, record, target if is_named else free_path(target), output_screen)
-    if as_json:
-        print_json({**record.raw, "path": str(path)})
-    else:
-        output_screen.print_saved(path)
-        if path != target:
-            say(f"{target} already exists and was not changed")
+    notes = [f"{target} already exists and was not changed"] if path != target else ()
+    show = partial(output_screen.print_saved, path)
+    return Result({**record.raw, "path": str(path)}, show, notes=notes)
 
 
-def _get_all(client: Client, owner: str, folder: Path, as_json: bool) -> None:
-    output_screen = screen(as_json)
+def _get_all(client: Client, owner: str, folder: Path) -> Result:
+    output_screen = screen()
     files = _files_of(client, owner)
-    paths = save_all(client, files, folder, output_screen)
-    saved = []
-    for file, path in zip(files, paths, strict=True):
-        saved.append({**file.raw, "path": str(path)})
-        if not as_json:
-            output_screen.print_saved(path)
-    if as_json:
-        print_json(saved)
-    elif not files:
-        say("no files")
+    records = []
+    for file, path in zip(files, save_all(client, files, folder, output_screen), strict=True):
+        records.append({**file.raw, "path": str(path)})
+        output_screen.print_saved(path)
+    return Result(records, "" if files else partial(say, "no files"))
 
 
 def _files_of(client: Client, owner: str) -> Sequence[File]:

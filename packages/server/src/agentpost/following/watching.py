@@ -171,7 +171,3 @@ def new_key(prefix: str = "cli_") -> str:
 def _follow(watch: Watch) -> str:
     after = f" --after {watch.seq}" if watch.seq else ""
     return f"agentpost follow {watch.message_id}{after}"
-
-
-def ignore(part: Part) -> None:
-    """Show nothing of a log."""

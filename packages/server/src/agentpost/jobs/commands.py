@@ -9,8 +9,8 @@ import typer
 from agentpost.cli import resources
 from agentpost.cli.commands import group
 from agentpost.cli.connection import connect
-from agentpost.cli.options import AsJson, ProfileName
-from agentpost.cli.printing import print_json, screen
+from agentpost.cli.options import ProfileName
+from agentpost.cli.printing import Result, screen
 
 EXAMPLES: Final = {
     "work list": """
@@ -39,7 +39,7 @@ def attach(app: typer.Typer) -> None:
     app.add_typer(work, name="work")
 
 
-def work_show(work_id: WorkId, as_json: AsJson = False, profile: ProfileName = None) -> None:
+def work_show(work_id: WorkId, profile: ProfileName = None) -> Result:
     """Show a piece of work with the whole text of its latest result."""
     with connect(profile) as client:
         work = page = client.work(work_id)
@@ -47,7 +47,5 @@ def work_show(work_id: WorkId, as_json: AsJson = False, profile: ProfileName = N
         while page.next_from_char is not None:
             page = client.work(work_id, page.next_from_char)
             text += page.text
-    if as_json:
-        print_json({**work.raw, "text": text, "next_from_char": None})
-    else:
-        screen().work(work, text)
+    record = {**work.raw, "text": text, "next_from_char": None}
+    return Result(record, lambda: screen().work(work, text))

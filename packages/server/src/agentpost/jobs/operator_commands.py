@@ -7,7 +7,8 @@ from typing import Annotated, Final
 import typer
 
 from agentpost.cli.commands import group
-from agentpost.cli.context import AsJson, show, with_context
+from agentpost.cli.context import with_context
+from agentpost.cli.printing import Result, report
 
 EXAMPLES: Final = {
     "jobs retry": """
@@ -28,7 +29,7 @@ def attach(app: typer.Typer) -> None:
     app.add_typer(jobs, name="jobs")
 
 
-def retry(job_id: JobId, as_json: AsJson = False) -> None:
+def retry(job_id: JobId) -> Result:
     """Retry a job that waits for its code now.
 
     A job waits when its code makes another call than the recorded one; `doctor` and `explain`
@@ -37,12 +38,12 @@ def retry(job_id: JobId, as_json: AsJson = False) -> None:
     from agentpost.jobs import actions as jobs
 
     with_context(lambda ctx: jobs.retry_waiting(ctx, job_id), "jobs retry", job_id)
-    show({"job_id": job_id}, as_json, f"{job_id} is run again.")
+    return report({"job_id": job_id}, f"{job_id} is run again.")
 
 
-def fail(job_id: JobId, as_json: AsJson = False) -> None:
+def fail(job_id: JobId) -> Result:
     """Fail a job that waits for its code."""
     from agentpost.jobs import actions as jobs
 
     with_context(lambda ctx: jobs.fail_waiting(ctx, job_id), "jobs fail", job_id)
-    show({"job_id": job_id}, as_json, f"{job_id} has failed.")
+    return report({"job_id": job_id}, f"{job_id} has failed.")

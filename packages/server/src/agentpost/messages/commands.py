@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -11,7 +13,6 @@ from agentpost.cli.commands import group
 from agentpost.cli.connection import connect
 from agentpost.cli.errors import say
 from agentpost.cli.options import (
-    AsJson,
     Before,
     Conversation,
     Limit,
@@ -22,7 +23,7 @@ from agentpost.cli.options import (
     Until,
     one_of,
 )
-from agentpost.cli.printing import first, print_json, screen
+from agentpost.cli.printing import Result, first, screen
 from agentpost.cli.tables import show_table
 from agentpost.following.watching import Watch, interruptible, within
 
@@ -82,45 +83,46 @@ def follow(
         float | None,
         typer.Option(metavar="SECONDS", help="Stop following after this time; jobs continue."),
     ] = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Follow the log of a message until it is final.
 
     The command reconnects by itself. With --json, each line is an entry; with --stream as well,
     pieces of text have the type delta or reset.
     """
-    output_screen = screen(as_json)
+    output_screen = screen()
+
+    def show(part: Part) -> None:
+        Result(_record(part), partial(output_screen.part, part)).print()
+
     cursor, seq = given.place(after)
     with connect(profile) as client, within(given.positive(timeout, "--timeout")):
-        show = _print_part if as_json else output_screen.part
         watch = Watch(client, show, stream, seq, cursor, message_id)
         with interruptible(watch), output_screen.waiting("Following…"):
             message = watch.all_of_it(message_id)
-    if not as_json:
-        output_screen.closing(message)
-    raise typer.Exit(exits.of_status(message.status))
+    ending = partial(output_screen.closing, message)
+    return Result(text=ending, code=exits.of_status(message.status))
 
 
 def recover(
     message_id: MessageId,
     max_credits: MaxCredits = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Retrieve the result of an expired message, or allow a blocked one more credits.
 
     Nothing is sent or started again.
     """
     with connect(profile) as client:
         recovery = client.messages.recover(message_id, max_credits)
-    if as_json:
-        print_json(recovery.raw)
-        return
-    rows = [(work.work_id, work.state) for work in recovery.work]
-    show_table(("work_id", "state"), rows, empty="the message has no work")
-    if any(work.state in ("recovering", "watching") for work in recovery.work):
-        say(f"watch it with: agentpost follow {message_id}")
+
+    def show() -> None:
+        rows = [(work.work_id, work.state) for work in recovery.work]
+        show_table(("work_id", "state"), rows, empty="the message has no work")
+        if any(work.state in ("recovering", "watching") for work in recovery.work):
+            say(f"watch it with: agentpost follow {message_id}")
+
+    return Result(recovery.raw, show)
 
 
 def messages_list(
@@ -137,9 +139,8 @@ def messages_list(
     until: Until = None,
     limit: Limit = 20,
     before: Before = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """List the messages of the key, newest first."""
     spec = resources.command("messages list")
     with connect(profile) as client:
@@ -152,18 +153,17 @@ def messages_list(
             limit=spec.page_size(limit),
             before=before,
         )
-        items, more = first(pages, limit, lambda item: item.id)
-    resources.show_list(spec, items, more, as_json=as_json)
+        return spec.listing(*first(pages, limit, lambda item: item.id))
 
 
-def _print_part(part: Part) -> None:
+def _record(part: Part) -> Mapping[str, Any]:
     """An entry has its type in its record; pieces of text get one."""
     from agentpost_client import TextDelta, TextReset
 
     match part:
         case TextDelta():
-            print_json({"type": "delta", **part.raw})
+            return {"type": "delta", **part.raw}
         case TextReset():
-            print_json({"type": "reset", **part.raw})
+            return {"type": "reset", **part.raw}
         case _:
-            print_json(part.raw)
+            return part.raw

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from agentpost.cli import exits, given
+from agentpost.cli.commands import prints_json
 from agentpost.cli.connection import connect
 from agentpost.cli.errors import fail
 from agentpost.cli.options import (
-    AsJson,
     Busy,
     ConversationName,
     MaxCredits,
@@ -23,7 +23,7 @@ from agentpost.cli.options import (
     ProfileName,
     ResponseSchema,
 )
-from agentpost.cli.printing import print_json, screen
+from agentpost.cli.printing import Result, screen
 from agentpost.files import commands
 from agentpost.following import watching
 from agentpost.following.watching import TimeUp, Watch, interruptible, within
@@ -85,16 +85,15 @@ def send(
     save: Annotated[
         Path | None, typer.Option(help="Folder for the result's files; nothing is overwritten.")
     ] = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Send a message and show its progress and result.
 
     Messages in one conversation share memory and files; without --conversation, all messages of the
     key do. With --answer-to, MESSAGE is the number or the text of a choice, or JSON.
     """
     text = _read_message(message, may_be_empty=bool(file or upload_id))
-    if stream and (as_json or no_wait):
+    if stream and (prints_json.get() or no_wait):
         raise typer.BadParameter("--stream cannot be used with --json or --no-wait")
     options: SendOptions = {
         "conversation": conversation,
@@ -106,12 +105,12 @@ def send(
         "busy": busy,
         "max_credits": max_credits,
     }
-    output_screen = screen(as_json)
+    output_screen = screen()
     with connect(profile) as client, _within(given.positive(timeout, "--timeout"), options):
         messages = client.messages
         if answer_to is not None and text.strip():
             text = _put_answer(client, options, answer_to, text)
-        watch = Watch(client, watching.ignore if as_json else output_screen.part, streams=stream)
+        watch = Watch(client, output_screen.part, streams=stream)
         if stream:
             with interruptible(watch), output_screen.waiting("Waiting for the agent…"):
                 message_record = watch.send(messages.send_and_stream(text, file or (), **options))
@@ -119,9 +118,12 @@ def send(
                 output_screen.prose(message_record.reply)
         else:
             call = partial(messages.send, text, file or (), **options)
-            message_record = _send_and_watch(watch, call, output_screen, no_wait, as_json)
-        _close(client, message_record, output_screen, save, as_json)
-    raise typer.Exit(exits.of_status(message_record.status))
+            message_record = _send_and_watch(watch, call, output_screen, no_wait)
+        Result(message_record.raw, partial(output_screen.closing, message_record)).print()
+        if save is not None:
+            for path in commands.save_all(client, message_record.files, save, output_screen):
+                output_screen.print_saved(path)
+    return Result(code=exits.of_status(message_record.status))
 
 
 def _put_answer(client: Client, options: SendOptions, question_id: str, text: str) -> str:
@@ -159,11 +161,11 @@ def choice(choices: Sequence[str], text: str) -> str:
 
 # --- parts ----------------------------------------------------------------------------------------
 def _send_and_watch(
-    watch: Watch, call: Callable[[], Message], output_screen: Screen, no_wait: bool, as_json: bool
+    watch: Watch, call: Callable[[], Message], output_screen: Screen, no_wait: bool
 ) -> Message:
     with output_screen.waiting("Waiting for the agent…"):
         message = call()
-    if message.reply and not as_json:
+    if message.reply:
         output_screen.prose(message.reply)
         watch.show = partial(output_screen.part, reply_shown=True)
     if no_wait:
@@ -171,19 +173,6 @@ def _send_and_watch(
     watch.message_id = message.id
     with interruptible(watch), output_screen.waiting("Working…"):
         return watch.to_the_end(message)
-
-
-def _close(
-    client: Client, message: Message, output_screen: Screen, save: Path | None, as_json: bool
-) -> None:
-    if as_json:
-        print_json(message.raw)
-    else:
-        output_screen.closing(message)
-    if save is not None:
-        for path in commands.save_all(client, message.files, save, output_screen):
-            if not as_json:
-                output_screen.print_saved(path)
 
 
 @contextmanager

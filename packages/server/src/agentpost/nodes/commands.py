@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from agentpost.cli.context import AsJson, show_rows, with_context
+from agentpost.cli.context import with_context
+from agentpost.cli.printing import Result, listing
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
@@ -29,7 +30,7 @@ def attach(app: typer.Typer) -> None:
     app.command("nodes")(nodes)
 
 
-def nodes(as_json: AsJson = False) -> None:
+def nodes() -> Result:
     """List the server processes.
 
     A draining process takes no new work. A process without a heartbeat for three seconds counts as
@@ -52,10 +53,7 @@ def nodes(as_json: AsJson = False) -> None:
             for line in nodes_list
         ]
 
-    rows = with_context(look)
-    if not as_json:
-        rows = [{n: "" if v is None else v for n, v in row.items()} for row in rows]
-    show_rows(rows, as_json, _COLUMNS)
+    return listing(with_context(look), _COLUMNS, is_indented=True)
 
 
 def _shape(line: NodeLine, state: str, alone: bool) -> dict[str, Any]:

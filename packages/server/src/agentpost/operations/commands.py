@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from agentpost.accounts.operator_commands import Account
 from agentpost.cli.commands import group
-from agentpost.cli.context import AsJson, option_value, show, with_context
-from agentpost.cli.printing import print_json, print_text
+from agentpost.cli.context import option_value, with_context
+from agentpost.cli.printing import Result, print_text, report
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
+    from agentpost.explain.timeline import Timeline
 
 EXAMPLES: Final = {
     "limits set": """
@@ -73,8 +75,7 @@ def limits_set(
         str | None,
         typer.Option(metavar="0|1|default", help="1: every message has to name a conversation."),
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Override limits for one account; 'default' restores the setting.
 
     Running servers apply it within a second.
@@ -103,48 +104,49 @@ def limits_set(
         await allowances.override(ctx, account, changes)
         return await _limits(ctx, account)
 
-    _show_limits(with_context(change, "limits set", account, detail=changes), as_json)
+    limits = with_context(change, "limits set", account, detail=changes)
+    return report(limits, partial(_show_limits, limits))
 
 
-def limits_show(account: Account, as_json: AsJson = False) -> None:
+def limits_show(account: Account) -> Result:
     """Show the limits of an account."""
-    _show_limits(with_context(lambda ctx: _limits(ctx, account)), as_json)
+    limits = with_context(lambda ctx: _limits(ctx, account))
+    return report(limits, partial(_show_limits, limits))
 
 
-def limits_recount(account: Account, as_json: AsJson = False) -> None:
+def limits_recount(account: Account) -> Result:
     """Recount the bytes an account has stored, when `doctor` reports a wrong number."""
     from agentpost.limits import allowances
 
     stored_bytes = with_context(
         lambda ctx: allowances.recount(ctx, account), "limits recount", account
     )
-    show(
-        {"stored_bytes_now": stored_bytes}, as_json, f"{account}: {stored_bytes:,} bytes are stored"
-    )
+    text = f"{account}: {stored_bytes:,} bytes are stored"
+    return report({"stored_bytes_now": stored_bytes}, text)
 
 
-def maintenance_on(as_json: AsJson = False) -> None:
+def maintenance_on() -> Result:
     """Switch the API off: requests get 503, running work continues."""
-    _switch(True, as_json)
+    return _switch(True)
 
 
-def maintenance_off(as_json: AsJson = False) -> None:
+def maintenance_off() -> Result:
     """Switch the API on."""
-    _switch(False, as_json)
+    return _switch(False)
 
 
 def explain(
     message_id: Annotated[str, typer.Argument(help="Id of the message, msg_….")],
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Show what happened to a message: a timeline of its calls, events and deliveries."""
     from agentpost.explain import timeline
 
     story = with_context(lambda ctx: timeline.build(ctx, message_id))
-    if as_json:
-        lines = [line.as_dict() for line in story.lines]
-        print_json({"message": story.summary, "story": lines}, indented=True)
-        return
+    lines = [line.as_dict() for line in story.lines]
+    return report({"message": story.summary, "story": lines}, partial(_show_story, story))
+
+
+def _show_story(story: Timeline) -> None:
     for name, value in story.summary.items():
         if name != "jobs" and value is not None:
             print_text(f"{name}: {value}")
@@ -181,10 +183,7 @@ async def _limits(ctx: AppContext, account: str) -> dict[str, Any]:
     }
 
 
-def _show_limits(limits: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(limits, indented=True)
-        return
+def _show_limits(limits: dict[str, Any]) -> None:
     for name, value in limits["limits"].items():
         print_text(
             f"{name} = {value}" + ("  (set for this account)" * (name in limits["overridden"]))
@@ -192,13 +191,13 @@ def _show_limits(limits: dict[str, Any], as_json: bool) -> None:
     print_text(f"stored_bytes_now = {limits['stored_bytes_now']}")
 
 
-def _switch(on: bool, as_json: bool) -> None:
+def _switch(on: bool) -> Result:
     from agentpost.operations import maintenance
 
     name = f"maintenance {'on' if on else 'off'}"
     with_context(lambda ctx: maintenance.switch(ctx, on=on), name)
     state = "off: it answers 503 unavailable" if on else "on"
-    show({"maintenance": on}, as_json, f"The API is switched {state}.")
+    return report({"maintenance": on}, f"The API is switched {state}.")
 
 
 def login_link(
@@ -206,8 +205,7 @@ def login_link(
         str | None,
         typer.Argument(help="Account id or e-mail address; optional with one account."),
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Create a link that signs one browser in to the dashboard, once, within 15 minutes."""
     from agentpost.domain.times import iso
     from agentpost.sessions import actions as sessions
@@ -219,4 +217,4 @@ def login_link(
         "url": link.url,
         "expires_at": iso(link.expires_at),
     }
-    show(shape, as_json, link.url)
+    return report(shape, link.url)

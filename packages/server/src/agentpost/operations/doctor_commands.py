@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from agentpost.cli.context import AsJson, run_or_exit, show_rows, with_context
-from agentpost.cli.printing import print_json, print_text
+from agentpost.cli.context import run_or_exit, with_context
+from agentpost.cli.printing import Result, print_text, report
+from agentpost.cli.tables import show_table
 
 EXAMPLES: Final = {
     "doctor": """
@@ -29,8 +30,7 @@ def doctor_command(
     full: Annotated[
         bool, typer.Option("--full", help="Check every file instead of a sample.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """List problems: failing stores, overdue work, lost files; exit code 1 when there are any.
 
     Webhook endpoints that do not accept deliveries are warnings: they leave the exit code at 0."""
@@ -42,21 +42,20 @@ def doctor_command(
     # Opening a database that is missing would make a new one, where all is well.
     if run_or_exit(lambda: bootstrap.is_new(settings)):
         text = f"there is no database in {settings.data_path}; if there was one, restore a backup"
-        report = doctor.Report([doctor.Finding("database", "missing", text)], [])
+        outcome = doctor.Report([doctor.Finding("database", "missing", text)], [])
     else:
-        report = with_context(partial(doctor.report, full=full))
-    findings = [finding.as_dict() for finding in report.findings]
-    warnings = [warning.as_dict() for warning in report.warnings]
-    if as_json:
-        answer = {"ok": not findings, "findings": findings, "warnings": warnings}
-        print_json(answer, indented=True)
-    else:
-        if findings:
-            show_rows(findings, False, _COLUMNS)
-        else:
-            print_text("The server has no problems." if warnings else "No problems found.")
-        if warnings:
-            print_text("\nWarnings:")
-            show_rows(warnings, False, _COLUMNS)
-    if findings:
-        raise typer.Exit(1)
+        outcome = with_context(partial(doctor.report, full=full))
+    findings = [finding.as_dict() for finding in outcome.findings]
+    warnings = [warning.as_dict() for warning in outcome.warnings]
+    record = {"ok": not findings, "findings": findings, "warnings": warnings}
+    return report(record, partial(_show, findings, warnings), code=1 if findings else 0)
+
+
+def _show(findings: list[dict[str, Any]], warnings: list[dict[str, Any]]) -> None:
+    if not findings:
+        print_text("The server has no problems." if warnings else "No problems found.")
+    for heading, problems in (("", findings), ("\nWarnings:", warnings)):
+        if problems and heading:
+            print_text(heading)
+        if problems:
+            show_table(_COLUMNS, [[problem[name] for name in _COLUMNS] for problem in problems])

@@ -12,8 +12,8 @@ import typer
 from agentpost.cli.commands import group
 from agentpost.cli.connection import errors_told, resolve
 from agentpost.cli.long_connections import staying_connected, until_answered
-from agentpost.cli.options import AsJson, ProfileName
-from agentpost.cli.printing import print_json, print_text
+from agentpost.cli.options import ProfileName
+from agentpost.cli.printing import Result, print_text
 
 if TYPE_CHECKING:
     from agentpost_client import Client
@@ -50,9 +50,8 @@ def tail(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=0, max=100, help="Earlier requests to show first.")
     ] = 10,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Follow the requests to the API.
 
     A key sees its own requests; with the scope read_all, those of all keys of the account. The
@@ -63,9 +62,10 @@ def tail(
     with staying_connected(profile) as (client, _):
         from agentpost.requests.lines import RequestLines
 
-        lines = RequestLines(as_json)
+        lines = RequestLines()
         for one in _follow(client, filters, limit):
-            lines.line(one)
+            Result(one.raw, partial(lines.line, one)).print()
+    return Result()
 
 
 def _follow(client: Client, filters: dict[str, Any], limit: int) -> Iterator[LoggedRequest]:
@@ -89,9 +89,8 @@ def _reads_the_log(one: LoggedRequest) -> bool:
 def show(
     request_id: Annotated[str, typer.Argument(metavar="REQUEST_ID")],
     curl: Annotated[bool, typer.Option("--curl", help="Print it as a curl command.")] = False,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Show a request with its bodies.
 
     The id is the header Request-Id of the answer; error messages of this program end with it.
@@ -102,21 +101,18 @@ def show(
     server = resolve(profile)
     with errors_told(server), Client(server.url, server.key, on_retry=say_retry) as client:
         request = client.requests.get(request_id)
-    if as_json:
-        print_json(request.raw)
-    elif curl:
-        from agentpost.requests.shapes import as_curl
+    if not curl:
+        return Result(request.raw, partial(_show, request))
+    from agentpost.requests.shapes import as_curl
 
-        print_text(as_curl(request, server.url))
-    else:
-        _show(request)
+    return Result(request.raw, as_curl(request, server.url))
 
 
 def _show(request: LoggedRequestDetails) -> None:
     from agentpost.cli.printing import screen
     from agentpost.requests.lines import RequestLines
 
-    RequestLines(as_json=False).line(request)
+    RequestLines().line(request)
     facts = screen()
     if request.created_at is not None:
         facts.line(f"at {request.created_at.isoformat()}", style="dim")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.text import Text
 
-from agentpost.cli.printing import print_json
 from agentpost.cli.show import one_line
 
 if TYPE_CHECKING:
@@ -19,15 +18,11 @@ _STYLES: Final = {2: "green", 3: "cyan", 4: "yellow", 5: "red"}
 class RequestLines:
     """Lines on standard output; the status is coloured on a terminal."""
 
-    def __init__(self, as_json: bool) -> None:
-        self._as_json = as_json
+    def __init__(self) -> None:
         self._console = Console(highlight=False)
 
     def line(self, one: LoggedRequest | LoggedRequestDetails) -> None:
         """When, the status, what was asked, how long it took, the error and the id."""
-        if self._as_json:
-            print_json(one.raw)
-            return
         when = one.created_at.astimezone().strftime("%H:%M:%S") if one.created_at else ""
         line = Text.assemble(
             (when, "dim"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -10,7 +11,6 @@ from agentpost.cli import given, resources
 from agentpost.cli.commands import group
 from agentpost.cli.connection import connect
 from agentpost.cli.options import (
-    AsJson,
     Busy,
     ConversationName,
     MaxCredits,
@@ -19,7 +19,7 @@ from agentpost.cli.options import (
     ResponseSchema,
     one_of,
 )
-from agentpost.cli.printing import print_json, screen
+from agentpost.cli.printing import Result, screen
 
 if TYPE_CHECKING:
     from agentpost_client.models import Schedule
@@ -87,9 +87,8 @@ def schedules_create(
     busy: Busy = None,
     max_credits: MaxCredits = None,
     response_schema: ResponseSchema = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Send a message on a schedule (--cron) or once (--at)."""
     if (cron is None) == (at is None):
         raise typer.BadParameter("use --cron or --at")
@@ -106,32 +105,23 @@ def schedules_create(
             max_credits=max_credits,
             response_schema=given.json_object(response_schema, "--response-schema"),
         )
-    _show(schedule, as_json)
+    return Result(schedule.raw, partial(_print, schedule))
 
 
-def schedules_pause(
-    schedule_id: ScheduleId, as_json: AsJson = False, profile: ProfileName = None
-) -> None:
+def schedules_pause(schedule_id: ScheduleId, profile: ProfileName = None) -> Result:
     """Pause a schedule. Runs that fall into the pause are skipped."""
-    with connect(profile) as client:
-        schedule = client.schedules.update(schedule_id, paused=True)
-    _show(schedule, as_json)
+    return _set_paused(schedule_id, profile, True)
 
 
-def schedules_resume(
-    schedule_id: ScheduleId, as_json: AsJson = False, profile: ProfileName = None
-) -> None:
+def schedules_resume(schedule_id: ScheduleId, profile: ProfileName = None) -> Result:
     """Resume a paused schedule."""
+    return _set_paused(schedule_id, profile, False)
+
+
+def _set_paused(schedule_id: str, profile: str | None, paused: bool) -> Result:
     with connect(profile) as client:
-        schedule = client.schedules.update(schedule_id, paused=False)
-    _show(schedule, as_json)
-
-
-def _show(schedule: Schedule, as_json: bool) -> None:
-    if as_json:
-        print_json(schedule.raw)
-    else:
-        _print(schedule)
+        schedule = client.schedules.update(schedule_id, paused=paused)
+    return Result(schedule.raw, partial(_print, schedule))
 
 
 def _print(schedule: Schedule) -> None:

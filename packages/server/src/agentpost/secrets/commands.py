@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import typer
-
-from agentpost.cli.context import AsJson, show, with_context
+from agentpost.cli.context import with_context
 from agentpost.cli.errors import say
+from agentpost.cli.printing import Result, print_text, report
 
 
-def db_reencrypt(as_json: AsJson = False) -> None:
+def db_reencrypt() -> Result:
     """Encrypt endpoint secrets with the current secret key.
 
     Earlier keys can then be deleted. The exit code is 1 when a secret cannot be decrypted.
@@ -22,9 +21,10 @@ def db_reencrypt(as_json: AsJson = False) -> None:
         f"Encrypted with the current key: {result.encrypted} now, {result.current} before."
         f" Cannot be decrypted: {len(result.unreadable)}."
     )
-    show(asdict(result), as_json, line)
-    if result.unreadable:
-        if not as_json:
-            for endpoint_id in result.unreadable:
-                say(f"{endpoint_id}: {secrets.UNREADABLE}")
-        raise typer.Exit(1)
+
+    def show() -> None:
+        print_text(line)
+        for endpoint_id in result.unreadable:
+            say(f"{endpoint_id}: {secrets.UNREADABLE}")
+
+    return report(asdict(result), show, code=1 if result.unreadable else 0)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from agentpost.cli.commands import group
-from agentpost.cli.context import AsJson, show, show_rows, with_context
+from agentpost.cli.context import with_context
 from agentpost.cli.errors import EXIT_USAGE, fail
+from agentpost.cli.printing import Result, listing, report
 
 if TYPE_CHECKING:
     from agentpost.sessions.actions import SessionSummary
@@ -35,12 +36,12 @@ def attach(app: typer.Typer) -> None:
     app.add_typer(part, name="sessions")
 
 
-def sessions_list(of: Of = None, as_json: AsJson = False) -> None:
+def sessions_list(of: Of = None) -> Result:
     """List the sessions of the web app, newest first."""
     from agentpost.sessions import actions as sessions
 
     rows = with_context(lambda ctx: sessions.of_everybody(ctx, of))
-    show_rows([_shape(each, user) for each, user in rows], as_json, _COLUMNS)
+    return listing([_shape(each, user) for each, user in rows], _COLUMNS, is_indented=True)
 
 
 def sessions_end(
@@ -49,8 +50,7 @@ def sessions_end(
         bool, typer.Option("--all", help="All sessions, or all of --of, and their login links.")
     ] = False,
     of: Of = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """End a session, or all sessions; their users have to sign in again."""
     from agentpost.sessions import actions as sessions
 
@@ -59,11 +59,10 @@ def sessions_end(
     if session_id is not None:
         ended_id = session_id
         with_context(lambda ctx: sessions.end_by_operator(ctx, ended_id), "sessions end", ended_id)
-        show({"id": ended_id, "ended": 1}, as_json, f"{ended_id} has ended")
-        return
+        return report({"id": ended_id, "ended": 1}, f"{ended_id} has ended")
     number = with_context(lambda ctx: sessions.end_all(ctx, of), "sessions end", of or "all")
     line = "1 session has ended" if number == 1 else f"{number} sessions have ended"
-    show({"of": of, "ended": number}, as_json, line)
+    return report({"of": of, "ended": number}, line)
 
 
 def _shape(each: SessionSummary, user: UserRecord) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from agentpost.cli.commands import group
-from agentpost.cli.context import AsJson, option_value, show, show_rows, with_context
+from agentpost.cli.context import option_value, with_context
+from agentpost.cli.printing import Result, listing, report
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
@@ -55,8 +57,7 @@ def users_create(
         str | None,
         typer.Option(help="Account id or e-mail address; optional with one account."),
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Create a user and print a link to choose a password, valid once, for three days."""
     from agentpost.sessions import password_links
 
@@ -66,22 +67,21 @@ def users_create(
         where = account or await _only_account(ctx)
         return await password_links.create(ctx, where, email, new_role)
 
-    _show_link(with_context(create, "users create", email, detail={"role": role}), as_json)
+    return _link(with_context(create, "users create", email, detail={"role": role}))
 
 
-def users_list(as_json: AsJson = False) -> None:
+def users_list() -> Result:
     """List the users of every account and open invitations."""
     from agentpost.users import actions as users
 
     rows = [_user(user) for user in with_context(users.all_)]
-    show_rows(rows, as_json, _COLUMNS)
+    return listing(rows, _COLUMNS, is_indented=True)
 
 
 def users_role(
     user: User,
     role: Annotated[str, typer.Argument(help="operator, owner or member.")],
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Change the role of a user, who has to sign in again."""
     from agentpost.users import actions as users
 
@@ -90,25 +90,23 @@ def users_role(
         lambda ctx: users.set_role(ctx, user, new_role), "users role", user, detail={"role": role}
     )
     shape = {**_user(user_record), "role": new_role.value}
-    show(shape, as_json, f"{user_record.address} is {new_role.value} now")
+    return report(shape, f"{user_record.address} is {new_role.value} now")
 
 
-def users_password_link(user: User, as_json: AsJson = False) -> None:
+def users_password_link(user: User) -> Result:
     """Print a link to choose a new password or accept an invitation, valid once, for three days."""
     from agentpost.sessions import password_links
 
-    _show_link(
-        with_context(lambda ctx: password_links.make(ctx, user), "users password-link", user),
-        as_json,
-    )
+    make = partial(password_links.make, user=user)
+    return _link(with_context(make, "users password-link", user))
 
 
-def users_remove(user: User, as_json: AsJson = False) -> None:
+def users_remove(user: User) -> Result:
     """Remove a user, who is signed out at once. Their work stays in the account."""
     from agentpost.users import actions as users
 
     user_record = with_context(lambda ctx: users.remove(ctx, user), "users remove", user)
-    show({"id": user_record.id, "removed": True}, as_json, f"{user_record.address} is removed")
+    return report({"id": user_record.id, "removed": True}, f"{user_record.address} is removed")
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -149,8 +147,8 @@ def _user(user: UserRecord) -> dict[str, Any]:
     }
 
 
-def _show_link(link: PasswordLink, as_json: bool) -> None:
+def _link(link: PasswordLink) -> Result:
     from agentpost.domain.times import iso
 
     shape = {**_user(link.user), "url": link.url, "expires_at": iso(link.expires_at)}
-    show(shape, as_json, link.url)
+    return report(shape, link.url)

@@ -18,13 +18,14 @@ import typer
 
 from agentpost.cli.errors import fail
 from agentpost.cli.interruption import Interruption
-from agentpost.cli.printing import print_json
+from agentpost.cli.printing import Result, screen
 
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
     from agentpost_verify.probe import Options, Probe
     from agentpost_verify.receiver import Receiver
-    from agentpost_verify.running import Check, Group, Result
+    from agentpost_verify.running import Check, Group
+    from agentpost_verify.running import Result as CheckResult
 
 _EXIT_FAILED = 1
 _EXIT_UNUSABLE = 2
@@ -60,7 +61,6 @@ def verify(
         list[str] | None, typer.Option(metavar="GROUP", help="Only this group; repeatable.")
     ] = None,
     list_checks: Annotated[bool, typer.Option("--list", help="List the checks and exit.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     hooks_url: Annotated[
         str | None, typer.Option(help="Address at which the server reaches --hooks-port.")
     ] = None,
@@ -70,7 +70,7 @@ def verify(
     timeout: Annotated[
         float, typer.Option(min=1, max=3600, help="Seconds to wait for the agent or a webhook.")
     ] = 60.0,
-) -> None:
+) -> Result:
     """Check that a deployment keeps the API's contract, from outside."""
     from agentpost.extras import MissingExtra, require
 
@@ -80,31 +80,27 @@ def verify(
         _refuse(str(error))
     groups = _choose_groups(only or [])
     if list_checks:
-        show_list(_screen(as_json), groups, as_json)
-        return
+        return list_result(groups)
     with ExitStack() as ends:
         hooks = _receiver(ends, hooks_url, hooks_port)
         options = _options(url, key, second_key, timeout, hooks)
-        code = _probe(options, groups, as_json)
-    raise typer.Exit(code)
+        return Result(code=_probe(options, groups))
 
 
-def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
+def _probe(options: Options, groups: Sequence[Group]) -> int:
     """Carry out the checks and tell; the exit code."""
     from agentpost_verify.cleanup import leave
     from agentpost_verify.running import Outcome, Unusable, knock, run
 
-    screen = _screen(as_json)
-    results: list[Result] = []
+    output_screen = screen()
+    results: list[CheckResult] = []
     gone = ""
 
     def begin(checks: Sequence[Check]) -> None:
-        if not as_json:
-            announce(screen, options, groups, len(checks))
+        announce(output_screen, options, groups, len(checks))
 
-    def tell(result: Result) -> None:
-        if not as_json:
-            show_result(screen, result, results)
+    def tell(result: CheckResult) -> None:
+        show_result(output_screen, result, results)
         results.append(result)
         if interruption.pressed:
             raise KeyboardInterrupt
@@ -115,18 +111,16 @@ def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
         except Unusable as error:
             _refuse(str(error))
         try:
-            with screen.waiting("Checking…"):
+            with output_screen.waiting("Checking…"):
                 gone = run(probe, groups, tell, begin)
         except KeyboardInterrupt:
             pass
         finally:
             interruption.hold_off()
-            with screen.waiting("Taking away what was made…"):
+            with output_screen.waiting("Taking away what was made…"):
                 left = leave(probe)
-        if as_json:
-            print_json(report(options.url, probe, results, left))
-        else:
-            close(screen, probe, results, left)
+        summary = partial(close, output_screen, probe, results, left)
+        Result(report(options.url, probe, results, left), summary).print()
         if interruption.pressed:
             return _EXIT_INTERRUPTED
         if gone:
@@ -203,12 +197,6 @@ def _receiver(ends: ExitStack, url: str | None, port: int | None) -> Receiver | 
         _refuse(f"cannot listen on port {port}: {error.strerror or error}")
 
 
-def _screen(as_json: bool) -> Screen:
-    from agentpost.cli.show import Screen
-
-    return Screen(spins=not as_json)
-
-
 def _refuse(text: str) -> NoReturn:
     from agentpost.cli.show import one_line
 
@@ -242,7 +230,7 @@ def _means(options: Options) -> Iterator[str]:
         yield "second key"
 
 
-def show_result(screen: Screen, result: Result, before: Sequence[Result]) -> None:
+def show_result(screen: Screen, result: CheckResult, before: Sequence[CheckResult]) -> None:
     """The lines of one result, the first of a group below the group's name."""
     if not before or before[-1].check.group is not result.check.group:
         screen.line(f"{result.check.group.name} · {result.check.group.about}", "bold")
@@ -261,7 +249,9 @@ def show_result(screen: Screen, result: Result, before: Sequence[Result]) -> Non
             screen.line(f"request: {result.request}{suffix}", "dim", indent=6)
 
 
-def close(screen: Screen, probe: Probe, results: Sequence[Result], left: Sequence[str]) -> None:
+def close(
+    screen: Screen, probe: Probe, results: Sequence[CheckResult], left: Sequence[str]
+) -> None:
     """The summary, and what was done to the account; ``left`` stays behind."""
     counts = count(results)
     summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in counts)
@@ -272,7 +262,7 @@ def close(screen: Screen, probe: Probe, results: Sequence[Result], left: Sequenc
         screen.line(f"left behind: {each}", "yellow")
 
 
-def count(results: Sequence[Result]) -> dict[str, int]:
+def count(results: Sequence[CheckResult]) -> dict[str, int]:
     """How many checks ended in which way."""
     from agentpost_verify.running import Outcome
 
@@ -281,7 +271,7 @@ def count(results: Sequence[Result]) -> dict[str, int]:
 
 
 def report(
-    url: str, probe: Probe, results: Sequence[Result], left: Sequence[str]
+    url: str, probe: Probe, results: Sequence[CheckResult], left: Sequence[str]
 ) -> dict[str, Any]:
     """Everything, for machines."""
     counts = {name.replace(" ", "_"): number for name, number in count(results).items()}
@@ -295,7 +285,7 @@ def report(
     }
 
 
-def _fields(result: Result) -> Iterator[tuple[str, Any]]:
+def _fields(result: CheckResult) -> Iterator[tuple[str, Any]]:
     check = result.check
     yield from (("group", check.group.name), ("name", check.name), ("proves", check.proves))
     yield from (("source", check.source), ("outcome", result.outcome.replace(" ", "_")))
@@ -307,23 +297,24 @@ def _fields(result: Result) -> Iterator[tuple[str, Any]]:
         yield from (("request", result.request or None), ("request_id", result.request_id))
 
 
-def show_list(screen: Screen, groups: Sequence[Group], as_json: bool) -> None:
-    """The checks there are; as JSON with ``as_json``."""
+def list_result(groups: Sequence[Group]) -> Result:
+    """The checks there are."""
     from agentpost_verify.running import list_checks
 
     checks = list_checks(groups)
-    if as_json:
-        fields = ("name", "proves", "source")
-        print_json(
-            [
-                {"group": check.group.name, **{name: getattr(check, name) for name in fields}}
-                for check in checks
-            ]
-        )
-        return
-    for group in groups:
-        messages = f" · sends: {', '.join(group.sends)}" if group.sends else ""
-        screen.line(f"{group.name} · {group.about}{messages}", "bold")
-        for check in checks:
-            if check.group is group:
-                screen.line(f"{check.name}: {check.proves} ({check.source})", indent=2)
+
+    def show() -> None:
+        output_screen = screen()
+        for group in groups:
+            messages = f" · sends: {', '.join(group.sends)}" if group.sends else ""
+            output_screen.line(f"{group.name} · {group.about}{messages}", "bold")
+            for check in checks:
+                if check.group is group:
+                    output_screen.line(f"{check.name}: {check.proves} ({check.source})", indent=2)
+
+    fields = ("name", "proves", "source")
+    records = [
+        {"group": check.group.name, **{name: getattr(check, name) for name in fields}}
+        for check in checks
+    ]
+    return Result(records, show)

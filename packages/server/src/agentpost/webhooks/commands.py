@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
@@ -12,8 +13,9 @@ from agentpost.cli import exits, given, resources
 from agentpost.cli.commands import group
 from agentpost.cli.connection import connect
 from agentpost.cli.errors import say
-from agentpost.cli.options import AsJson, Before, Limit, ProfileName
-from agentpost.cli.printing import first, print_json, print_text, screen, show_page
+from agentpost.cli.options import Before, Limit, ProfileName
+from agentpost.cli.printing import Result, first, print_text, say_more, screen
+from agentpost.cli.tables import show_table
 
 if TYPE_CHECKING:
     from agentpost_client import Client
@@ -102,17 +104,17 @@ def create(
     url: Annotated[str, typer.Argument(help="Address of your receiver: public, https.")],
     events: Events = None,
     description: Description = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Create an endpoint. Its secret is shown only now."""
     with connect(profile) as client:
         endpoint = client.webhooks.create(url, _names(events), description)
-    if as_json:
-        print_json(endpoint.raw)
-        return
-    _show_endpoint(endpoint)
-    _show_secret(endpoint.secret)
+
+    def show() -> None:
+        _show_endpoint(endpoint)
+        _show_secret(endpoint.secret)
+
+    return Result(endpoint.raw, show)
 
 
 def _print(endpoint: WebhookEndpointDetails) -> None:
@@ -128,27 +130,26 @@ def update(
     url: Annotated[str | None, typer.Option(help="New address.")] = None,
     events: Events = None,
     description: Description = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Edit the address, events or description of an endpoint."""
     changes: dict[str, Any] = {"url": url, "events": _names(events), "description": description}
     if all(value is None for value in changes.values()):
         raise typer.BadParameter("use --url, --events or --description")
-    _change(endpoint_id, changes, as_json=as_json, profile=profile)
+    return _change(endpoint_id, changes, profile)
 
 
-def enable(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName = None) -> None:
+def enable(endpoint_id: EndpointId, profile: ProfileName = None) -> Result:
     """Enable an endpoint and reset its count of failures.
 
     `webhooks replay` sends the events it has missed.
     """
-    _change(endpoint_id, {"enabled": True}, as_json=as_json, profile=profile)
+    return _change(endpoint_id, {"enabled": True}, profile)
 
 
-def disable(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName = None) -> None:
+def disable(endpoint_id: EndpointId, profile: ProfileName = None) -> Result:
     """Disable an endpoint and drop its pending deliveries."""
-    _change(endpoint_id, {"enabled": False}, as_json=as_json, profile=profile)
+    return _change(endpoint_id, {"enabled": False}, profile)
 
 
 def rotate_secret(
@@ -159,19 +160,19 @@ def rotate_secret(
             metavar="DURATION", help="Sign with both secrets for this time: 30m, 12h, 7d."
         ),
     ] = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Replace the secret of an endpoint. The new one is shown only now."""
     seconds = given.span(grace, "--grace")
     with connect(profile) as client:
         secret = client.webhooks.rotate_secret(endpoint_id, seconds)
-    if as_json:
-        print_json(secret.raw)
-        return
-    _show_secret(secret.secret)
-    if secret.old_secret_until is not None:
-        screen().line(f"The old secret signs as well until {secret.old_secret_until.isoformat()}")
+
+    def show() -> None:
+        _show_secret(secret.secret)
+        if until := secret.old_secret_until:
+            screen().line(f"The old secret signs as well until {until.isoformat()}")
+
+    return Result(secret.raw, show)
 
 
 def send_test(
@@ -181,9 +182,8 @@ def send_test(
         typer.Option(metavar="NAME", help="Event to send; by default webhook.test."),
     ] = None,
     no_wait: NoWait = False,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Send a test event to an endpoint and show the receiver's answer.
 
     The exit code is 1 when the delivery failed.
@@ -191,7 +191,7 @@ def send_test(
     with connect(profile) as client:
         delivery = client.webhooks.test(endpoint_id, event)
         outcome = delivery if no_wait else wait_for_attempt(client, endpoint_id, delivery)
-    tell([outcome], as_json=as_json)
+    return delivered([outcome])
 
 
 def deliveries(
@@ -205,34 +205,37 @@ def deliveries(
     attempts: Annotated[
         bool, typer.Option("--attempts", help="Show each attempt with its answer.")
     ] = False,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """List the deliveries of an endpoint, newest first."""
     spec = resources.command("webhooks deliveries")
     with connect(profile) as client:
         size = spec.page_size(limit)
         pages = client.webhooks.deliveries(endpoint_id, status=status, limit=size, before=before)
         items, more = first(pages, limit, lambda each: each.id)
+    result = spec.listing(items, more, _COMPUTED)
     if not attempts:
-        resources.show_list(spec, items, more, as_json=as_json, compute=_COMPUTED)
-        return
+        return result
     rows = [row for each in items for row in _attempt_rows(each)]
-    show_page(items, more, as_json, lambda: _table(_ATTEMPT_COLUMNS, rows, spec.empty))
+
+    def show() -> None:
+        show_table(_ATTEMPT_COLUMNS, rows, empty=spec.empty)
+        say_more(more)
+
+    return replace(result, text=show)
 
 
 def redeliver(
     endpoint_id: EndpointId,
     event_id: Annotated[str, typer.Argument(metavar="EVENT_ID")],
     no_wait: NoWait = False,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Send an event to an endpoint again, whether it was delivered or not."""
     with connect(profile) as client:
         delivery = client.webhooks.redeliver(endpoint_id, event_id)
         outcome = delivery if no_wait else wait_for_attempt(client, endpoint_id, delivery)
-    tell([outcome], as_json=as_json)
+    return delivered([outcome])
 
 
 def replay(
@@ -247,19 +250,15 @@ def replay(
         str | None,
         typer.Option(help="delivered, failed, dropped, separated by commas."),
     ] = None,
-    as_json: AsJson = False,
     profile: ProfileName = None,
-) -> None:
+) -> Result:
     """Send all events of a time range to an endpoint again."""
     begin, end = given.moment(since, "--since"), given.moment(until, "--until")
     assert begin is not None, "the option has to be there"
     with connect(profile) as client:
         result = client.webhooks.replay(endpoint_id, begin, until=end, status=_names(status))
-    if as_json:
-        print_json(result.raw)
-    else:
-        number = result.deliveries
-        screen().line(f"sending {number} {'event' if number == 1 else 'events'} again")
+    number = result.deliveries
+    return Result(result.raw, f"sending {number} {'event' if number == 1 else 'events'} again")
 
 
 # --- shared with `events resend` and `trigger` ----------------------------------------------------
@@ -283,31 +282,28 @@ _LOOK_SECONDS: Final = 0.3
 _ANSWER_CHARACTERS: Final = 200
 
 
-def tell(deliveries: Sequence[AnyDelivery], *, as_json: bool) -> None:
-    """Show deliveries; the command ends with 1 when a receiver did not take its one."""
-    from agentpost.cli.show import one_line
+def delivered(deliveries: Sequence[AnyDelivery]) -> Result:
+    """Deliveries; the exit code is 1 when a receiver did not take its one."""
 
-    if as_json:
-        print_json(deliveries[0].raw if len(deliveries) == 1 else [each.raw for each in deliveries])
-    else:
+    def show() -> None:
+        from agentpost.cli.show import one_line
+
         _show_deliveries(deliveries)
         for each in deliveries:
             if each.last_response and each.status != "delivered":
                 answer = one_line(each.last_response)[:_ANSWER_CHARACTERS]
                 say(f"{each.id}: the receiver answered: {answer}")
-    if any(each.status != "delivered" and each.attempts > 0 for each in deliveries):
-        raise typer.Exit(exits.FAILED)
+
+    records = [each.raw for each in deliveries]
+    is_refused = any(each.status != "delivered" and each.attempts > 0 for each in deliveries)
+    code = exits.FAILED if is_refused else exits.DONE
+    return Result(records[0] if len(records) == 1 else records, show, code=code)
 
 
-def _change(
-    endpoint_id: str, changes: dict[str, Any], *, as_json: bool, profile: str | None
-) -> None:
+def _change(endpoint_id: str, changes: dict[str, Any], profile: str | None) -> Result:
     with connect(profile) as client:
         endpoint = client.webhooks.update(endpoint_id, **changes)
-    if as_json:
-        print_json(endpoint.raw)
-    else:
-        _show_endpoint(endpoint)
+    return Result(endpoint.raw, partial(_show_endpoint, endpoint))
 
 
 def _show_endpoint(endpoint: AnyEndpoint) -> None:
@@ -337,7 +333,7 @@ _COMPUTED: Final = {"answer": _answer}
 
 def _show_deliveries(deliveries: Sequence[AnyDelivery], empty: str = "") -> None:
     spec = replace(resources.command("webhooks deliveries"), empty=empty)
-    resources.show_list(spec, deliveries, None, as_json=False, compute=_COMPUTED)
+    spec.listing(deliveries, compute=_COMPUTED).print()
 
 
 def _attempt_rows(one: LoggedDelivery) -> list[tuple[object, ...]]:
@@ -352,9 +348,3 @@ def _names(text: str | None) -> list[str] | None:
     if text is None:
         return None
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _table(columns: tuple[str, ...], rows: list[tuple[object, ...]], empty: str = "") -> None:
-    from agentpost.cli.tables import show_table
-
-    show_table(columns, rows, empty=empty)
