@@ -14,7 +14,7 @@ SECONDS = 120.0
 def survey(files: Sequence[File], message_text: str = "") -> dict[str, Any]:
     """The tables of files as JSON, what could not be read, and the kinds of files in each archive:
     ``tables``, ``skipped`` and ``inside``."""
-    from agentpost_offline.archives import inside
+    from agentpost_offline.data.archives import inside
     from agentpost_offline.data.dataset import survey as look
 
     return {**look(files, message_text), "inside": {file.id: kinds for file in files
@@ -33,7 +33,7 @@ def ask_documents(
     files: Sequence[File], question: str, language: str, message_text: str = ""
 ) -> dict[str, Any]:
     """The answer to a question over documents, as `Answer`."""
-    from agentpost_offline.archives import unpacking
+    from agentpost_offline.data.archives import unpacking
     from agentpost_offline.documents.answers import answer
 
     result: dict[str, Any] = unpacking(answer)(files, question, language, message_text)

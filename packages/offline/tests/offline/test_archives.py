@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from agentpost.agents import File
-from agentpost_offline.archives import inside, unpacking
+from agentpost_offline.data.archives import inside, unpacking
 from agentpost_offline.making import run
 from tests.agents.fakes import FakeJob, file
 from tests.offline.conversations import Conversation

@@ -87,11 +87,19 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of a chart or a table: where its figures come from."""
     notes: str = ""
     """Of a heading: what is said while its slide is shown."""
+    place: str = ""
+    """Where it stands in the file that it was read from: ``page 3, Costs``."""
 
     @property
     def text(self) -> str:
         """The words of the runs without their looks."""
         return plain(self.runs)
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The words of a table's rows, the header first; empty for another block."""
+        lines = (self.grid.header, *self.grid.rows) if self.grid is not None else ()
+        return [[" ".join(plain(cell).split()) for cell in row] for row in lines]
 
 
 class Paper(msgspec.Struct, frozen=True, omit_defaults=True):

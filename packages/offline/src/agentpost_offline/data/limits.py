@@ -38,6 +38,9 @@ JSON_BYTES: Final = 24 * 2**20
 LEGACY_BYTES: Final = 16 * 2**20
 """Largest .xls or .ods file; its sheets are held in memory whole."""
 
+LEGACY_CELLS: Final = 2_000_000
+"""Largest sheet of an .ods file, counted as the rectangle from its first to its last cell."""
+
 VALUES_KEPT: Final = 300
 """Values of a category that a description lists."""
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import zipfile
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from agentpost.agents import File, Unreadable
 from agentpost.extraction.office import Archive
 from agentpost.extraction.reading import beginning, only_unreadable
 from agentpost.extraction.workbook import is_workbook
 from agentpost_offline.data import delimited, limits, spreadsheets, structured
+from agentpost_offline.data.archives import unpack
 from agentpost_offline.data.delimited import Grid
 from agentpost_offline.documents import reading
 from agentpost_offline.documents.sources import is_page
@@ -45,37 +43,37 @@ def find(
     if message_text:
         for grid in structured.of_message(message_text, folder):
             yield Source("", grid, maybe=True)
+    members = folder.parent / "members"
+    members.mkdir()
     for file in files:
-        try:
-            with only_unreadable(file.name):
-                yield from _Finder(file, folder, omissions).find()
-        except Unreadable as error:
-            omissions.append(str(error))
+        parts, reasons = unpack(file, members)
+        omissions += reasons
+        for part in parts:
+            try:
+                with only_unreadable(part.name):
+                    yield from _Finder(part, folder).find()
+            except Unreadable as error:
+                omissions.append(str(error))
 
 
 class _Finder:
     """Finds the tables of one file."""
 
-    def __init__(self, file: File, folder: Path, omissions: list[str]) -> None:
-        self._file, self._folder, self._omissions = file, folder, omissions
-        self._unpacked = 0
+    def __init__(self, file: File, folder: Path) -> None:
+        self._file, self._folder = file, folder
 
     def find(self) -> Iterator[Source]:
         """The tables of the file. Raises `Unreadable`."""
-        yield from self._of(self._file.local, self._file.name, self._file.content_type)
-
-    def _of(self, path: Path, name: str, content_type: str, depth: int = 0) -> Iterator[Source]:
+        path, name = self._file.local, self._file.name
         suffix = name.lower().rpartition(".")[2] if "." in name else ""
         head = beginning(path, name, limits.FILE_BYTES)
         if head.startswith(b"PK\x03\x04"):
-            yield from self._of_archive(path, name, depth)
+            yield from self._of_archive(path, name)
         elif head.startswith(b"PK"):
             raise Unreadable(f"{name} is an empty or damaged archive")
         elif head.startswith(b"\xd0\xcf\x11\xe0"):
-            if suffix in ("doc", "ppt", "msg"):
-                return
-            for grid in spreadsheets.of_old_workbook(path, name, self._folder):
-                yield Source(self._file.id, grid)
+            if suffix not in ("doc", "ppt", "msg"):
+                yield from self._of_grids(spreadsheets.of_book(path, name, self._folder))
         elif _is_picture(head):
             return
         elif head.startswith(b"%PDF"):
@@ -85,7 +83,11 @@ class _Finder:
                 raise Unreadable(f"{name} is not a valid .{suffix} file")
             yield Source(self._file.id, delimited.grid(path, name, self._folder))
         elif suffix not in _WITHOUT:
-            yield from self._of_text(path, name, suffix, content_type)
+            yield from self._of_text(path, name, suffix, self._file.content_type)
+
+    def _of_grids(self, grids: Iterable[Grid], *, maybe: bool = False) -> Iterator[Source]:
+        for grid in grids:
+            yield Source(self._file.id, grid, maybe)
 
     def _of_text(self, path: Path, name: str, suffix: str, content_type: str) -> Iterator[Source]:
         is_declared = suffix in _DELIMITED or content_type.partition(";")[0] in _TABLE_TYPES
@@ -97,8 +99,7 @@ class _Finder:
                 raise Unreadable(f"{name} is larger than {most} MB, the most for a JSON file")
             text = path.read_text(encoding.name, errors="replace").lstrip("\ufeff")
             try:
-                for grid in structured.of_json(text, name, self._folder):
-                    yield Source(self._file.id, grid)
+                yield from self._of_grids(structured.of_json(text, name, self._folder))
             except Unreadable:
                 if suffix in ("json", "jsonl", "ndjson"):
                     raise
@@ -120,86 +121,28 @@ class _Finder:
             document = reading.read_path(path, name)
         except Unreadable:
             return
-        for grid in structured.of_document(document, self._folder):
-            yield Source(self._file.id, grid, maybe=True)
+        yield from self._of_grids(structured.of_document(document, self._folder), maybe=True)
 
-    def _of_archive(self, path: Path, name: str, depth: int) -> Iterator[Source]:
+    def _of_archive(self, path: Path, name: str) -> Iterator[Source]:
         with Archive(path, name) as archive:
             if is_workbook(archive):
-                grids = list(spreadsheets.of_workbook(archive, self._folder))
-                if not grids:
+                sources = list(self._of_grids(spreadsheets.of_workbook(archive, self._folder)))
+                if not sources:
                     raise Unreadable(f"{name} has no rows")
-                for grid in grids:
-                    yield Source(self._file.id, grid)
+                yield from sources
                 return
-            if "content.xml" in archive.members and "mimetype" in archive.members:
-                for grid in spreadsheets.of_opendocument(archive, self._folder):
-                    yield Source(self._file.id, grid)
-                return
-            office = {"word/document.xml", "ppt/presentation.xml"} & archive.members
-        if office:
+            is_sheet = "content.xml" in archive.members and "mimetype" in archive.members
+            if is_sheet:
+                spreadsheets.check_size(archive)
+            is_office = bool({"word/document.xml", "ppt/presentation.xml"} & archive.members)
+        if is_sheet:
+            yield from self._of_grids(spreadsheets.of_book(path, name, self._folder))
+        elif is_office:
             yield from self._of_document(path, name)
-        elif depth:
-            raise Unreadable(f"{name} is an archive in an archive")
-        elif name.lower().endswith((".xlsx", ".xlsm")):
-            raise Unreadable(f"{name} is not a valid .xlsx file")
         else:
-            yield from self._of_zip(path, name)
-
-    def _of_zip(self, path: Path, name: str) -> Iterator[Source]:
-        """The tables of the files in an archive. Raises `Unreadable`."""
-        try:
-            with zipfile.ZipFile(path) as archive:
-                members = [m for m in archive.infolist() if _is_data(m)]
-                if len(members) > limits.MEMBERS:
-                    self._omissions.append(f"files after the first {limits.MEMBERS} of {name}")
-                for number, member in enumerate(members[: limits.MEMBERS]):
-                    yield from self._of_member(archive, member, number)
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
-            raise Unreadable(f"{name} is damaged") from error
-
-    def _of_member(
-        self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, number: int
-    ) -> Iterator[Source]:
-        name = PurePosixPath(member.filename).name
-        self._unpacked += member.file_size
-        if member.file_size > limits.MEMBER_BYTES or self._unpacked > limits.UNPACKED_BYTES:
-            self._omissions.append(f"{name} unpacks to too much")
-            return
-        if member.flag_bits & 0x1:
-            self._omissions.append(f"{name} is protected by a password")
-            return
-        apart = self._folder.parent / f"member{number}"
-        try:
-            with archive.open(member) as source, apart.open("wb") as target:
-                # The size in the archive may be a lie.
-                shutil.copyfileobj(_BoundedStream(source, member.file_size), target)
-            with only_unreadable(name):
-                yield from self._of(apart, name, "", depth=1)
-        except Unreadable as error:
-            self._omissions.append(str(error))
-
-
-class _BoundedStream:
-    """A stream that ends after so many bytes."""
-
-    def __init__(self, stream: object, most: int) -> None:
-        self._stream, self._left = stream, most
-
-    def read(self, size: int = -1) -> bytes:
-        data: bytes = self._stream.read(min(size, self._left) if size > 0 else self._left)  # type: ignore[attr-defined]
-        self._left -= len(data)
-        return data
-
-
-def _is_data(member: zipfile.ZipInfo) -> bool:
-    path = PurePosixPath(member.filename)
-    return not (
-        member.is_dir()
-        or path.name.startswith(".")
-        or "__MACOSX" in path.parts
-        or not member.file_size
-    )
+            suffix = name.rpartition(".")[2].lower()
+            what = f"not a valid .{suffix} file" if suffix in _SHEETS else "an archive"
+            raise Unreadable(f"{name} is {what}")
 
 
 def _is_picture(head: bytes) -> bool:

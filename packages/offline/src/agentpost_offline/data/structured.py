@@ -12,7 +12,7 @@ from typing import Any
 from agentpost.extraction import Unreadable
 from agentpost_offline.data import limits
 from agentpost_offline.data.delimited import Grid, find_delimiter, write_grid
-from agentpost_offline.documents.model import BlockKind, Document
+from agentpost_offline.documents.sources import Document
 
 _DEPTH = 5
 _LISTED = 20
@@ -20,11 +20,8 @@ _LISTED = 20
 
 def of_document(document: Document, folder: Path) -> Iterator[Grid]:
     """The tables of a document with at least two rows and two columns."""
-    tables = [
-        block
-        for block in document.blocks
-        if block.kind is BlockKind.TABLE and len(block.rows) > 1 and len(block.rows[0]) > 1
-    ]
+    tables = [block for block in document.blocks
+              if block.grid and block.grid.rows and len(block.grid.header) > 1]  # fmt: skip
     for number, block in enumerate(tables[: limits.TABLES], 1):
         place = f", {block.place}" if block.place else ""
         which = f", table {number}" if len(tables) > 1 else ", table"

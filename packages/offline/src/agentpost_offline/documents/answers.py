@@ -18,9 +18,10 @@ import msgspec
 
 from agentpost.agents import File, Unreadable
 from agentpost_offline.answer import Answer, Outcome
+from agentpost_offline.content.blocks import BlockKind
 from agentpost_offline.documents import language as tongues
-from agentpost_offline.documents.model import BlockKind, Document
 from agentpost_offline.documents.reading import read, read_text
+from agentpost_offline.documents.sources import Document
 from agentpost_offline.style.languages import language as language_of
 
 _K1, _B = 1.4, 0.6

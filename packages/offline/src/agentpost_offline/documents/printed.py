@@ -14,7 +14,8 @@ from pathlib import Path
 
 from agentpost.extraction import limits
 from agentpost.extraction.pdf import Line, read_lines
-from agentpost_offline.documents.model import Block, BlockKind
+from agentpost_offline.content import blocks as content
+from agentpost_offline.content.blocks import Block, BlockKind
 from agentpost_offline.documents.printed_tables import Span, table_at
 
 _PAGE_NUMBER = re.compile(
@@ -106,8 +107,8 @@ class _Reader:
     def _end_table(self, number: int) -> Iterator[Block]:
         """The table that goes on up to here, maybe over several pages."""
         if self._rows:
-            rows = tuple(map(tuple, self._rows))
-            yield Block(BlockKind.TABLE, place=self._page_place(number), rows=rows)
+            grid = content.grid(self._rows[0], self._rows[1:])
+            yield Block(BlockKind.TABLE, grid=grid, place=self._page_place(number))
         self._rows, self._columns = [], []
 
     def _line(self, line: Line, number: int, usual: float, *, is_first: bool) -> Iterator[Block]:
@@ -165,7 +166,8 @@ class _Reader:
     def _end(self) -> Iterator[Block]:
         if self._text:
             level = self._heading_level if self._kind is BlockKind.HEADING else 0
-            yield Block(self._kind, self._text.replace("\u00ad", ""), level, self._place)
+            runs = content.words(self._text.replace("\u00ad", ""))
+            yield Block(self._kind, runs, level, place=self._place)
         self._text, self._kind = "", BlockKind.PARAGRAPH
 
 

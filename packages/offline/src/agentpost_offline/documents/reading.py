@@ -6,22 +6,20 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from agentpost.agents import File, Unreadable
 from agentpost.extraction import limits
 from agentpost.extraction.html import visible_text
-from agentpost.extraction.office import Archive, check_old, slide_members, word_lines
+from agentpost.extraction.office import Archive, check_old, word_lines
 from agentpost.extraction.reading import beginning, decode, only_unreadable
 from agentpost.extraction.workbook import is_workbook
 from agentpost_offline.content import blocks as content
-from agentpost_offline.content.blocks import plain
+from agentpost_offline.content.blocks import Block, BlockKind
 from agentpost_offline.documents import printed, slides, sources
-from agentpost_offline.documents.model import Block, BlockKind, Document
+from agentpost_offline.documents.sources import Document
 
 _CUT = f"only the first {limits.MAX_CHARACTERS:,} characters are read"
-_KINDS = {
-    content.BlockKind.HEADING: BlockKind.HEADING, content.BlockKind.ITEM: BlockKind.ITEM,
-    content.BlockKind.CODE: BlockKind.CODE,
-}  # fmt: skip
 
 
 def read(file: File) -> Document:
@@ -36,8 +34,7 @@ def read_path(path: Path, name: str) -> Document:
         if head.startswith(b"%PDF-"):
             blocks, count = printed.blocks(path, name)
             note = f"only the first {count:,} pages are read"
-            return _document(name, blocks, (note,) if count >= limits.MAX_PAGES else (),
-                             pages=count)  # fmt: skip
+            return _document(name, blocks, [note] if count >= limits.MAX_PAGES else [])
         if head.startswith(b"PK\x03\x04"):
             return _office(path, name)
         if head.startswith(b"\xd0\xcf\x11\xe0"):
@@ -54,63 +51,58 @@ def read_path(path: Path, name: str) -> Document:
 
 def read_text(text: str, name: str) -> Document:
     """The blocks of a text that came with a message, or of a text file."""
-    notes = (_CUT,) if len(text) > limits.MAX_CHARACTERS else ()
+    notes = [_CUT] if len(text) > limits.MAX_CHARACTERS else []
     text = text[: limits.MAX_CHARACTERS]
     suffix = name.lower().rpartition(".")[2]
     if sources.is_page(text):
-        source = sources.from_html(text, is_content=True)
-        if not source.blocks:  # everything stood beside the content
-            source = sources.from_text(visible_text(text))
+        document = sources.from_html(text, is_content=True)
+        if not document.blocks:  # everything stood beside the content
+            document = sources.from_text(visible_text(text))
     else:
         is_markdown = suffix in sources.MARKDOWN or (
             suffix not in ("txt", "text") and "\n#" in f"\n{text[:5000]}"
         )
-        source = sources.from_text(text, is_markdown=is_markdown)
-    return _document(name, list(_place_below_headings(source.blocks)), notes, title=source.title)
+        document = sources.from_text(text, is_markdown=is_markdown)
+    return _document(name, _below_headings(document.blocks), notes, title=document.title)
 
 
-def _place_below_headings(blocks: Iterable[content.Block]) -> Iterator[Block]:
-    """Blocks below their headings; a table of one column is paragraphs."""
+def _below_headings(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks with the heading that they stand below; a table of one column is paragraphs."""
     place = ""
     for block in blocks:
-        if block.grid is not None:
-            rows = [tuple(" ".join(plain(cell).split()) for cell in row)
-                    for row in (block.grid.header, *block.grid.rows)]  # fmt: skip
-            if len(rows[0]) > 1:
-                yield Block(BlockKind.TABLE, place=place, rows=tuple(rows))
-            else:
-                yield from (Block(BlockKind.PARAGRAPH, text, place=place) for (text,) in rows)
+        if block.grid is not None and len(block.grid.header) == 1:
+            for (text,) in block.rows:
+                yield replace(content.paragraph(text), place=place)
             continue
-        kind = _KINDS.get(block.kind, BlockKind.PARAGRAPH)
-        is_heading = kind is BlockKind.HEADING
-        text = block.text if kind is BlockKind.CODE else " ".join(block.text.split())
-        place = text[:200] if is_heading else place
-        if text:
-            yield Block(kind, text, block.level if is_heading else 0, place)
+        text = block.text
+        if block.kind is not BlockKind.CODE:
+            text = " ".join(text.split())
+        if block.kind is BlockKind.HEADING:
+            place = text[:200]
+        is_same = text == block.text and not place  # a text may have very many
+        if text or block.grid is not None:
+            yield block if is_same else replace(block, runs=content.words(text), place=place)
 
 
-def _document(
-    name: str, blocks: list[Block], notes: tuple[str, ...] = (), *, title: str = "", pages: int = 0
-) -> Document:
+def _document(name: str, blocks: Iterable[Block], notes: list[str], *, title: str = "") -> Document:
     """A document is called by its first heading, else by its title, else by its file's name."""
-    if not blocks:
+    all_blocks = list(blocks)
+    if not all_blocks:
         raise Unreadable(f"{name} has no text in it")
-    heading = next((block.text for block in blocks if block.kind is BlockKind.HEADING), title)
-    title = heading or name.rpartition(".")[0] or name
-    return Document(name, title, tuple(blocks), notes, pages)
+    heads = (block.text for block in all_blocks if block.kind is BlockKind.HEADING)
+    title = next(heads, title) or name.rpartition(".")[0] or name
+    return Document(all_blocks, title=title, notes=notes, name=name)
 
 
 def _office(path: Path, name: str) -> Document:
     with Archive(path, name) as archive:
         if "word/document.xml" in archive.members:
             text = "\n".join(islice(word_lines(archive), limits.MAX_CHARACTERS))
-            source = sources.from_text(text[: limits.MAX_CHARACTERS], is_markdown=False)
-            return _document(name, list(_place_below_headings(source.blocks)),
-                             (_CUT,) if len(text) > limits.MAX_CHARACTERS else ())  # fmt: skip
+            document = sources.from_text(text[: limits.MAX_CHARACTERS], is_markdown=False)
+            is_cut = len(text) > limits.MAX_CHARACTERS
+            return _document(name, _below_headings(document.blocks), [_CUT] if is_cut else [])
         if "ppt/presentation.xml" in archive.members:
-            count = len(slide_members(archive))
-            return _document(name, list(slides.blocks(archive)),
-                             pages=min(count, limits.MAX_PAGES))  # fmt: skip
+            return _document(name, slides.blocks(archive, path), [])
         if is_workbook(archive):
             raise Unreadable(f"{name} is a workbook, not a text")
     raise Unreadable(f"{name} is an archive; attach the files inside it one by one")

@@ -2,80 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
-from agentpost.extraction import limits
-from agentpost.extraction.office import Archive, Attributes, names, slide_members, slide_notes
-from agentpost_offline.documents.model import Block, BlockKind
+from msgspec.structs import replace
 
-_DRAWING = names("drawingml/2006/main", "p t tbl tr tc br")
-_SLIDE = names("presentationml/2006/main", "sp ph")
+from agentpost.extraction import Unreadable, limits
+from agentpost.extraction.office import Archive
+from agentpost_offline.content import blocks as content
+from agentpost_offline.content.blocks import Block, BlockKind
 
-
-class _Slide:
-    """Collects the blocks of a slide."""
-
-    def __init__(self, place: str) -> None:
-        self.blocks: list[Block] = []
-        self._place = place
-        self._pieces: list[str] = []
-        self._rows: list[list[str]] = []
-        self._cells: list[str] | None = None
-        self._typing = self._is_title = self._is_number = False
-        self._characters = 0
-
-    def start(self, tag: str, attributes: Attributes) -> None:
-        name = _DRAWING.get(tag) or _SLIDE.get(tag)
-        self._typing = name == "t"
-        if name == "sp":
-            self._is_title = self._is_number = False
-        elif name == "ph":
-            kind = attributes.get("type", "")
-            self._is_title = kind in ("title", "ctrTitle")
-            self._is_number = kind in ("sldNum", "dt", "ftr")
-        elif name == "tbl":
-            self._rows = []
-        elif name == "tr":
-            self._cells = []
-        elif name == "tc":
-            self._pieces = []
-        elif name == "br":
-            self._pieces.append(" ")
-
-    def end(self, tag: str) -> None:
-        self._typing = False
-        name = _DRAWING.get(tag)
-        if name == "tc" and self._cells is not None:
-            self._cells.append(" ".join("".join(self._pieces).split()))
-            self._pieces = []
-        elif name == "tr" and self._cells is not None:
-            self._rows.append(self._cells)
-            self._cells = None
-        elif name == "tbl":
-            rows = tuple(tuple(row) for row in self._rows)
-            self.blocks.append(Block(BlockKind.TABLE, place=self._place, rows=rows))
-        elif name == "p":
-            if self._cells is not None:
-                self._pieces.append(" ")
-                return
-            text = " ".join("".join(self._pieces).split())
-            self._pieces = []
-            if text and not self._is_number:
-                kind = BlockKind.HEADING if self._is_title else BlockKind.PARAGRAPH
-                self.blocks.append(Block(kind, text, int(self._is_title), self._place))
-
-    def text(self, data: str) -> None:
-        if self._typing and self._characters < limits.MAX_CHARACTERS:
-            self._characters += len(data)
-            self._pieces.append(data)
+_PART_BYTES = 8 * 2**20
+"""Largest part with a slide: it is held in memory as a tree."""
 
 
-def blocks(archive: Archive) -> Iterator[Block]:
+def blocks(archive: Archive, path: Path) -> Iterator[Block]:
     """The blocks of a presentation, slide by slide; raises `Unreadable`."""
-    for number, member in enumerate(slide_members(archive)[: limits.MAX_PAGES], 1):
-        slide = _Slide(f"slide {number}")
-        for _ in archive.parse(member, slide.start, slide.end, slide.text):
-            yield from slide.blocks
-            slide.blocks.clear()
-        for note in slide_notes(archive, member):
-            yield Block(BlockKind.PARAGRAPH, note, place=f"slide {number}, notes")
+    from pptx import Presentation
+    from pptx.enum.shapes import PP_PLACEHOLDER
+
+    parts = [one for one in archive.members if one.endswith(".xml")]
+    if any(archive.size(one) > _PART_BYTES for one in parts):
+        raise Unreadable(f"{archive.name} has a part of more than {_PART_BYTES // 2**20} MB")
+    edges = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER)
+    slides: Iterable[Any] = Presentation(str(path)).slides
+    for number, slide in enumerate(islice(slides, limits.MAX_PAGES), 1):
+        place = f"slide {number}"
+        for shape in _shapes(slide.shapes):
+            if shape.is_placeholder and shape.placeholder_format.type in edges:
+                continue
+            is_title = shape == slide.shapes.title
+            for block in _of_shape(shape, is_title=is_title):
+                yield replace(block, place=place)
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            for text in slide.notes_slide.notes_text_frame.text.split("\n"):
+                if text.strip():
+                    yield replace(content.paragraph(text.strip()), place=f"{place}, notes")
+
+
+def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
+    """The shapes of a slide, with those that are grouped."""
+    for shape in shapes:
+        yield from _shapes(shape.shapes) if hasattr(shape, "shapes") else (shape,)
+
+
+def _of_shape(shape: Any, *, is_title: bool) -> Iterator[Block]:
+    if shape.has_table:
+        header, *rows = [[cell.text for cell in row.cells] for row in shape.table.rows]
+        yield Block(BlockKind.TABLE, grid=content.grid(header, rows))
+    elif shape.has_text_frame:
+        for paragraph in shape.text_frame.paragraphs:
+            text = " ".join(paragraph.text.split())
+            if text:
+                yield content.heading(text) if is_title else content.paragraph(text)

@@ -102,23 +102,25 @@ _PROSE = 60
 
 
 @dataclass
-class Source:
+class Document:
     """A document as blocks.
 
     Args:
         blocks: all of it, in order.
         pictures: the bytes of each picture that a block refers to by its number.
         title: of a Word file or page that has one beside its headings.
-        notes: what could not be carried over.
+        notes: what could not be carried over, or was cut off.
+        name: of its file.
     """
 
     blocks: list[Block] = field(default_factory=list)
     pictures: list[bytes] = field(default_factory=list)
     title: str = ""
     notes: list[str] = field(default_factory=list)
+    name: str = ""
 
 
-def read(file: File, beside: Mapping[str, Path] | None = None) -> Source:
+def read(file: File, beside: Mapping[str, Path] | None = None) -> Document:
     """The blocks of a Markdown, HTML, Word or text file; its content decides the format.
 
     ``beside``: other files by their names, to which its pictures may refer. Raises `Unreadable`.
@@ -147,7 +149,7 @@ def is_page(text: str) -> bool:
 
 def from_text(
     text: str, *, is_markdown: bool | None = None, beside: Mapping[str, Path] | None = None
-) -> Source:
+) -> Document:
     """The blocks of a text. ``is_markdown``: None decides by its marks. Raises `Unreadable` when
     it is longer than what is read."""
     if len(text) > limits.MAX_CHARACTERS:
@@ -158,7 +160,7 @@ def from_text(
     if not is_markdown or max(map(len, text.split("\n"))) > _LINE_LONGEST:
         blocks = list(_without_marks(text.split("\n")))
         lift = min((one.level for one in blocks if one.kind is BlockKind.HEADING), default=1) - 1
-        return Source([replace(one, level=one.level - lift) if one.kind is BlockKind.HEADING
+        return Document([replace(one, level=one.level - lift) if one.kind is BlockKind.HEADING
                        else one for one in blocks])  # fmt: skip
     from markdown_it import MarkdownIt
 
@@ -170,7 +172,7 @@ def from_text(
 
 def from_html(
     html: str, beside: Mapping[str, Path] | None = None, *, is_content: bool = False
-) -> Source:
+) -> Document:
     """The blocks of a page: everything that is shown, menus and footers too.
 
     ``is_content``: only the main content, with tables for their figures: a cell that spans several
@@ -179,12 +181,12 @@ def from_html(
     import lxml.html
 
     if not html.strip():
-        return Source()
+        return Document()
     parser = lxml.html.HTMLParser(recover=True, huge_tree=False, remove_comments=True,
                                   remove_pis=True)  # fmt: skip
     root = lxml.html.document_fromstring(html, parser=parser)
     reader = _Reader(beside or {}, repeats=is_content)
-    reader.source.title = _collapse_spaces(root.findtext(".//title") or "").strip()
+    reader.document.title = _collapse_spaces(root.findtext(".//title") or "").strip()
     for part in _content_of(root) if is_content else [root]:
         reader.block(part)
     return reader.finish()
@@ -214,7 +216,7 @@ def _is_aside(own: Mapping[str, str]) -> bool:
     )  # fmt: skip
 
 
-def _word(path: Path, name: str, beside: Mapping[str, Path]) -> Source:
+def _word(path: Path, name: str, beside: Mapping[str, Path]) -> Document:
     import lxml.html
     import mammoth
 
@@ -238,12 +240,12 @@ def _word(path: Path, name: str, beside: Mapping[str, Path]) -> Source:
         root = lxml.html.document_fromstring(f"<main>{page}</main>")
         title = root.find(".//h1[@class='title']")
         if title is not None:
-            reader.source.title = _collapse_spaces(title.text_content()).strip()
+            reader.document.title = _collapse_spaces(title.text_content()).strip()
             title.getparent().remove(title)
         reader.block(root)
-    source = reader.finish()
-    source.notes += losses
-    return source
+    document = reader.finish()
+    document.notes += losses
+    return document
 
 
 def _word_losses(archive: Archive) -> Iterator[str]:
@@ -272,7 +274,7 @@ class _Reader:
     def __init__(
         self, beside: Mapping[str, Path], word: list[bytes] | None = None, *, repeats: bool = False
     ) -> None:
-        self.source = Source()
+        self.document = Document()
         self.word = [] if word is None else word
         self._beside, self._repeats = beside, repeats
         self._runs: list[Run] = []
@@ -281,12 +283,12 @@ class _Reader:
         self._is_quote = self._is_item = False
         self._cells = 0
 
-    def finish(self) -> Source:
+    def finish(self) -> Document:
         """The end of the page."""
         self._end()
-        self.source.notes += [f"{count} {what}" if count > 1 else what
+        self.document.notes += [f"{count} {what}" if count > 1 else what
                               for what, count in self._losses.items()]  # fmt: skip
-        return self.source
+        return self.document
 
     def block(self, element: _Element) -> None:
         """An element that stands below what came before it, with all that is in it."""
@@ -302,9 +304,9 @@ class _Reader:
             self._table(element)
         elif tag == "pre":
             code = Run("".join(element.itertext()).rstrip("\n"))
-            self.source.blocks.append(Block(BlockKind.CODE, (code,)))
+            self.document.blocks.append(Block(BlockKind.CODE, (code,)))
         elif tag == "hr":
-            self.source.blocks.append(Block(BlockKind.RULE))
+            self.document.blocks.append(Block(BlockKind.RULE))
         elif tag in ("ul", "ol"):
             self._list(element)
         else:
@@ -360,7 +362,7 @@ class _Reader:
     def _picture(self, element: _Element) -> None:
         address, alt = element.get("src", ""), _collapse_spaces(element.get("alt", "")).strip()
         content = self._bytes(address)
-        if content is None or len(self.source.pictures) >= _PICTURES_MOST:
+        if content is None or len(self.document.pictures) >= _PICTURES_MOST:
             name = alt or address.rpartition("/")[2][:60] or "a picture"
             self._losses[f"the picture “{name}”, which is not in the file"] += 1
             return
@@ -368,9 +370,9 @@ class _Reader:
         self._add_picture(content, alt)
 
     def _add_picture(self, content: bytes, alt: str) -> None:
-        self.source.pictures.append(content)
-        number = len(self.source.pictures) - 1
-        self.source.blocks.append(Block(BlockKind.PICTURE, picture=number, alt=alt))
+        self.document.pictures.append(content)
+        number = len(self.document.pictures) - 1
+        self.document.blocks.append(Block(BlockKind.PICTURE, picture=number, alt=alt))
 
     def _bytes(self, address: str) -> bytes | None:
         if address.startswith("word:"):
@@ -395,7 +397,7 @@ class _Reader:
         elif block is None and self._is_quote:
             block = Block(BlockKind.QUOTE)
         block = block or Block(BlockKind.PARAGRAPH, level=depth + 1)
-        self.source.blocks.append(replace(block, runs=runs))
+        self.document.blocks.append(replace(block, runs=runs))
 
     def _table(self, element: _Element) -> None:
         for caption in element.iterfind("./caption"):
@@ -427,7 +429,7 @@ class _Reader:
             rows.append(row)
             self._cells += len(row)
         if any(plain(cell).strip() for row in rows for cell in row):
-            self.source.blocks.append(_table_of(rows))
+            self.document.blocks.append(_table_of(rows))
 
     def _cell(self, cell: _Element) -> Runs:
         """The runs of a cell: paragraphs and lists in it are lines; its pictures stand before the
@@ -437,10 +439,10 @@ class _Reader:
         inner._end()
         self._losses.update(inner._losses)
         runs: list[Run] = []
-        for block in inner.source.blocks:
+        for block in inner.document.blocks:
             if block.kind is BlockKind.PICTURE:
                 self._losses["pictures in tables, which stand before the table"] += 1
-                self._add_picture(inner.source.pictures[block.picture], block.alt)
+                self._add_picture(inner.document.pictures[block.picture], block.alt)
                 continue
             runs += [Run("\n")] if runs else []
             if block.kind is BlockKind.ITEM:

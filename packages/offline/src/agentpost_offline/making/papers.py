@@ -14,7 +14,7 @@ from agentpost.extraction import Unreadable
 from agentpost_offline.content import blocks as content
 from agentpost_offline.content.blocks import Block, BlockKind, Figure, Paper, Part, Run
 from agentpost_offline.documents import sources
-from agentpost_offline.documents.sources import Source
+from agentpost_offline.documents.sources import Document
 from agentpost_offline.frame import Frame, Grain, Thing
 from agentpost_offline.making import pictures, queries
 from agentpost_offline.making.chart import figures
@@ -51,7 +51,7 @@ def convert(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
     Raises `CannotSucceed` when there is nothing to convert.
     """
     beside = {file.name: file.local for file in files if pictures.is_picture(file)}
-    readable: list[tuple[str, Source]] = []
+    readable: list[tuple[str, Document]] = []
     omissions: list[str] = []
     for file in (file for file in files if file.name not in beside):
         try:
@@ -91,7 +91,7 @@ def convert(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
 
 
 def _with_title(
-    frame: Frame, readable: Sequence[tuple[str, Source]], blocks: list[Block]
+    frame: Frame, readable: Sequence[tuple[str, Document]], blocks: list[Block]
 ) -> tuple[str, list[Block], bool]:
     """The title, the blocks below it, and whether it is set above them.
 

@@ -22,7 +22,7 @@ MEMORY_MB = 220
 """The database may have 96 MB of it, libraries take 70."""
 TABLE_LIMITS = (
     "FILE_BYTES", "COLUMNS", "CELLS", "MEMBERS", "MEMBER_BYTES", "UNPACKED_BYTES", "JSON_BYTES",
-    "LEGACY_BYTES",
+    "LEGACY_BYTES", "LEGACY_CELLS",
 )  # fmt: skip
 
 
@@ -74,6 +74,7 @@ def ods(rows: str) -> dict[str, Iterator[bytes] | str]:
     )
     return {
         "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+        "META-INF/manifest.xml": "<manifest/>",
         "content.xml": f"<office:document-content {spaces}><office:body><office:spreadsheet>"
         f'<table:table table:name="A">{rows}</table:table></office:spreadsheet></office:body>'
         "</office:document-content>",
@@ -84,6 +85,12 @@ REPEATED = (
     '<table:table-row table:number-rows-repeated="1048576"><table:table-cell office:value="1"'
     ' office:value-type="float" table:number-columns-repeated="16384"/></table:table-row>'
 )
+FAR_APART = (
+    "<table:table-row>CELL</table:table-row>"
+    '<table:table-row table:number-rows-repeated="1048574"><table:table-cell/></table:table-row>'
+    '<table:table-row><table:table-cell table:number-columns-repeated="16383"/>CELL'
+    "</table:table-row>"
+).replace("CELL", '<table:table-cell office:value="1" office:value-type="float"/>')
 ROWS = {"many.csv": 125_000, "distinct.csv": 62_500}
 FILES: dict[str, Callable[[], bytes]] = {
     "empty.csv": lambda: b"",
@@ -103,6 +110,7 @@ FILES: dict[str, Callable[[], bytes]] = {
     "deep.json": lambda: b"[" * 100_000,
     "keys.json": lambda: json.dumps([{f"k{i}": 1} for i in range(2_500)]).encode(),
     "repeated.ods": lambda: archive(ods(REPEATED * 50)),
+    "apart.ods": lambda: archive(ods(FAR_APART)),
     "spans.html": lambda: b"<html><table>" + b"<tr><td colspan=9999 rowspan=9999>x" * 625,
     "quotes.csv": lambda: b"k,v\n" + b'"' * 200_001 + b"\n",
 }  # fmt: skip

@@ -101,6 +101,7 @@ def test_an_opendocument_sheet(tmp_path: Path) -> None:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as packed:
         packed.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        packed.writestr("META-INF/manifest.xml", "<manifest/>")
         packed.writestr(
             "content.xml",
             f"<office:document-content {spaces}><office:body><office:spreadsheet>"

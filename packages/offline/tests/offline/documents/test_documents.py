@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from agentpost.agents import Unreadable
+from agentpost_offline.content.blocks import BlockKind
 from agentpost_offline.documents.answers import answer, cut
-from agentpost_offline.documents.model import BlockKind, Document
 from agentpost_offline.documents.reading import read
+from agentpost_offline.documents.sources import Document
 from tests.offline.data.given import file
 
 PRINTED = """
@@ -80,7 +81,7 @@ def test_a_page_has_its_main_content(tmp_path: Path) -> None:
         ("table", ""),
         ("item", "Free delivery"),
     ]
-    assert found.blocks[2].rows[2] == ("Chair", "18", "20")
+    assert found.blocks[2].rows[2] == ["Chair", "18", "20"]
     assert found.blocks[1].place == "Prices"
 
 
@@ -89,7 +90,7 @@ def test_markdown_without_its_comments(tmp_path: Path) -> None:
     text += "| a | b |\n|---|---|\n| x | 1 |\n"
     found = read(file(tmp_path, "a.md", text))
     assert texts(found, BlockKind.PARAGRAPH) == ["Some text."]
-    assert found.blocks[-1].rows == (("a", "b"), ("x", "1"))
+    assert found.blocks[-1].rows == [["a", "b"], ["x", "1"]]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import msgspec
 
 from agentpost.agents.base import File, Job
 from agentpost_offline import steps
-from agentpost_offline.archives import unpacking
 from agentpost_offline.content.blocks import plain
+from agentpost_offline.data.archives import unpacking
 from agentpost_offline.data.model import Table
 from agentpost_offline.making.chart.figures import grid_of
 from agentpost_offline.making.tabulating import Request, tabulate

@@ -13,9 +13,9 @@ from zipfile import ZipFile
 import msgspec
 
 from agentpost.agents.base import File, Job, JobFailed
-from agentpost_offline.archives import unpacking
 from agentpost_offline.content import blocks as content
 from agentpost_offline.content.blocks import BlockKind, Paper, plain
+from agentpost_offline.data.archives import unpacking
 from agentpost_offline.frame import Frame, Thing, from_json, to_json
 from agentpost_offline.making import catalogue, papers
 from agentpost_offline.making.chart.rendering import TEMPLATE

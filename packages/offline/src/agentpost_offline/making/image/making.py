@@ -9,7 +9,7 @@ import msgspec
 
 from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
 from agentpost.extraction import Unreadable
-from agentpost_offline.archives import unpacking
+from agentpost_offline.data.archives import unpacking
 from agentpost_offline.frame import Thing, from_json, to_json
 from agentpost_offline.making import catalogue, pictures
 from agentpost_offline.making.image import editing

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
 from agentpost.extraction import Unreadable
-from agentpost_offline.archives import unpacking
 from agentpost_offline.content.blocks import Paper
+from agentpost_offline.data.archives import unpacking
 from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.data.model import Role, Table
 from agentpost_offline.frame import Aggregate, Frame, Query, Thing, from_json, to_json

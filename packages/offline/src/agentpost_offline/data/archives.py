@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, ParamSpec, TypeVar
@@ -57,38 +57,43 @@ def inside(file: File) -> list[str]:
 def _unpack_argument(value: object, folder: Path) -> object:
     if not isinstance(value, (list, tuple)) or not all(isinstance(one, File) for one in value):
         return value
-    return [one for file in value for one in _in_place_of(file, folder)]
-
-
-def _in_place_of(file: File, folder: Path) -> Sequence[File]:
-    """What to read instead of a file; the archive itself is among it when something of it was left
-    out, so that its reader says so."""
     results: list[File] = []
-    whole = True
+    for file in value:
+        members, omissions = unpack(file, folder)
+        # The reader of the archive says that something of it was left out.
+        results += [*members, file] if omissions and members != [file] else members
+    return results
+
+
+def unpack(file: File, folder: Path) -> tuple[list[File], list[str]]:
+    """What to read instead of a file: the members of an archive, which are written to ``folder``,
+    and what of it is left out, each with the reason."""
+    results: list[File] = []
+    omissions: list[str] = []
     left = limits.UNPACKED_BYTES
     try:
         with _archive(file) as archive:
             members = _members(archive)
-            for number, member in enumerate(members[: limits.MEMBERS]):
+            if len(members) > limits.MEMBERS:
+                omissions.append(f"files after the first {limits.MEMBERS} of {file.name}")
+            for member in members[: limits.MEMBERS]:
+                name, kind = PurePosixPath(member.filename).name, _kind(member)
                 left -= member.file_size
-                kind = _kind(member)
-                if kind is None or member.file_size > limits.MEMBER_BYTES or left < 0:
-                    whole = False
-                    continue
-                path = folder / f"{len(list(folder.iterdir()))}-{number}"
-                with archive.open(member) as source, path.open("wb") as target:
-                    shutil.copyfileobj(source, target)
-                name = PurePosixPath(member.filename).name
-                results.append(
-                    replace(
-                        file, name=name, kind=kind, content_type="", size=member.file_size,
-                        local_path=path,
-                    )
-                )  # fmt: skip
-            whole = whole and len(members) <= limits.MEMBERS
+                if member.flag_bits & 0x1:
+                    omissions.append(f"{name} is protected by a password")
+                elif kind is None:
+                    omissions.append(f"{name} is of a kind that is not read")
+                elif member.file_size > limits.MEMBER_BYTES or left < 0:
+                    omissions.append(f"{name} unpacks to too much")
+                else:
+                    path = folder / str(len(list(folder.iterdir())))
+                    with archive.open(member) as source, path.open("wb") as target:
+                        shutil.copyfileobj(source, target)
+                    results.append(replace(file, name=name, kind=kind, content_type="",
+                                           size=member.file_size, local_path=path))  # fmt: skip
     except (Unreadable, *_DAMAGED):
-        return (file,)
-    return results if results and whole else (*results, file)
+        return [file], []
+    return results or [file], omissions
 
 
 @contextlib.contextmanager
@@ -117,8 +122,6 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 def _kind(member: zipfile.ZipInfo) -> str | None:
-    """What a member is by its name; None for what nobody reads and for what has a password."""
-    if member.flag_bits & 0x1:
-        return None
+    """What a member is by its name; None for what is not read."""
     suffix = member.filename.lower().rpartition(".")[2]
     return next((kind for kind, suffixes in _KINDS.items() if suffix in suffixes), None)
