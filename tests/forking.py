@@ -31,7 +31,7 @@ from tempfile import TemporaryFile
 from types import MappingProxyType, ModuleType
 from typing import IO, Any, NoReturn, Protocol
 
-from agentpost.cli.commands import PLACES, load_commands
+from agentpost.cli.commands import PLACES, load_command
 
 ROOT = Path(__file__).parents[1]
 REQUEST_BYTES_MAX = 128 * 1024
@@ -342,8 +342,8 @@ def _end(code: object) -> NoReturn:
 def main() -> None:
     for name in IMPORTED:
         __import__(name)
-    for name in {place.module for place in PLACES.values()}:
-        load_commands(name)
+    for name in PLACES:
+        load_command(name)
     assert threading.active_count() == 1, "a process with threads cannot be forked"
     gc.freeze()
     request = _serve(socket.socket(fileno=int(sys.argv[1])))

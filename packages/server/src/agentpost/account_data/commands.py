@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from agentpost.cli.commands import command
 from agentpost.cli.context import with_context
 from agentpost.cli.errors import EXIT_USAGE, fail, say
 from agentpost.cli.printing import Result, report
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 STDOUT: Final = "-"
 
 
+@command("accounts export", "agentpost accounts export team@example.com team.tar")
 def accounts_export(
     account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
     place: Annotated[
@@ -65,6 +67,11 @@ def accounts_export(
     return result
 
 
+@command(
+    "accounts delete",
+    "agentpost accounts delete team@example.com",
+    "agentpost accounts delete team@example.com --yes",
+)
 def accounts_delete(
     account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,

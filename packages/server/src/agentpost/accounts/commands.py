@@ -7,30 +7,16 @@ from typing import Annotated, Final
 import typer
 
 from agentpost.cli import given
+from agentpost.cli.commands import command
 from agentpost.cli.connection import connect
 from agentpost.cli.options import Before, Limit, ProfileName, Since, Until, one_of
 from agentpost.cli.printing import Result, first, listing, screen
 
-EXAMPLES: Final = {
-    "me": """
-        agentpost me
-        agentpost me --profile work
-    """,
-    "usage": """
-        agentpost usage --since 7d
-        agentpost usage --by key --since 2026-11-01 --until 2026-12-01 --json
-    """,
-}
 _GROUPS: Final = ("day", "key", "conversation")
 _PAGE_MAX: Final = 100
 
 
-def attach(app: typer.Typer) -> None:
-    """Register the commands on the program."""
-    app.command()(me)
-    app.command()(usage)
-
-
+@command("me", "agentpost me", "agentpost me --profile work")
 def me(profile: ProfileName = None) -> Result:
     """Show the account behind the key: credits, limits, agent."""
     with connect(profile) as client:
@@ -38,6 +24,11 @@ def me(profile: ProfileName = None) -> Result:
     return Result(account.raw, lambda: screen().account(account))
 
 
+@command(
+    "usage",
+    "agentpost usage --since 7d",
+    "agentpost usage --by key --since 2026-11-01 --until 2026-12-01 --json",
+)
 def usage(
     by: Annotated[
         str,

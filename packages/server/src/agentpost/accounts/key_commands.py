@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.context import option_value, with_context
 from agentpost.cli.errors import EXIT_USAGE, fail, say
 from agentpost.cli.printing import Result, listing, print_text, report
@@ -20,43 +20,17 @@ KEY_COLUMNS = (
     *("id", "name", "hint", "scopes", "expires_at", "revoked_at", "last_used_at"),
     *("allow_ips", "account_id"),
 )
-EXAMPLES: Final = {
-    "keys create": """
-        agentpost keys create --account team@example.com --name ci --expires 30d
-        agentpost keys create --account team@example.com --name ro --scopes read
-        agentpost keys create --account a@acme.org --name hq --allow-ip 10.0.0.0/8
-    """,
-    "keys list": """
-        agentpost keys list --json
-    """,
-    "keys rotate": """
-        agentpost keys rotate key_0660c5 --overlap 2h
-        agentpost keys rotate key_0660c5 --overlap 0
-    """,
-    "keys allow": """
-        agentpost keys allow key_0660c5 --ip 203.0.113.0/24 --ip 2001:db8::/32
-        agentpost keys allow key_0660c5 --from-everywhere
-    """,
-    "keys revoke": """
-        agentpost keys revoke key_0660c5
-    """,
-}
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 KeyId = Annotated[str, typer.Argument(help="Id of the key, key_….")]
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the commands."""
-    part = group("API keys.")
-    part.command("create")(keys_create)
-    part.command("list")(keys_list)
-    part.command("rotate")(keys_rotate)
-    part.command("allow")(keys_allow)
-    part.command("revoke")(keys_revoke)
-    app.add_typer(part, name="keys")
-
-
+@command(
+    "keys create",
+    "agentpost keys create --account team@example.com --name ci --expires 30d",
+    "agentpost keys create --account team@example.com --name ro --scopes read",
+    "agentpost keys create --account a@acme.org --name hq --allow-ip 10.0.0.0/8",
+)
 def keys_create(
     account: Annotated[str, typer.Option(help="Account id or e-mail address.")],
     name: Annotated[str, typer.Option(help="Name of the key.")],
@@ -96,6 +70,7 @@ def keys_create(
     return _new_key(shape, new.secret, about)
 
 
+@command("keys list", "agentpost keys list --json")
 def keys_list() -> Result:
     """List API keys, without the keys themselves."""
     from agentpost.accounts import actions as accounts
@@ -104,6 +79,11 @@ def keys_list() -> Result:
     return listing(keys, KEY_COLUMNS, is_indented=True)
 
 
+@command(
+    "keys rotate",
+    "agentpost keys rotate key_0660c5 --overlap 2h",
+    "agentpost keys rotate key_0660c5 --overlap 0",
+)
 def keys_rotate(
     key_id: KeyId,
     overlap: Annotated[
@@ -127,6 +107,11 @@ def keys_rotate(
     return _new_key(_key(new.record), new.secret, about)
 
 
+@command(
+    "keys allow",
+    "agentpost keys allow key_0660c5 --ip 203.0.113.0/24 --ip 2001:db8::/32",
+    "agentpost keys allow key_0660c5 --from-everywhere",
+)
 def keys_allow(
     key_id: KeyId,
     ip: Annotated[
@@ -153,6 +138,7 @@ def keys_allow(
     return report(_key(key), f"{key_id} works from {where}")
 
 
+@command("keys revoke", "agentpost keys revoke key_0660c5")
 def keys_revoke(key_id: KeyId) -> Result:
     """Revoke a key; it stops working within a second."""
     from agentpost.accounts import actions as accounts

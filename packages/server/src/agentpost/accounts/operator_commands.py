@@ -5,106 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentpost.account_data.commands import accounts_delete, accounts_export
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.context import run_or_exit, with_context
 from agentpost.cli.printing import Result, listing, print_text, report
-from agentpost.secrets.commands import db_reencrypt
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
     from agentpost.record.records import AccountRecord
 
 Account = Annotated[str, typer.Argument(help="Account id or e-mail address.")]
-EXAMPLES: Final = {
-    "accounts create": """
-        agentpost accounts create --email team@example.com --credits 50
-    """,
-    "accounts list": """
-        agentpost accounts list
-    """,
-    "accounts disable": """
-        agentpost accounts disable team@example.com
-    """,
-    "accounts enable": """
-        agentpost accounts enable team@example.com
-    """,
-    "accounts export": """
-        agentpost accounts export team@example.com team.tar
-    """,
-    "accounts delete": """
-        agentpost accounts delete team@example.com
-        agentpost accounts delete team@example.com --yes
-    """,
-    "credits add": """
-        agentpost credits add team@example.com 25 --note "invoice 7"
-        agentpost credits add team@example.com -5
-    """,
-    "credits show": """
-        agentpost credits show team@example.com
-    """,
-    "hosting-fees due": """
-        agentpost hosting-fees due team@example.com
-    """,
-    "hosting-fees clear": """
-        agentpost hosting-fees clear team@example.com
-    """,
-    "config show": """
-        agentpost config show
-    """,
-    "db upgrade": """
-        agentpost db upgrade
-    """,
-    "db adopt-storage": """
-        agentpost db adopt-storage
-    """,
-    "db secret-key": """
-        agentpost db secret-key > secret.key
-    """,
-    "db reencrypt": """
-        agentpost db reencrypt --json
-    """,
-}
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the operator's commands."""
-    groups: dict[str, tuple[str, list[tuple[str, Callable[..., Result]]]]] = {
-        "accounts": (
-            "Accounts.",
-            [
-                ("create", accounts_create),
-                ("list", accounts_list),
-                ("disable", accounts_disable),
-                ("enable", accounts_enable),
-                ("export", accounts_export),
-                ("delete", accounts_delete),
-            ],
-        ),
-        "credits": ("Credits.", [("add", credits_add), ("show", credits_show)]),
-        "hosting-fees": ("Hosting fees.", [("due", fees_due), ("clear", fees_clear)]),
-        "config": ("Settings.", [("show", config_show)]),
-        "db": (
-            "The database.",
-            [
-                ("upgrade", db_upgrade),
-                ("adopt-storage", db_adopt_storage),
-                ("reencrypt", db_reencrypt),
-                ("secret-key", db_secret_key),
-            ],
-        ),
-    }
-    for name, (text, commands) in groups.items():
-        part = group(text)
-        for command, function in commands:
-            part.command(command, context_settings=_CONTEXTS.get(function))(function)
-        app.add_typer(part, name=name)
-
-
+@command("accounts create", "agentpost accounts create --email team@example.com --credits 50")
 def accounts_create(
     email: Annotated[str, typer.Option(help="E-mail address of the owner.")],
     name: Annotated[str, typer.Option(help="Name shown to clients.")] = "",
@@ -122,6 +38,7 @@ def accounts_create(
     return report(_account(account), f"{account.id}  {account.email}")
 
 
+@command("accounts list", "agentpost accounts list")
 def accounts_list() -> Result:
     """List accounts."""
     from agentpost.accounts import actions as accounts
@@ -130,16 +47,24 @@ def accounts_list() -> Result:
     return listing(rows, ("id", "email", "name", "credits"), is_indented=True)
 
 
+@command("accounts disable", "agentpost accounts disable team@example.com")
 def accounts_disable(account: Account) -> Result:
     """Disable an account: its keys and sessions are refused, running work continues."""
     return _set_disabled(account, True)
 
 
+@command("accounts enable", "agentpost accounts enable team@example.com")
 def accounts_enable(account: Account) -> Result:
     """Enable a disabled account."""
     return _set_disabled(account, False)
 
 
+@command(
+    "credits add",
+    'agentpost credits add team@example.com 25 --note "invoice 7"',
+    "agentpost credits add team@example.com -5",
+    context_settings={"ignore_unknown_options": True},
+)
 def credits_add(
     account: Account,
     amount: Annotated[float, typer.Argument(help="Credits to add; a negative number removes.")],
@@ -157,6 +82,7 @@ def credits_add(
     return report(_account(after), f"{after.email}: {_available(after)}")
 
 
+@command("credits show", "agentpost credits show team@example.com")
 def credits_show(account: Account) -> Result:
     """Show an account's credits and the latest ledger entries."""
     from agentpost.accounts import actions as accounts
@@ -186,11 +112,13 @@ def credits_show(account: Account) -> Result:
     return report({**_account(account_record), "ledger": moves}, show)
 
 
+@command("hosting-fees due", "agentpost hosting-fees due team@example.com")
 def fees_due(account: Account) -> Result:
     """Mark hosting fees as due: new work is refused."""
     return _set_fees(account, "due", "hosting fees are due")
 
 
+@command("hosting-fees clear", "agentpost hosting-fees clear team@example.com")
 def fees_clear(account: Account) -> Result:
     """Mark hosting fees as paid: new work is accepted."""
     return _set_fees(account, "clear", "nothing is due")
@@ -204,6 +132,7 @@ def _set_fees(account: str, state: str, text: str) -> Result:
     return report({"account": account, "hosting_fees": state}, f"{account}: {text}")
 
 
+@command("config show", "agentpost config show")
 def config_show() -> Result:
     """Show the settings, secrets masked; exit code 1 when they are invalid."""
     from pydantic import SecretStr
@@ -224,6 +153,7 @@ def config_show() -> Result:
     return report(values, lines, notes=[*warnings(settings), *faults], code=1 if faults else 0)
 
 
+@command("db upgrade", "agentpost db upgrade")
 def db_upgrade() -> Result:
     """Upgrade the database schema, as `serve` does when it starts."""
     from agentpost import bootstrap
@@ -234,6 +164,7 @@ def db_upgrade() -> Result:
     return report({"upgraded": True}, "The database schema is up to date.")
 
 
+@command("db adopt-storage", "agentpost db adopt-storage")
 def db_adopt_storage() -> Result:
     """Accept the configured file storage as the one of this database."""
     from agentpost.blobs import identity
@@ -243,6 +174,7 @@ def db_adopt_storage() -> Result:
     return report({"storage_id": name}, text)
 
 
+@command("db secret-key", "agentpost db secret-key > secret.key")
 def db_secret_key() -> Result:
     """Print the secret key, which backups do not contain.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agentpost.cli.commands import command
 from agentpost.cli.context import with_context
 from agentpost.cli.options import Before
 from agentpost.cli.printing import Result, listing
@@ -14,20 +15,12 @@ from agentpost.cli.printing import Result, listing
 if TYPE_CHECKING:
     from agentpost.record.records import OperatorActionRecord
 
-EXAMPLES: Final = {
-    "audit": """
-        agentpost audit
-        agentpost audit --action keys --target team@example.com --json
-    """,
-}
 _COLUMNS = ("at", "who", "via", "origin", "action", "target", "detail=@detail", "outcome")
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("audit")(audit)
-
-
+@command(
+    "audit", "agentpost audit", "agentpost audit --action keys --target team@example.com --json"
+)
 def audit(
     who: Annotated[str, typer.Option(help="Only this user.")] = "",
     action: Annotated[str, typer.Option(help="Start of the action: keys, users …")] = "",

@@ -5,30 +5,20 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
+from agentpost.cli.commands import command
 from agentpost.cli.context import actor, run_or_exit, with_context
 from agentpost.cli.printing import Result, report
 
-EXAMPLES: Final = {
-    "backup": """
-        agentpost backup /var/backups/agentpost
-        agentpost backup /var/backups/agentpost --verify
-    """,
-    "restore": """
-        agentpost restore /var/backups/agentpost --secret-key-file secret.key
-    """,
-}
 
-
-def attach(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("backup")(backup)
-    app.command("restore")(restore)
-
-
+@command(
+    "backup",
+    "agentpost backup /var/backups/agentpost",
+    "agentpost backup /var/backups/agentpost --verify",
+)
 def backup(
     folder: Annotated[str, typer.Argument(help="Folder of the backup.")],
     verify: Annotated[
@@ -68,6 +58,7 @@ def backup(
     return report(shape, line, notes=notes, code=1 if problems else 0)
 
 
+@command("restore", "agentpost restore /var/backups/agentpost --secret-key-file secret.key")
 def restore(
     folder: Annotated[Path, typer.Argument(help="Folder of the backup.")],
     allow_missing: Annotated[

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from agentpost.cli.commands import command
 from agentpost.cli.connection import connect, errors_told, resolve
 from agentpost.cli.errors import say
 from agentpost.cli.options import ConversationName, ProfileName
@@ -25,20 +26,10 @@ if TYPE_CHECKING:
     from agentpost_client import Account, Client, Message
     from agentpost_client.requests import SendOptions
 
-EXAMPLES: Final = {
-    "chat": """
-        agentpost chat
-        agentpost chat --conversation customer-4711
-    """,
-}
 _FILE: Final = "/file"
 
 
-def attach(app: typer.Typer) -> None:
-    """Register the command on the program."""
-    app.command()(chat)
-
-
+@command("chat", "agentpost chat", "agentpost chat --conversation customer-4711")
 def chat(
     conversation: ConversationName = None,
     profile: ProfileName = None,

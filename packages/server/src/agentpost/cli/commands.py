@@ -7,13 +7,14 @@ work inside the functions. A test names what they may not import.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections import UserDict
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, wraps
 from importlib import import_module
 from inspect import Parameter, signature
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -36,11 +37,18 @@ _JSON: Final = Parameter(
 @dataclass(frozen=True, slots=True)
 class Place:
     """The module of a command below `agentpost`, and the line that the program's help has for it.
-    ``logs``: it does the server's work, which logs problems."""
+    ``logs``: it does the server's work, which logs problems. ``more``: other modules that declare
+    commands below that name."""
 
     module: str
     summary: str
     logs: bool = False
+    more: tuple[str, ...] = ()
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """All that declare its commands."""
+        return (self.module, *self.more)
 
 
 PLACES: Final = {
@@ -81,7 +89,9 @@ PLACES: Final = {
     "login-link": Place(
         "operations.commands", "Create a link that signs in to the dashboard once.", logs=True
     ),
-    "accounts": Place("accounts.operator_commands", "Manage accounts.", logs=True),
+    "accounts": Place(
+        "accounts.operator_commands", "Manage accounts.", logs=True, more=("account_data.commands",)
+    ),
     "users": Place("users.commands", "Manage users of the web app.", logs=True),
     "keys": Place("accounts.key_commands", "Manage API keys.", logs=True),
     "sessions": Place("sessions.commands", "List and end sessions of the web app.", logs=True),
@@ -91,7 +101,12 @@ PLACES: Final = {
     ),
     "audit": Place("audit.commands", "Show the audit log.", logs=True),
     "config": Place("accounts.operator_commands", "Show the settings.", logs=True),
-    "db": Place("accounts.operator_commands", "Upgrade and maintain the database.", logs=True),
+    "db": Place(
+        "accounts.operator_commands",
+        "Upgrade and maintain the database.",
+        logs=True,
+        more=("secrets.commands",),
+    ),
     "limits": Place("operations.commands", "Show and set limits of an account.", logs=True),
     "jobs": Place(
         "jobs.operator_commands", "Retry or fail jobs that wait for their code.", logs=True
@@ -166,19 +181,33 @@ def _as_typed(ctx: object, value: Any) -> Any:
     return value
 
 
-class Part(typer.Typer):
-    """Commands of this program; each is a `Command`. One that returns a `printing.Result` has the
-    option ``--json``, and its result is printed."""
+_DECLARED: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {}
+"""The functions of the commands and their options, by their words."""
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-    def command(self, *names: Any, cls: Any = Command, **options: Any) -> Any:
-        """See `typer.Typer.command`."""
-        register = super().command(*names, cls=cls, **options)
 
-        def add(function: Callable[..., Any]) -> None:
-            has_result = function.__annotations__["return"] == "Result"
-            register(_printing(function) if has_result else function)
+def command(
+    words: str, *examples: str, epilog: str = "", **options: Any
+) -> Callable[[Function], Function]:
+    """Declare a function as the command of these words, such as ``work list``.
 
-        return add
+    One that returns a `printing.Result` has the option ``--json``, and its result is printed.
+
+    Args:
+        examples: calls of it, for its help.
+        epilog: the last lines of its help.
+        options: others of `typer.Typer.command`.
+    """
+    lines = "\n".join(f"  {line}" for text in examples for line in text.splitlines())
+    examples_text = f"\b\nExamples:\n{lines}"  # \b keeps the lines as they are
+    options["epilog"] = f"{examples_text}\n\n{epilog}" if epilog else examples_text
+
+    def declare(function: Function) -> Function:
+        has_result = function.__annotations__["return"] == "Result"
+        _DECLARED[words] = (_printing(function) if has_result else function, options)
+        return function
+
+    return declare
 
 
 def _printing(function: Callable[..., Any]) -> Callable[..., None]:
@@ -193,46 +222,35 @@ def _printing(function: Callable[..., Any]) -> Callable[..., None]:
     return run
 
 
-def group(text: str) -> typer.Typer:
-    """A command that has commands; ``text`` is its help."""
-    return Part(cls=Group, help=text, no_args_is_help=True, rich_markup_mode=None)
+class Commands(UserDict[str, Any]):
+    """The commands by their names, in the order of `PLACES`; each is loaded when it is used."""
 
-
-class Commands(MutableMapping[str, Any]):
-    """The commands by their names, in the order of `PLACES`."""
+    def __init__(self) -> None:
+        super().__init__(dict.fromkeys(PLACES))
 
     def __getitem__(self, name: str) -> Any:
-        return load_commands(PLACES[name].module)[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
-
-    def __len__(self) -> int:
-        return len(PLACES)
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        raise TypeError(f"{name}: commands are listed in PLACES")
-
-    def __delitem__(self, name: str) -> None:
-        raise TypeError(f"{name}: commands are listed in PLACES")
+        return load_command(name)
 
 
 @cache
-def load_commands(module: str) -> dict[str, Any]:
-    """The commands that a module attaches.
-
-    Its ``EXAMPLES`` has calls of a command, one a line, by its words: ``{"work list": "…"}``.
-    """
-    part = Part(rich_markup_mode=None)
-    part.callback()(_nothing)  # else a single command would be taken for the whole program
-    commands_module = import_module(f"agentpost.{module}")
-    commands_module.attach(part)
-    commands = dict(typer.main.get_group(part).commands)
-    for command in commands.values():
-        _name_values(command)
-    for words, examples in getattr(commands_module, "EXAMPLES", {}).items():
-        _add_examples(commands, words.split(), examples)
-    return commands
+def load_command(name: str) -> Any:
+    """The command with that name, which may have commands below it."""
+    place = PLACES[name]
+    for module in place.modules:
+        import_module(f"agentpost.{module}")
+    program = part = typer.Typer(rich_markup_mode=None)
+    program.callback()(_nothing)  # else a single command would be taken for the whole program
+    if name not in _DECLARED:
+        part = typer.Typer(
+            cls=Group, help=place.summary, no_args_is_help=True, rich_markup_mode=None
+        )
+        program.add_typer(part, name=name)
+    for words, (function, options) in _DECLARED.items():
+        if words.split()[0] == name:
+            part.command(words.split()[-1], cls=Command, **options)(function)
+    loaded = typer.main.get_group(program).commands[name]
+    _name_values(loaded)
+    return loaded
 
 
 def _name_values(command: Any) -> None:
@@ -248,17 +266,6 @@ def _name_values(command: Any) -> None:
             parameter.display_type_rich = lambda ctx: ""
         elif parameter.metavar is None and not parameter.is_flag:
             parameter.metavar = _VALUES.get(parameter.bare_type(), "TEXT")
-
-
-def _add_examples(commands: Mapping[str, Any], words: Sequence[str], lines: str) -> None:
-    """Show them below the command's options. ``\\b`` keeps the lines as they are."""
-    command = commands[words[0]]
-    for word in words[1:]:
-        command = command.commands[word]
-    text = "\n".join(f"  {line.strip()}" for line in lines.strip().splitlines())
-    command.epilog = "\n\n".join(
-        part for part in (f"\b\nExamples:\n{text}", command.epilog) if part
-    )
 
 
 def _nothing() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from agentpost.cli import exits, profiles, reach
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.errors import fail
 from agentpost.cli.options import ProfileName
 from agentpost.cli.printing import Result, listing, screen
@@ -22,36 +22,15 @@ if TYPE_CHECKING:
     from agentpost.cli.connection import Server
     from agentpost_client import Account
 
-EXAMPLES: Final = {
-    "login": """
-        agentpost login
-        agentpost login https://agents.example.com --profile work
-        agentpost login http://127.0.0.1:8080 --key-stdin < key.txt
-    """,
-    "logout": """
-        agentpost logout
-        agentpost logout --profile work
-    """,
-    "profiles list": """
-        agentpost profiles list
-    """,
-    "profiles use": """
-        agentpost profiles use work
-    """,
-}
 _LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
-def attach(app: typer.Typer) -> None:
-    """Register the commands on the program."""
-    app.command()(login)
-    app.command()(logout)
-    part = group("List and switch stored servers.")
-    part.command("list")(profiles_list)
-    part.command("use")(profiles_use)
-    app.add_typer(part, name="profiles")
-
-
+@command(
+    "login",
+    "agentpost login",
+    "agentpost login https://agents.example.com --profile work",
+    "agentpost login http://127.0.0.1:8080 --key-stdin < key.txt",
+)
 def login(
     address: Annotated[
         str | None, typer.Argument(help="Address of the server; asked for when not given.")
@@ -95,6 +74,7 @@ def login(
     return Result(record, lambda: screen().line(line), notes=notes)
 
 
+@command("logout", "agentpost logout", "agentpost logout --profile work")
 def logout(profile: ProfileName = None) -> Result:
     """Delete the stored address and key of a server. The key stays valid."""
     all_profiles = _load()
@@ -111,6 +91,7 @@ def logout(profile: ProfileName = None) -> Result:
     return Result(record, f"✓ profile {name} is removed", notes=notes)
 
 
+@command("profiles list", "agentpost profiles list")
 def profiles_list() -> Result:
     """List the profiles; their keys are not shown."""
     all_profiles = _load()
@@ -123,6 +104,7 @@ def profiles_list() -> Result:
     return listing(rows, ("name", "url", "status=@status"), empty=empty, compute=status)
 
 
+@command("profiles use", "agentpost profiles use work")
 def profiles_use(
     name: Annotated[str, typer.Argument(help="Name of the profile.")],
 ) -> Result:

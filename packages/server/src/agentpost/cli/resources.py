@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from agentpost.cli.commands import command
 from agentpost.cli.connection import connect
 from agentpost.cli.operations import COMMANDS
 from agentpost.cli.options import Before, Limit, ProfileName
@@ -40,11 +41,6 @@ class Command:
     page_default: int | None = None
     page_max: int | None = None
 
-    @property
-    def name(self) -> str:
-        """Its last word."""
-        return self.words.rpartition(" ")[2]
-
     def method(self, client: Any) -> Any:
         """The client's method that it calls."""
         group, _, name = self.words.partition(" ")
@@ -63,24 +59,23 @@ class Command:
         )
 
 
-def command(words: str) -> Command:
+def find(words: str) -> Command:
     """The command of these words."""
     return Command(**next(each for each in COMMANDS if each["words"] == words))
 
 
-def attach(
-    group: typer.Typer,
+def declare(
     words: str,
+    *examples: str,
     show: Callable[[Any], object] | None = None,
     compute: Compute | None = None,
 ) -> None:
-    """Add a command to its group: of a list, which may have columns to ``compute``, or of one
+    """Declare a command of the table: of a list, which may have columns to ``compute``, or of one
     record, which ``show`` prints. Without it the command says that the record is deleted."""
-    spec = command(words)
-    if spec.columns:
-        group.command(spec.name)(_list_command(spec, compute))
-    else:
-        group.command(spec.name)(_record_command(spec, show or _say_deleted))
+    spec = find(words)
+    is_list = bool(spec.columns)
+    function = _list_command(spec, compute) if is_list else _record_command(spec, show)
+    command(words, *examples)(function)
 
 
 def _list_command(spec: Command, compute: Compute | None) -> Callable[..., Result]:
@@ -114,11 +109,11 @@ def _read(
         before = id_of(page[-1])
 
 
-def _record_command(spec: Command, show: Callable[[Any], object]) -> Callable[..., Result]:
+def _record_command(spec: Command, show: Callable[[Any], object] | None) -> Callable[..., Result]:
     def function(subject: str, profile: ProfileName = None) -> Result:
         with connect(profile) as client:
             record = spec.method(client)(subject)
-        return Result(record.raw, partial(show, record))
+        return Result(record.raw, partial(show or _say_deleted, record))
 
     function.__doc__ = spec.summary
     function.__annotations__["subject"] = Annotated[str, typer.Argument(metavar=spec.subject)]

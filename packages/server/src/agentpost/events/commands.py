@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentpost.cli import exits, given
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.connection import connect, errors_told, resolve
 from agentpost.cli.errors import fail, say
 from agentpost.cli.options import ProfileName
@@ -22,20 +22,6 @@ if TYPE_CHECKING:
     from agentpost_client import Client
     from agentpost_client.events import Event, EventPage
 
-EXAMPLES: Final = {
-    "events list": """
-        agentpost events list --events message.completed,job.failed
-        agentpost events list --after cur_0660c5 --json
-    """,
-    "events resend": """
-        agentpost events resend evt_0660c5
-    """,
-    "trigger": """
-        agentpost trigger message.completed
-        agentpost trigger job.failed --forward-to http://localhost:3000/webhooks
-        agentpost trigger message.blocked --endpoint whe_0660c5
-    """,
-}
 Endpoint = Annotated[str | None, typer.Option(metavar="ENDPOINT_ID", help="Endpoint to send to.")]
 
 
@@ -46,15 +32,7 @@ def _event_names(incomplete: str) -> list[str]:
     return [name.value for name in EventName if name.startswith(incomplete)]
 
 
-def attach(app: typer.Typer) -> None:
-    """Register the commands on the program."""
-    events = group("List and resend events.")
-    events.command("list")(events_list)
-    events.command("resend")(resend)
-    app.add_typer(events, name="events")
-    app.command()(trigger)
-
-
+@command("events resend", "agentpost events resend evt_0660c5")
 def resend(
     event_id: Annotated[str, typer.Argument(metavar="EVENT_ID")],
     endpoint: Annotated[
@@ -93,6 +71,12 @@ def resend(
     return delivered(outcomes)
 
 
+@command(
+    "trigger",
+    "agentpost trigger message.completed",
+    "agentpost trigger job.failed --forward-to http://localhost:3000/webhooks",
+    "agentpost trigger message.blocked --endpoint whe_0660c5",
+)
 def trigger(
     event: Annotated[
         str,
@@ -149,6 +133,11 @@ _PAGE_MAX = 200
 _SHOWN_ONLY = ""  # the place of `listen` without --forward-to
 
 
+@command(
+    "events list",
+    "agentpost events list --events message.completed,job.failed",
+    "agentpost events list --after cur_0660c5 --json",
+)
 def events_list(
     after: Annotated[
         str | None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from agentpost.cli import given
-from agentpost.cli.commands import prints_json
+from agentpost.cli.commands import command, prints_json
 from agentpost.cli.connection import errors_told, resolve
 from agentpost.cli.errors import say
 from agentpost.cli.long_connections import may_pass, pause_after, staying_connected, until_answered
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     from agentpost_client import Client
     from agentpost_client.events import Event
 
-EXAMPLES: Final = {
-    "listen": """
-        agentpost listen --forward-to http://localhost:3000/webhooks
-        agentpost listen --forward-to localhost:3000 --events job.failed
-        agentpost listen --print-secret
-    """,
-}
 _AWAY_SECONDS: Final = 1.0
 _AWAY_SECONDS_MAX: Final = 8.0
 ForwardTo = Annotated[
@@ -42,11 +35,12 @@ ForwardTo = Annotated[
 ]
 
 
-def attach(app: typer.Typer) -> None:
-    """Register the command on the program."""
-    app.command()(listen)
-
-
+@command(
+    "listen",
+    "agentpost listen --forward-to http://localhost:3000/webhooks",
+    "agentpost listen --forward-to localhost:3000 --events job.failed",
+    "agentpost listen --print-secret",
+)
 def listen(
     forward_to: ForwardTo = None,
     events: Annotated[

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.connection import connect
 from agentpost.cli.errors import say
 from agentpost.cli.options import ProfileName
@@ -20,32 +20,12 @@ if TYPE_CHECKING:
     from agentpost.cli.show import Screen
     from agentpost_client import Client, File
 
-EXAMPLES: Final = {
-    "upload": """
-        agentpost upload interviews.txt
-        agentpost send "Convert it to PDF" --upload-id up_0660c5
-    """,
-    "files list": """
-        agentpost files list msg_0660c5
-        agentpost files list wrk_0660c5 --json
-    """,
-    "files get": """
-        agentpost files get wrk_0660c5/report.pdf
-        agentpost files get wrk_0660c5/report.pdf -o report.pdf
-        agentpost files get msg_0660c5 -o results
-    """,
-}
 
-
-def attach(app: typer.Typer) -> None:
-    """Register the commands on the program."""
-    app.command()(upload)
-    files = group("List and download files.")
-    files.command("list")(files_list)
-    files.command("get")(files_get)
-    app.add_typer(files, name="files")
-
-
+@command(
+    "upload",
+    "agentpost upload interviews.txt",
+    'agentpost send "Convert it to PDF" --upload-id up_0660c5',
+)
 def upload(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...")],
     profile: ProfileName = None,
@@ -60,6 +40,7 @@ def upload(
     return Result()
 
 
+@command("files list", "agentpost files list msg_0660c5", "agentpost files list wrk_0660c5 --json")
 def files_list(
     owner: Annotated[str, typer.Argument(metavar="MESSAGE_ID|WORK_ID")],
     profile: ProfileName = None,
@@ -70,6 +51,12 @@ def files_list(
     return listing(files, ("file_id", "kind", "bytes=size", "label"), empty="no files")
 
 
+@command(
+    "files get",
+    "agentpost files get wrk_0660c5/report.pdf",
+    "agentpost files get wrk_0660c5/report.pdf -o report.pdf",
+    "agentpost files get msg_0660c5 -o results",
+)
 def files_get(
     file_id: Annotated[str, typer.Argument(metavar="FILE_ID|MESSAGE_ID")],
     output: Annotated[

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from agentpost.cli import resources
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.connection import connect
 from agentpost.cli.options import ProfileName
 from agentpost.cli.printing import Result, screen
 
-EXAMPLES: Final = {
-    "work list": """
-        agentpost work list --limit 5
-    """,
-    "work show": """
-        agentpost work show wrk_0660c5
-    """,
-    "work stop": """
-        agentpost work stop wrk_0660c5
-    """,
-    "work delete": """
-        agentpost work delete wrk_0660c5
-    """,
-}
 WorkId = Annotated[str, typer.Argument(metavar="WORK_ID")]
 
 
-def attach(app: typer.Typer) -> None:
-    """Register the commands on the program."""
-    work = group("List, show, stop and delete work.")
-    resources.attach(work, "work list")
-    work.command("show")(work_show)
-    resources.attach(work, "work stop", lambda stopped: screen().work(stopped, stopped.text))
-    resources.attach(work, "work delete")
-    app.add_typer(work, name="work")
-
-
+@command("work show", "agentpost work show wrk_0660c5")
 def work_show(work_id: WorkId, profile: ProfileName = None) -> Result:
     """Show a piece of work with the whole text of its latest result."""
     with connect(profile) as client:
@@ -49,3 +26,12 @@ def work_show(work_id: WorkId, profile: ProfileName = None) -> Result:
             text += page.text
     record = {**work.raw, "text": text, "next_from_char": None}
     return Result(record, lambda: screen().work(work, text))
+
+
+resources.declare("work list", "agentpost work list --limit 5")
+resources.declare(
+    "work stop",
+    "agentpost work stop wrk_0660c5",
+    show=lambda stopped: screen().work(stopped, stopped.text),
+)
+resources.declare("work delete", "agentpost work delete wrk_0660c5")

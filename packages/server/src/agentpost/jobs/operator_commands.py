@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.context import with_context
 from agentpost.cli.printing import Result, report
 
-EXAMPLES: Final = {
-    "jobs retry": """
-        agentpost jobs retry exe_0660c5
-    """,
-    "jobs fail": """
-        agentpost jobs fail exe_0660c5
-    """,
-}
 JobId = Annotated[str, typer.Argument(help="Id of the job, exe_….")]
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the commands."""
-    jobs = group("Retry or fail jobs that wait for their code.")
-    jobs.command("retry")(retry)
-    jobs.command("fail")(fail)
-    app.add_typer(jobs, name="jobs")
-
-
+@command("jobs retry", "agentpost jobs retry exe_0660c5")
 def retry(job_id: JobId) -> Result:
     """Retry a job that waits for its code now.
 
@@ -41,6 +26,7 @@ def retry(job_id: JobId) -> Result:
     return report({"job_id": job_id}, f"{job_id} is run again.")
 
 
+@command("jobs fail", "agentpost jobs fail exe_0660c5")
 def fail(job_id: JobId) -> Result:
     """Fail a job that waits for its code."""
     from agentpost.jobs import actions as jobs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from agentpost.cli import exits, given, resources
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.connection import connect
 from agentpost.cli.errors import say
 from agentpost.cli.options import (
@@ -30,46 +30,17 @@ from agentpost.following.watching import Watch, interruptible, within
 if TYPE_CHECKING:
     from agentpost.following.watching import Part
 
-EXAMPLES: Final = {
-    "follow": """
-        agentpost follow msg_0660c5
-        agentpost follow msg_0660c5 --stream
-        agentpost follow msg_0660c5 --after 7 --json
-    """,
-    "messages list": """
-        agentpost messages list --status failed --since 1d
-        agentpost messages list -c customer-4711 --metadata order=1042 --json
-    """,
-    "messages show": """
-        agentpost messages show msg_0660c5
-    """,
-    "messages cancel": """
-        agentpost messages cancel msg_0660c5
-    """,
-    "messages delete": """
-        agentpost messages delete msg_0660c5
-    """,
-    "recover": """
-        agentpost recover msg_0660c5
-        agentpost recover msg_0660c5 --max-credits 20
-    """,
-}
 STATUSES: Final = tuple(exits.OF_STATUS)
 MessageId = Annotated[str, typer.Argument(metavar="MESSAGE_ID")]
 
 
-def attach(app: typer.Typer) -> None:
-    """Register the commands on the program."""
-    app.command(epilog=exits.HELP)(follow)
-    app.command()(recover)
-    messages = group("Messages that were sent with the key.")
-    messages.command("list")(messages_list)
-    resources.attach(messages, "messages show", lambda message: screen().message(message))
-    resources.attach(messages, "messages cancel", lambda message: screen().closing(message))
-    resources.attach(messages, "messages delete")
-    app.add_typer(messages, name="messages")
-
-
+@command(
+    "follow",
+    "agentpost follow msg_0660c5",
+    "agentpost follow msg_0660c5 --stream",
+    "agentpost follow msg_0660c5 --after 7 --json",
+    epilog=exits.HELP,
+)
 def follow(
     message_id: MessageId,
     after: Annotated[
@@ -87,7 +58,7 @@ def follow(
 ) -> Result:
     """Follow the log of a message until it is final.
 
-    The command reconnects by itself. With --json, each line is an entry; with --stream as well,
+    The command reconnects automatically. With --json, each line is an entry; with --stream as well,
     pieces of text have the type delta or reset.
     """
     output_screen = screen()
@@ -104,6 +75,7 @@ def follow(
     return Result(text=ending, code=exits.of_status(message.status))
 
 
+@command("recover", "agentpost recover msg_0660c5", "agentpost recover msg_0660c5 --max-credits 20")
 def recover(
     message_id: MessageId,
     max_credits: MaxCredits = None,
@@ -125,6 +97,11 @@ def recover(
     return Result(recovery.raw, show)
 
 
+@command(
+    "messages list",
+    "agentpost messages list --status failed --since 1d",
+    "agentpost messages list -c customer-4711 --metadata order=1042 --json",
+)
 def messages_list(
     status: Annotated[
         str | None,
@@ -142,7 +119,7 @@ def messages_list(
     profile: ProfileName = None,
 ) -> Result:
     """List the messages of the key, newest first."""
-    spec = resources.command("messages list")
+    spec = resources.find("messages list")
     with connect(profile) as client:
         pages = client.messages.list(
             status=status,
@@ -167,3 +144,16 @@ def _record(part: Part) -> Mapping[str, Any]:
             return {"type": "reset", **part.raw}
         case _:
             return part.raw
+
+
+resources.declare(
+    "messages show",
+    "agentpost messages show msg_0660c5",
+    show=lambda message: screen().message(message),
+)
+resources.declare(
+    "messages cancel",
+    "agentpost messages cancel msg_0660c5",
+    show=lambda message: screen().closing(message),
+)
+resources.declare("messages delete", "agentpost messages delete msg_0660c5")

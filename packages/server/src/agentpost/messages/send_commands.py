@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from agentpost.cli import exits, given
-from agentpost.cli.commands import prints_json
+from agentpost.cli.commands import command, prints_json
 from agentpost.cli.connection import connect
 from agentpost.cli.errors import fail
 from agentpost.cli.options import (
@@ -33,15 +33,6 @@ if TYPE_CHECKING:
     from agentpost_client import Client, Message
     from agentpost_client.requests import SendOptions
 
-EXAMPLES: Final = {
-    "send": """
-        agentpost send "Chart revenue by month" --file sales.csv --save out
-        agentpost send "And by region" --conversation customer-4711 --stream
-        agentpost send 2 --answer-to msg_0660c5
-        agentpost send "Report" -f sales.csv --metadata order=1042 --no-wait
-        git diff | agentpost send - --json --timeout 120
-    """,
-}
 STDIN: Final = "-"
 NoWait = Annotated[
     bool, typer.Option("--no-wait", help="Do not wait for jobs that the message starts.")
@@ -52,11 +43,15 @@ Timeout = Annotated[
 ]
 
 
-def attach(app: typer.Typer) -> None:
-    """Register the command on the program."""
-    app.command(epilog=exits.HELP)(send)
-
-
+@command(
+    "send",
+    'agentpost send "Chart revenue by month" --file sales.csv --save out',
+    'agentpost send "And by region" --conversation customer-4711 --stream',
+    "agentpost send 2 --answer-to msg_0660c5",
+    'agentpost send "Report" -f sales.csv --metadata order=1042 --no-wait',
+    "git diff | agentpost send - --json --timeout 120",
+    epilog=exits.HELP,
+)
 def send(
     message: Annotated[str, typer.Argument(help="The message; - reads standard input.")] = "",
     file: Annotated[

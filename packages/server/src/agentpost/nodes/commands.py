@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from agentpost.cli.commands import command
 from agentpost.cli.context import with_context
 from agentpost.cli.printing import Result, listing
 
@@ -13,23 +12,13 @@ if TYPE_CHECKING:
     from agentpost.context import AppContext
     from agentpost.nodes.actions import NodeLine
 
-EXAMPLES: Final = {
-    "nodes": """
-        agentpost nodes
-        agentpost nodes --json
-    """,
-}
 _COLUMNS = (
     *("id", "host", "pid", "role", "version", "state", "since", "last_beat"),
     *("turns", "jobs", "held_calls", "clock_ahead_seconds"),
 )
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("nodes")(nodes)
-
-
+@command("nodes", "agentpost nodes", "agentpost nodes --json")
 def nodes() -> Result:
     """List the server processes.
 

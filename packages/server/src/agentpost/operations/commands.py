@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentpost.accounts.operator_commands import Account
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.context import option_value, with_context
 from agentpost.cli.printing import Result, print_text, report
 
@@ -16,52 +16,17 @@ if TYPE_CHECKING:
     from agentpost.context import AppContext
     from agentpost.explain.timeline import Timeline
 
-EXAMPLES: Final = {
-    "limits set": """
-        agentpost limits set team@example.com --running-jobs 10
-        agentpost limits set team@example.com --messages-per-day default
-    """,
-    "limits show": """
-        agentpost limits show team@example.com
-    """,
-    "limits recount": """
-        agentpost limits recount team@example.com
-    """,
-    "maintenance on": """
-        agentpost maintenance on
-    """,
-    "maintenance off": """
-        agentpost maintenance off
-    """,
-    "explain": """
-        agentpost explain msg_0660c5
-    """,
-    "login-link": """
-        agentpost login-link
-        agentpost login-link team@example.com
-    """,
-}
 Number = Annotated[str | None, typer.Option(metavar="N|default", help="Number, or 'default'.")]
 
 _DIGITS_MAX = 9
 _BYTES_DIGITS_MAX = 15
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the commands."""
-    limits = group("Limits of an account.")
-    limits.command("set")(limits_set)
-    limits.command("show")(limits_show)
-    limits.command("recount")(limits_recount)
-    app.add_typer(limits, name="limits")
-    switch = group("Switch the API off and on.")
-    switch.command("on")(maintenance_on)
-    switch.command("off")(maintenance_off)
-    app.add_typer(switch, name="maintenance")
-    app.command("explain")(explain)
-    app.command("login-link")(login_link)
-
-
+@command(
+    "limits set",
+    "agentpost limits set team@example.com --running-jobs 10",
+    "agentpost limits set team@example.com --messages-per-day default",
+)
 def limits_set(
     account: Account,
     requests_per_minute: Number = None,
@@ -108,12 +73,14 @@ def limits_set(
     return report(limits, partial(_show_limits, limits))
 
 
+@command("limits show", "agentpost limits show team@example.com")
 def limits_show(account: Account) -> Result:
     """Show the limits of an account."""
     limits = with_context(lambda ctx: _limits(ctx, account))
     return report(limits, partial(_show_limits, limits))
 
 
+@command("limits recount", "agentpost limits recount team@example.com")
 def limits_recount(account: Account) -> Result:
     """Recount the bytes an account has stored, when `doctor` reports a wrong number."""
     from agentpost.limits import allowances
@@ -125,16 +92,19 @@ def limits_recount(account: Account) -> Result:
     return report({"stored_bytes_now": stored_bytes}, text)
 
 
+@command("maintenance on", "agentpost maintenance on")
 def maintenance_on() -> Result:
     """Switch the API off: requests get 503, running work continues."""
     return _switch(True)
 
 
+@command("maintenance off", "agentpost maintenance off")
 def maintenance_off() -> Result:
     """Switch the API on."""
     return _switch(False)
 
 
+@command("explain", "agentpost explain msg_0660c5")
 def explain(
     message_id: Annotated[str, typer.Argument(help="Id of the message, msg_….")],
 ) -> Result:
@@ -200,6 +170,7 @@ def _switch(on: bool) -> Result:
     return report({"maintenance": on}, f"The API is switched {state}.")
 
 
+@command("login-link", "agentpost login-link", "agentpost login-link team@example.com")
 def login_link(
     account: Annotated[
         str | None,

@@ -7,25 +7,15 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from agentpost.cli.commands import command
 from agentpost.cli.context import run_or_exit, with_context
 from agentpost.cli.printing import Result, print_text, report
 from agentpost.cli.tables import show_table
 
-EXAMPLES: Final = {
-    "doctor": """
-        agentpost doctor
-        agentpost doctor --full --json
-    """,
-}
-
 _COLUMNS: Final = ("id", "state", "problem")
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("doctor")(doctor_command)
-
-
+@command("doctor", "agentpost doctor", "agentpost doctor --full --json")
 def doctor_command(
     full: Annotated[
         bool, typer.Option("--full", help="Check every file instead of a sample.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.connection import errors_told, resolve
 from agentpost.cli.long_connections import staying_connected, until_answered
 from agentpost.cli.options import ProfileName
@@ -19,28 +19,15 @@ if TYPE_CHECKING:
     from agentpost_client import Client
     from agentpost_client.models import LoggedRequest, LoggedRequestDetails
 
-EXAMPLES: Final = {
-    "requests tail": """
-        agentpost requests tail
-        agentpost requests tail --status failed --path /v1/messages
-    """,
-    "requests show": """
-        agentpost requests show req_0660c5
-        agentpost requests show req_0660c5 --curl
-    """,
-}
 _WAIT_SECONDS: Final = 45
 _PAGE_MAX: Final = 100
 
 
-def attach(app: typer.Typer) -> None:
-    """Register the commands on the program."""
-    requests = group("Show requests to the API.")
-    requests.command("tail")(tail)
-    requests.command("show")(show)
-    app.add_typer(requests, name="requests")
-
-
+@command(
+    "requests tail",
+    "agentpost requests tail",
+    "agentpost requests tail --status failed --path /v1/messages",
+)
 def tail(
     status: Annotated[str | None, typer.Option(help="404, 4xx, or failed (400 and above).")] = None,
     method: Annotated[str | None, typer.Option(help="Method, such as POST.")] = None,
@@ -55,7 +42,7 @@ def tail(
     """Follow the requests to the API.
 
     A key sees its own requests; with the scope read_all, those of all keys of the account. The
-    command reconnects by itself and misses nothing. Reads of this log are left out.
+    command reconnects automatically and misses nothing. Reads of this log are left out.
     """
     method = method.upper() if method is not None else None
     filters = {"status": status, "method": method, "path": path, "error": error, "key": key}
@@ -86,6 +73,11 @@ def _reads_the_log(one: LoggedRequest) -> bool:
     return one.method == "GET" and one.path.startswith("/v1/requests")
 
 
+@command(
+    "requests show",
+    "agentpost requests show req_0660c5",
+    "agentpost requests show req_0660c5 --curl",
+)
 def show(
     request_id: Annotated[str, typer.Argument(metavar="REQUEST_ID")],
     curl: Annotated[bool, typer.Option("--curl", help="Print it as a curl command.")] = False,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentpost.cli import given, resources
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.connection import connect
 from agentpost.cli.options import (
     Busy,
@@ -24,43 +24,15 @@ from agentpost.cli.printing import Result, screen
 if TYPE_CHECKING:
     from agentpost_client.models import Schedule
 
-EXAMPLES: Final = {
-    "schedules create": """
-        agentpost schedules create "Write the weekly report" --cron "0 8 * * 1" \\
-            --timezone Europe/Berlin
-        agentpost schedules create "Call Ada" --at 2030-01-02T09:00+01:00
-    """,
-    "schedules list": """
-        agentpost schedules list
-    """,
-    "schedules show": """
-        agentpost schedules show sch_0660c5
-    """,
-    "schedules pause": """
-        agentpost schedules pause sch_0660c5
-    """,
-    "schedules resume": """
-        agentpost schedules resume sch_0660c5
-    """,
-    "schedules delete": """
-        agentpost schedules delete sch_0660c5
-    """,
-}
 ScheduleId = Annotated[str, typer.Argument(metavar="SCHEDULE_ID")]
 
 
-def attach(app: typer.Typer) -> None:
-    """Register the commands on the program."""
-    schedules = group("Send messages on a schedule.")
-    schedules.command("create")(schedules_create)
-    resources.attach(schedules, "schedules list")
-    resources.attach(schedules, "schedules show", _print)
-    schedules.command("pause")(schedules_pause)
-    schedules.command("resume")(schedules_resume)
-    resources.attach(schedules, "schedules delete")
-    app.add_typer(schedules, name="schedules")
-
-
+@command(
+    "schedules create",
+    'agentpost schedules create "Write the weekly report" --cron "0 8 * * 1" \\\n'
+    "--timezone Europe/Berlin",
+    'agentpost schedules create "Call Ada" --at 2030-01-02T09:00+01:00',
+)
 def schedules_create(
     message: Annotated[str, typer.Argument(help="Message to send.")],
     cron: Annotated[
@@ -108,11 +80,13 @@ def schedules_create(
     return Result(schedule.raw, partial(_print, schedule))
 
 
+@command("schedules pause", "agentpost schedules pause sch_0660c5")
 def schedules_pause(schedule_id: ScheduleId, profile: ProfileName = None) -> Result:
     """Pause a schedule. Runs that fall into the pause are skipped."""
     return _set_paused(schedule_id, profile, True)
 
 
+@command("schedules resume", "agentpost schedules resume sch_0660c5")
 def schedules_resume(schedule_id: ScheduleId, profile: ProfileName = None) -> Result:
     """Resume a paused schedule."""
     return _set_paused(schedule_id, profile, False)
@@ -139,3 +113,8 @@ def _print(schedule: Schedule) -> None:
         )
     if schedule.missed_runs:
         output_screen.line(f"missed runs: {schedule.missed_runs}", style="yellow")
+
+
+resources.declare("schedules list", "agentpost schedules list")
+resources.declare("schedules show", "agentpost schedules show sch_0660c5", show=_print)
+resources.declare("schedules delete", "agentpost schedules delete sch_0660c5")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from agentpost.cli.commands import command
 from agentpost.cli.context import with_context
 from agentpost.cli.errors import say
 from agentpost.cli.printing import Result, print_text, report
 
 
+@command("db reencrypt", "agentpost db reencrypt --json")
 def db_reencrypt() -> Result:
     """Encrypt endpoint secrets with the current secret key.
 

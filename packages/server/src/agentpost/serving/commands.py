@@ -5,23 +5,14 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-EXAMPLES: Final = {
-    "serve": """
-        agentpost serve
-        agentpost serve --port 9000 --agent my_module:agent
-    """,
-}
+from agentpost.cli.commands import command
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("serve")(serve)
-
-
+@command("serve", "agentpost serve", "agentpost serve --port 9000 --agent my_module:agent")
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-EXAMPLES: Final = {
-    "dev": """
-        agentpost dev
-        agentpost dev shop.support:agent --port 9000
-    """,
-}
+from agentpost.cli.commands import command
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("dev")(dev)
-
-
+@command("dev", "agentpost dev", "agentpost dev shop.support:agent --port 9000")
 def dev(
     agent: Annotated[
         str | None, typer.Argument(help="module:object; by default agent:agent.")

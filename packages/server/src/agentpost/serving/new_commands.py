@@ -12,15 +12,10 @@ from typing import Annotated, Final
 
 import typer
 
+from agentpost.cli.commands import command
 from agentpost.cli.errors import say
 from agentpost.cli.printing import print_text
 
-EXAMPLES: Final = {
-    "new": """
-        agentpost new my-agent
-        agentpost new agents/invoices
-    """,
-}
 _DISTRIBUTIONS: Final = ("agentpost-client", "agentpost-agents", "agentpost")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _AGENT = '''"""{title}: counts the words of a message."""
@@ -93,11 +88,7 @@ __pycache__/
 """
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("new")(new)
-
-
+@command("new", "agentpost new my-agent", "agentpost new agents/invoices")
 def new(
     folder: Annotated[Path, typer.Argument(help="Folder to create; its name is the agent's.")],
 ) -> None:

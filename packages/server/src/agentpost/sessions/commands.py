@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.context import with_context
 from agentpost.cli.errors import EXIT_USAGE, fail
 from agentpost.cli.printing import Result, listing, report
@@ -15,27 +15,11 @@ if TYPE_CHECKING:
     from agentpost.sessions.actions import SessionSummary
     from agentpost.users.records import UserRecord
 
-EXAMPLES: Final = {
-    "sessions list": """
-        agentpost sessions list --of ada@example.com
-    """,
-    "sessions end": """
-        agentpost sessions end 5f2b9c0e5d1b4a6f8c7d3e2a1b0f9e8d
-        agentpost sessions end --all --of ada@example.com
-    """,
-}
 Of = Annotated[str | None, typer.Option(help="Only of this user or account: id or e-mail address.")]
 _COLUMNS = ("id", "user", "browser", "address", "since", "last_used_at", "expires_at")
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the commands."""
-    part = group("List and end sessions of the web app.")
-    part.command("list")(sessions_list)
-    part.command("end")(sessions_end)
-    app.add_typer(part, name="sessions")
-
-
+@command("sessions list", "agentpost sessions list --of ada@example.com")
 def sessions_list(of: Of = None) -> Result:
     """List the sessions of the web app, newest first."""
     from agentpost.sessions import actions as sessions
@@ -44,6 +28,11 @@ def sessions_list(of: Of = None) -> Result:
     return listing([_shape(each, user) for each, user in rows], _COLUMNS, is_indented=True)
 
 
+@command(
+    "sessions end",
+    "agentpost sessions end 5f2b9c0e5d1b4a6f8c7d3e2a1b0f9e8d",
+    "agentpost sessions end --all --of ada@example.com",
+)
 def sessions_end(
     session_id: Annotated[str | None, typer.Argument(help="Id of the session.")] = None,
     everyone: Annotated[

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.context import option_value, with_context
 from agentpost.cli.printing import Result, listing, report
 
@@ -17,39 +17,12 @@ if TYPE_CHECKING:
     from agentpost.users.records import UserRecord
     from agentpost.users.role_rules import Role
 
-EXAMPLES: Final = {
-    "users create": """
-        agentpost users create --email ada@example.com --role owner
-    """,
-    "users list": """
-        agentpost users list
-    """,
-    "users role": """
-        agentpost users role ada@example.com member
-    """,
-    "users password-link": """
-        agentpost users password-link ada@example.com
-    """,
-    "users remove": """
-        agentpost users remove ada@example.com
-    """,
-}
 User = Annotated[str, typer.Argument(help="User id or e-mail address.")]
 RoleName = Annotated[str, typer.Option("--role", help="operator, owner or member.")]
 _COLUMNS = ("id", "email", "role", "accepted", "last_login_at", "account_id")
 
 
-def attach(app: typer.Typer) -> None:
-    """Add the commands."""
-    users = group("Manage users of the web app.")
-    users.command("create")(users_create)
-    users.command("list")(users_list)
-    users.command("role")(users_role)
-    users.command("password-link")(users_password_link)
-    users.command("remove")(users_remove)
-    app.add_typer(users, name="users")
-
-
+@command("users create", "agentpost users create --email ada@example.com --role owner")
 def users_create(
     email: Annotated[str, typer.Option(help="E-mail address to sign in with.")],
     role: RoleName = "member",
@@ -70,6 +43,7 @@ def users_create(
     return _link(with_context(create, "users create", email, detail={"role": role}))
 
 
+@command("users list", "agentpost users list")
 def users_list() -> Result:
     """List the users of every account and open invitations."""
     from agentpost.users import actions as users
@@ -78,6 +52,7 @@ def users_list() -> Result:
     return listing(rows, _COLUMNS, is_indented=True)
 
 
+@command("users role", "agentpost users role ada@example.com member")
 def users_role(
     user: User,
     role: Annotated[str, typer.Argument(help="operator, owner or member.")],
@@ -93,6 +68,7 @@ def users_role(
     return report(shape, f"{user_record.address} is {new_role.value} now")
 
 
+@command("users password-link", "agentpost users password-link ada@example.com")
 def users_password_link(user: User) -> Result:
     """Print a link to choose a new password or accept an invitation, valid once, for three days."""
     from agentpost.sessions import password_links
@@ -101,6 +77,7 @@ def users_password_link(user: User) -> Result:
     return _link(with_context(make, "users password-link", user))
 
 
+@command("users remove", "agentpost users remove ada@example.com")
 def users_remove(user: User) -> Result:
     """Remove a user, who is signed out at once. Their work stays in the account."""
     from agentpost.users import actions as users

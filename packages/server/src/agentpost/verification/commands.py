@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from secrets import token_hex
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from agentpost.cli.commands import command
 from agentpost.cli.errors import fail
 from agentpost.cli.interruption import Interruption
 from agentpost.cli.printing import Result, screen
@@ -36,19 +37,13 @@ EXIT_HELP = (
 )
 _PORT_MAX = 65_535
 
-EXAMPLES: Final = {
-    "verify": """
-        agentpost verify --url https://agents.example.com --key svc_key_…
-        agentpost verify --only messages --json
-    """,
-}
 
-
-def attach(app: typer.Typer) -> None:
-    """Register the command on the program."""
-    app.command(epilog=EXIT_HELP)(verify)
-
-
+@command(
+    "verify",
+    "agentpost verify --url https://agents.example.com --key svc_key_…",
+    "agentpost verify --only messages --json",
+    epilog=EXIT_HELP,
+)
 def verify(
     url: Annotated[
         str | None, typer.Option(help="Address of the server; by default AGENTPOST_URL.")

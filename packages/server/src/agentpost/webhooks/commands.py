@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from agentpost.cli import exits, given, resources
-from agentpost.cli.commands import group
+from agentpost.cli.commands import command
 from agentpost.cli.connection import connect
 from agentpost.cli.errors import say
 from agentpost.cli.options import Before, Limit, ProfileName
@@ -30,45 +30,6 @@ if TYPE_CHECKING:
     AnyDelivery: TypeAlias = Delivery | LoggedDelivery
     AnyEndpoint: TypeAlias = WebhookEndpoint | NewWebhookEndpoint | WebhookEndpointDetails
 
-EXAMPLES: Final = {
-    "webhooks create": """
-        agentpost webhooks create https://example.com/hooks
-        agentpost webhooks create https://example.com/hooks --events job.failed
-    """,
-    "webhooks list": """
-        agentpost webhooks list
-    """,
-    "webhooks show": """
-        agentpost webhooks show whe_0660c5
-    """,
-    "webhooks update": """
-        agentpost webhooks update whe_0660c5 --url https://example.com/new
-    """,
-    "webhooks enable": """
-        agentpost webhooks enable whe_0660c5
-    """,
-    "webhooks disable": """
-        agentpost webhooks disable whe_0660c5
-    """,
-    "webhooks delete": """
-        agentpost webhooks delete whe_0660c5
-    """,
-    "webhooks redeliver": """
-        agentpost webhooks redeliver whe_0660c5 evt_0660c5
-    """,
-    "webhooks deliveries": """
-        agentpost webhooks deliveries whe_0660c5 --status failed
-    """,
-    "webhooks test": """
-        agentpost webhooks test whe_0660c5 --event message.completed
-    """,
-    "webhooks replay": """
-        agentpost webhooks replay whe_0660c5 --since 2h --status failed
-    """,
-    "webhooks rotate-secret": """
-        agentpost webhooks rotate-secret whe_0660c5 --grace 1d
-    """,
-}
 EndpointId = Annotated[str, typer.Argument(metavar="ENDPOINT_ID")]
 Events = Annotated[
     str | None,
@@ -79,27 +40,11 @@ NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the rec
 _ATTEMPT_COLUMNS: Final = ("event_id", "at", "answer", "ms")
 
 
-def attach(app: typer.Typer) -> None:
-    """Register the commands on the program."""
-    webhooks = group("Manage webhook endpoints and their deliveries.")
-    resources.attach(webhooks, "webhooks list", compute={"status": _status})
-    resources.attach(webhooks, "webhooks show", _print)
-    resources.attach(webhooks, "webhooks delete")
-    for name, command in (
-        ("create", create),
-        ("update", update),
-        ("enable", enable),
-        ("disable", disable),
-        ("rotate-secret", rotate_secret),
-        ("test", send_test),
-        ("deliveries", deliveries),
-        ("redeliver", redeliver),
-        ("replay", replay),
-    ):
-        webhooks.command(name)(command)
-    app.add_typer(webhooks, name="webhooks")
-
-
+@command(
+    "webhooks create",
+    "agentpost webhooks create https://example.com/hooks",
+    "agentpost webhooks create https://example.com/hooks --events job.failed",
+)
 def create(
     url: Annotated[str, typer.Argument(help="Address of your receiver: public, https.")],
     events: Events = None,
@@ -125,6 +70,7 @@ def _print(endpoint: WebhookEndpointDetails) -> None:
     _show_deliveries(endpoint.recent_deliveries, "nothing was sent to it yet")
 
 
+@command("webhooks update", "agentpost webhooks update whe_0660c5 --url https://example.com/new")
 def update(
     endpoint_id: EndpointId,
     url: Annotated[str | None, typer.Option(help="New address.")] = None,
@@ -139,6 +85,7 @@ def update(
     return _change(endpoint_id, changes, profile)
 
 
+@command("webhooks enable", "agentpost webhooks enable whe_0660c5")
 def enable(endpoint_id: EndpointId, profile: ProfileName = None) -> Result:
     """Enable an endpoint and reset its count of failures.
 
@@ -147,11 +94,13 @@ def enable(endpoint_id: EndpointId, profile: ProfileName = None) -> Result:
     return _change(endpoint_id, {"enabled": True}, profile)
 
 
+@command("webhooks disable", "agentpost webhooks disable whe_0660c5")
 def disable(endpoint_id: EndpointId, profile: ProfileName = None) -> Result:
     """Disable an endpoint and drop its pending deliveries."""
     return _change(endpoint_id, {"enabled": False}, profile)
 
 
+@command("webhooks rotate-secret", "agentpost webhooks rotate-secret whe_0660c5 --grace 1d")
 def rotate_secret(
     endpoint_id: EndpointId,
     grace: Annotated[
@@ -175,6 +124,7 @@ def rotate_secret(
     return Result(secret.raw, show)
 
 
+@command("webhooks test", "agentpost webhooks test whe_0660c5 --event message.completed")
 def send_test(
     endpoint_id: EndpointId,
     event: Annotated[
@@ -194,6 +144,7 @@ def send_test(
     return delivered([outcome])
 
 
+@command("webhooks deliveries", "agentpost webhooks deliveries whe_0660c5 --status failed")
 def deliveries(
     endpoint_id: EndpointId,
     status: Annotated[
@@ -208,7 +159,7 @@ def deliveries(
     profile: ProfileName = None,
 ) -> Result:
     """List the deliveries of an endpoint, newest first."""
-    spec = resources.command("webhooks deliveries")
+    spec = resources.find("webhooks deliveries")
     with connect(profile) as client:
         size = spec.page_size(limit)
         pages = client.webhooks.deliveries(endpoint_id, status=status, limit=size, before=before)
@@ -225,6 +176,7 @@ def deliveries(
     return replace(result, text=show)
 
 
+@command("webhooks redeliver", "agentpost webhooks redeliver whe_0660c5 evt_0660c5")
 def redeliver(
     endpoint_id: EndpointId,
     event_id: Annotated[str, typer.Argument(metavar="EVENT_ID")],
@@ -238,6 +190,7 @@ def redeliver(
     return delivered([outcome])
 
 
+@command("webhooks replay", "agentpost webhooks replay whe_0660c5 --since 2h --status failed")
 def replay(
     endpoint_id: EndpointId,
     since: Annotated[
@@ -332,7 +285,7 @@ _COMPUTED: Final = {"answer": _answer}
 
 
 def _show_deliveries(deliveries: Sequence[AnyDelivery], empty: str = "") -> None:
-    spec = replace(resources.command("webhooks deliveries"), empty=empty)
+    spec = replace(resources.find("webhooks deliveries"), empty=empty)
     spec.listing(deliveries, compute=_COMPUTED).print()
 
 
@@ -348,3 +301,8 @@ def _names(text: str | None) -> list[str] | None:
     if text is None:
         return None
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+resources.declare("webhooks list", "agentpost webhooks list", compute={"status": _status})
+resources.declare("webhooks show", "agentpost webhooks show whe_0660c5", show=_print)
+resources.declare("webhooks delete", "agentpost webhooks delete whe_0660c5")

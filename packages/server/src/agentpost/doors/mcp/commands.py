@@ -5,28 +5,14 @@ It talks to a server as the other commands of a caller do.
 
 from __future__ import annotations
 
-from typing import Final
-
-import typer
-
 from agentpost.cli import exits
+from agentpost.cli.commands import command
 from agentpost.cli.connection import errors_told, resolve
 from agentpost.cli.errors import fail, say
 from agentpost.cli.options import ProfileName
 
-EXAMPLES: Final = {
-    "mcp": """
-        agentpost mcp
-        agentpost mcp --profile work
-    """,
-}
 
-
-def attach(app: typer.Typer) -> None:
-    """Register the command on the program."""
-    app.command()(mcp)
-
-
+@command("mcp", "agentpost mcp", "agentpost mcp --profile work")
 def mcp(profile: ProfileName = None) -> None:
     """Connect an assistant to a server, over stdio (Model Context Protocol).
 
