@@ -92,7 +92,7 @@ def maker_of(here: Surroundings, thing: Thing | None) -> Maker | None:
     language = here.language
     has_name = thing is not None and knows(language, f"things.{thing}")
     name = say(language, f"things.{thing}") if has_name else ""
-    maker = catalogue.maker(thing) if thing is not None else None
+    maker = catalogue.MAKERS.get(thing) if thing is not None else None
     if maker is None:
         here.turn.reply(upper(say(language, "not_made", thing=name)))
         return None

@@ -160,7 +160,7 @@ def help_text(language: str) -> str:
 def price_list(language: str) -> str:
     """What can be made, in which formats, at which price."""
     lines = []
-    for maker in catalogue.makers():
+    for maker in catalogue.MAKERS.values():
         if not knows(language, f"things.{maker.thing}"):
             continue
         extra = catalogue.missing_extra(maker)

@@ -165,7 +165,7 @@ def _work(work: WorkRef) -> Work | None:
         return None
     listing = work.state.get("earlier")
     earlier = [frame_of(one) for one in listing] if isinstance(listing, list) else []
-    maker = catalogue.maker(frame.thing) if frame.thing is not None else None
+    maker = catalogue.MAKERS.get(frame.thing) if frame.thing is not None else None
     return Work(
         work.work_id, frame, tuple(one for one in earlier if one is not None),
         maker.usual if maker is not None else (),

@@ -22,4 +22,4 @@ def _parts() -> Iterator[Callable[[], object]]:
     yield partial(vocabulary.language_of, "a message")
     yield from (partial(vocabulary.lexicon, language) for language in LANGUAGES)
     yield vocabulary.concepts
-    yield from (maker.load for maker in catalogue.makers())
+    yield from (maker.load for maker in catalogue.MAKERS.values())

@@ -26,11 +26,10 @@ def makers(monkeypatch: pytest.MonkeyPatch) -> None:
         Thing.DOCUMENT: ("pdf", "docx", "html", "pptx"),
     }  # fmt: skip
 
-    def maker(thing: Thing) -> Maker | None:
+    for thing in catalogue.MAKERS:
         needs = {"table"} if thing is Thing.CHART else {"table", "document", "text"}
-        return Maker(thing, thing.value, 1, formats.get(thing, ("md",)), frozenset(needs), "")
-
-    monkeypatch.setattr(catalogue, "maker", maker)
+        maker = Maker(thing, thing.value, 1, formats.get(thing, ("md",)), frozenset(needs), "")
+        monkeypatch.setitem(catalogue.MAKERS, thing, maker)
 
 
 async def test_a_wish_starts_one_job_with_its_file_and_frame(csv: File) -> None:

@@ -7,8 +7,6 @@ that the query groups by only choose which groups are shown.
 
 from __future__ import annotations
 
-import calendar
-import datetime
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ from agentpost.agents import JobFailed
 from agentpost_offline.data.loading import Loaded, quote
 from agentpost_offline.data.model import Column, Kind, by_name
 from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Op, Query
+from agentpost_offline.style import dates
 
 _PARTS = {
     Grain.HOUR: "hour({0})",
@@ -28,6 +27,7 @@ _PARTS = {
     Grain.QUARTER: "quarter({0})",
     Grain.YEAR: "year({0})",
 }
+_ISO = re.compile(r"\d{4}(?:-(?:Q[1-4]|\d\d(?:-\d\d(?:[T ].+)?)?))?")
 _COMPARISONS = {Op.AT_LEAST: ">=", Op.ABOVE: ">", Op.AT_MOST: "<=", Op.BELOW: "<"}
 _STEPS = {
     Grain.DAY: "interval 1 day",
@@ -277,39 +277,17 @@ def _comparison(name: str, one: Filter, values: Sequence[Any]) -> Clause:
 
 def span(text: str) -> tuple[str, str] | None:
     """The first moment of a day, month, quarter or year in ISO spelling, and the first moment
-    after it; None for another text."""
-    match = re.fullmatch(r"(\d{4})(?:-(?:Q([1-4])|(\d\d)(?:-(\d\d)(?:[T ](.+))?)?))?", text.strip())
-    if match is None:
+    after it; None for another text. The last year may be the year 10000, which the database knows
+    and Python does not."""
+    first = dates.parse(text.strip()) if _ISO.fullmatch(text.strip()) else None
+    if first is None:
         return None
-    year = int(match[1])
+    lengths = {4: Grain.YEAR, 7: Grain.QUARTER if "Q" in text else Grain.MONTH}
     try:
-        if match[2]:
-            first = datetime.date(year, 3 * int(match[2]) - 2, 1)
-            months = 3
-        elif match[4]:
-            first = datetime.date(year, int(match[3]), int(match[4]))
-            after = (datetime.datetime.combine(first, datetime.time()) - _EPOCH).days + 1
-            return first.isoformat(), _day(after)
-        else:
-            first = datetime.date(year, int(match[3] or 1), 1)
-            months = 1 if match[3] else 12
-    except ValueError:
-        return None
-    days = sum(calendar.monthrange(min(year, 9999), first.month + i)[1] for i in range(months))
-    after = (datetime.datetime.combine(first, datetime.time()) - _EPOCH).days + days
-    return first.isoformat(), _day(after)
-
-
-_EPOCH = datetime.datetime(1, 1, 1)
-
-
-def _day(days: int) -> str:
-    """A day as many days after the first of the calendar; the last year may be the year 10000,
-    which the database knows and Python does not."""
-    try:
-        return (_EPOCH + datetime.timedelta(days=days)).date().isoformat()
+        after = dates.following(first, lengths.get(len(text.strip()), Grain.DAY)).isoformat()
     except OverflowError:
-        return "10000-01-01"
+        after = "10000-01-01"
+    return first.isoformat(), after
 
 
 def _date_condition(name: str, one: Filter) -> Clause:

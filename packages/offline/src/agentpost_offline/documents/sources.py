@@ -226,18 +226,14 @@ def _word(path: Path, name: str, beside: Mapping[str, Path]) -> Document:
         losses = list(_word_losses(archive))
     reader = _Reader(beside)
 
-    def embed(image: Any) -> dict[str, str]:
-        with image.open() as stream:
-            reader.word.append(stream.read())
-        return {"src": f"word:{len(reader.word) - 1}"}
-
     with path.open("rb") as file:
         page = mammoth.convert_to_html(
-            file, style_map=_WORD_STYLES, convert_image=mammoth.images.img_element(embed),
-            external_file_access=False, include_embedded_style_map=False,
+            file, style_map=_WORD_STYLES, external_file_access=False,
+            include_embedded_style_map=False,
         ).value  # fmt: skip
     if page.strip():
-        root = lxml.html.document_fromstring(f"<main>{page}</main>")
+        parser = lxml.html.HTMLParser(huge_tree=True)  # pictures are long addresses
+        root = lxml.html.document_fromstring(f"<main>{page}</main>", parser=parser)
         title = root.find(".//h1[@class='title']")
         if title is not None:
             reader.document.title = _collapse_spaces(title.text_content()).strip()
@@ -267,15 +263,11 @@ def _word_losses(archive: Archive) -> Iterator[str]:
 class _Reader:
     """Walks a page; inline text gathers in ``_runs`` until a block ends.
 
-    ``word`` are the pictures of a Word file; ``repeats``: whether a cell that spans several rows
-    or columns stands in each of them.
+    ``repeats``: whether a cell that spans several rows or columns stands in each of them.
     """
 
-    def __init__(
-        self, beside: Mapping[str, Path], word: list[bytes] | None = None, *, repeats: bool = False
-    ) -> None:
+    def __init__(self, beside: Mapping[str, Path], *, repeats: bool = False) -> None:
         self.document = Document()
-        self.word = [] if word is None else word
         self._beside, self._repeats = beside, repeats
         self._runs: list[Run] = []
         self._losses: Counter[str] = Counter()
@@ -375,8 +367,6 @@ class _Reader:
         self.document.blocks.append(Block(BlockKind.PICTURE, picture=number, alt=alt))
 
     def _bytes(self, address: str) -> bytes | None:
-        if address.startswith("word:"):
-            return self.word[int(address[5:])]
         if match := _DATA_URL.match(address):
             try:
                 return base64.b64decode(address[match.end() :], validate=False)
@@ -434,7 +424,7 @@ class _Reader:
     def _cell(self, cell: _Element) -> Runs:
         """The runs of a cell: paragraphs and lists in it are lines; its pictures stand before the
         table."""
-        inner = _Reader(self._beside, self.word)
+        inner = _Reader(self._beside)
         inner._children(cell)
         inner._end()
         self._losses.update(inner._losses)

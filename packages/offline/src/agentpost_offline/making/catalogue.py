@@ -32,16 +32,6 @@ MAKERS: Final = {
 """The makers, in the order in which things are offered."""
 
 
-def maker(thing: Thing) -> Maker | None:
-    """What makes a thing; None when nothing does."""
-    return MAKERS.get(thing)
-
-
-def makers() -> list[Maker]:
-    """All makers, in the order in which things are offered."""
-    return list(MAKERS.values())
-
-
 def missing_extra(maker: Maker) -> str | None:
     """The extra that has to be installed for a thing, None when all is there."""
     if maker.requires is None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import PurePath
+from typing import Any, NamedTuple
 
 from agentpost.agents.base import File, Job
 from agentpost_offline.frame import Frame, Thing
 from agentpost_offline.making.content import Section
 
 _NAME_LONGEST = 60
+_DIGITS = 14
+"""So many are written of a number: one fewer than sums of decimals are exact to."""
 
 
 @dataclass(slots=True)
@@ -39,12 +44,14 @@ class Product:
 class Inputs:
     """What a maker works from. ``files`` are the frame's, in its order; ``version`` counts the
     results of this work and is part of later file names (1 for the first). ``sections`` are what a
-    caller wants to stand in the result; without any, the maker tells what it finds."""
+    caller wants to stand in the result; without any, the maker tells what it finds. ``is_free``: it
+    only draws anew what was paid for."""
 
     frame: Frame
     files: tuple[File, ...]
     version: int = 1
     sections: tuple[Section, ...] = ()
+    is_free: bool = False
 
 
 Make = Callable[[Job, Inputs], Awaitable[Product]]
@@ -93,6 +100,31 @@ class Maker:
         return await self.load()(job, inputs)
 
 
+class Output(NamedTuple):
+    """A file to write: what makes its bytes, and from what; ``label`` is what people read."""
+
+    name: str
+    label: str
+    content: Callable[..., Any] | bytes
+    arguments: tuple[Any, ...] = ()
+
+
+async def write_files(
+    job: Job, inputs: Inputs, maker: Maker, outputs: Iterable[Output], *, timeout: float
+) -> list[File]:
+    """Write the files of a thing; its price is charged with the first one.
+
+    ``timeout``: seconds for each file.
+    """
+    files: list[File] = []
+    for name, label, content, arguments in outputs:
+        await job.progress(f"Writing {name}")
+        cost = 0.0 if files or inputs.is_free else maker.credits
+        files.append(await job.write(name, content, *arguments, label=label, cost=cost,
+                                     timeout=timeout))  # fmt: skip
+    return files
+
+
 def file_name(source: str, thing: str, version: int, suffix: str) -> str:
     """``orders-deck.pptx``, of the second version ``orders-deck-2.pptx``.
 
@@ -107,3 +139,20 @@ def file_name(source: str, thing: str, version: int, suffix: str) -> str:
     plain = re.sub(r"[^\w]+|_+", "-", plain).strip("-")[:_NAME_LONGEST].strip("-")
     parts = [plain or "result", thing, str(version) if version > 1 else ""]
     return "-".join(part for part in parts if part) + f".{suffix}"
+
+
+def csv_of(rows: Iterable[Sequence[object]]) -> bytes:
+    """Rows as CSV for spreadsheets. A text that one would take for a formula gets an apostrophe in
+    front."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerows([_plain(cell) for cell in row] for row in rows)
+    return out.getvalue().encode("utf-8-sig")
+
+
+def _plain(cell: object) -> object:
+    if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t")):
+        return f"'{cell}"
+    if isinstance(cell, float):
+        is_whole = cell.is_integer() and abs(cell) < 1e15
+        return int(cell) if is_whole else f"{cell:.{_DIGITS}g}"
+    return cell

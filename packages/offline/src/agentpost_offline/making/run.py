@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -40,18 +40,14 @@ async def make(
     ``is_free``: it only draws anew what was paid for."""
     current = from_json(frame)
     assert current.thing is not None, "only things are made in jobs"
-    maker = catalogue.maker(current.thing)
-    if maker is None:
-        name = say(current.language, f"things.{current.thing.value}")
-        raise JobFailed(say(current.language, "not_made", thing=name))
-    charging = cast("Job", _Free(job)) if is_free else job
+    maker = catalogue.MAKERS[current.thing]
     late: list[str] = []
     history = _history(job, version)
     current = await _edit(job, maker, current, files, await _follow_ups(job), late)
     for left in range(ROUNDS - 1, -1, -1):
         await job.progress(_plan(current, maker, files))
         try:
-            product = await maker.make(charging, Inputs(current, tuple(files), version))
+            product = await maker.make(job, Inputs(current, tuple(files), version, is_free=is_free))
         except Unreadable as error:
             raise JobFailed(f"{str(error).rstrip('.')}.") from error
         except (WorkerDied, TimeoutError, MemoryError) as error:
@@ -118,17 +114,3 @@ async def _edit(
         else:
             late.append(say(frame.language, "not_followed", text=shorten(message.text)))
     return frame
-
-
-class _Free:
-    """A job whose files cost nothing: what it makes was paid for, and is only drawn anew."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._job, name)
-
-    def write(self, *args: Any, cost: float = 0, **options: Any) -> Any:
-        """As `Job.write`, without the cost."""
-        return self._job.write(*args, **options)

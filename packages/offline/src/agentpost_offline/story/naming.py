@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from agentpost_offline.data.model import Column, Kind, Table, by_name
-from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Op, Query
-from agentpost_offline.style import dates, numbers
+from msgspec.structs import replace
+
+from agentpost_offline.data.model import Column, Table, by_name
+from agentpost_offline.data.wording import filter_text
+from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Query
+from agentpost_offline.style import numbers
 from agentpost_offline.style.languages import language, texts
 
 ROWS = Measure(None, Aggregate.COUNT)
@@ -83,32 +86,9 @@ def subtitle(query: Query, table: Table, code: str = "en", *, span: str = "") ->
 
 
 def condition(one: Filter, table: Table, code: str = "en") -> str:
-    """A filter in words: ``country = Spain``, ``margin ≥ 20``."""
-    tongue = texts("story", code)["filters"]
-    own = column(one.column, table)
-    name = inner(own.label, code) if own is not None else one.column
-    values = [_value(value, one.grain, code) for value in one.values]
-    if one.op is Op.BETWEEN and len(values) == 2:
-        if own is not None and own.kind is Kind.DATE:
-            whole = dates.whole(one.values[0], one.values[1])
-            if whole is not None:
-                return dates.period(one.values[0], whole, code)
-        return f"{name} {values[0]} – {values[1]}"
-    pattern = str(tongue[one.op.value])
-    return pattern.format(name, language(code).separator.join(values))
-
-
-def _value(value: str | float, grain: Grain | None, code: str) -> str:
-    if grain is Grain.MONTH and isinstance(value, (int, float)) and 1 <= value <= 12:
-        return language(code).months[int(value) - 1]
-    if grain is Grain.QUARTER and isinstance(value, (int, float)):
-        return language(code).quarter_short.format(quarter=int(value))
-    if grain in (Grain.WEEKDAY, Grain.HOUR, Grain.YEAR):
-        return dates.period(value, grain, code)
-    if isinstance(value, str):
-        is_day = len(value) == 10 and dates.parse(value) is not None
-        return dates.period(value, Grain.DAY, code) if is_day else value
-    return numbers.full(value, None, code)
+    """A filter in words: ``country = Spain``, ``margin ≥ 20``, ``Q2 2025``."""
+    own = by_name(table)[one.column]
+    return filter_text(one, replace(own, label=inner(own.label, code)), code)
 
 
 def row_count(table: Table, code: str = "en") -> str:

@@ -102,20 +102,6 @@ def last_day(start: date, grain: Grain) -> date:
     return start
 
 
-def whole(first: Cell, last: Cell) -> Grain | None:
-    """The period that two days are the first and the last of: a year, a quarter, a month."""
-    start, end = parse(first), parse(last)
-    if start is None or end is None or len(str(first)) < 10 or len(str(last)) < 10:
-        return None
-    begins = {
-        Grain.YEAR: (start.month, start.day) == (1, 1),
-        Grain.QUARTER: start.month % 3 == 1 and start.day == 1,
-        Grain.MONTH: start.day == 1,
-    }
-    grains = (grain for grain, is_first in begins.items() if is_first)
-    return next((grain for grain in grains if last_day(start, grain) == end), None)
-
-
 def following(start: date, grain: Grain) -> date:
     """The first day of the next period; raises `OverflowError` at the end of the calendar."""
     return last_day(start, grain) + timedelta(days=1)

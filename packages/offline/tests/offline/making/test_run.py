@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentpost.agents import File, Job, JobFailed
+from agentpost.agents import File, Job
 from agentpost_offline.frame import (
     Act,
     Aggregate,
@@ -49,7 +49,7 @@ def maker(monkeypatch: pytest.MonkeyPatch) -> None:
     FRAMES.clear()
     made = Maker(Thing.CHART, "Chart", 1, ("png", "pdf"), frozenset({"table"}), "")
     monkeypatch.setattr(Maker, "load", lambda _: draw)
-    monkeypatch.setattr(catalogue, "maker", lambda thing: made if thing is Thing.CHART else None)
+    monkeypatch.setitem(catalogue.MAKERS, Thing.CHART, made)
 
 
 def wanted(csv: File) -> dict[str, Any]:
@@ -111,17 +111,6 @@ async def test_it_does_the_same_again_after_a_crash_at_each_call(tmp_path: Path,
         second = FakeJob(tmp_path, journal=first.journal, mail=first.mail)
         assert await run.make(second, wanted(csv), [csv], 1) == expected
         assert first.charged + second.charged == whole.charged
-
-
-async def test_a_thing_that_nothing_makes_fails_with_a_text(tmp_path: Path, csv: File) -> None:
-    frame = replace_thing(wanted(csv), Thing.VIDEO)
-    with pytest.raises(JobFailed, match="I can’t make a video here"):
-        await run.make(FakeJob(tmp_path), frame, [csv], 1)
-
-
-def replace_thing(frame: dict[str, Any], thing: Thing) -> dict[str, Any]:
-    """The frame for another thing."""
-    return {**frame, "thing": thing.value}
 
 
 def test_a_maker_whose_library_is_missing_names_the_extra() -> None:

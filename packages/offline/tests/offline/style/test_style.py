@@ -93,20 +93,6 @@ def test_periods(value: str | float | None, grain: Grain, code: str, text: str) 
     assert dates.period(value, grain, code) == text
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "grain"),
-    [
-        ("2025-01-01", "2025-12-31", Grain.YEAR),
-        ("2025-04-01", "2025-06-30", Grain.QUARTER),
-        ("2024-02-01", "2024-02-29", Grain.MONTH),
-        ("2025-02-01", "2025-03-31", None),
-        ("2025-01-02", "2025-12-31", None),
-    ],
-)
-def test_whole_periods_are_recognised(first: str, last: str, grain: Grain | None) -> None:
-    assert dates.whole(first, last) is grain
-
-
 def test_a_span_names_one_period_once() -> None:
     assert dates.span("2025-01-01", "2025-12-01", Grain.MONTH) == "January 2025 to December 2025"
     assert dates.span("2025-01-01", "2025-01-01", Grain.MONTH) == "January 2025"

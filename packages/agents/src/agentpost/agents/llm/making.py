@@ -184,8 +184,7 @@ async def _make(
     language: str = "en",
 ) -> str:  # fmt: skip
     job = current_job()
-    maker = catalogue.maker(thing)
-    assert maker is not None, "every thing of the tools has a maker"
+    maker = catalogue.MAKERS[thing]
     extra = catalogue.missing_extra(maker)
     if extra is not None:
         raise Refused(f"a {maker.title.lower()} needs the extra {extra}, which is not installed")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from agentpost_offline.making.chart import choosing, figures
 from agentpost_offline.making.chart.drawing import Wish, draw, is_empty, scatter
 from agentpost_offline.making.chart.rendering import render
 from agentpost_offline.making.content import Section
-from agentpost_offline.making.maker import Inputs, Product, file_name
+from agentpost_offline.making.maker import Inputs, Output, Product, csv_of, file_name, write_files
 from agentpost_offline.story import naming
 from agentpost_offline.story.tell import findings, source_line
 from agentpost_offline.style import fonts, numbers
@@ -33,9 +32,6 @@ SECONDS = 120.0
 MOST_CHARTS = 6
 _MOST_ROWS = 200_000
 _LEAST_COLOURS = 3
-_FORMULA = ("=", "+", "-", "@", "\t")
-_DIGITS = 14
-"""So many are written of a number: one fewer than sums of decimals are exact to."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -63,19 +59,16 @@ async def make(job: Job, inputs: Inputs) -> Product:
     for at, (drawing, sentence) in enumerate(zip(plan_.drawings, plan_.sentences, strict=True), 1):
         thing = f"chart-{at}" if len(plan_.drawings) > 1 else "chart"
         title, data = drawing.picture.title, msgspec.to_builtins(drawing)
-        await job.progress(f"Drawing: {title}")
         look = (frame.style.size, frame.language, frame.style.colour)
-        own = [
-            await job.write(
-                file_name(source, thing, inputs.version, form), picture, data, form, *look,
-                label=title, timeout=SECONDS, cost=0.0 if number else maker.credits,
-            )
-            for number, form in enumerate(forms)
-        ]  # fmt: skip
+        outputs = [Output(file_name(source, thing, inputs.version, form), title, picture,
+                          (data, form, *look)) for form in forms]  # fmt: skip
         name = file_name(source, f"{thing}-data", inputs.version, "csv")
-        beside.append(await job.write(name, table, data, label="Data"))
+        outputs.append(Output(name, "Data", table, (data,)))
         name = file_name(source, f"{thing}-alt", inputs.version, "txt")
-        beside.append(await job.write(name, f"{drawing.alt}\n".encode(), label="Alternative text"))
+        outputs.append(Output(name, "Alternative text", f"{drawing.alt}\n".encode()))
+        files = await write_files(job, inputs, maker, outputs, timeout=SECONDS)
+        own = files[: len(forms)]
+        beside += files[len(forms) :]
         pictures += own
         names = tongue.join([file.name for file in own])
         quote = f"{tongue.quotes[0]}{title}{tongue.quotes[1]}"
@@ -234,18 +227,6 @@ def _digits(text: str) -> str:
 
 
 def table(drawing_json: dict[str, Any]) -> bytes:
-    """A write: the data of a drawing as CSV. No text cell begins like a formula."""
+    """A write: the data of a drawing as CSV."""
     drawing = msgspec.convert(drawing_json, Drawing)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerows([_plain(cell) for cell in row] for row in (drawing.header, *drawing.rows))
-    return out.getvalue().encode("utf-8-sig")
-
-
-def _plain(cell: str | float | None) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, str):
-        return f"'{cell}" if cell.startswith(_FORMULA) else cell
-    is_whole = cell == int(cell) and abs(cell) < 1e15
-    return str(int(cell)) if is_whole else f"{cell:.{_DIGITS}g}"
+    return csv_of([drawing.header, *drawing.rows])

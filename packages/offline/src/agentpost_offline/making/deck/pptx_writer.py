@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentpost_offline.content.blocks import Paper
 from agentpost_offline.making.chart.rendering import render_plots
-from agentpost_offline.making.deck import native_chart, typeset
+from agentpost_offline.making.deck import native_chart
 from agentpost_offline.making.deck.arrange import (
     Block,
     Box,
@@ -44,7 +44,6 @@ _SLOTS = {
     "accent6": "rule", "hlink": "accent", "folHlink": "muted",
 }  # fmt: skip
 """The colours of the theme, where a reader changes them for the whole deck."""
-_PREVIEW_WIDTH = 640
 _TITLE, _MAIN = 0, 1
 """The placeholders of a layout: its title, and its chart, table, picture or main text."""
 
@@ -64,7 +63,6 @@ def build(paper: Paper, images: Sequence[bytes]) -> bytes:
     layouts = {layout.name: layout for layout in deck.slide_layouts}
     for page in pages:
         _Slide(deck.slides.add_slide(layouts[page.layout]), page, paper, palette, images).draw()
-    _set_preview(deck, typeset.build(paper, pages[:1], images, "png", _PREVIEW_WIDTH)[0])
     buffer = io.BytesIO()
     deck.save(buffer)
     return buffer.getvalue()
@@ -82,22 +80,6 @@ def _set_theme(deck: Presentation, palette: dict[str, str]) -> None:
         element.clear()
         etree.SubElement(element, f"{{{_A}}}srgbClr").set("val", palette[role][1:])
     theme._blob = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
-
-
-def _set_preview(deck: Presentation, png: bytes) -> None:
-    """Make a picture the one that file managers show of the deck."""
-    from PIL import Image
-    from pptx.opc.constants import CONTENT_TYPE, RELATIONSHIP_TYPE
-    from pptx.opc.package import Part
-    from pptx.opc.packuri import PackURI
-
-    buffer = io.BytesIO()
-    with Image.open(io.BytesIO(png)) as image:
-        image.convert("RGB").save(buffer, "JPEG", quality=85)
-    package = deck.part.package
-    name = PackURI("/docProps/thumbnail.jpeg")
-    part = Part(name, CONTENT_TYPE.JPEG, package, buffer.getvalue())
-    package.relate_to(part, RELATIONSHIP_TYPE.THUMBNAIL)
 
 
 class _Slide:

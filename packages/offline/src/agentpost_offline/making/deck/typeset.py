@@ -18,20 +18,10 @@ from agentpost_offline.style.typeset import typeset
 _LAYOUT = Path(__file__).with_name("slides.typ")
 
 
-def pages_of(paper: Paper, height: float = 540.0) -> list[Page]:
-    """The slides of a paper, everything in its place, ``height`` points high and 960 wide."""
-    return [arrange(slide, at, height) for at, slide in enumerate(of_paper(paper), start=1)]
-
-
 def pdf(paper: Paper, images: Sequence[bytes]) -> bytes:
     """The PDF, a page for each slide."""
-    return build(paper, pages_of(paper), images, "pdf")[0]
-
-
-def pictures(paper: Paper, images: Sequence[bytes], size: tuple[int, int]) -> Sequence[bytes]:
-    """A PNG of each slide, laid out for ``size`` in pixels."""
-    pages = pages_of(paper, 960 * size[1] / size[0])
-    return build(paper, pages, images, "png", size[0])
+    pages = [arrange(slide, at) for at, slide in enumerate(of_paper(paper), start=1)]
+    return build(paper, pages, images, "pdf")[0]
 
 
 def build(

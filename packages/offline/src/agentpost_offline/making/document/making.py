@@ -22,7 +22,7 @@ from agentpost_offline.making.chart.rendering import TEMPLATE
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.deck import pptx_writer, typeset
 from agentpost_offline.making.document import page, word
-from agentpost_offline.making.maker import Inputs, Product, file_name
+from agentpost_offline.making.maker import Inputs, Output, Product, file_name, write_files
 from agentpost_offline.making.pictures import picture_name
 from agentpost_offline.style import fonts, languages
 from agentpost_offline.style.languages import texts
@@ -46,14 +46,12 @@ async def make(job: Job, inputs: Inputs) -> Product:
     await job.progress(f"Reading {', '.join(file.name for file in files) or 'the text'}")
     about = await job.step(describe, *request, timeout=SECONDS)
     forms = list(dict.fromkeys(_ALIASES.get(form, form) for form in frame.formats))
-    products: list[File] = []
-    for form in [form for form in forms if form in maker.formats] or maker.usual:
-        name = file_name(frame.style.title or about["stem"], _SUFFIXES[thing], inputs.version, form)
-        await job.progress(f"Writing {name}")
-        products.append(await job.write(
-            name, write, form, *request, cost=0.0 if products else maker.credits,
-            label=about["title"], timeout=SECONDS,
-        ))  # fmt: skip
+    stem = frame.style.title or about["stem"]
+    products = await write_files(job, inputs, maker, (
+        Output(file_name(stem, _SUFFIXES[thing], inputs.version, form), about["title"], write,
+               (form, *request))
+        for form in [form for form in forms if form in maker.formats] or maker.usual
+    ), timeout=SECONDS)  # fmt: skip
     phrases = texts("paper", frame.language)
     names = languages.language(frame.language).join([file.name for file in products])
     text = str(phrases["made"]).format(title=about["title"], names=names)

@@ -14,7 +14,7 @@ from agentpost_offline.frame import Thing, from_json, to_json
 from agentpost_offline.making import catalogue, pictures
 from agentpost_offline.making.image import editing
 from agentpost_offline.making.image.editing import Edit
-from agentpost_offline.making.maker import Inputs, Product, file_name
+from agentpost_offline.making.maker import Inputs, Output, Product, file_name, write_files
 from agentpost_offline.style.languages import language, texts
 
 SECONDS = 90.0
@@ -48,20 +48,20 @@ async def make(job: Job, inputs: Inputs) -> Product:
     await job.progress("Looking at the files")
     plan_json = await job.step(plan, files, to_json(frame), timeout=SECONDS)
     plan_ = msgspec.convert(plan_json, Plan)
-    products: list[File] = []
+    names = [file_name(one.name, one.label, inputs.version, one.form) for one in plan_.pictures]
     for number, one in enumerate(plan_.pictures):
-        name = file_name(one.name, one.label, inputs.version, one.form)
-        if name in [file.name for file in products]:
-            name = file_name(f"{one.name}-{number + 1}", one.label, inputs.version, one.form)
-        await job.progress(f"Writing {name}")
-        cost = 0.0 if products else catalogue.MAKERS[Thing.IMAGE].credits
-        products.append(await job.write(name, write, plan_json, number, files, frame.language,
-                                        cost=cost, timeout=SECONDS))  # fmt: skip
+        if names[number] in names[:number]:
+            stem = f"{one.name}-{number + 1}"
+            names[number] = file_name(stem, one.label, inputs.version, one.form)
+    products = await write_files(job, inputs, catalogue.MAKERS[Thing.IMAGE], (
+        Output(name, "", write, (plan_json, number, files, frame.language))
+        for number, name in enumerate(names)
+    ), timeout=SECONDS)  # fmt: skip
     phrases = texts("image", frame.language)
-    names = [phrases["one"].format(name=file.name, wide=one.size[0], tall=one.size[1])
-             for file, one in zip(products, plan_.pictures, strict=True)]  # fmt: skip
+    parts = [phrases["one"].format(name=name, wide=one.size[0], tall=one.size[1])
+             for name, one in zip(names, plan_.pictures, strict=True)]  # fmt: skip
     notes = [*([phrases["cut"]] if plan_.is_cut else []), phrases["clean"]]
-    text = phrases["made"].format(pictures=language(frame.language).join(names))
+    text = phrases["made"].format(pictures=language(frame.language).join(parts))
     return Product(text, products, list(plan_.used), list(plan_.skipped), notes)
 
 

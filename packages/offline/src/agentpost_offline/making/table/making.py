@@ -18,7 +18,7 @@ from agentpost_offline.data.model import Kind, Table
 from agentpost_offline.frame import Frame, Query, Thing, from_json, to_json
 from agentpost_offline.making import catalogue
 from agentpost_offline.making.content import Section
-from agentpost_offline.making.maker import Inputs, Product, file_name
+from agentpost_offline.making.maker import Inputs, Output, Product, csv_of, file_name, write_files
 from agentpost_offline.making.table import sheets, workbook
 from agentpost_offline.making.table.sheets import Field, Sheet
 from agentpost_offline.making.tabulating import tabulate
@@ -42,13 +42,10 @@ async def make(job: Job, inputs: Inputs) -> Product:
     names = [file_name(stem, "table", inputs.version, form) for form in forms]
     request = (files, to_json(frame), msgspec.to_builtins(inputs.sections))
     about = await job.step(plan, *request, names[0], timeout=SECONDS)
-    products: list[File] = []
-    for form, name in zip(forms, names, strict=True):
-        await job.progress(name)
-        products.append(await job.write(
-            name, as_workbook if form == "xlsx" else as_csv, *request, label=about["title"],
-            cost=0.0 if products else maker.credits, timeout=SECONDS,
-        ))  # fmt: skip
+    products = await write_files(job, inputs, maker, (
+        Output(name, about["title"], as_workbook if form == "xlsx" else as_csv, request)
+        for form, name in zip(forms, names, strict=True)
+    ), timeout=SECONDS)  # fmt: skip
     return Product(about["text"], products, about["used"], about["skipped"], about["notes"])
 
 
@@ -84,22 +81,12 @@ def as_workbook(files: Sequence[File], frame_json: Any, parts: Any) -> Path:
 
 
 def as_csv(files: Sequence[File], frame_json: Any, parts: Any) -> bytes:
-    """A write: the first sheet as CSV. A text that a spreadsheet would take for a formula gets an
-    apostrophe in front."""
+    """A write: the first sheet as CSV."""
     first = _sheets(files, from_json(frame_json), parts)[0]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
     fields = first.fields[:-1] if first.across else first.fields
-    writer.writerow([_plain(field.heading) for field in fields])
-    writer.writerows([_plain(cell) for cell in row] for row in first.rows)
-    _check(list(csv.reader(io.StringIO(out.getvalue()))), first)
-    return out.getvalue().encode("utf-8-sig")
-
-
-def _plain(cell: object) -> object:
-    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t"):
-        return f"'{cell}"
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+    data = csv_of([[field.heading for field in fields], *first.rows])
+    _check(list(csv.reader(io.StringIO(data.decode("utf-8-sig")))), first)
+    return data
 
 
 def _check(lines: Sequence[Sequence[Any]], truth: Sheet) -> None:
@@ -164,7 +151,8 @@ def _fill_from_sections(book: _Book, data: Dataset, parts: Sequence[Section], co
         if part.request is not None:
             table = tabulate(data, part.request, code)
             title = part.title or words["pivot"]
-            book.sheets.append(sheets.of_tabulation(table, title, words["total"], code))
+            book.sheets.append(sheets.of_result(table.table, table.result, title, words["total"],
+                                                code, is_pivot=False))  # fmt: skip
             book.notes += table.notes
             book.tables += [data.table(one.query.table) for one in part.request.parts]
     if not book.sheets:

@@ -9,10 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agentpost_offline.data.model import Column, Kind, Result, Role, Table, by_name
-from agentpost_offline.data.wording import measure as measure_name
-from agentpost_offline.data.wording import unit_of
 from agentpost_offline.frame import Aggregate, Cell, Grain, Query
-from agentpost_offline.making.tabulating import Tabulation
+from agentpost_offline.story import naming
 from agentpost_offline.story.shape import is_additive
 from agentpost_offline.style import dates
 from agentpost_offline.style.numbers import is_currency
@@ -101,19 +99,21 @@ def of_table(table: Table, rows: Sequence[tuple[Cell, ...]], title: str, totals:
     return _sheet(title, fields, rows, totals)
 
 
-def of_result(table: Table, result: Result, title: str, total: str, code: str) -> Sheet:
-    """A result as a sheet: two groups, or a group and a time axis, become rows and columns."""
+def of_result(
+    table: Table, result: Result, title: str, total: str, code: str, *, is_pivot: bool = True
+) -> Sheet:
+    """A result as a sheet. Of a pivot two groups, or a group and a time axis, become rows and
+    columns."""
     query, columns = result.query, by_name(table)
     keys = [columns[name] for name in (*query.groups, query.time) if name is not None]
     grain = query.grain if query.time is not None else None
     measures = []
     for at, measure in enumerate(query.measures, len(keys)):
-        column = columns.get(measure.column) if measure.column else None
-        form = number_format(unit_of(measure, column), [row[at] for row in result.rows])
+        form = number_format(naming.unit(measure, table), [row[at] for row in result.rows])
         is_sum = measure.derived is None and is_additive(measure)
-        name = measure_name(measure, column, code)[:80]
+        name = naming.measure(measure, table, code)[:80]
         measures.append(Field(name, Kind.NUMBER, form, "sum" if is_sum else None))
-    if len(keys) == 2 and len(measures) == 1:
+    if is_pivot and len(keys) == 2 and len(measures) == 1:
         return _cross(result, keys[0], measures[0], (title, total), code)
     fields = [Field(key.label, Kind.TEXT) for key in keys]
     at_time = len(keys) - 1 if grain is not None else -1
@@ -148,25 +148,6 @@ def _cross(result: Result, key: Column, field: Field, titles: tuple[str, str], c
     rows = [(name, *(cells.get((name, one)) for one in across))
             for name in dict.fromkeys(row[0] for row in result.rows)]  # fmt: skip
     return _sheet(title, fields, rows, total, across=bool(field.total))
-
-
-def of_tabulation(tabulation: Tabulation, title: str, total: str, code: str) -> Sheet:
-    """A computed table as a sheet; only amounts have a total."""
-    result, columns = tabulation.result, tabulation.table.columns
-    groups = len(result.query.groups)
-    time = groups if result.query.time is not None else -1
-    rows = [
-        tuple(dates.period(cell, result.query.grain, code) if at == time else cell
-              for at, cell in enumerate(row))
-        for row in result.rows
-    ]  # fmt: skip
-    fields = []
-    for at, column in enumerate(columns):
-        field = field_of(column, [row[at] for row in rows])
-        is_amount = column.role is Role.AMOUNT and at >= groups and at != time
-        fields.append(Field(column.label, Kind.TEXT) if at == time else
-                      replace(field, total="sum" if is_amount else None))  # fmt: skip
-    return _sheet(title, fields, rows, total if groups or time >= 0 else "")
 
 
 def live(sheet: Sheet, query: Query, data: Sheet, table: Table) -> Live | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -115,23 +114,3 @@ def with_duration(scenes: tuple[Scene, ...], seconds: float | None) -> tuple[Sce
                                       for one in scene.captions))
         for scene in scenes
     )  # fmt: skip
-
-
-def subtitles(film: Film) -> str:
-    """The captions as SubRip text; empty for a film without."""
-    lines: list[str] = []
-    start = 0.0
-    for caption in (caption for scene in film.scenes for caption in scene.captions):
-        end = start + caption.seconds
-        if caption.text:
-            times = f"{_clock(start)} --> {_clock(end)}"
-            lines.append(f"{len(lines) + 1}\n{times}\n{caption.text}\n")
-        start = end
-    return "\n".join(lines)
-
-
-def _clock(seconds: float) -> str:
-    time = timedelta(milliseconds=round(seconds * 1000))
-    whole = int(time.total_seconds())
-    return (f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02},"
-            f"{time.microseconds // 1000:03}")  # fmt: skip

@@ -1,4 +1,4 @@
-"""The steps of a film: plan, then draw, encode and check; subtitles beside it.
+"""The steps of a film: plan, then draw, encode and check.
 
 A film is a race of the bars of a table, or a caller's sections, one after the other.
 """
@@ -25,15 +25,14 @@ from agentpost_offline.frame import Aggregate, Frame, Query, Thing, from_json, t
 from agentpost_offline.making import catalogue, papers, queries
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.deck.slides import of_paper
-from agentpost_offline.making.maker import Inputs, Product, file_name
-from agentpost_offline.making.video import encoding, lettering, racing
+from agentpost_offline.making.maker import Inputs, Output, Product, file_name, write_files
+from agentpost_offline.making.video import encoding, racing, scenes
 from agentpost_offline.making.video.film import (
     Film,
     Race,
     Runner,
     Scene,
     captions,
-    subtitles,
     with_duration,
 )
 from agentpost_offline.story import naming, shape
@@ -57,18 +56,11 @@ async def make(job: Job, inputs: Inputs) -> Product:
     request = (files, to_json(frame), msgspec.to_builtins(inputs.sections))
     film_json = await job.step(plan, *request, timeout=SECONDS)
     film = msgspec.convert(film_json, Film)
-    scenes = f"{len(film.scenes)} scenes, " if film.scenes else ""
-    await job.progress(f"Plan: {scenes}{film.duration:.0f} seconds")
     stem = frame.style.title or (files[0].name if files else film.title)
     name = file_name(stem, "video", inputs.version, "mp4")
-    await job.progress(f"Drawing {name}")
-    products = [await job.write(
-        name, write, film_json, *request, cost=catalogue.MAKERS[Thing.VIDEO].credits,
-        label=film.title, timeout=SECONDS,
-    )]  # fmt: skip
-    if subtitles(film):
-        beside = file_name(stem, "video", inputs.version, "srt")
-        products.append(await job.write(beside, subtitles(film).encode()))
+    outputs = [Output(name, film.title, write, (film_json, *request))]
+    maker = catalogue.MAKERS[Thing.VIDEO]
+    products = await write_files(job, inputs, maker, outputs, timeout=SECONDS)
     wide, tall = film.size
     text = texts("film", frame.language)["made"].format(
         title=film.title, name=name, seconds=round(film.duration), wide=wide, tall=tall
@@ -100,7 +92,7 @@ def write(
             else:
                 _, paper, images = film_of(files, from_json(frame), sections)
                 assert paper is not None, "a film of scenes has slides"
-                frames = lettering.frames(film, paper, images)
+                frames = scenes.frames(film, paper, images)
             encoding.encode(frames, path, film.size, still=film.race is None)
         except Unreadable as error:
             raise CannotSucceed(f"{error}.") from error

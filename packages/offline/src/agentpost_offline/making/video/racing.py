@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentpost_offline.making import fit
-from agentpost_offline.making.video import lettering
 from agentpost_offline.making.video.film import RATE, Film, Race
-from agentpost_offline.making.video.lettering import Letters
 from agentpost_offline.style import fonts, numbers, palette
+from agentpost_offline.style.typeset import typeset
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+_TEMPLATE = Path(__file__).with_name("lettering.typ")
 _MOST = 8
 _HOLD = 1.5
 _EASING = 0.16
 _PLAIN = ("zh", "ar")
 """Languages whose short scales need shaping: their running numbers are written out."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Letters:
+    """One text: its box in pixels, its type size, its colour."""
+
+    text: str
+    width: int
+    height: int
+    size: float
+    colour: str = palette.INK
+    weight: int = 400
+    align: str = "left"
+
+
+def _typeset(items: Sequence[Letters], code: str) -> Iterator[Image]:
+    """A picture with transparency for each text, typeset once for any script."""
+    from PIL import Image as Images
+
+    data = {"items": [dataclasses.asdict(one) for one in items]}
+    for page in typeset((_TEMPLATE,), data, form="png", code=code, ppi=72).pages:
+        with Images.open(io.BytesIO(page)) as image:
+            yield image.convert("RGBA")
 
 
 def frames(film: Film) -> Iterator[Image]:
@@ -53,9 +78,11 @@ class _Drawing:
         self.room = self.wide - self.left - value - self.margin
 
     def frames(self) -> Iterator[Image]:
+        from PIL import Image as Images
+
         race = self.race
-        back, *letters = lettering.pictures(self._letters(), self.code)
-        back = back.convert("RGB")
+        letters = list(_typeset(self._letters(), self.code))
+        back = Images.new("RGB", (self.wide, self.tall), palette.PAPER)
         self._head(back, letters[:3])
         names, stamps = letters[3 : 3 + len(race.runners)], letters[3 + len(race.runners) :]
         race_frames = max(1, self.total - round(_HOLD * RATE))
@@ -71,7 +98,7 @@ class _Drawing:
             yield self._frame(back, names, stamp, values, places, at / max(1, steps))
 
     def _letters(self) -> list[Letters]:
-        """The paper, the title, the line below it, the source; names; periods."""
+        """The title, the line below it, the source; names; periods."""
         race, u = self.race, self.unit
         room, wide = self.wide - 2 * self.margin, self.left - round(14 * u)
         title = fit.largest([race.title], (room, 44 * u), (12, 34 * u), bold=True)
@@ -82,7 +109,6 @@ class _Drawing:
             return self.size * min(1.0, share)
 
         return [
-            Letters("", self.wide, self.tall, 10, back=palette.PAPER),
             Letters(race.title, room, round(48 * u), title, palette.INK, 700),
             Letters(race.subtitle, room, round(28 * u), under, palette.SOFT),
             Letters(race.source, round(room * 0.5), round(24 * u), 14 * u, palette.SOFT),

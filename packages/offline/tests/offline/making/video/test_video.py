@@ -25,7 +25,7 @@ from agentpost_offline.making.catalogue import MAKERS
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs
 from agentpost_offline.making.video import encoding, film, making
-from agentpost_offline.making.video.film import Caption, Film, Scene
+from agentpost_offline.making.video.film import Film
 from tests.agents.fakes import FakeJob, file
 from tests.offline.making import stories
 
@@ -93,10 +93,7 @@ async def test_sections_are_captioned_in_a_strip_of_their_own(tmp_path: Path) ->
     frame = stories.frame(Thing.VIDEO, style=Style(seconds=6, title="Kiosk"))
     result = await MAKERS[Thing.VIDEO].make(FakeJob(tmp_path), Inputs(frame, (), 1, parts))
     path = tmp_path / "kiosk-video.mp4"
-    assert [file.name for file in result.files] == ["kiosk-video.mp4", "kiosk-video.srt"]
-    captions = (tmp_path / "kiosk-video.srt").read_text()
-    assert "We open in May." in captions
-    assert captions.startswith("1\n00:00:00,000 --> 00:00:0")
+    assert [file.name for file in result.files] == ["kiosk-video.mp4"]
     (middle,) = pictures(path, 0.2)
     strip = middle.crop((0, 628, 1280, 720)).convert("L")
     assert strip.getpixel((3, 40)) < 40
@@ -120,13 +117,6 @@ def test_captions_are_short_enough_to_read() -> None:
     assert words == text.split()
     chinese = "".join(caption.text for caption in film.captions("这是一个很长的句子" * 30))
     assert chinese == "这是一个很长的句子" * 30
-
-
-def test_subtitles_follow_each_other() -> None:
-    scenes = (Scene(0, (Caption("A", 1.5), Caption("B", 2))), Scene(1, (Caption("C", 3600),)))
-    text = film.subtitles(Film("t", scenes=scenes))
-    assert "2\n00:00:01,500 --> 00:00:03,500\nB\n" in text
-    assert "3\n00:00:03,500 --> 01:00:03,500\nC\n" in text
 
 
 def test_a_damaged_film_is_found(tmp_path: Path) -> None:

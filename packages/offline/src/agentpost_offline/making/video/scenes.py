@@ -1,0 +1,59 @@
+"""The frames of a film of slides: each slide above a strip with its caption."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agentpost_offline.content.blocks import Paper
+from agentpost_offline.making import fit
+from agentpost_offline.making.deck.arrange import Block, Page, Text, arrange
+from agentpost_offline.making.deck.slides import WIDTH, of_paper
+from agentpost_offline.making.deck.typeset import build
+from agentpost_offline.making.video.film import RATE, Film
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_FADE_FRAMES = 10
+_STRIP = 0.133
+"""The strip's part of the height."""
+
+
+def frames(film: Film, paper: Paper, images: Sequence[bytes]) -> Iterator[Image]:
+    """Every frame, faded where the slide changes."""
+    from PIL import Image as Images
+
+    slides = of_paper(paper)
+    tall = WIDTH * film.size[1] / film.size[0]
+    captions = [(scene.picture, one) for scene in film.scenes for one in scene.captions]
+    pages = []
+    for number, caption in captions:
+        page = arrange(slides[number], number + 1, tall * (1 - _STRIP))
+        pages.append(_with_caption(page, caption.text, tall))
+    pictures = build(paper, pages, images, "png", film.size[0])
+    before: Image | None = None
+    end, count, last = 0.0, 0, -1
+    for (number, caption), png in zip(captions, pictures, strict=True):
+        with Images.open(io.BytesIO(png)) as stream:
+            image = stream.convert("RGB").resize(film.size)
+        end += caption.seconds
+        is_new = number != last
+        for at in range(max(1, round(end * RATE) - count)):
+            is_fading = is_new and before is not None and at < _FADE_FRAMES
+            yield Images.blend(before, image, at / _FADE_FRAMES) if is_fading and before else image
+            count += 1
+        before, last = image, number
+
+
+def _with_caption(page: Page, text: str, tall: float) -> Page:
+    """A page with a text in a dark strip below it, as large as two lines allow."""
+    strip = (0.0, page.height, WIDTH, tall - page.height)
+    room = (WIDTH * 0.88, strip[3] * 0.86)
+    box = (WIDTH * 0.06, page.height, room[0], strip[3])
+    size = fit.largest([text], room, (9, strip[3] * 0.34))
+    caption = Text(box, text, size, "light", anchor="middle", align="centre")
+    return replace(page, elements=(*page.elements, Block(strip, "ink"), caption), height=tall)
