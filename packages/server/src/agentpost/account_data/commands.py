@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from agentpost.cli import exits
 from agentpost.cli.commands import command
 from agentpost.cli.context import with_context
-from agentpost.cli.errors import EXIT_USAGE, fail, say
+from agentpost.cli.errors import fail, say
 from agentpost.cli.printing import Result, report
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def accounts_export(
 
     is_streamed = str(place) == STDOUT
     if is_streamed and sys.stdout.isatty():
-        fail("the archive is binary: redirect it to a file or a program", EXIT_USAGE)
+        fail("the archive is binary: redirect it to a file or a program", exits.USAGE)
 
     async def write(ctx: AppContext) -> ExportSummary:
         if is_streamed:
@@ -83,7 +84,7 @@ def accounts_delete(
     what = f"{preview.account.email} ({preview.account.id}) with {describe_account(preview)}"
     if not yes:
         if not sys.stdin.isatty():
-            fail(f"this deletes {what}; confirm with --yes", EXIT_USAGE)
+            fail(f"this deletes {what}; confirm with --yes", exits.USAGE)
         say(f"this deletes {what} and cannot be undone")
         if not typer.confirm("Delete the account?", err=True):
             fail("nothing was deleted", 1)

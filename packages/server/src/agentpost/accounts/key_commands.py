@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agentpost.cli import exits
 from agentpost.cli.commands import command
 from agentpost.cli.context import option_value, with_context
-from agentpost.cli.errors import EXIT_USAGE, fail, say
+from agentpost.cli.errors import fail, say
 from agentpost.cli.printing import Result, listing, print_text, report
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def keys_create(
 
     lifetime = None if expires is None else _span("--expires", expires)
     if lifetime == 0:
-        fail("--expires takes a time above zero, such as 30d", EXIT_USAGE)
+        fail("--expires takes a time above zero, such as 30d", exits.USAGE)
     key_scopes = option_value(lambda: parse(scopes.split(",")))
     limit, allowed = max_credits_per_day, _networks(allow_ip)
     new = with_context(
@@ -126,7 +127,7 @@ def keys_allow(
     from agentpost.accounts import keys as key_changes
 
     if bool(ip) == from_everywhere:
-        fail("use --ip, once for each network, or --from-everywhere", EXIT_USAGE)
+        fail("use --ip, once for each network, or --from-everywhere", exits.USAGE)
     allowed = _networks(ip)
     key = with_context(
         lambda ctx: key_changes.allow(ctx, key_id, allowed),
@@ -162,7 +163,7 @@ def _span(option: str, text: str) -> float:
     """Seconds."""
     match = _SPAN.fullmatch(text)
     if match is None and text != "0":
-        fail(f"{option} takes a number with s, m, h or d, such as 30d", EXIT_USAGE)
+        fail(f"{option} takes a number with s, m, h or d, such as 30d", exits.USAGE)
     return int(match[1]) * _UNITS[match[2]] if match else 0
 
 

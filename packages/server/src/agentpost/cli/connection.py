@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -91,7 +91,7 @@ def resolve(profile: str | None = None) -> Server:
         try:
             server = selected_server(profile)
         except profiles.NoSuchProfile as error:
-            _end(str(error), exits.USAGE if profile is not None else exits.NO_ANSWER)
+            fail(str(error), exits.USAGE if profile is not None else exits.NO_ANSWER)
         if server is None:
             raise ConfigError("No server is known.")
         return server
@@ -131,15 +131,15 @@ def errors_told(server: Server | None, unusable: int = exits.NO_ANSWER) -> Itera
     try:
         yield
     except AgentpostError as error:
-        _end(describe(error, server), _code(error, unusable))
+        fail(describe(error, server), _code(error, unusable))
     except profiles.UnusableProfiles as error:
-        _end(str(error), exits.NO_ANSWER)
+        fail(str(error), exits.NO_ANSWER)
     except BrokenPipeError:
         raise  # the reader of our output went away: typer ends quietly
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         is_named = isinstance(error, _UNUSABLE_PATH)
-        _end(f"{where}{error.strerror or error}", exits.USAGE if is_named else exits.FAILED)
+        fail(f"{where}{error.strerror or error}", exits.USAGE if is_named else exits.FAILED)
     except KeyboardInterrupt:
         say("interrupted")
         raise typer.Exit(exits.INTERRUPTED) from None
@@ -208,9 +208,3 @@ def _code(error: AgentpostError, unusable: int) -> int:
         case ApiError() if error.status in _ABOUT_THE_CALL and not error.code.startswith("http_"):
             return exits.USAGE
     return exits.NO_ANSWER
-
-
-def _end(text: str, code: int) -> NoReturn:
-    from agentpost.cli.show import one_line
-
-    fail(one_line(text), code)

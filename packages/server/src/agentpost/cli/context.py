@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 import typer
 
+from agentpost.cli import exits
 from agentpost.cli.commands import prints_json
-from agentpost.cli.errors import EXIT_USAGE, say
+from agentpost.cli.errors import say
 
 if TYPE_CHECKING:
     from agentpost.audit.actions import Actor
@@ -125,7 +126,7 @@ def run_or_exit(call: Callable[[], T], code: int = 1) -> T:
 
 def option_value(parse: Callable[[], T]) -> T:
     """What an option's text means; one that means nothing is wrong usage."""
-    return run_or_exit(parse, EXIT_USAGE)
+    return run_or_exit(parse, exits.USAGE)
 
 
 def database_fault(error: Exception) -> str:

@@ -15,9 +15,13 @@ from agentpost.cli.exits import INTERRUPTED
 from agentpost.domain.text import displayable
 
 NAME = "agentpost"
-EXIT_USAGE = 2
 _PYDANTIC: Final = re.compile(r"Input should be ([^,.]+)(?:, unable to parse [^.]+)?")
 """A sentence of pydantic about a value: "a valid number, unable to parse string as a number"."""
+
+
+def one_line(text: str) -> str:
+    """`displayable`, with every run of white space as one blank."""
+    return " ".join(displayable(text).split())
 
 
 def say(text: str) -> None:
@@ -29,8 +33,8 @@ def say(text: str) -> None:
 
 
 def fail(text: str, code: int = 1) -> NoReturn:
-    """Say what is wrong and end the command with that exit code."""
-    say(text)
+    """Say what is wrong, as one line, and end the command with that exit code."""
+    say(one_line(text))
     raise typer.Exit(code)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from agentpost.cli import exits
@@ -30,18 +30,18 @@ def reach(address: str) -> str:
         url = resolve_config(full, _NO_KEY, {}).url
     except ConfigError:
         text = "is not the address of a server: give http:// or https://, a host and a port"
-        _end(f"{address!r} {text}, such as {EXAMPLE}", exits.USAGE)
+        fail(f"{address!r} {text}, such as {EXAMPLE}", exits.USAGE)
     try:
         with Client(url, _NO_KEY, max_retries=_RETRIES, on_retry=say_retry) as client:
             client.me()
     except ApiError as error:
         if not error.code.startswith("http_") and error.code != "not_found":
             return url
-        _end(_no_agentpost(url, f"it answered {error.status}"), exits.USAGE)
+        fail(_no_agentpost(url, f"it answered {error.status}"), exits.USAGE)
     except BadAnswer:
-        _end(_no_agentpost(url, "its answer is not one of this API"), exits.USAGE)
+        fail(_no_agentpost(url, "its answer is not one of this API"), exits.USAGE)
     except AgentpostError as error:
-        _end(_away(url, error), exits.NO_ANSWER)
+        fail(_away(url, error), exits.NO_ANSWER)
     return url
 
 
@@ -71,9 +71,3 @@ def _no_agentpost(url: str, what: str) -> str:
         hint = f"without its path {parts.path}: {parts.scheme}://{parts.netloc}"
         return f"{url} is not the address of an agentpost server ({what}) → try it {hint}"
     return f"{url} is not an agentpost server ({what}) → check host and port; {_PRINTED}"
-
-
-def _end(text: str, code: int) -> NoReturn:
-    from agentpost.cli.show import one_line
-
-    fail(one_line(text), code)

@@ -20,6 +20,7 @@ from rich.markup import escape
 from rich.segment import Segment
 from rich.text import Text
 
+from agentpost.cli.errors import one_line
 from agentpost.cli.tables import STATUS_STYLES
 from agentpost.domain.text import displayable, human_credits, human_size
 
@@ -51,11 +52,6 @@ REASON_WORDS = {
     "watch_expired": "it did not report back in time",
 }
 OUTCOME_MARKS = {"completed": "✓", "failed": "✗", "stalled_credits": "‖"}
-
-
-def one_line(text: str) -> str:
-    """`displayable`, with every run of white space as one blank."""
-    return " ".join(displayable(text).split())
 
 
 @dataclass(frozen=True, slots=True)

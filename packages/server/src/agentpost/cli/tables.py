@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from agentpost.domain.text import displayable
+from agentpost.cli.errors import one_line, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,8 +64,6 @@ def show_table(
     """
     from rich.console import Console
 
-    from agentpost.cli.errors import say
-
     console = console or Console(highlight=False)
     if not rows and empty:
         say(empty)
@@ -103,7 +101,7 @@ def _plain(value: object) -> str:
         return moment(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return NOTHING if value is None or value == "" else " ".join(displayable(str(value)).split())
+    return NOTHING if value is None or value == "" else one_line(str(value))
 
 
 def _draw(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.text import Text
 
+from agentpost.cli.errors import one_line
 from agentpost.cli.printing import Result
-from agentpost.cli.show import one_line
 from agentpost.clock import SystemClock
 from agentpost.domain.times import SECOND
 

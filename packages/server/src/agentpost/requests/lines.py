@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.text import Text
 
-from agentpost.cli.show import one_line
+from agentpost.cli.errors import one_line
 
 if TYPE_CHECKING:
     from agentpost_client.models import LoggedRequest, LoggedRequestDetails

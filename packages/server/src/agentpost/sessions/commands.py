@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agentpost.cli import exits
 from agentpost.cli.commands import command
 from agentpost.cli.context import with_context
-from agentpost.cli.errors import EXIT_USAGE, fail
+from agentpost.cli.errors import fail
 from agentpost.cli.printing import Result, listing, report
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def sessions_end(
     from agentpost.sessions import actions as sessions
 
     if (session_id is None) is not everyone or (of is not None and not everyone):
-        fail("pass the id of a session, or --all", EXIT_USAGE)
+        fail("pass the id of a session, or --all", exits.USAGE)
     if session_id is not None:
         ended_id = session_id
         with_context(lambda ctx: sessions.end_by_operator(ctx, ended_id), "sessions end", ended_id)

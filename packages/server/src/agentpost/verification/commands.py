@@ -7,18 +7,21 @@ second Ctrl-C stops the cleanup.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from secrets import token_hex
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from threading import current_thread, main_thread
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
+from agentpost.cli import exits
 from agentpost.cli.commands import command
 from agentpost.cli.errors import fail
-from agentpost.cli.interruption import Interruption
 from agentpost.cli.printing import Result, screen
 
 if TYPE_CHECKING:
@@ -28,9 +31,8 @@ if TYPE_CHECKING:
     from agentpost_verify.running import Check, Group
     from agentpost_verify.running import Result as CheckResult
 
-_EXIT_FAILED = 1
-_EXIT_UNUSABLE = 2
-_EXIT_INTERRUPTED = 130
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""SIGTERM too: it is what a CI system sends to a run that it cancels."""
 EXIT_HELP = (
     "Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, no server or bad key, "
     "130 interrupted."
@@ -72,7 +74,7 @@ def verify(
     try:
         require("verify", "`agentpost verify` checks a server")
     except MissingExtra as error:
-        _refuse(str(error))
+        fail(str(error), exits.USAGE)
     groups = _choose_groups(only or [])
     if list_checks:
         return list_result(groups)
@@ -104,7 +106,7 @@ def _probe(options: Options, groups: Sequence[Group]) -> int:
         try:
             knock(probe)
         except Unusable as error:
-            _refuse(str(error))
+            fail(str(error), exits.USAGE)
         try:
             with output_screen.waiting("Checking…"):
                 gone = run(probe, groups, tell, begin)
@@ -117,10 +119,49 @@ def _probe(options: Options, groups: Sequence[Group]) -> int:
         summary = partial(close, output_screen, probe, results, left)
         Result(report(options.url, probe, results, left), summary).print()
         if interruption.pressed:
-            return _EXIT_INTERRUPTED
+            return exits.INTERRUPTED
         if gone:
-            _refuse(gone)
-    return _EXIT_FAILED if count(results)[Outcome.FAILED] else 0
+            fail(gone, exits.USAGE)
+    return exits.FAILED if count(results)[Outcome.FAILED] else 0
+
+
+class Interruption:
+    """A context in which Ctrl-C and SIGTERM raise `KeyboardInterrupt`, and are remembered.
+
+    An exception that is raised between two lines of somebody else's code can be lost there (in a
+    finalizer, for one), so what decides is ``pressed``. After `hold_off` the first further signal
+    is only remembered: cleaning up goes on. The next one raises again.
+    """
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._spared = 0
+        self._before: dict[signal.Signals, Any] = {}
+
+    def hold_off(self) -> None:
+        """Let one more signal pass without an exception."""
+        self._spared = 1
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.pressed = True
+        if self._spared:
+            self._spared -= 1
+            return
+        raise KeyboardInterrupt
+
+    def __enter__(self) -> Self:
+        if current_thread() is not main_thread():  # only that one may set handlers
+            return self
+        for name in SIGNALS:
+            before = signal.getsignal(name)
+            if before is not signal.SIG_IGN:  # a shell's background job; it is to stay ignored
+                self._before[name] = before
+                signal.signal(name, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, before in self._before.items():
+            signal.signal(name, before)
 
 
 # --- what was asked for ---------------------------------------------------------------------------
@@ -152,7 +193,7 @@ def _options(
         config = resolve_config(url, key)
         second = resolve_config(config.url, second_key).key if second_key else None
     except ConfigError as error:
-        _refuse(str(error))
+        fail(str(error), exits.USAGE)
     return Options(
         url=config.url,
         key=config.key,
@@ -172,7 +213,7 @@ def _probing(options: Options) -> Probe:
     try:
         return Probe(options)
     except ConfigError as error:  # a proxy of the environment
-        _refuse(str(error))
+        fail(str(error), exits.USAGE)
 
 
 def _receiver(ends: ExitStack, url: str | None, port: int | None) -> Receiver | None:
@@ -189,13 +230,7 @@ def _receiver(ends: ExitStack, url: str | None, port: int | None) -> Receiver | 
     try:
         return ends.enter_context(receiving(port, url))
     except OSError as error:
-        _refuse(f"cannot listen on port {port}: {error.strerror or error}")
-
-
-def _refuse(text: str) -> NoReturn:
-    from agentpost.cli.show import one_line
-
-    fail(one_line(text), _EXIT_UNUSABLE)
+        fail(f"cannot listen on port {port}: {error.strerror or error}", exits.USAGE)
 
 
 STYLES = {"proved": "green", "failed": "red", "not checked": "yellow"}

@@ -12,7 +12,7 @@ import typer
 from agentpost.cli import exits, given, resources
 from agentpost.cli.commands import command
 from agentpost.cli.connection import connect
-from agentpost.cli.errors import say
+from agentpost.cli.errors import one_line, say
 from agentpost.cli.options import Before, Limit, ProfileName
 from agentpost.cli.printing import Result, first, print_text, say_more, screen
 from agentpost.cli.tables import show_table
@@ -239,8 +239,6 @@ def delivered(deliveries: Sequence[AnyDelivery]) -> Result:
     """Deliveries; the exit code is 1 when a receiver did not take its one."""
 
     def show() -> None:
-        from agentpost.cli.show import one_line
-
         _show_deliveries(deliveries)
         for each in deliveries:
             if each.last_response and each.status != "delivered":

@@ -11,7 +11,6 @@ from typing import Any, Final, NoReturn
 from a2a.server.context import ServerCallContext
 from a2a.server.events import Event
 from a2a.server.request_handlers.request_handler import RequestHandler, validate_request_params
-from a2a.types import a2a_pb2
 from a2a.types import a2a_pb2 as a2a
 from a2a.utils import errors
 from a2a.utils.proto_utils import validate_proto_required_fields
@@ -79,9 +78,8 @@ class TaskHandler(RequestHandler):
     async def on_message_send(
         self, params: a2a.SendMessageRequest, context: ServerCallContext
     ) -> a2a.Task:
-        caller = _caller(context)
         history = _history_length(params.configuration)
-        with _refusals_translated(context, Scope.SEND):
+        with _translate_refusals(context, Scope.SEND) as caller:
             wait = not params.configuration.return_immediately
             if wait:
                 await admission.held_call(self._api.ctx, caller)
@@ -93,8 +91,7 @@ class TaskHandler(RequestHandler):
     async def on_message_send_stream(
         self, params: a2a.SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event, None]:
-        caller = _caller(context)
-        with _refusals_translated(context, Scope.SEND):
+        with _translate_refusals(context, Scope.SEND) as caller:
             await admission.held_call(self._api.ctx, caller)
             message_id = new_id(ids.MESSAGE, self._api.ctx.clock.now())
             with self._api.ctx.wakeups.listen(message_id, texts=True) as wait:
@@ -108,8 +105,7 @@ class TaskHandler(RequestHandler):
     async def on_subscribe_to_task(
         self, params: a2a.SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event, None]:
-        caller = _caller(context)
-        with _refusals_translated(context, Scope.READ):
+        with _translate_refusals(context, Scope.READ) as caller:
             chain = await chains.look(self._api.ctx, caller, params.id)
             if tasks.state(chain) in TERMINAL:
                 raise errors.UnsupportedOperationError("The task has ended; read it with GetTask.")
@@ -211,8 +207,7 @@ class TaskHandler(RequestHandler):
     # --- reading and ending -----------------------------------------------------------------------
     @validate_request_params
     async def on_get_task(self, params: a2a.GetTaskRequest, context: ServerCallContext) -> a2a.Task:
-        caller = _caller(context)
-        with _refusals_translated(context, Scope.READ):
+        with _translate_refusals(context, Scope.READ) as caller:
             chain = await chains.look(self._api.ctx, caller, params.id)
         return tasks.task(chain, self._api.ctx.links, _history_length(params))
 
@@ -230,8 +225,7 @@ class TaskHandler(RequestHandler):
             raise errors.InvalidParamsError("pageToken must be the nextPageToken of a page.")
         _check_status(params, _exchange(context).call.fields)
         history = _history_length(params)
-        caller = _caller(context)
-        with _refusals_translated(context, Scope.READ):
+        with _translate_refusals(context, Scope.READ) as caller:
             await list_places.check(self._api.ctx, caller, "pageToken", params.page_token)
             newest = await chains.newest(
                 self._api.ctx, caller, params.context_id or None, A2A_TASKS_LOOKED_AT_MAX
@@ -259,8 +253,8 @@ class TaskHandler(RequestHandler):
     async def on_cancel_task(
         self, params: a2a.CancelTaskRequest, context: ServerCallContext
     ) -> a2a.Task:
-        ctx, caller = self._api.ctx, _caller(context)
-        with _refusals_translated(context, Scope.SEND):
+        ctx = self._api.ctx
+        with _translate_refusals(context, Scope.SEND) as caller:
             chain = await chains.look(ctx, caller, params.id)
             if tasks.state(chain) in TERMINAL:
                 raise errors.TaskNotCancelableError("The task has ended already.")
@@ -275,25 +269,13 @@ class TaskHandler(RequestHandler):
         return tasks.task(chain, ctx.links)
 
     # --- what there is not ------------------------------------------------------------------------
-    async def on_create_task_push_notification_config(
-        self, params: a2a.TaskPushNotificationConfig, context: ServerCallContext
-    ) -> NoReturn:
+    async def _refuse_push(self, params: Any, context: ServerCallContext) -> NoReturn:
         raise errors.PushNotificationNotSupportedError(_NO_PUSH)
 
-    async def on_get_task_push_notification_config(
-        self, params: a2a.GetTaskPushNotificationConfigRequest, context: ServerCallContext
-    ) -> NoReturn:
-        raise errors.PushNotificationNotSupportedError(_NO_PUSH)
-
-    async def on_list_task_push_notification_configs(
-        self, params: a2a.ListTaskPushNotificationConfigsRequest, context: ServerCallContext
-    ) -> NoReturn:
-        raise errors.PushNotificationNotSupportedError(_NO_PUSH)
-
-    async def on_delete_task_push_notification_config(
-        self, params: a2a.DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
-    ) -> None:
-        raise errors.PushNotificationNotSupportedError(_NO_PUSH)
+    on_create_task_push_notification_config = _refuse_push
+    on_get_task_push_notification_config = _refuse_push
+    on_list_task_push_notification_configs = _refuse_push
+    on_delete_task_push_notification_config = _refuse_push
 
     async def on_get_extended_agent_card(
         self, params: a2a.GetExtendedAgentCardRequest, context: ServerCallContext
@@ -325,10 +307,6 @@ def _new_message(ctx: AppContext, params: a2a.SendMessageRequest, texts: FileTex
 def _exchange(context: ServerCallContext) -> Exchange:
     exchange: Exchange = context.state[EXCHANGE]
     return exchange
-
-
-def _caller(context: ServerCallContext) -> Caller:
-    return _exchange(context).caller
 
 
 def _ensure_goes_on(chain: Chain, message: a2a.Message) -> None:
@@ -374,12 +352,13 @@ def _fits(chain: Chain, params: a2a.ListTasksRequest) -> bool:
 
 
 @contextmanager
-def _refusals_translated(context: ServerCallContext, scope: Scope) -> Iterator[None]:
-    """Ask for a scope of the key, and say a refusal as the protocol says it. The SDK would give the
-    text of a fault to the client."""
+def _translate_refusals(context: ServerCallContext, scope: Scope) -> Iterator[Caller]:
+    """Give the caller, whose key needs the scope; say a refusal as the protocol says it. The SDK
+    would give the text of a fault to the client."""
     try:
-        scope_rules.check(_caller(context).scopes, scope)
-        yield
+        caller = _exchange(context).caller
+        scope_rules.check(caller.scopes, scope)
+        yield caller
     except errors.A2AError:
         raise
     except Exception as fault:
@@ -412,7 +391,7 @@ class ArtifactStream:
 
     def text_chunks(
         self, chain: Chain, texts: Sequence[str]
-    ) -> Iterator[a2a_pb2.TaskArtifactUpdateEvent]:
+    ) -> Iterator[a2a.TaskArtifactUpdateEvent]:
         """The chunks of texts that are being written. What a job shows before the task has it
         comes with the moment that does."""
         for each in texts:
@@ -424,7 +403,7 @@ class ArtifactStream:
             if text is not None and text.start == 0:
                 yield from self._chunk(chain, Output(source, title, "", ()), text)
 
-    def output_chunks(self, chain: Chain) -> Iterator[a2a_pb2.TaskArtifactUpdateEvent]:
+    def output_chunks(self, chain: Chain) -> Iterator[a2a.TaskArtifactUpdateEvent]:
         """The outputs that are there now: what is left of a text that was sent, or all of it."""
         for output in tasks.all_outputs(chain, self._links):
             if output.id in self._shown:
@@ -439,7 +418,7 @@ class ArtifactStream:
 
     def _chunk(
         self, chain: Chain, output: Output, text: Text
-    ) -> Iterator[a2a_pb2.TaskArtifactUpdateEvent]:
+    ) -> Iterator[a2a.TaskArtifactUpdateEvent]:
         earlier = self._sent.get(output.id)
         goes_on = earlier is not None and earlier.attempt == text.attempt
         start = len(earlier.text) if earlier is not None and goes_on else 0
