@@ -11,7 +11,7 @@ import typer
 
 from agentpost.cli import exits
 from agentpost.cli.commands import command
-from agentpost.cli.context import with_context
+from agentpost.cli.context import change, with_context
 from agentpost.cli.errors import fail, say
 from agentpost.cli.printing import Result, report
 
@@ -46,7 +46,7 @@ def accounts_export(
                 raise OSError("what read the archive ended before it was complete") from None
         return await export.export(ctx, account, place)
 
-    archive = with_context(write, "accounts export", account, detail={"place": str(place)})
+    archive = change(write, account, {"place": str(place)})
     shape = {
         "id": archive.account_id,
         "place": str(place),
@@ -93,12 +93,8 @@ def accounts_delete(
         deletion = await account_deletion.begin(ctx, preview.account.id)
         return await account_deletion.finish(ctx, deletion.id)
 
-    left = with_context(
-        delete,
-        "accounts delete",
-        account,
-        detail={"account_id": preview.account.id, "email": preview.account.email, **preview.counts},
-    )
+    about = {"account_id": preview.account.id, "email": preview.account.email, **preview.counts}
+    left = change(delete, account, about)
     shape = {"id": preview.account.id, "deleted": True, **preview.counts, "files_left": left}
     note = f"{left} files are still there: a server deletes them, after a backup that runs now"
     return report(shape, f"{what} is deleted", notes=[note] if left else ())

@@ -9,7 +9,7 @@ import typer
 
 from agentpost.cli import exits
 from agentpost.cli.commands import command
-from agentpost.cli.context import option_value, with_context
+from agentpost.cli.context import change, option_value, with_context
 from agentpost.cli.errors import fail, say
 from agentpost.cli.printing import Result, listing, print_text, report
 
@@ -59,11 +59,10 @@ def keys_create(
         fail("--expires takes a time above zero, such as 30d", exits.USAGE)
     key_scopes = option_value(lambda: parse(scopes.split(",")))
     limit, allowed = max_credits_per_day, _networks(allow_ip)
-    new = with_context(
+    new = change(
         lambda ctx: accounts.create_key(ctx, account, name, lifetime, key_scopes, limit, allowed),
-        "keys create",
         account,
-        detail={"name": name, "scopes": scopes, "expires": expires, "allow_ips": allow_ip},
+        {"name": name, "scopes": scopes, "expires": expires, "allow_ips": allow_ip},
     )
     shape = _key(new.record)
     expiry = f"expires {shape['expires_at']}" if shape["expires_at"] else "does not expire"
@@ -96,12 +95,7 @@ def keys_rotate(
     from agentpost.domain.times import iso
 
     span = _span("--overlap", overlap)
-    new = with_context(
-        lambda ctx: key_changes.rotate(ctx, key_id, span),
-        "keys rotate",
-        key_id,
-        detail={"overlap": overlap},
-    )
+    new = change(lambda ctx: key_changes.rotate(ctx, key_id, span), key_id, {"overlap": overlap})
     about = "the old key no longer works"
     if until := new.record.old_until:
         about = f"the old key, …{new.record.old_hint}, works until {iso(until)}"
@@ -129,12 +123,8 @@ def keys_allow(
     if bool(ip) == from_everywhere:
         fail("use --ip, once for each network, or --from-everywhere", exits.USAGE)
     allowed = _networks(ip)
-    key = with_context(
-        lambda ctx: key_changes.allow(ctx, key_id, allowed),
-        "keys allow",
-        key_id,
-        detail={"allow_ips": [str(each) for each in allowed]},
-    )
+    about = {"allow_ips": [str(each) for each in allowed]}
+    key = change(lambda ctx: key_changes.allow(ctx, key_id, allowed), key_id, about)
     where = ", ".join(map(str, allowed)) or "everywhere"
     return report(_key(key), f"{key_id} works from {where}")
 
@@ -144,7 +134,7 @@ def keys_revoke(key_id: KeyId) -> Result:
     """Revoke a key; it stops working within a second."""
     from agentpost.accounts import actions as accounts
 
-    with_context(lambda ctx: accounts.revoke_key(ctx, key_id), "keys revoke", key_id)
+    change(lambda ctx: accounts.revoke_key(ctx, key_id), key_id)
     return report({"id": key_id, "revoked": True}, f"{key_id} is revoked")
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentpost.cli.commands import command
-from agentpost.cli.context import run_or_exit, with_context
+from agentpost.cli.context import change, run_or_exit, with_context
 from agentpost.cli.printing import Result, listing, print_text, report
 
 if TYPE_CHECKING:
@@ -29,11 +28,8 @@ def accounts_create(
     """Create an account."""
     from agentpost.accounts import actions as accounts
 
-    account = with_context(
-        lambda ctx: accounts.create(ctx, email, name or email, amount),
-        "accounts create",
-        email,
-        detail={"credits": amount},
+    account = change(
+        lambda ctx: accounts.create(ctx, email, name or email, amount), email, {"credits": amount}
     )
     return report(_account(account), f"{account.id}  {account.email}")
 
@@ -73,11 +69,10 @@ def credits_add(
     """Add or remove credits; work that waits for credits continues."""
     from agentpost.credits import actions as credits
 
-    after = with_context(
+    after = change(
         lambda ctx: credits.add(ctx, account, amount, note),
-        "credits add",
         account,
-        detail={"amount": amount, "note": note},
+        {"amount": amount, "note": note},
     )
     return report(_account(after), f"{after.email}: {_available(after)}")
 
@@ -127,8 +122,7 @@ def fees_clear(account: Account) -> Result:
 def _set_fees(account: str, state: str, text: str) -> Result:
     from agentpost.accounts import actions as accounts
 
-    change = partial(accounts.set_hosting_fees, id_or_email=account, due=state == "due")
-    with_context(change, f"hosting-fees {state}", account)
+    change(lambda ctx: accounts.set_hosting_fees(ctx, account, state == "due"), account)
     return report({"account": account, "hosting_fees": state}, f"{account}: {text}")
 
 
@@ -169,7 +163,7 @@ def db_adopt_storage() -> Result:
     """Accept the configured file storage as the one of this database."""
     from agentpost.blobs import identity
 
-    name = with_context(identity.adopt, "db adopt-storage")
+    name = change(identity.adopt)
     text = f"The file storage {name} belongs to this database from now on."
     return report({"storage_id": name}, text)
 
@@ -182,7 +176,7 @@ def db_secret_key() -> Result:
     """
     from agentpost.secrets import actions as secrets
 
-    keys = with_context(secrets.to_keep, "db secret-key", upgrade=False)
+    keys = change(secrets.to_keep, upgrade=False)
     return report({"secret_keys": keys}, "\n".join(keys))
 
 
@@ -203,11 +197,7 @@ def _available(account: AccountRecord) -> str:
 def _set_disabled(account: str, disabled: bool) -> Result:
     from agentpost.accounts import actions as accounts
 
-    after = with_context(
-        lambda ctx: accounts.set_disabled(ctx, account, disabled=disabled),
-        f"accounts {'disable' if disabled else 'enable'}",
-        account,
-    )
+    after = change(lambda ctx: accounts.set_disabled(ctx, account, disabled=disabled), account)
     line = f"{after.email} is {'disabled: its keys answer 401' if disabled else 'enabled'}"
     return report(_account(after), line)
 

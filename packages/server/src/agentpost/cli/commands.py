@@ -26,6 +26,8 @@ _VALUES: Final = {"int": "N", "float": "N", "Path": "PATH", "list[Path]": "PATH"
 
 prints_json: Final = ContextVar("prints_json", default=False)
 """Whether the command was called with ``--json``: then nothing for people is printed."""
+called: Final = ContextVar("called", default="")
+"""The words of the command that was called, such as ``users create``."""
 _JSON: Final = Parameter(
     "as_json",
     Parameter.KEYWORD_ONLY,
@@ -204,17 +206,18 @@ def command(
 
     def declare(function: Function) -> Function:
         has_result = function.__annotations__["return"] == "Result"
-        _DECLARED[words] = (_printing(function) if has_result else function, options)
+        _DECLARED[words] = (_printing(words, function) if has_result else function, options)
         return function
 
     return declare
 
 
-def _printing(function: Callable[..., Any]) -> Callable[..., None]:
+def _printing(words: str, function: Callable[..., Any]) -> Callable[..., None]:
     """The command with ``--json`` as its last option. `prints_json` has its value already."""
 
     @wraps(function)
     def run(as_json: bool, **values: Any) -> None:
+        called.set(words)
         function(**values).print()
 
     parameters = [*signature(function, eval_str=True).parameters.values(), _JSON]

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import typer
 
 from agentpost.cli import exits
-from agentpost.cli.commands import prints_json
+from agentpost.cli.commands import called, prints_json
 from agentpost.cli.errors import say
 
 if TYPE_CHECKING:
@@ -20,27 +20,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def with_context(
-    use: Callable[[AppContext], Awaitable[T]],
-    action: str = "",
-    target: str = "",
-    *,
-    detail: Mapping[str, Any] | None = None,
-    upgrade: bool = True,
-) -> T:
+def with_context(use: Callable[[AppContext], Awaitable[T]], *, upgrade: bool = True) -> T:
     """Open the context of the configured database, await ``use`` and close the context.
 
     The database is named on standard error, with a warning when callers' commands use another
     server. A refusal, and a database that does not exist, is one line and exit code 1.
 
     Args:
-        action: what the audit log calls it, with ``target`` and ``detail``; "": it changes nothing.
         upgrade: bring the schema up to date before.
     """
     import asyncio
 
     from agentpost import bootstrap
-    from agentpost.audit import actions as audit
     from agentpost.settings import load_settings
 
     async def run() -> T:
@@ -57,14 +48,28 @@ def with_context(
             if not prints_json.get():
                 say(f"database: {database_name(settings)}")
             await _warn_of_another_server(ctx)
-            if not action:
-                return await use(ctx)
-            what = audit.Action(action, target, dict(detail or {}))
-            return await audit.record_call(ctx, actor(), what, lambda: use(ctx))
+            return await use(ctx)
         finally:
             await bootstrap.close(ctx)
 
     return run_or_exit(lambda: asyncio.run(run()))
+
+
+def change(
+    use: Callable[[AppContext], Awaitable[T]],
+    target: str = "",
+    detail: Mapping[str, Any] | None = None,
+    *,
+    upgrade: bool = True,
+) -> T:
+    """`with_context` for what changes something: the audit log has it by the command's words, with
+    ``target`` and ``detail``."""
+    from agentpost.audit import actions as audit
+
+    action = audit.Action(called.get(), target, dict(detail or {}))
+    return with_context(
+        lambda ctx: audit.record_call(ctx, actor(), action, lambda: use(ctx)), upgrade=upgrade
+    )
 
 
 def database_name(settings: Settings) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from agentpost.cli.commands import command
-from agentpost.cli.context import with_context
+from agentpost.cli.context import change
 from agentpost.cli.printing import Result, report
 
 JobId = Annotated[str, typer.Argument(help="Id of the job, exe_….")]
@@ -22,7 +22,7 @@ def retry(job_id: JobId) -> Result:
     """
     from agentpost.jobs import actions as jobs
 
-    with_context(lambda ctx: jobs.retry_waiting(ctx, job_id), "jobs retry", job_id)
+    change(lambda ctx: jobs.retry_waiting(ctx, job_id), job_id)
     return report({"job_id": job_id}, f"{job_id} is run again.")
 
 
@@ -31,5 +31,5 @@ def fail(job_id: JobId) -> Result:
     """Fail a job that waits for its code."""
     from agentpost.jobs import actions as jobs
 
-    with_context(lambda ctx: jobs.fail_waiting(ctx, job_id), "jobs fail", job_id)
+    change(lambda ctx: jobs.fail_waiting(ctx, job_id), job_id)
     return report({"job_id": job_id}, f"{job_id} has failed.")

@@ -9,7 +9,7 @@ import typer
 
 from agentpost.accounts.operator_commands import Account
 from agentpost.cli.commands import command
-from agentpost.cli.context import option_value, with_context
+from agentpost.cli.context import change, option_value, with_context
 from agentpost.cli.printing import Result, print_text, report
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def limits_set(
     if not changes:
         raise typer.BadParameter(f"set at least one limit: {', '.join(map(_option, NAMES))}")
 
-    async def change(ctx: AppContext) -> dict[str, Any]:
+    async def override(ctx: AppContext) -> dict[str, Any]:
         await allowances.override(ctx, account, changes)
         return await _limits(ctx, account)
 
-    limits = with_context(change, "limits set", account, detail=changes)
+    limits = change(override, account, changes)
     return report(limits, partial(_show_limits, limits))
 
 
@@ -85,9 +85,7 @@ def limits_recount(account: Account) -> Result:
     """Recount the bytes an account has stored, when `doctor` reports a wrong number."""
     from agentpost.limits import allowances
 
-    stored_bytes = with_context(
-        lambda ctx: allowances.recount(ctx, account), "limits recount", account
-    )
+    stored_bytes = change(lambda ctx: allowances.recount(ctx, account), account)
     text = f"{account}: {stored_bytes:,} bytes are stored"
     return report({"stored_bytes_now": stored_bytes}, text)
 
@@ -164,8 +162,7 @@ def _show_limits(limits: dict[str, Any]) -> None:
 def _switch(on: bool) -> Result:
     from agentpost.operations import maintenance
 
-    name = f"maintenance {'on' if on else 'off'}"
-    with_context(lambda ctx: maintenance.switch(ctx, on=on), name)
+    change(lambda ctx: maintenance.switch(ctx, on=on))
     state = "off: it answers 503 unavailable" if on else "on"
     return report({"maintenance": on}, f"The API is switched {state}.")
 
@@ -181,7 +178,7 @@ def login_link(
     from agentpost.domain.times import iso
     from agentpost.sessions import actions as sessions
 
-    link = with_context(lambda ctx: sessions.make_link(ctx, account), "login-link", account or "")
+    link = change(lambda ctx: sessions.make_link(ctx, account), account or "")
     shape = {
         "account_id": link.account.id,
         "email": link.account.email,

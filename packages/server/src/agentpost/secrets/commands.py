@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from agentpost.cli.commands import command
-from agentpost.cli.context import with_context
+from agentpost.cli.context import change
 from agentpost.cli.errors import say
 from agentpost.cli.printing import Result, print_text, report
 
@@ -18,7 +18,7 @@ def db_reencrypt() -> Result:
     """
     from agentpost.webhooks import secrets
 
-    result = with_context(secrets.reencrypt, "db reencrypt")
+    result = change(secrets.reencrypt)
     line = (
         f"Encrypted with the current key: {result.encrypted} now, {result.current} before."
         f" Cannot be decrypted: {len(result.unreadable)}."

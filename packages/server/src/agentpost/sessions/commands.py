@@ -8,7 +8,7 @@ import typer
 
 from agentpost.cli import exits
 from agentpost.cli.commands import command
-from agentpost.cli.context import with_context
+from agentpost.cli.context import change, with_context
 from agentpost.cli.errors import fail
 from agentpost.cli.printing import Result, listing, report
 
@@ -48,9 +48,9 @@ def sessions_end(
         fail("pass the id of a session, or --all", exits.USAGE)
     if session_id is not None:
         ended_id = session_id
-        with_context(lambda ctx: sessions.end_by_operator(ctx, ended_id), "sessions end", ended_id)
+        change(lambda ctx: sessions.end_by_operator(ctx, ended_id), ended_id)
         return report({"id": ended_id, "ended": 1}, f"{ended_id} has ended")
-    number = with_context(lambda ctx: sessions.end_all(ctx, of), "sessions end", of or "all")
+    number = change(lambda ctx: sessions.end_all(ctx, of), of or "all")
     line = "1 session has ended" if number == 1 else f"{number} sessions have ended"
     return report({"of": of, "ended": number}, line)
 

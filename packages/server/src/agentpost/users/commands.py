@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentpost.cli.commands import command
-from agentpost.cli.context import option_value, with_context
+from agentpost.cli.context import change, option_value, with_context
 from agentpost.cli.printing import Result, listing, report
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def users_create(
         where = account or await _only_account(ctx)
         return await password_links.create(ctx, where, email, new_role)
 
-    return _link(with_context(create, "users create", email, detail={"role": role}))
+    return _link(change(create, email, {"role": role}))
 
 
 @command("users list", "agentpost users list")
@@ -61,9 +60,7 @@ def users_role(
     from agentpost.users import actions as users
 
     new_role = _role(role)
-    user_record = with_context(
-        lambda ctx: users.set_role(ctx, user, new_role), "users role", user, detail={"role": role}
-    )
+    user_record = change(lambda ctx: users.set_role(ctx, user, new_role), user, {"role": role})
     shape = {**_user(user_record), "role": new_role.value}
     return report(shape, f"{user_record.address} is {new_role.value} now")
 
@@ -73,8 +70,7 @@ def users_password_link(user: User) -> Result:
     """Print a link to choose a new password or accept an invitation, valid once, for three days."""
     from agentpost.sessions import password_links
 
-    make = partial(password_links.make, user=user)
-    return _link(with_context(make, "users password-link", user))
+    return _link(change(lambda ctx: password_links.make(ctx, user), user))
 
 
 @command("users remove", "agentpost users remove ada@example.com")
@@ -82,7 +78,7 @@ def users_remove(user: User) -> Result:
     """Remove a user, who is signed out at once. Their work stays in the account."""
     from agentpost.users import actions as users
 
-    user_record = with_context(lambda ctx: users.remove(ctx, user), "users remove", user)
+    user_record = change(lambda ctx: users.remove(ctx, user), user)
     return report({"id": user_record.id, "removed": True}, f"{user_record.address} is removed")
 
 
