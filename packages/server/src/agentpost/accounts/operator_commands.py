@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, run_or_exit, with_context
+from agentpost.cli.errors import say
 from agentpost.cli.printing import Result, listing, print_text, report
 
 if TYPE_CHECKING:
@@ -184,6 +186,28 @@ _CONTEXTS: dict[Callable[..., Result], dict[str, Any]] = {
     # -25 is an amount, not an option that is unknown.
     credits_add: {"ignore_unknown_options": True},
 }
+
+
+@command("db reencrypt", "agentpost db reencrypt --json")
+def db_reencrypt() -> Result:
+    """Encrypt endpoint secrets with the current secret key.
+
+    Earlier keys can then be deleted. The exit code is 1 when a secret cannot be decrypted.
+    """
+    from agentpost.webhooks import secrets
+
+    result = change(secrets.reencrypt)
+    line = (
+        f"Encrypted with the current key: {result.encrypted} now, {result.current} before."
+        f" Cannot be decrypted: {len(result.unreadable)}."
+    )
+
+    def show() -> None:
+        print_text(line)
+        for endpoint_id in result.unreadable:
+            say(f"{endpoint_id}: {secrets.UNREADABLE}")
+
+    return report(asdict(result), show, code=1 if result.unreadable else 0)
 
 
 # --- parts ----------------------------------------------------------------------------------------

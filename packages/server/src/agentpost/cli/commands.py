@@ -55,7 +55,7 @@ class Place:
 
 PLACES: Final = {
     "serve": Place("serving.commands", "Start the server: API, agent and jobs in one process."),
-    "dev": Place("serving.dev_commands", "Serve an agent and reload it on save."),
+    "dev": Place("serving.commands", "Serve an agent and reload it on save."),
     "new": Place("serving.new_commands", "Create a folder with an agent and its test."),
     "doctor": Place(
         "operations.doctor_commands",
@@ -103,12 +103,7 @@ PLACES: Final = {
     ),
     "audit": Place("audit.commands", "Show the audit log.", logs=True),
     "config": Place("accounts.operator_commands", "Show the settings.", logs=True),
-    "db": Place(
-        "accounts.operator_commands",
-        "Upgrade and maintain the database.",
-        logs=True,
-        more=("secrets.commands",),
-    ),
+    "db": Place("accounts.operator_commands", "Upgrade and maintain the database.", logs=True),
     "limits": Place("operations.commands", "Show and set limits of an account.", logs=True),
     "jobs": Place(
         "jobs.operator_commands", "Retry or fail jobs that wait for their code.", logs=True

@@ -121,6 +121,11 @@ class Screen:
         self._live.end()
         self._console.print(Text(" " * indent + one_line(text), style=style), soft_wrap=True)
 
+    def columns(self, *parts: tuple[str, str]) -> None:
+        """One line of parts with their styles, each two blanks behind the one before."""
+        texts = [Text(displayable(text, " ", lines=False), style) for text, style in parts]
+        self._console.print(Text("  ").join(texts), soft_wrap=True)
+
     def prose(self, text: str) -> None:
         """Words of an agent: Markdown on a terminal, as they are otherwise."""
         self._live.end()

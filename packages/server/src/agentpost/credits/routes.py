@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import date
+from typing import Annotated, Literal
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,9 +14,9 @@ from agentpost.accounts.scope_rules import Scope
 from agentpost.api.operation import Api, Operation, Query, Text, respond
 from agentpost.api.query import checked_param, choice_param, int_param, place_param
 from agentpost.caller import Caller
+from agentpost.contract.shape import Shape, about
 from agentpost.credits import usage
 from agentpost.credits.usage_rules import ID_PATTERNS, UsageGroup
-from agentpost.credits.usage_shapes import UsageListShape, UsageShape
 from agentpost.domain import limits
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
@@ -28,6 +29,38 @@ BEFORE = Text(
 )
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _EPOCH = date(1970, 1, 1)
+
+
+class UsageShape(Shape):
+    """The use of a day, a key or a conversation."""
+
+    object: Literal["usage"] = "usage"
+    group: UsageGroup
+    id: Annotated[
+        str,
+        about(
+            "The day in UTC such as `2026-01-31`, the id of the key or of the conversation; `app`"
+            " for messages from the web app, `deleted` for credits whose message is deleted."
+        ),
+    ]
+    name: Annotated[
+        str | None,
+        about(
+            "The name of the key or conversation; null for a day, without one, and for the"
+            " conversation of another key unless the key has the scope `read_all`."
+        ),
+    ]
+    messages: int
+    jobs: Annotated[int, about("Jobs that these messages started; refused starts do not count.")]
+    credits: Annotated[float, about("Credits charged in this time.")]
+
+
+class UsageListShape(Shape):
+    """A page of usage, by `id`, the greatest first; continue with `before` = the last `id`."""
+
+    object: Literal["list"] = "list"
+    data: list[UsageShape]
+    has_more: bool
 
 
 async def list_usage(api: Api, request: Request, caller: Caller) -> Response:

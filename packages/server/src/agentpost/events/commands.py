@@ -13,7 +13,7 @@ from agentpost.cli.errors import fail, say
 from agentpost.cli.options import ProfileName
 from agentpost.cli.printing import Result
 from agentpost.cli.tables import show_table
-from agentpost.events import listen_places, local_webhooks
+from agentpost.events import listen_lines, listen_places, local_webhooks
 from agentpost.webhooks.commands import NoWait, delivered, wait_for_attempt
 
 if TYPE_CHECKING:
@@ -117,7 +117,6 @@ def trigger(
 
 
 def _send_here(name: str, target: str, server: Server) -> Result:
-    from agentpost.events.listen_lines import EventLines
     from agentpost.record.events import EventName
 
     with errors_told(server):
@@ -125,7 +124,7 @@ def _send_here(name: str, target: str, server: Server) -> Result:
         one = local_webhooks.sample(EventName(name), server)
         with local_webhooks.Forwarder(target, secret, local_webhooks.unix_seconds) as forwarder:
             outcome = forwarder.send(one)
-    EventLines().outcome(name, one["id"], outcome)
+    listen_lines.print_outcome(name, one["id"], outcome)
     return Result(code=exits.DONE if outcome.is_taken else exits.FAILED)
 
 
@@ -187,7 +186,7 @@ def events_list(
         say("older events are no longer stored")
 
     def show() -> None:
-        rows = [(e.timestamp, e.type, e.id, _subject(e)) for e in listed]
+        rows = [(e.timestamp, e.type, e.id, listen_lines.subject_of(e.raw)) for e in listed]
         show_table(("time", "event", "id", "of"), rows, empty="no event since then")
         more = "there are more" if page.has_more else "to list what comes next"
         say(f"{more}: agentpost events list --after {page.cursor}")
@@ -204,10 +203,3 @@ def _begin(client: Client, place: Place) -> str:
     cursor = client.events.list(limit=1).cursor
     place.at(cursor).save()
     return cursor
-
-
-def _subject(event: Event) -> str:
-    """The message or job that it is about."""
-    data = event.raw.get("data")
-    about = data if isinstance(data, dict) else {}
-    return str(about.get("job_id") or about.get("id") or "")

@@ -16,7 +16,7 @@ from agentpost.cli.errors import say
 from agentpost.cli.long_connections import may_pass, pause_after, staying_connected, until_answered
 from agentpost.cli.options import ProfileName
 from agentpost.cli.printing import Result, print_text
-from agentpost.events import listen_places, local_webhooks
+from agentpost.events import listen_lines, listen_places, local_webhooks
 
 if TYPE_CHECKING:
     from agentpost.cli.connection import Server
@@ -126,18 +126,15 @@ def _greet(server: Server, target: str) -> None:
 def _run(
     client: Client, place: Place, names: tuple[str, ...] | None, forwarder: Forwarder | None
 ) -> None:
-    from agentpost.events.listen_lines import EventLines
-
-    lines = EventLines()
     for event in _events(client, place.cursor, names):
         outcome = None if forwarder is None else _forward(forwarder, event)
         if event.cursor is not None:
             place = place.at(event.cursor)
             place.save()  # before it is shown: what was shown is not sent again
         if outcome is None:
-            lines.event(event)
+            listen_lines.print_event(event)
         else:
-            lines.outcome(event.type, event.id, outcome)
+            listen_lines.print_outcome(event.type, event.id, outcome)
 
 
 def _events(client: Client, cursor: str | None, names: tuple[str, ...] | None) -> Iterator[Event]:

@@ -13,12 +13,13 @@ from agentpost.cli.commands import command
 from agentpost.cli.connection import errors_told, resolve
 from agentpost.cli.long_connections import staying_connected, until_answered
 from agentpost.cli.options import ProfileName
-from agentpost.cli.printing import Result, print_text
+from agentpost.cli.printing import Result, print_text, screen
 
 if TYPE_CHECKING:
     from agentpost_client import Client
     from agentpost_client.models import LoggedRequest, LoggedRequestDetails
 
+_STYLES: Final = {2: "green", 3: "cyan", 4: "yellow", 5: "red"}
 _WAIT_SECONDS: Final = 45
 _PAGE_MAX: Final = 100
 
@@ -47,11 +48,8 @@ def tail(
     method = method.upper() if method is not None else None
     filters = {"status": status, "method": method, "path": path, "error": error, "key": key}
     with staying_connected(profile) as (client, _):
-        from agentpost.requests.lines import RequestLines
-
-        lines = RequestLines()
         for one in _follow(client, filters, limit):
-            Result(one.raw, partial(lines.line, one)).print()
+            Result(one.raw, partial(_line, one)).print()
     return Result()
 
 
@@ -100,11 +98,22 @@ def show(
     return Result(request.raw, as_curl(request, server.url))
 
 
-def _show(request: LoggedRequestDetails) -> None:
-    from agentpost.cli.printing import screen
-    from agentpost.requests.lines import RequestLines
+def _line(one: LoggedRequest | LoggedRequestDetails) -> None:
+    """When, the status, what was asked, how long it took, the error and the id."""
+    when = one.created_at.astimezone().strftime("%H:%M:%S") if one.created_at else ""
+    screen().columns(
+        (when, "dim"),
+        (str(one.status), _STYLES.get(one.status // 100, "")),
+        (f"{one.method:<6}", ""),
+        (one.path, ""),
+        (f"{one.ms} ms", "dim"),
+        *((text, style) for text, style in ((one.error, "red"), (one.key_name, "dim")) if text),
+        (one.id, "dim"),
+    )
 
-    RequestLines().line(request)
+
+def _show(request: LoggedRequestDetails) -> None:
+    _line(request)
     facts = screen()
     if request.created_at is not None:
         facts.line(f"at {request.created_at.isoformat()}", style="dim")

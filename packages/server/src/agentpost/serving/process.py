@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
+from email.utils import formatdate
 from functools import partial
 from types import FrameType
 from typing import Any, Final, Protocol, cast
@@ -22,19 +23,20 @@ import structlog
 import typer
 import uvicorn
 from pydantic import ValidationError
+from uvicorn.server import ServerState
 
 from agentpost.agents.registry import UnknownAgent
 from agentpost.author import output
 from agentpost.cli import streams
 from agentpost.cli.context import complain, database_fault
 from agentpost.cli.errors import say
-from agentpost.clock import SystemClock
+from agentpost.clock import Clock, SystemClock
 from agentpost.db.session import DatabaseBusy
 from agentpost.domain.errors import StoreUnavailable
+from agentpost.domain.times import SECOND
 from agentpost.http.arrivals import Arrivals
 from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
-from agentpost.http.dated_state import DatedState
 from agentpost.observability import logging
 from agentpost.server import Server, start
 from agentpost.serving.checks import problems, warnings
@@ -71,7 +73,39 @@ _YOUNG_OBJECTS_MAX = 5_000
 """After so many new objects the garbage collector looks at the young ones, which holds the event
 loop: for 20,000 of them 5 ms. A request and a turn leave it nothing, but dozens at once have more
 than the usual 700: to look at those again and again took 4 % of the CPU time of an echo."""
+_Headers = list[tuple[bytes, bytes]]
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class DatedState(ServerState):
+    """What uvicorn's connections share: the headers of every answer, with the date of the moment
+    they are asked for. uvicorn makes them every second, whether or not they are asked for: for a
+    server without work that is a wake-up too many."""
+
+    def __init__(self, config: uvicorn.Config, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._second: int | None = None
+        self._headers: _Headers = []
+        super().__init__()
+
+    def forget(self) -> None:
+        """The headers of the config have changed."""
+        self._second = None
+
+    @property
+    def default_headers(self) -> _Headers:
+        """The headers as they are in this second."""
+        second = self._clock.now() // SECOND
+        if second != self._second:
+            self._second = second
+            date = (b"date", formatdate(second, usegmt=True).encode())
+            self._headers = [date, *self._config.encoded_headers]
+        return self._headers
+
+    @default_headers.setter
+    def default_headers(self, headers: _Headers) -> None:
+        """uvicorn begins with none."""
 
 
 class _Uvicorn(uvicorn.Server):
