@@ -43,7 +43,7 @@ class Surroundings:
     """The message that the material stands in."""
     works: list[Work] = field(default_factory=list)
     inside: dict[str, list[str]] = field(default_factory=dict)
-    """The kinds of files in each archive, by its id."""
+    """The kinds of files in each archive, by its id; of a web page with tables and text both."""
     is_new: bool = False
     """Whether the conversation begins: its language is not known yet."""
     is_unanswered: bool = False
@@ -83,7 +83,15 @@ class Surroundings:
         """Documents that are no data: in these passages are looked for without being asked."""
         return [
             file for file in self.documents
-            if not (is_table(file) or (_WEB.search(file.name) and file in self.table_files))
+            if not (is_table(file) or file in self.data_pages)
+        ]  # fmt: skip
+
+    @property
+    def data_pages(self) -> list[File]:
+        """Web pages that are tables and hardly anything else."""
+        return [
+            file for file in self.table_files
+            if _WEB.search(file.name) and "document" not in self.inside.get(file.id, ())
         ]  # fmt: skip
 
     @property
@@ -100,9 +108,11 @@ class Surroundings:
     def kinds(self) -> set[str]:
         """Kinds of input that are there, as `Maker.needs` names them."""
         has_typed = any(not table.file for table in self.tables)
-        web = any(_WEB.search(file.name) for file in self.table_files)
-        data = web or any(is_table(file) for file in self.files)
-        members = {kind for kinds in self.inside.values() for kind in kinds}
+        data = bool(self.data_pages) or any(is_table(file) for file in self.files)
+        members = {
+            kind for file in self.files if file.kind == "archive"
+            for kind in self.inside.get(file.id, ())
+        }  # fmt: skip
         matches = {
             "table": has_typed or data or "data" in members, "document": bool(self.prose),
             "image": bool(self.images) or "image" in members,

@@ -13,12 +13,18 @@ SECONDS = 120.0
 
 def survey(files: Sequence[File], message_text: str = "") -> dict[str, Any]:
     """The tables of files as JSON, what could not be read, and the kinds of files in each archive:
-    ``tables``, ``skipped`` and ``inside``."""
+    ``tables``, ``skipped`` and ``inside``. A web page with tables and text is two kinds, too."""
     from agentpost_offline.data.archives import inside
     from agentpost_offline.data.dataset import survey as look
+    from agentpost_offline.documents.reading import is_text_page
 
-    return {**look(files, message_text), "inside": {file.id: kinds for file in files
-                                              if (kinds := inside(file))}}  # fmt: skip
+    survey_json = look(files, message_text)
+    pages = {table["file"] for table in survey_json["tables"]}
+    kinds_by_id = {file.id: inside(file) for file in files}
+    kinds_by_id |= {
+        file.id: ["data", "document"] for file in files if file.id in pages and is_text_page(file)
+    }
+    return {**survey_json, "inside": {key: kinds for key, kinds in kinds_by_id.items() if kinds}}
 
 
 def ask_tables(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:

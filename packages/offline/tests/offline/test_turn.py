@@ -438,3 +438,52 @@ async def test_words_of_pasted_text_are_no_requests() -> None:
     [job] = turn.started
     made = frame(job)
     assert (made.thing, made.formats, made.text) == (Thing.DOCUMENT, ("docx",), body.strip())
+
+
+PROGRAMME = "<table><tr><th>Day</th><th>Walk</th></tr><tr><td>Monday</td><td>9</td></tr></table>"
+
+
+async def test_a_web_page_is_a_document_unless_it_is_a_table(tmp_path: Path) -> None:
+    text = "Dear parents, in September we travel to Fernhill for three days. " * 4
+    for name, body, thing in (
+        ("trip.html", f"<h1>Trip</h1><p>{text}</p>{PROGRAMME}", Thing.DOCUMENT),
+        ("days.html", f"<h1>Days</h1>{PROGRAMME}<p>Source: the school.</p>", Thing.REPORT),
+    ):
+        path = tmp_path / name
+        path.write_text(f"<!doctype html><html><body>{body}</body></html>")
+        for wish in ("as a PDF please", "Please turn this page into a PDF"):
+            [job] = (await Conversation().say(wish, file(path, "text/html"))).started
+            assert (frame(job).thing, frame(job).formats) == (thing, ("pdf",)), (name, wish)
+
+
+async def test_a_document_takes_another_format_for_nothing(notes: File) -> None:
+    conversation = Conversation()
+    [first] = (await conversation.say("convert it to Word", notes)).started
+    assert "is_free" not in first.args
+    for wish, formats in (
+        ("and a web page", ("html",)),
+        ("now as slides", ("pptx",)),
+        ("as a PDF, too", ("pptx", "pdf")),
+    ):
+        [job] = (await conversation.say(wish)).started
+        made = frame(job)
+        assert (made.thing, made.formats) == (Thing.DOCUMENT, formats), wish
+        assert (job.work, job.args["is_free"]) == ("work_0_0", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("cut off the top quarter", "“top”"),
+        ("crop it", "How large should the picture be?"),
+        ("make it blue", "“blue”"),
+        ("bigger please", "How large should the picture be?"),
+        ("mach es größer bitte", "Wie groß soll das Bild werden?"),
+    ],
+)
+async def test_a_picture_has_no_rows_no_colour_and_a_size_that_is_told(
+    photo: File, text: str, question: str
+) -> None:
+    turn = await Conversation().say(text, photo)
+    assert not turn.started
+    assert question in turn.questions[0]

@@ -19,6 +19,8 @@ from agentpost_offline.content.blocks import Block, BlockKind
 from agentpost_offline.documents import printed, slides, sources
 from agentpost_offline.documents.sources import Document
 
+_PAGE_WORDS = 25
+"""More than the source and the date below a table."""
 _CUT = f"only the first {limits.MAX_CHARACTERS:,} characters are read"
 
 
@@ -47,6 +49,18 @@ def read_path(path: Path, name: str) -> Document:
             most = limits.MAX_HTML_BYTES // 2**20
             raise Unreadable(f"{name} is larger than {most} MB, the most for an HTML file")
         return read_text(text, name)
+
+
+def is_text_page(file: File) -> bool:
+    """Whether a file is a web page that says something beside its tables."""
+    if not file.name.lower().endswith((".html", ".htm")):
+        return False
+    try:
+        blocks = read(file).blocks
+    except Unreadable:
+        return False
+    texts = [one.text for one in blocks if one.kind in (BlockKind.PARAGRAPH, BlockKind.ITEM)]
+    return sum(len(text.split()) for text in texts) >= _PAGE_WORDS
 
 
 def read_text(text: str, name: str) -> Document:

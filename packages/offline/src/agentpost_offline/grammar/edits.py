@@ -32,6 +32,8 @@ from agentpost_offline.grammar.reading import Unclear
 
 ANSWERED = ""
 """The id of the work that stands for the last question that was answered."""
+FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
+"""The format of a document that is asked for as such a thing."""
 _MARKS = frozenset(("it", "change", "about", "only", "too", "split", "undo", "source"))
 
 
@@ -81,6 +83,9 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if "undo" in draft.marks:
         return _undone(draft, work)
     frame = work.frame
+    if frame.thing is Thing.DOCUMENT and not draft.formats and not draft.has_query:
+        draft.formats = [FORMAT_OF_THING[one] for one in draft.things if one in FORMAT_OF_THING]
+        draft.things = [] if draft.formats else draft.things
     thing = next((one for one in draft.things if one is not frame.thing), None)
     if thing is None and draft.style.chart and frame.thing is Thing.ANSWER:
         thing = Thing.CHART

@@ -837,6 +837,7 @@ class _Parser:
         if term.kind == "hex" or (term.has("colour") and not term.has("colour.colour")):
             colour = term.text.casefold() if term.kind == "hex" else term.key("colour")
             self._set("colour", colour, term.text)
+            self.draft.look_words.setdefault("colour", term.text)
         elif term.kind == "size":
             wide, high = re.split("[x×*:]", term.text.replace(" ", ""))
             self._set("size", (int(wide), int(high)), term.text)

@@ -28,7 +28,6 @@ _THING_OF_FORMAT = {
     "docx": Thing.REPORT, "pptx": Thing.DECK, "xlsx": Thing.TABLE, "csv": Thing.TABLE,
     "html": Thing.SITE, "mp4": Thing.VIDEO, "gif": Thing.VIDEO,
 }  # fmt: skip
-_FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
 _IMAGE_OPTIONS = frozenset(
     ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale", "text", "left",
      "right", "portrait", "landscape", "wide", "high", "percent")
@@ -333,6 +332,8 @@ def thing_of(draft: Draft, around: Surrounding) -> Thing:
     if draft.style.chart == "grouped" and (images or is_only_beside):  # "side by side"
         draft.style = msgspec.structs.replace(draft.style, chart=None)
     things = list(draft.things)
+    if not images and (things or draft.formats):  # "turn it into a PDF"
+        draft.options.pop("rotate", None)
     documents = bool(around.kinds & {"document", "text"}) and "table" not in around.kinds
     documents = documents and not ("table" in draft.marks and around.tables)
     documents = documents and not {Thing.CHART, Thing.VIDEO, Thing.TABLE} & set(things)
@@ -366,6 +367,8 @@ def _frame(
 ) -> Frame | None:  # fmt: skip
     thing = thing_of(draft, around)
     _check_look(draft, thing)
+    if thing is Thing.IMAGE:
+        _check_picture(draft)
     source = draft
     if not draft.has_query and thing is not Thing.ANSWER:
         source = next((one for one in drafts if one.has_query), draft)
@@ -396,7 +399,15 @@ def _document_formats(draft: Draft) -> tuple[str, ...]:
         return tuple(draft.formats)
     if "headings" in draft.options:
         return ("pptx",)
-    return tuple(_FORMAT_OF_THING[one] for one in draft.things if one in _FORMAT_OF_THING)
+    return tuple(edits.FORMAT_OF_THING[one] for one in draft.things if one in edits.FORMAT_OF_THING)
+
+
+def _check_picture(draft: Draft) -> None:
+    """A picture has no rows that could be ranked or left out; a new size has to be told."""
+    if draft.has_query or draft.aggregate:
+        draft.unknown.append(draft.ranking.word if draft.ranking else draft.text)
+    if draft.options.keys() in ({"resize"}, {"crop"}) and draft.style.size is None:
+        raise Unclear("picture_size")
 
 
 def _check_look(draft: Draft, thing: Thing) -> None:
@@ -417,7 +428,8 @@ def _check_look(draft: Draft, thing: Thing) -> None:
             ("length", style.length, thing not in (*_PAGED, Thing.VIDEO)),
             ("seconds", style.seconds and f"{style.seconds:g} s", thing is not Thing.VIDEO),
             ("chart", style.chart, thing in (Thing.ANSWER, Thing.IMAGE, Thing.DOCUMENT)),
-            ("colour", style.colour, is_answer), ("title", style.title, is_answer),
+            ("colour", style.colour, is_answer or thing is Thing.IMAGE),
+            ("title", style.title, is_answer),
             ("size", size, is_answer),
             ("language", draft.language, is_answer or thing in (Thing.IMAGE, Thing.TABLE)),
         ) if value is not None and is_unfit
