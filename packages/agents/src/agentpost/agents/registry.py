@@ -130,7 +130,9 @@ def _of_scheme(spec: str, scheme: str, rest: str) -> Agent:
         raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {error}.") from None
     warm_up = getattr(adapter, "warm_up", None)
     examples = None if scheme == "llm" else ()
-    return Agent(scheme, adapter.run, attach=adapter.attach, warm_up=warm_up, examples=examples)
+    return Agent(
+        scheme, adapter.take_turn, attach=adapter.attach, warm_up=warm_up, examples=examples
+    )
 
 
 def _load(spec: str) -> AgentFn:

@@ -55,10 +55,10 @@ def model_service() -> Callable[[Turn], Awaitable[None]]:
     """A model behind the test's stub, with the tools of the others beside its own."""
     made = llm.agent_of("openai:stub-1", brain.TOOLS)
     attached(made)
-    return made.run
+    return made.take_turn
 
 
-def attached(made: registry.Agent | llm.LlmAgent) -> None:
+def attached(made: registry.Agent | llm.Llm) -> None:
     """Give it what a server has for its only agent."""
     settings = load_settings()
     assert made.attach is not None

@@ -228,19 +228,11 @@ class A2A:
                 yield line.rstrip(b"\r")
 
 
-class _Agent:
-    """What the registry makes an agent of."""
-
-    def __init__(self, adapter: A2A) -> None:
-        self.run = adapter.take_turn
-        self.attach = adapter.attach
-
-
-def agent_of(rest: str) -> _Agent:
+def agent_of(rest: str) -> A2A:
     """The agent for what stands behind `a2a:`, a URL; raises `ValueError` when it is none."""
     if not rest.startswith(("http://", "https://")):
         raise ValueError(f"{rest!r} is not the URL of an agent card")
-    return _Agent(bind(KIND, A2A(rest)))
+    return bind(KIND, A2A(rest))
 
 
 # --- reading answers ------------------------------------------------------------------------------

@@ -9,19 +9,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from agentpost.agents.adapters.bound import bind, bound
-from agentpost.agents.adapters.described import described_job, described_turn, local_files
-from agentpost.agents.adapters.operations import Operation, contents, read
+from agentpost.agents.adapters.described import (
+    described_job,
+    described_turn,
+    local_file,
+    local_files,
+)
+from agentpost.agents.adapters.operations import (
+    Calls,
+    Dialect,
+    JobCalls,
+    Operation,
+    TurnCalls,
+    make,
+)
 from agentpost.agents.adapters.program import Program
 from agentpost.agents.adapters.programs import Programs
 from agentpost.agents.adapters.surroundings import Surroundings
-from agentpost.agents.base import File, Job, JobFailed, Json, Started, Turn, step_key
+from agentpost.agents.base import File, Job, JobFailed, Json, Said, Turn, step_key
 
 KIND: Final = "cmd"
 
@@ -45,25 +54,25 @@ class Cmd:
         """Give it what the server has for it."""
         self._programs = Programs(self._argv, surroundings)
 
-    async def run(self, turn: Turn) -> None:
+    async def take_turn(self, turn: Turn) -> None:
         """The agent function."""
         first = {"v": 1, "op": "turn", "turn": await described_turn(turn)}
-        await self._talk(lambda program: _TurnTalk(program, turn), first)
+        await self._talk(TurnCalls(turn, DIALECT), first)
 
     async def work(self, job: Job, name: str, args: Json) -> str:
         """Run one job."""
         files = await local_files(await job.files())
         description = {**described_job(job), "files": files}
         first = {"v": 1, "op": "job", "name": name, "args": args, "job": description}
-        return await self._talk(lambda program: _JobTalk(program, job), first)
+        return await self._talk(_ProgramJobCalls(job, DIALECT), first)
 
-    async def _talk(self, make_talk: Callable[[Program], _Talk], first: Operation) -> str:
+    async def _talk(self, calls: Calls, first: Operation) -> str:
         """One run, and the text of its end. Raises `JobFailed` when the program said so."""
         assert self._programs is not None, "the server attaches it before it runs"
         while True:
             with contextlib.suppress(NotBegun):
                 async with self._programs.process() as program:
-                    end = await make_talk(program).all(first)
+                    end = await _Talk(program, calls).all(first)
                 break
         text = str(end.get("text") or "")
         if end["op"] == "fail":
@@ -85,11 +94,28 @@ async def work(job: Job, name: str, args: Json) -> str:
     return await agent.work(job, name, args)
 
 
-class _Talk(ABC):
+DIALECT: Final = Dialect(work, ProgramFailed, local_file, has_paths=True)
+
+
+class _ProgramJobCalls(JobCalls):
+    """Makes operations on a job, with those that only a program has."""
+
+    def call(self, op: Operation) -> Awaitable[Json] | None:
+        """See `TurnCalls.call`."""
+        match op["op"]:
+            case "inbox":
+                return _inbox(self._job.inbox(op.get("wait", 0)))
+            case "files":
+                return _files(self._job.files())
+        return super().call(op)
+
+
+class _Talk:
     """One run: reads the program's lines, makes the calls, and answers those that have an id."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, calls: Calls) -> None:
         self._program = program
+        self._calls = calls
         self._steps: dict[str, asyncio.Queue[Operation]] = {}
 
     async def all(self, first: Operation) -> Operation:
@@ -107,7 +133,7 @@ class _Talk(ABC):
         is_silent = self._program.runs > 1
         while (line := await self._program.line()) is not None:
             is_silent = False
-            op = read(line, ProgramFailed)
+            op = DIALECT.read(line)
             if op["op"] in ("end", "fail"):
                 self._program.stays = op.get("stay") is True
                 return op
@@ -116,7 +142,9 @@ class _Talk(ABC):
                 step.put_nowait(op)
                 continue
             try:
-                call = self._call(op)  # numbered here, in the order of the lines
+                # Numbered here, in the order of the lines.
+                is_step = op["op"] == "step"
+                call = self._calls.step(op, self._body(op)) if is_step else self._calls.call(op)
             except Exception as error:
                 call = _raising(error)
             if call is not None:
@@ -141,13 +169,7 @@ class _Talk(ABC):
         if key is not None and not self._program.stays:  # one that stays takes it for the next run
             await self._program.say(reply)
 
-    @abstractmethod
-    def _call(self, op: Operation) -> Awaitable[Json] | None:
-        """Make the call of a line; what it gives, None when that is nothing."""
-
-    def _body(
-        self, op: Operation, inside: Callable[[Operation], Awaitable[None]]
-    ) -> Callable[..., Awaitable[Json]]:
+    def _body(self, op: Operation) -> Callable[..., Awaitable[Json]]:
         """A step's body: the program is told to run it, and says what came of it. What it calls
         meanwhile with the step's id belongs to the step."""
 
@@ -163,127 +185,22 @@ class _Talk(ABC):
                         return value
                     if inner["op"] == "failed":
                         raise ProgramFailed(str(inner.get("text", "the step failed")))
-                    await inside(inner)
+                    if inner["op"] not in self._calls.AT_ONCE:
+                        raise ProgramFailed(f"{inner['op']!r} cannot be called inside a step")
+                    await make(self._calls, inner)
             finally:
                 del self._steps[key]
 
         return run_step
 
 
-class _TurnTalk(_Talk):
-    def __init__(self, program: Program, turn: Turn) -> None:
-        super().__init__(program)
-        self._turn = turn
-
-    def _call(self, op: Operation) -> Awaitable[Json] | None:
-        turn = self._turn
-        match op["op"]:
-            case "reply":
-                turn.reply(op["text"])
-            case "ask":
-                turn.ask(op["question"], choices=op.get("choices"), schema=op.get("schema"))
-            case "output":
-                turn.output(op["value"])
-                return _none(asyncio.sleep(0))
-            case "delta":
-                turn.delta(op.get("text", ""), reset=bool(op.get("reset")))
-            case "state":
-                turn.state.clear()
-                turn.state.update(op["value"])
-            case "start":
-                name, args = op["job"], op.get("args", {})
-                starting = turn.start(work, op["title"], work=op.get("work"), name=name, args=args)
-                return _start_job(starting)
-            case "join":
-                return turn.join(op["job_id"], op.get("text"))
-            case "stop":
-                return turn.stop(op["job_id"])
-            case "step":
-                body = self._body(op, self._inside)
-                return turn.step(body, op["name"], op.get("args"))
-            case "write":
-                return _file(turn.write(op["path"], _contents(op)))
-            case _:
-                raise ProgramFailed(f"a turn has no operation {op['op']!r}")
-        return None
-
-    async def _inside(self, op: Operation) -> None:
-        if op["op"] != "delta":
-            raise ProgramFailed(f"{op['op']!r} cannot be called inside a step of a turn")
-        self._turn.delta(op.get("text", ""), reset=bool(op.get("reset")))
-
-
-class _JobTalk(_Talk):
-    def __init__(self, program: Program, job: Job) -> None:
-        super().__init__(program)
-        self._job = job
-
-    def _call(self, op: Operation) -> Awaitable[Json] | None:
-        job = self._job
-        match op["op"]:
-            case "ask":
-                job.ask(op["question"], choices=op.get("choices"), schema=op.get("schema"))
-            case "output":
-                return _none(job.output(op["value"]))
-            case "delta":
-                job.delta(op.get("text", ""), reset=bool(op.get("reset")))
-            case "state":
-                job.state.clear()
-                job.state.update(op["value"])
-            case "progress":
-                return _none(job.progress(op["text"]))
-            case "charge":
-                return _none(job.charge(op["amount"], op.get("note", "")))
-            case "inbox":
-                return _inbox(job.inbox(op.get("wait", 0)))
-            case "files":
-                return _files(job.files())
-            case "step":
-                body = self._body(op, self._inside)
-                return job.step(body, op["name"], op.get("args"), cost=op.get("cost", 0))
-            case "write":
-                cost, label = op.get("cost", 0), op.get("label")
-                return _file(job.write(op["path"], _contents(op), cost=cost, label=label))
-            case _:
-                raise ProgramFailed(f"a job has no operation {op['op']!r}")
-        return None
-
-    async def _inside(self, op: Operation) -> None:
-        match op["op"]:
-            case "progress":
-                await self._job.progress(op["text"])
-            case "charge":
-                await self._job.charge(op["amount"], op.get("note", ""))
-            case "delta":
-                self._job.delta(op.get("text", ""), reset=bool(op.get("reset")))
-            case _:
-                raise ProgramFailed(f"{op['op']!r} cannot be called inside a step")
-
-
-def _contents(op: Operation) -> bytes | str | Path:
-    return contents(op) if "text" in op or "base64" in op else Path(op["file"])
-
-
-async def _start_job(call: Awaitable[Started]) -> Json:
-    return asdict(await call)
-
-
 async def _raising(error: Exception) -> Json:
     raise error
-
-
-async def _none(call: Awaitable[object]) -> Json:
-    await call
-    return None
-
-
-async def _file(call: Awaitable[Any]) -> Json:
-    return (await local_files([await call]))[0]
 
 
 async def _files(call: Awaitable[list[File]]) -> Json:
     return await local_files(await call)
 
 
-async def _inbox(call: Awaitable[Any]) -> Json:
+async def _inbox(call: Awaitable[list[Said]]) -> Json:
     return [{"text": s.text, "at": s.at, "message_id": s.message_id} for s in await call]

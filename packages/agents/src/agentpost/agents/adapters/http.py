@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import asdict
-from typing import Final, Protocol
+from typing import Final
 
 from agentpost.agents.adapters.bound import bind, bound
 from agentpost.agents.adapters.described import described_file, described_job, described_turn
-from agentpost.agents.adapters.operations import Operation, contents, read
+from agentpost.agents.adapters.operations import (
+    Calls,
+    Dialect,
+    JobCalls,
+    Operation,
+    TurnCalls,
+    make,
+)
 from agentpost.agents.adapters.surroundings import Surroundings
-from agentpost.agents.base import Job, JobFailed, Json, Turn, step_key
+from agentpost.agents.base import File, Job, JobFailed, Json, Turn, step_key
 
 KIND: Final = "http"
 ANSWER_BYTES_MAX: Final = 900_000
@@ -50,13 +56,11 @@ class Http:
             )
         self._surroundings = surroundings
 
-    async def run(self, turn: Turn) -> None:
+    async def take_turn(self, turn: Turn) -> None:
         """The agent function."""
-        operation: Operation = {
-            "v": 1,
-            "op": "turn",
-            "turn": await described_turn(turn, texts=True),
-        }
+        description = await described_turn(turn, texts=True)
+        operation: Operation = {"v": 1, "op": "turn", "turn": description}
+        calls = TurnCalls(turn, DIALECT)
         data: Json = None
         results: list[Json] = []
         for _ in range(TURN_REQUESTS_MAX):
@@ -64,23 +68,19 @@ class Http:
 
             async def post(_name: str, body: bytes = body) -> Json:
                 async with asyncio.timeout(TURN_SECONDS):
-                    return await self._post(body, _TurnLive(turn))
+                    return await self._post(body, calls)
 
-            results, again = [], None
-            for op in _ops_of(await turn.step(post, self._url)):
-                if op["op"] == "again":
-                    again = op
-                elif (result := await _turn_call(turn, op)) is not None:
-                    results.append(result)
-            if again is None:
+            results, last = await _make_all(calls, await turn.step(post, self._url))
+            if last is None:
                 return
-            data = again.get("data")
+            data = last.get("data")
         raise ServiceFailed(f"it asked to be called again more than {TURN_REQUESTS_MAX} times")
 
     async def work(self, job: Job, name: str, args: Json) -> str:
         """Run one job."""
         files: list[Json] = [described_file(file) for file in await job.files()]
         operation: Operation = {"v": 1, "op": "job", "name": name, "args": args}
+        calls = JobCalls(job, DIALECT)
         data: Json = None
         results: list[Json] = []
         wait = 0.0
@@ -91,24 +91,17 @@ class Http:
 
             async def post(_name: str, body: bytes = body) -> Json:
                 job.delta("", reset=True)
-                return await self._post(body, _JobLive(job))
+                return await self._post(body, calls)
 
-            ops = _ops_of(await job.step(post, name, timeout=JOB_SECONDS, retries=RETRIES))
-            results, again = [], None
-            for op in ops:
-                if op["op"] == "end":
-                    return str(op.get("text") or "")
-                if op["op"] == "fail":
-                    raise JobFailed(str(op.get("text", "")))
-                if op["op"] == "again":
-                    again = op
-                elif (result := await _job_call(job, op)) is not None:
-                    results.append(result)
-            if again is None:
-                return ""
-            data, wait = again.get("data"), float(again.get("wait", 0))
+            answer = await job.step(post, name, timeout=JOB_SECONDS, retries=RETRIES)
+            results, last = await _make_all(calls, answer, ends=("end", "fail"))
+            if last is None or last["op"] == "end":
+                return str((last or {}).get("text") or "")
+            if last["op"] == "fail":
+                raise JobFailed(str(last.get("text", "")))
+            data, wait = last.get("data"), float(last.get("wait", 0))
 
-    async def _post(self, body: bytes, live: _Live) -> Json:
+    async def _post(self, body: bytes, calls: Calls) -> Json:
         """Send it and read the answer: what is for this moment is done now, the rest is given
         back, to be recorded."""
         surroundings = self._surroundings
@@ -121,9 +114,13 @@ class Http:
             if answer.status != 200:
                 return {"refused": answer.status}
             async for line in answer.lines(ANSWER_BYTES_MAX):
-                if not line.strip() or await live(op := read(line, ServiceFailed)):
+                if not line.strip():
                     continue
-                ops.append(op)
+                op = DIALECT.read(line)
+                if op["op"] in calls.AT_ONCE:
+                    await make(calls, op)
+                else:
+                    ops.append(op)
         return {"ops": ops}
 
 
@@ -141,96 +138,32 @@ async def work(job: Job, name: str, args: Json) -> str:
     return await agent.work(job, name, args)
 
 
-class _Live(Protocol):
-    async def __call__(self, op: Operation) -> bool:
-        """Whether this was one of the operations that are done while the answer comes."""
-        ...
+async def _describe(file: File) -> Json:
+    return described_file(file)
 
 
-class _TurnLive:
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
-
-    async def __call__(self, op: Operation) -> bool:
-        if op["op"] == "delta":
-            self._turn.delta(op.get("text", ""), reset=bool(op.get("reset")))
-            return True
-        return False
+DIALECT: Final = Dialect(work, ServiceFailed, _describe, has_paths=False)
 
 
-class _JobLive:
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    async def __call__(self, op: Operation) -> bool:
-        match op["op"]:
-            case "delta":
-                self._job.delta(op.get("text", ""), reset=bool(op.get("reset")))
-            case "progress":
-                await self._job.progress(op["text"])
-            case "charge":
-                await self._job.charge(op["amount"], op.get("note", ""))
-            case _:
-                return False
-        return True
-
-
-async def _turn_call(turn: Turn, op: Operation) -> Json:
-    """Do what the answer said; the result is told to the service when it asks to be called again.
-    None when there is none."""
-    match op["op"]:
-        case "reply":
-            turn.reply(op["text"])
-        case "ask":
-            turn.ask(op["question"], choices=op.get("choices"), schema=op.get("schema"))
-        case "output":
-            turn.output(op["value"])
-        case "state":
-            _replace(turn.state, op["value"])
-        case "start":
-            name, args = op["job"], op.get("args", {})
-            started = turn.start(work, op["title"], work=op.get("work"), name=name, args=args)
-            return asdict(await started)
-        case "join":
-            return await turn.join(op["job_id"], op.get("text"))
-        case "stop":
-            return await turn.stop(op["job_id"])
-        case "write":
-            return described_file(await turn.write(op["path"], contents(op)))
-        case _:
-            raise ServiceFailed(f"a turn has no operation {op['op']!r}")
-    return None
-
-
-async def _job_call(job: Job, op: Operation) -> Json:
-    match op["op"]:
-        case "ask":
-            job.ask(op["question"], choices=op.get("choices"), schema=op.get("schema"))
-        case "output":
-            await job.output(op["value"])
-        case "state":
-            _replace(job.state, op["value"])
-        case "write":
-            cost, label = op.get("cost", 0), op.get("label")
-            file = await job.write(op["path"], contents(op), cost=cost, label=label)
-            return described_file(file)
-        case _:
-            raise ServiceFailed(f"a job has no operation {op['op']!r}")
-    return None
-
-
-def _replace(state: dict[str, Json], value: dict[str, Json]) -> None:
-    state.clear()
-    state.update(value)
+async def _make_all(
+    calls: Calls, answer: Operation, ends: tuple[str, ...] = ()
+) -> tuple[list[Json], Operation | None]:
+    """Do what an answer said: the results, which are told to the service when it asks to be called
+    again, and the operation that says so or ends the run, if there is one."""
+    if "refused" in answer:
+        raise ServiceFailed(f"the agent's service answered with HTTP {answer['refused']}")
+    results: list[Json] = []
+    again: Operation | None = None
+    for op in answer["ops"]:
+        if op["op"] in ends:
+            return results, op
+        if op["op"] == "again":
+            again = op
+        elif (result := await make(calls, op)) is not None:
+            results.append(result)
+    return results, again
 
 
 def _body(operation: Operation, data: Json, results: list[Json], inbox: list[Operation]) -> bytes:
     whole = {**operation, "data": data, "results": results, "inbox": inbox}
     return json.dumps(whole, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _ops_of(answer: Operation) -> list[Operation]:
-    if "refused" in answer:
-        raise ServiceFailed(f"the agent's service answered with HTTP {answer['refused']}")
-    ops: list[Operation] = answer["ops"]
-    return ops

@@ -13,8 +13,9 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ExternalToolset
 
 from agentpost import extras
+from agentpost.agents.adapters import conversing
 from agentpost.agents.adapters.bound import bind
-from agentpost.agents.adapters.conversing import Outcome, RunInput, take_turn
+from agentpost.agents.adapters.conversing import Outcome, RunInput
 from agentpost.agents.adapters.pydantic_ai import PydanticAI
 from agentpost.agents.adapters.recording import Charge, Recorder
 from agentpost.agents.adapters.surroundings import Surroundings
@@ -98,11 +99,11 @@ class Llm:
         """Connect to the MCP servers, once the server is ready."""
         await servers.connect(self._servers)
 
-    async def __call__(self, turn: Turn) -> None:
+    async def take_turn(self, turn: Turn) -> None:
         """The agent function."""
         assert self._answers is not None, "a server attaches its agent before it runs it"
         if not await stopping.stop_if_asked(self._answers, turn):
-            await take_turn(self, turn)
+            await conversing.take_turn(self, turn)
 
     async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
         """See `Framework.run`."""
@@ -131,15 +132,6 @@ def _own_tools() -> list[Any]:
     return tools
 
 
-def agent_of(rest: str, tools: Sequence[Callable[..., Any]] = ()) -> LlmAgent:
+def agent_of(rest: str, tools: Sequence[Callable[..., Any]] = ()) -> Llm:
     """The agent for what stands behind ``llm:``; raises `ValueError` for what is none."""
-    return LlmAgent(Llm(*models.parse_model(rest), tools))
-
-
-class LlmAgent:
-    """What the registry needs of an agent: its function, and what attaches it and warms it up."""
-
-    def __init__(self, llm: Llm) -> None:
-        self.run = llm.__call__
-        self.attach = llm.attach
-        self.warm_up = llm.warm_up
+    return Llm(*models.parse_model(rest), tools)
