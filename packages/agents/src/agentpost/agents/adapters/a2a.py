@@ -86,7 +86,6 @@ class A2A:
         await conversing.take_turn(self, turn)
 
     async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
-        """See `Framework.run`."""
         earlier = cast("dict[str, Any]", run_input.memory or {})
         message: _Object = {"role": "ROLE_USER", "parts": [{"text": run_input.prompt}]}
         for ours, theirs in (("context", "contextId"), ("task", "taskId")):

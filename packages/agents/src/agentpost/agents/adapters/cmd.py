@@ -101,7 +101,6 @@ class _ProgramJobCalls(JobCalls):
     """Makes operations on a job, with those that only a program has."""
 
     def call(self, op: Operation) -> Awaitable[Json] | None:
-        """See `TurnCalls.call`."""
         match op["op"]:
             case "inbox":
                 return _inbox(self._job.inbox(op.get("wait", 0)))

@@ -12,6 +12,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -45,7 +47,7 @@ _STRUCTURED: Final = "structured_response"
 
 
 class LangGraph:
-    """See `agentpost.agents.adapters.conversing.Framework`."""
+    """A graph, whose supersteps are recorded."""
 
     kind = KIND
     at_once = False
@@ -57,7 +59,6 @@ class LangGraph:
         self._key = _input_key(graph)
 
     async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
-        """See `Framework.run`."""
         memory_in = cast("dict[str, Any] | None", run_input.memory)
         state = None if memory_in is None else memory_in["state"]
         first: Any = self._input(run_input, memory_in)
@@ -238,44 +239,27 @@ async def _charge(event: Any, charge: Charge) -> None:
 def _saver(state: Json) -> InMemorySaver:
     """The graph's checkpoints, as they were."""
     saver = InMemorySaver()
-    for namespace, key, checkpoint, metadata, parent in cast("Any", state or {}).get("kept", ()):
-        saver.storage[_THREAD][namespace][key] = (_pack(checkpoint), _pack(metadata), parent)
-    for key, task, index, channel, value, path in cast("Any", state or {}).get("writes", ()):
-        place = (_THREAD, str(key[0]), str(key[1]))
-        saver.writes[place][task, index] = (task, channel, _pack(value), path)
-    for namespace, channel, version, value in cast("Any", state or {}).get("blobs", ()):
-        saver.blobs[_THREAD, namespace, channel, version] = _pack(value)
+    if state is not None:
+        kind, data = cast("list[str]", state)
+        for namespace, checkpoint, metadata, writes in saver.serde.loads_typed(
+            (kind, base64.b64decode(data))
+        ):
+            config: Any = {"configurable": {"thread_id": _THREAD, "checkpoint_ns": namespace}}
+            place = saver.put(config, checkpoint, metadata, checkpoint["channel_versions"])
+            for task, task_writes in groupby(writes, itemgetter(0)):
+                saver.put_writes(
+                    place, [(channel, value) for _, channel, value in task_writes], task
+                )
     return saver
 
 
 def _plain(saver: InMemorySaver, interrupted: bool) -> Json:
-    """The last checkpoint, with the values it has; those of subgraphs only while they wait."""
-    checkpoints: list[Any] = []
-    versions: dict[str, dict[str, Any]] = {}
-    last: dict[str, str] = {}
-    for namespace, by_key in saver.storage[_THREAD].items():
-        if by_key and (interrupted or not namespace):
-            key = last[namespace] = max(by_key)
-            checkpoint, metadata, parent = by_key[key]
-            versions[namespace] = saver.serde.loads_typed(checkpoint)["channel_versions"]
-            checkpoints.append([namespace, key, _unpack(checkpoint), _unpack(metadata), parent])
-    writes: list[Json] = [
-        [[namespace, key], task, index, channel, _unpack(value), path]
-        for (_, namespace, key), task_writes in saver.writes.items()
-        if last.get(namespace) == key
-        for (task, index), (_, channel, value, path) in task_writes.items()
-    ]
-    blobs: list[Json] = [
-        [namespace, channel, version, _unpack(value)]
-        for (_, namespace, channel, version), value in saver.blobs.items()
-        if versions.get(namespace, {}).get(channel) == version
-    ]
-    return {"kept": checkpoints, "writes": writes, "blobs": blobs}
-
-
-def _pack(plain: list[str]) -> tuple[str, bytes]:
-    return plain[0], base64.b64decode(plain[1])
-
-
-def _unpack(value: tuple[str, bytes]) -> Json:
-    return [value[0], base64.b64encode(value[1]).decode()]
+    """The last checkpoint with the values it has; those of subgraphs only while they wait."""
+    newest: dict[str, Any] = {}
+    for each in saver.list({"configurable": {"thread_id": _THREAD}}):  # the newest comes first
+        namespace = each.config["configurable"]["checkpoint_ns"]
+        if interrupted or not namespace:
+            record = (namespace, each.checkpoint, each.metadata, each.pending_writes)
+            newest.setdefault(namespace, record)
+    kind, data = saver.serde.dumps_typed(list(newest.values()))
+    return [kind, base64.b64encode(data).decode()]

@@ -76,7 +76,7 @@ def ask_user(question: str, choices: list[str] | None = None) -> str:
 
 
 class OpenAIAgents:
-    """See `agentpost.agents.adapters.conversing.Framework`."""
+    """An agent of the SDK, whose calls are recorded."""
 
     kind = KIND
     at_once = True
@@ -86,7 +86,6 @@ class OpenAIAgents:
         self.charge = charge
 
     async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
-        """See `Framework.run`."""
         copies = _Copies(recorder, run_input.schema)
         agent = copies.of(self._agent)
         earlier = cast("dict[str, Any] | None", run_input.memory)

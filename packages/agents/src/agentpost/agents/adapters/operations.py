@@ -98,7 +98,6 @@ class JobCalls:
         self._dialect = dialect
 
     def call(self, op: Operation) -> Awaitable[Json] | None:
-        """See `TurnCalls.call`."""
         job = self._job
         match op["op"]:
             case "output":

@@ -109,7 +109,7 @@ def is_broken_off(answer: ModelResponse) -> bool:
 
 
 class PydanticAI:
-    """See `agentpost.agents.adapters.conversing.Framework`."""
+    """An agent of pydantic-ai, whose calls are recorded."""
 
     kind = KIND
     at_once = True
@@ -127,7 +127,6 @@ class PydanticAI:
         self.charge = charge
 
     async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
-        """See `Framework.run`."""
         memory_in = cast("dict[str, Any] | None", run_input.memory)
         history = _history(run_input, memory_in)
         results = _results(memory_in["pending"], run_input) if memory_in else None

@@ -138,8 +138,8 @@ class TurnRecorder:
         self.recorded: list[Json] = []
 
     async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
-        """See `Recorder.model`. How long it took is recorded too: a run after a crash has to come
-        to the same decision."""
+        """How long it took is recorded too: a run after a crash has to come to the same
+        decision."""
         if self._seconds >= TURN_SECONDS:
             raise NeedsJob
 
@@ -182,18 +182,16 @@ class TurnRecorder:
             return tools
 
     async def tool(self, name: str, args: Json, body: Body) -> Json:
-        """See `Recorder.tool`: tools take their time, and may write files."""
+        """A job does it: tools take their time, and may write files."""
         raise NeedsJob
 
     async def call_unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
-        """See `Recorder.call_unrecorded`."""
         raise NeedsJob
 
     async def flush(self) -> None:
-        """See `Recorder.flush`: no tool runs here."""
+        """No tool runs here."""
 
     def delta(self, text: str) -> None:
-        """See `Recorder.delta`."""
         self._target.add(text)
 
     def drop_shown(self) -> None:
@@ -220,7 +218,7 @@ class JobRecorder:
         self._written: dict[int, list[Any]] = {}
 
     async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
-        """See `Recorder.model`. A call that failed in the turn has failed, and one that is still
+        """A call that failed in the turn has failed, and one that is still
         under way from there is waited for: neither is paid twice."""
         await self.flush()
         if self._carried:
@@ -259,7 +257,7 @@ class JobRecorder:
             return tools
 
     async def tool(self, name: str, args: Json, body: Body) -> Json:
-        """See `Recorder.tool`. What it wrote is kept until all tools that run at once have ended,
+        """What it wrote is kept until all tools that run at once have ended,
         since the order in which they end may be another one when the run is repeated."""
         self._calls += 1
         number = self._calls
@@ -276,19 +274,17 @@ class JobRecorder:
         return result
 
     async def call_unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
-        """See `Recorder.call_unrecorded`. No other tool may run meanwhile."""
+        """No other tool may run meanwhile."""
         await self.flush()
         enter_job(self._job)
         return await body()
 
     async def flush(self) -> None:
-        """See `Recorder.flush`."""
         for number in sorted(self._written):
             for path, data in self._written.pop(number):
                 await self._job.write(path, base64.b64decode(data))
 
     def delta(self, text: str) -> None:
-        """See `Recorder.delta`."""
         self._job.delta(text)
 
     def drop_shown(self) -> None:

@@ -106,7 +106,6 @@ class Llm:
             await conversing.take_turn(self, turn)
 
     async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
-        """See `Framework.run`."""
         assert self._runs is not None, "a server attaches its agent before it runs it"
         try:
             return await self._runs.run(run_input, recorder)
