@@ -27,7 +27,8 @@ costs, in credits."""
 WARM_UP = "WARM_UP"
 """The name under which an agent's module has a coroutine function that loads what turns need."""
 EXAMPLES = "EXAMPLES"
-"""The name under which an agent's module lists messages to try it with."""
+"""The name under which an agent's module lists messages to try it with; None: those with a table of
+sales."""
 SCHEMES = {
     "a2a": "agentpost.agents.adapters.a2a",
     "cmd": "agentpost.agents.adapters.cmd",
@@ -99,7 +100,8 @@ def is_code(spec: str) -> bool:
 def _of_code(place: str, name: str) -> Agent:
     """The agent that is an object of Python, at ``module:object``."""
     run = _load(place)
-    return Agent(name, run, _worker_imports(place), _warm_up(place), examples=_examples(place))
+    imports, warm_up = _attribute(place, WORKER_IMPORTS, ()), _attribute(place, WARM_UP)
+    return Agent(name, run, imports or (), warm_up, examples=_attribute(place, EXAMPLES, ()))
 
 
 def _installed_agent(name: str) -> str:
@@ -148,57 +150,41 @@ def _load(spec: str) -> AgentFn:
     adapter = frameworks.adapter_of(value)
     if adapter is not None:
         try:
-            return frameworks.adapt(adapter, value, _charge(spec))
+            return frameworks.adapt(adapter, value, _attribute(spec, CHARGE))
         except ValueError as error:
             raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {error}.") from None
     return _check(spec, value)
 
 
-def _charge(spec: str) -> Callable[[dict[str, Any]], float] | None:
-    """What the agent's module names as `CHARGE`."""
-    charge = getattr(sys.modules[spec.partition(":")[0]], CHARGE, None)
-    if charge is not None and not callable(charge):
-        raise UnknownAgent(
-            f"AGENTPOST_AGENT={spec!r}: its {CHARGE} must be a function that takes what a model"
-            " call used and returns credits: def price(usage)."
-        )
-    return charge
+def _attribute(spec: str, name: str, default: Any = None) -> Any:
+    """What the agent's module has under one of the names above; raises `UnknownAgent` for what the
+    name cannot mean."""
+    value = getattr(sys.modules[spec.partition(":")[0]], name, default)
+    is_right, rule = _RULES[name]
+    if value is not None and not is_right(value):
+        raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: its {name} must be {rule}.")
+    return tuple(value) if isinstance(value, list) else value
 
 
-def _worker_imports(spec: str) -> tuple[str, ...]:
-    """What the agent's module names as `WORKER_IMPORTS`."""
-    modules = getattr(sys.modules[spec.partition(":")[0]], WORKER_IMPORTS, ())
-    if not isinstance(modules, list | tuple) or not all(isinstance(name, str) for name in modules):
-        raise UnknownAgent(
-            f"AGENTPOST_AGENT={spec!r}: its {WORKER_IMPORTS} must be a list of names of modules."
-        )
-    return tuple(modules)
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
 
 
-def _examples(spec: str) -> tuple[str, ...] | None:
-    """What the agent's module names as `EXAMPLES`; None for those with a table of sales."""
-    texts = getattr(sys.modules[spec.partition(":")[0]], EXAMPLES, ())
-    if texts is None:
-        return None
-    if not isinstance(texts, list | tuple) or not all(
-        isinstance(text, str) and text.strip() for text in texts
-    ):
-        raise UnknownAgent(
-            f"AGENTPOST_AGENT={spec!r}: its {EXAMPLES} must be a list of messages to try it with:"
-            ' EXAMPLES = ["What is the weather in Paris?"].'
-        )
-    return tuple(texts)
-
-
-def _warm_up(spec: str) -> Callable[[], Coroutine[Any, Any, None]] | None:
-    """What the agent's module names as `WARM_UP`."""
-    function = getattr(sys.modules[spec.partition(":")[0]], WARM_UP, None)
-    if function is not None and not inspect.iscoroutinefunction(function):
-        raise UnknownAgent(
-            f"AGENTPOST_AGENT={spec!r}: its {WARM_UP} must be a coroutine function without"
-            " arguments: async def load()."
-        )
-    return function
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    CHARGE: (
+        callable,
+        "a function that takes what a model call used and returns credits: def price(usage)",
+    ),
+    WORKER_IMPORTS: (_is_texts, "a list of names of modules"),
+    WARM_UP: (
+        inspect.iscoroutinefunction,
+        "a coroutine function without arguments: async def load()",
+    ),
+    EXAMPLES: (
+        lambda value: _is_texts(value) and all(map(str.strip, value)),
+        'a list of messages to try it with: EXAMPLES = ["What is the weather in Paris?"]',
+    ),
+}
 
 
 def _import(spec: str, module_name: str, here: str) -> ModuleType:

@@ -9,13 +9,11 @@ on a thread of its own. So a loop that is held is noticed, and told.
 from __future__ import annotations
 
 import asyncio
-import faulthandler
 import json
 import logging
 import os
 import resource
 import select
-import signal
 import socket
 import sys
 import tempfile
@@ -88,13 +86,7 @@ class Channel:
 
 def main(parent: int) -> None:
     """Run what the server says, until it is gone."""
-    confinement.die_with(parent or os.getppid())
-    channel = Channel(confinement.take_channel())
-    # A service manager signals the whole group; when this process ends is the server's decision.
-    signal.signal(signal.SIGTERM, lambda *_: None)
-    faulthandler.enable()
-    confinement.go_first_when_memory_is_short()
-    confinement.die_of_cpu_time()
+    channel = Channel(confinement.begin(parent))
     messages: list[Frame] = []
     while not messages:
         messages = channel.hear(None)
@@ -288,8 +280,8 @@ def _data_bytes() -> int:
 
 def _limit_cpu_time(seconds: float | None) -> None:
     if seconds is not None:
+        most = confinement.at_most(resource.RLIMIT_CPU, int(seconds) + 1)
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        most = int(seconds) + 1 if hard == resource.RLIM_INFINITY else min(int(seconds) + 1, hard)
         resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
 
 

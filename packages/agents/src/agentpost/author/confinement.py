@@ -27,7 +27,27 @@ _FULL_SHARE: Final = 0.5
 """A process that holds more of its memory takes no further call."""
 
 
-def take_channel() -> socket.socket:
+def begin(parent: int) -> socket.socket:
+    """What each of these processes does first of all: it ends with its parent (0: the one that it
+    has), outlives a signal to its group, and gives way. Returns its channel to the server."""
+    die_with(parent or os.getppid())
+    channel = _take_channel()
+    # A service manager signals the whole group; when this process ends is the server's decision. A
+    # handler instead of SIG_IGN, because programs started by a step would inherit the latter.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    faulthandler.enable()
+    _go_first_when_memory_is_short()
+    _die_of_cpu_time()
+    return channel
+
+
+def at_most(kind: int, most: int) -> int:
+    """The limit of a resource, no higher than the system lets it be."""
+    _, hard = resource.getrlimit(kind)
+    return most if hard == resource.RLIM_INFINITY else min(most, hard)
+
+
+def _take_channel() -> socket.socket:
     """Move the channel away from the standard streams, which are the functions'."""
     # Above the standard streams even if one was closed; not inherited by started programs.
     channel = socket.socket(fileno=fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3))
@@ -95,8 +115,7 @@ def limit_memory(limit: int | None) -> None:
     processors there are (thread stacks, allocator arenas, mapped files).
     """
     if limit is not None and sys.platform == "linux":  # elsewhere the limit is not enforced
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        most = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        most = at_most(resource.RLIMIT_DATA, limit)
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
@@ -118,13 +137,13 @@ def _written_bytes() -> int:
         return int(sizes.read().split()[5]) * resource.getpagesize()
 
 
-def go_first_when_memory_is_short() -> None:
+def _go_first_when_memory_is_short() -> None:
     """Let the system end a worker, not the server or the database beside it (Linux)."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def die_of_cpu_time() -> None:
+def _die_of_cpu_time() -> None:
     """At the end of its CPU time: where it was goes to the log, then the kernel ends the process.
 
     A handler in Python would not run while C code works; what it raised could be caught.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -130,20 +131,19 @@ class JobInputs:
     schema: str | None
 
 
-class _Author:
-    """What turns and jobs have in common: a question, text that is shown, an output."""
+class _Author(ABC):
+    """What turns and jobs have in common: a question, text that is shown, an output, a memory."""
 
-    def __init__(self, backend: Backend, message: Said, schema: str | None) -> None:
+    def __init__(self, backend: Backend, inputs: TurnInputs | JobInputs) -> None:
         self.backend = backend
-        self.message = message
-        self.wanted_output = outputs.Output(schema)
+        self.message = inputs.message
+        self.wanted_output = outputs.Output(inputs.schema)
         self.question: str | None = None
         self.answer_format: str | None = None
         self._asked: dict[str, Any] | None = None
 
     @property
     def response_schema(self) -> dict[str, Any] | None:
-        """The JSON Schema that the caller wants an output for."""
         return self.wanted_output.schema
 
     def ask(
@@ -153,7 +153,6 @@ class _Author:
         choices: Sequence[str] | None = None,
         schema: dict[str, Any] | None = None,
     ) -> None:
-        """Ask the user; the last question wins."""
         self.backend.refuse_in_body("ask")
         answer_format = outputs.answer_format(choices, schema)
         self.question = agent_text(question) or None
@@ -162,17 +161,37 @@ class _Author:
         self._asked = {"question": question, "choices": choices, "schema": schema}
 
     def delta(self, text: str, *, reset: bool = False) -> None:
-        """Show a piece of text while it is written."""
         if not isinstance(text, str):
             raise TypeError(f"a delta must be a str, not {type(text).__name__}")
         self.backend.delta(text, reset=reset)
 
+    @property
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """The agent's memory."""
+
+    @abstractmethod
+    def changed_state(self) -> str | None:
+        """The memory as it is recorded; None when it is what it was."""
+
+    def leave(self) -> dict[str, Any]:
+        """What the function left, for `adopt` in another process; the output is there already."""
+        return {"asked": self._asked, "state": self.changed_state()}
+
+    def adopt(self, left: dict[str, Any]) -> None:
+        """Take what the function left that ran in another process."""
+        if left.get("asked") is not None:
+            self.ask(**left["asked"])
+        if left.get("state") is not None:
+            self.state.clear()
+            self.state.update(values.load(left["state"], self.backend.files))
+
 
 class AuthorTurn(_Author):
-    """One run of a turn (see `agentpost.agents.Turn`)."""
+    """One run of a turn: `agentpost.agents.Turn` says what each call does."""
 
     def __init__(self, backend: Backend, inputs: TurnInputs) -> None:
-        super().__init__(backend, inputs.message, inputs.schema)
+        super().__init__(backend, inputs)
         self.inputs = inputs
         self.conversation = inputs.conversation
         self.account = inputs.account
@@ -182,18 +201,15 @@ class AuthorTurn(_Author):
     # --- inputs -----------------------------------------------------------------------------------
     @cached_property
     def metadata(self) -> dict[str, str]:
-        """The caller's own labels on the message."""
         labels: dict[str, str] = json.loads(self.inputs.metadata or "{}")
         return labels
 
     @cached_property
     def answer(self) -> Answer | None:
-        """What the message answers to a typed question."""
         return Answer(**json.loads(self.inputs.answer)) if self.inputs.answer else None
 
     @cached_property
     def notes(self) -> Sequence[str]:
-        """Problems with the attachments."""
         return tuple(values.load(self.inputs.notes, None))
 
     @cached_property
@@ -209,35 +225,29 @@ class AuthorTurn(_Author):
 
     @cached_property
     def running(self) -> Sequence[Running]:
-        """The jobs of this conversation that run."""
         return tuple(Running(**item) for item in self._frozen["running"])
 
     @cached_property
     def works(self) -> Sequence[WorkRef]:
-        """The last works of this conversation."""
         works = self._frozen["works"]
         return tuple(WorkRef(**{**item, "files": tuple(item["files"])}) for item in works)
 
     @property
     def credits(self) -> float:
-        """Available credits when the turn began."""
         available: float = self._frozen["credits"]
         return available
 
     @property
     def state(self) -> dict[str, Any]:
-        """The agent's memory of this conversation."""
         state: dict[str, Any] = self._frozen["state"]
         return state
 
     # --- what its end says ------------------------------------------------------------------------
     def reply(self, text: str) -> None:
-        """Say something when the turn ends."""
         self.backend.refuse_in_body("reply")
         self.replies.append(agent_text(text))
 
     def output(self, value: Any) -> None:
-        """Give the result that the caller's schema asks for."""
         self.backend.refuse_in_body("output")
         text = outputs.as_json(value)
         error = self.wanted_output.check(text)
@@ -247,30 +257,23 @@ class AuthorTurn(_Author):
         self.wanted_output.given = text
 
     def changed_state(self) -> str | None:
-        """The memory as it is recorded; None when it is what it was."""
         if "_frozen" not in self.__dict__:
             return None  # never looked at
         after = values.dump(self.state)
         return after if after != self._state_before else None
 
     def leave(self) -> dict[str, Any]:
-        """What the function left, for `adopt` in another process; the output is there already."""
-        return {"replies": self.replies, "asked": self._asked, "state": self.changed_state()}
+        return {"replies": self.replies, **super().leave()}
 
     def adopt(self, left: dict[str, Any]) -> None:
-        """Take what the function left that ran in another process."""
         for text in left.get("replies", ()):
             self.reply(text)
-        if left.get("asked") is not None:
-            self.ask(**left["asked"])
-        if left.get("state") is not None:
-            _replace(self.state, values.load(left["state"], self.backend.files))
+        super().adopt(left)
 
     # --- recorded calls ---------------------------------------------------------------------------
     def start(
         self, job: JobFn, /, title: str, *, work: str | None = None, **args: Any
     ) -> Awaitable[Started]:
-        """Start a job."""
         ref = values.function_ref(job)
         if not inspect.iscoroutinefunction(job):
             raise TypeError(f"a job is a coroutine function, {ref} is not")
@@ -282,45 +285,37 @@ class AuthorTurn(_Author):
         return Started(**await answer)
 
     def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
-        """Hand the message to a running job."""
         return self.backend.call(Request("join", (agent_text(job_id), _optional_text(text))))
 
     def stop(self, job_id: str) -> Awaitable[bool]:
-        """Stop a job."""
         return self.backend.call(Request("stop", (agent_text(job_id),)))
 
     def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
-        """Run a function once and record what it returns."""
         check_body(fn)
         return self.backend.call(Request("step", (name_of(fn),), args, (), kwargs, fn))
 
     def write(self, path: str, data: Contents) -> Awaitable[File]:
-        """Attach a file to the reply."""
         check_path(path)
         return self.backend.call(Request("write", (path, content_mark(data)), data=data))
 
 
 class AuthorJob(_Author):
-    """One run of a job (see `agentpost.agents.Job`)."""
+    """One run of a job: `agentpost.agents.Job` says what each call does."""
 
     def __init__(self, backend: Backend, inputs: JobInputs) -> None:
-        super().__init__(backend, inputs.message, inputs.schema)
+        super().__init__(backend, inputs)
         self.inputs = inputs
         self.id = inputs.id
         self.work_id = inputs.work_id
         self.title = inputs.title
-        self.state: dict[str, Any] = values.load(inputs.state, backend.files)
+        self._state: dict[str, Any] = values.load(inputs.state, backend.files)
 
-    def leave(self) -> dict[str, Any]:
-        """What the function left, for `adopt` in another process."""
-        return {"asked": self._asked, "state": values.dump(self.state)}
+    @property
+    def state(self) -> dict[str, Any]:
+        return self._state
 
-    def adopt(self, left: dict[str, Any]) -> None:
-        """Take what the function left that ran in another process."""
-        if left.get("asked") is not None:
-            self.ask(**left["asked"])
-        if "state" in left:
-            _replace(self.state, values.load(left["state"], self.backend.files))
+    def changed_state(self) -> str:
+        return values.dump(self._state)
 
     # --- recorded calls ---------------------------------------------------------------------------
     def step(
@@ -336,7 +331,6 @@ class AuthorJob(_Author):
         backoff: Backoff = DEFAULT_BACKOFF,
         **kwargs: Any,
     ) -> Awaitable[Any]:
-        """Run a function once and record what it returns."""
         check_body(fn)
         price, retry = to_millionths(cost), Retry.of(retries, retry_on, backoff)
         head, tail = (step_name(fn, name),), (price,)
@@ -355,7 +349,6 @@ class AuthorJob(_Author):
         timeout: float | None = None,
         **kwargs: Any,
     ) -> Awaitable[File]:
-        """Write a file of the work."""
         check_path(path)
         price = to_millionths(cost)
         fn: Body | None = None
@@ -371,19 +364,15 @@ class AuthorJob(_Author):
         )
 
     def files(self) -> Awaitable[list[File]]:
-        """The message's attachments and the work's files."""
         return self.backend.call(Request("files"))
 
     def progress(self, step: str) -> Awaitable[None]:
-        """Tell the user what is going on; in the body of a step, too."""
         return self.backend.call(Request("progress", (agent_text(step),)))
 
     def output(self, value: Any) -> Awaitable[None]:
-        """Record the result that the caller's schema asks for."""
         return self.backend.call(Request("output", (json.loads(outputs.as_json(value)),)))
 
     def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
-        """Follow-up messages since the last call."""
         return self._inbox(self.backend.call(Request("inbox", seconds=wait)))
 
     async def _inbox(self, answer: Awaitable[dict[str, Any]]) -> list[Said]:
@@ -391,15 +380,9 @@ class AuthorJob(_Author):
         return [Said("user", text, (), at, message_id) for message_id, text, at in follow_ups]
 
     def charge(self, amount: float, note: str = "") -> Awaitable[None]:
-        """Charge credits for work already done; in the body of a step, with its record."""
         price, note = to_millionths(amount), agent_text(note)
         return self.backend.call(Request("charge", (price, note), price=price))
 
 
 def _optional_text(text: str | None) -> str | None:
     return None if text is None else agent_text(text)
-
-
-def _replace(state: dict[str, Any], after: dict[str, Any]) -> None:
-    state.clear()
-    state.update(after)

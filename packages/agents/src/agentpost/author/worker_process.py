@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import faulthandler
 import importlib
 import json
 import math
@@ -25,7 +24,6 @@ import os
 import resource
 import select
 import shutil
-import signal
 import struct
 import sys
 import traceback
@@ -37,15 +35,7 @@ from typing import Any, BinaryIO, Final
 from agentpost.agents import values
 from agentpost.agents.base import StepFailed, current_step_key
 from agentpost.author import log_records
-from agentpost.author.confinement import (
-    die_of_cpu_time,
-    die_with,
-    go_first_when_memory_is_short,
-    has_filled_memory,
-    limit_memory,
-    settle,
-    take_channel,
-)
+from agentpost.author.confinement import at_most, begin, has_filled_memory, limit_memory, settle
 
 HEADER: Final = struct.Struct(">I")
 """The length in front of each frame."""
@@ -68,14 +58,7 @@ def frame(message: dict[str, Any]) -> bytes:
 def main(parent: int) -> None:
     """Serve requests until the channel closes or the parent is gone."""
     os.nice(_NICENESS)
-    die_with(parent or os.getppid())
-    channel = take_channel()
-    # A service manager signals the whole group; whether a step ends is the server's decision. A
-    # handler instead of SIG_IGN, because programs started by a step would inherit the latter.
-    signal.signal(signal.SIGTERM, lambda *_: None)
-    faulthandler.enable()
-    go_first_when_memory_is_short()
-    die_of_cpu_time()
+    channel = begin(parent)
     requests = channel.makefile("rb")
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         hello = _receive(requests)
@@ -202,9 +185,7 @@ def _cpu_limit(seconds: float | None) -> Iterator[None]:
         yield
         return
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    most = math.ceil(usage.ru_utime + usage.ru_stime + seconds)
-    if hard != resource.RLIM_INFINITY:
-        most = min(most, hard)
+    most = at_most(resource.RLIMIT_CPU, math.ceil(usage.ru_utime + usage.ru_stime + seconds))
     resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
     try:
         yield

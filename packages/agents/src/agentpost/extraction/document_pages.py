@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from agentpost.extraction.data_urls import Pictures
-
+_SUM_BYTES_MAX: Final = 6_000_000
+_PIXELS_MAX: Final = 40_000_000
+_SIDE: Final = 960
+_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 _BLOCKS_MAX: Final = 1_500
 _TAGS: Final = {
     *("a", "blockquote", "br", "dd", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "img"),
@@ -60,7 +64,7 @@ def page(path: Path) -> str:
     import mammoth
     import nh3
 
-    pictures = Pictures()
+    pictures = _Pictures()
 
     def embed_image(image: Any) -> dict[str, str]:
         with image.open() as stream:
@@ -89,3 +93,29 @@ def _beginning(html: str) -> tuple[str, bool]:
     ends = islice(re.finditer(r"</(?:p|h[1-6]|tr)>", html), _BLOCKS_MAX - 1, None)
     last = next(ends, None)
     return (html[: last.end()], True) if last is not None else (html, False)
+
+
+class _Pictures:
+    """The pictures of one document as data URLs, up to a sum of bytes."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def url(self, content: bytes) -> str | None:
+        """No larger than it is shown; None when it cannot be read, or there were too many."""
+        from PIL import Image
+
+        if self._bytes > _SUM_BYTES_MAX:
+            return None
+        try:
+            with Image.open(io.BytesIO(content), formats=_FORMATS) as picture:
+                if picture.width * picture.height > _PIXELS_MAX:
+                    return None
+                small = picture.convert("RGBA")
+                small.thumbnail((_SIDE, _SIDE))
+                buffer = io.BytesIO()
+                small.save(buffer, "WEBP", quality=82)
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            return None
+        self._bytes += buffer.tell()
+        return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"

@@ -314,30 +314,46 @@ def _word_part(archive: Archive, member: str) -> Iterator[str]:
 _SLIDE = names("drawingml/2006/main", "p t")
 
 
-class _Slide:
-    """Collects the paragraphs of a slide."""
+class Texts:
+    """Collects what stands in each element of a kind, such as the paragraphs of a slide.
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
+    Args:
+        names: short names by full ones; one is ``t``, which holds the text.
+        unit: the short name of the kind.
+    """
+
+    def __init__(self, names: Mapping[str, str], unit: str) -> None:
+        self.texts: list[tuple[str, str]] = []
+        """Pairs of the attribute ``ref`` of an element, if it has one, and its text."""
+        self._names = names
+        self._unit = unit
+        self._ref = ""
         self._pieces: list[str] = []
         self._typing = False
         self._characters = 0
 
     def start(self, tag: str, attributes: Attributes) -> None:
-        self._typing = _SLIDE.get(tag) == "t"
+        name = self._names.get(tag)
+        if name == self._unit:
+            self._ref, self._pieces = attributes.get("ref", "")[:12], []
+        self._typing = name == "t"
 
     def end(self, tag: str) -> None:
         self._typing = False
-        if _SLIDE.get(tag) == "p":
-            text = "".join(self._pieces).strip()
-            self._pieces.clear()
-            if text:
-                self.lines += (text, "")
+        if self._names.get(tag) == self._unit:
+            self.texts.append((self._ref, "".join(self._pieces)))
+            self._pieces = []
 
     def text(self, data: str) -> None:
         if self._typing and self._characters < limits.MAX_CHARACTERS:
             self._characters += len(data)
             self._pieces.append(data)
+
+    def of(self, archive: Archive, member: str) -> Iterator[tuple[str, str]]:
+        """Those of a part; raises `Unreadable`."""
+        for _ in archive.parse(member, self.start, self.end, self.text):
+            yield from self.texts
+            self.texts.clear()
 
 
 def slide_members(archive: Archive) -> list[str]:
@@ -349,10 +365,9 @@ def slide_members(archive: Archive) -> list[str]:
 
 def slide_texts(archive: Archive, member: str) -> Iterator[str]:
     """The paragraphs of a slide; raises `Unreadable`."""
-    slide = _Slide()
-    for _ in archive.parse(member, slide.start, slide.end, slide.text):
-        yield from slide.lines
-        slide.lines.clear()
+    for _, text in Texts(_SLIDE, "p").of(archive, member):
+        if text.strip():
+            yield from (text.strip(), "")
 
 
 def slide_notes(archive: Archive, member: str) -> Iterator[str]:

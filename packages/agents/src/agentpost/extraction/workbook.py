@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, TypeAlias
 
 from agentpost.extraction import Unreadable, limits
-from agentpost.extraction.office import Archive, Attributes, names
+from agentpost.extraction.office import Archive, Attributes, Texts, names
 
 Cell: TypeAlias = Any
 WORKBOOK: Final = "xl/workbook.xml"
@@ -348,37 +348,8 @@ def _comments(archive: Archive) -> Iterator[str]:
     """The comments of a workbook with the cells that they belong to."""
     for member in sorted(archive.members):
         if member.startswith("xl/comments") and member.endswith(".xml"):
-            reader = _Comments()
-            for _ in archive.parse(member, reader.start, reader.end, reader.text):
-                pass
-            yield from reader.lines
-
-
-class _Comments:
-    """Collects the comments of a sheet."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._cell = ""
-        self._pieces: list[str] = []
-        self._typing = False
-        self._characters = 0
-
-    def start(self, tag: str, attributes: Attributes) -> None:
-        name = _MAIN.get(tag)
-        if name == "comment":
-            self._cell, self._pieces = attributes.get("ref", "")[:12], []
-        self._typing = name == "t"
-
-    def end(self, tag: str) -> None:
-        self._typing = False
-        if _MAIN.get(tag) == "comment":
-            self.lines.append(f"{self._cell}: {' '.join(''.join(self._pieces).split())}")
-
-    def text(self, data: str) -> None:
-        if self._typing and self._characters < limits.MAX_CHARACTERS:
-            self._characters += len(data)
-            self._pieces.append(data)
+            for cell, text in Texts(_MAIN, "comment").of(archive, member):
+                yield f"{cell}: {' '.join(text.split())}"
 
 
 def is_workbook(archive: Archive) -> bool:
