@@ -70,9 +70,8 @@ def page() -> str:
         for entry in entries:
             if not (FOLDER / f"{entry.name}.png").exists():
                 continue
-            given = ", ".join(entry.inputs)
-            lines += ["", f"> {entry.said}", *([">", f"> *{given}*"] if given else []), "",
-                      f"![{entry.name}]({entry.name}.png)"]  # fmt: skip
+            inputs = f" *({', '.join(entry.inputs)})*" if entry.inputs else ""
+            lines += ["", f"> {entry.said}{inputs}", "", f"![{entry.name}]({entry.name}.png)"]
     return "\n".join(lines) + "\n"
 
 

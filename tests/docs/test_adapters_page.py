@@ -15,7 +15,7 @@ import pytest
 
 from agentpost.webhooks.signing import new_secret
 from agentpost_client import Client, Message
-from tests.docs.snippets import blocks, write_programs
+from tests.docs.snippets import write_programs
 from tests.e2e.server import KEY, AgentServer
 from tests.house.tree import DOCS
 
@@ -32,8 +32,6 @@ SPECS = {
     "invoices": "invoices:agent",
     "orders_that_ask": "orders_that_ask:agent",
     "counter": f"cmd:{sys.executable} counter.py",
-    "counter that stays": f"cmd:{sys.executable} counter_that_stays.py",
-    "greeter that stays": "cmd:sh greeter_that_stays.sh",
     "service": os.environ["TEST_SERVICE"],
 }
 AGENTS = {}
@@ -55,7 +53,6 @@ SECONDS_MAX = 90.0
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     home = tmp_path_factory.mktemp("adapters")
     write_programs(PAGE, home)
-    (home / "greeter_that_stays.sh").write_text(shell_program("greeter_that_stays.sh"))
     (home / "dispatcher.py").write_text(DISPATCHER)
     secret = new_secret()
     with pytest.MonkeyPatch.context() as environment, serving(home, secret) as service:
@@ -107,29 +104,3 @@ def test_a_deferred_tool_asks(client: Client) -> None:
     asked = send_and_wait(client, "a lamp", "orders_that_ask")
     assert (asked.status, asked.question) == ("needs_input", "Which size?")
     assert send_and_wait(client, "large", "orders_that_ask").status == "completed"
-
-
-def test_a_program_that_stays_has_a_second_run(client: Client) -> None:
-    replies = [send_and_wait(client, "hello", "counter that stays").reply for _ in range(2)]
-    assert replies == [f"You said hello. This is run {run}." for run in (1, 2)]
-    greetings = [send_and_wait(client, "hello", "greeter that stays").reply or "" for _ in range(2)]
-    assert greetings[0].startswith("Good day from process ")
-    assert greetings[0] == greetings[1]
-
-
-def shell_program(name: str) -> str:
-    """The page's shell script of that name."""
-    scripts = [block.text for block in blocks(PAGE) if block.kind == "sh"]
-    return next(text for text in scripts if f"# {name}\n" in text)
-
-
-def test_the_shell_program_replies(tmp_path: Path) -> None:
-    """What the page's shell script says for a turn."""
-    import json
-    import subprocess
-
-    (tmp_path / "greeter.sh").write_text(shell_program("greeter.sh"))
-    done = subprocess.run(
-        ["sh", "greeter.sh"], cwd=tmp_path, input="{}\n", capture_output=True, text=True, check=True
-    )
-    assert json.loads(done.stdout) == {"op": "reply", "text": "Good day."}

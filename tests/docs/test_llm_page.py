@@ -1,10 +1,7 @@
-"""The files and the program of `docs/llm.md` work as they are, with a stub in place of the model;
+"""The files of `docs/llm.md` work as they are, with a stub in place of the model;
 and what a crash between a call of the model and its record costs."""
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +11,13 @@ import pytest
 from agentpost.agents.llm import servers
 from agentpost.settings import CONFIG_ENV
 from tests.agents.llm.openai_stub import Calls, OpenAIStub, Reply, Request, Says, openai_stub
-from tests.docs.snippets import blocks, write_programs
+from tests.docs.snippets import blocks
 from tests.e2e.caller import Caller
-from tests.e2e.server import KEY, AgentServer
+from tests.e2e.server import AgentServer
 from tests.house.tree import DOCS
 from tests.waiting import PATIENCE
 
 PAGE = DOCS / "llm.md"
-PROGRAM_SECONDS_MAX = 120.0
 CREDITS = (11 * 10 + 7 * 40) / 1_000_000
 """What one call of the stub's model costs, by the page's table."""
 
@@ -41,7 +37,6 @@ def server(tmp_path_factory: pytest.TempPathFactory, stub: OpenAIStub) -> Iterat
     settings = files["agentpost.toml"].replace("http://127.0.0.1:11434/v1", stub.url)
     assert stub.url in settings
     (home / "agentpost.toml").write_text(settings)
-    write_programs(PAGE, home)
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv(CONFIG_ENV, raising=False)
         made = AgentServer(home, agent="llm:openai:qwen3:8b")
@@ -51,19 +46,14 @@ def server(tmp_path_factory: pytest.TempPathFactory, stub: OpenAIStub) -> Iterat
             made.stop()
 
 
-def test_the_page_s_program_gets_its_answer(server: AgentServer, stub: OpenAIStub) -> None:
+def test_the_page_s_settings_and_prices(server: AgentServer, stub: OpenAIStub) -> None:
     stub.tell(Says(["On ", "Fridays."]))
-    done = subprocess.run(
-        [sys.executable, "ask.py"],
-        cwd=server.home,
-        env={**os.environ, "AGENTPOST_URL": server.url, "AGENTPOST_KEY": KEY},
-        capture_output=True,
-        text=True,
-        timeout=PROGRAM_SECONDS_MAX,
-        check=False,
-    )
-    assert done.stderr == ""
-    assert done.stdout == f"On Fridays.\n{CREDITS} credits\n"
+    caller = Caller(server)
+    sent = caller.send("When do we bake the rye bread?", conversation="bakery")
+    done = caller.final(sent["id"])
+    caller.close()
+    assert done["jobs"][0]["text"] == "On Fridays."
+    assert done["credits_used"] == pytest.approx(CREDITS)
     (request,) = stub.requests
     assert request["model"] == "qwen3:8b"
     assert "bakery in Oslo" in request["messages"][0]["content"]

@@ -47,10 +47,8 @@ def test_it_works_against_a_server(built: Path, server: AgentServer) -> None:
 
 # --- the programs of docs/typescript.md -----------------------------------------------------------
 SHOWN = {
-    "follow.js": ["1 agent_reply\n2 progress\n3 ", " result\n"],
     "stream.js": ["agent_reply\nprogress\n", "result\ncompleted\n"],
     "careful.js": ["no such message 404 true"],
-    "ahead.js": ["ready ", "255"],
     "check.js": ["completed: msg_1\n204 400\n", "255"],
     "commonjs/commonjs.js": ["not_found function function"],
 }

@@ -1,7 +1,7 @@
 """What is wrong with a node among others: its clock, or the address that its links begin with.
 
 Each node says it of itself: in its log, at `/readyz`, and in the table of nodes. The doctor says it
-of all (design: Clocks of nodes, Links of several nodes).
+of all (design: Clocks of nodes, Links).
 """
 
 from __future__ import annotations
