@@ -228,13 +228,19 @@ def elsewhere(fn: _F, ref: str) -> _F:
 def stand_in_error(description: Mapping[str, str]) -> Exception:
     """Like `rebuild_error`, without importing an author's module: an error of one is of a class
     with the same name, made here."""
-    module, _, name = description["type"].partition(":")
+    module = description["type"].partition(":")[0]
     if module == "builtins" or module.startswith("agentpost."):
         return rebuild_error(description)
-    kind = type(name.rpartition(".")[2], (StepFailed,), {"__module__": module})
-    kind.__qualname__ = name
-    error: Exception = kind(description["text"])
-    return error
+    return exception_class(description["type"], StepFailed)(description["text"])
+
+
+def exception_class(name: str, base: type[Exception] = Exception) -> type[Exception]:
+    """A class of that name, ``module:qualname``: classes of the author's are told by their
+    names."""
+    module, _, qualname = name.partition(":")
+    kind = type(qualname.rpartition(".")[2], (base,), {"__module__": module})
+    kind.__qualname__ = qualname
+    return kind
 
 
 def known_error(description: Mapping[str, str]) -> Exception:

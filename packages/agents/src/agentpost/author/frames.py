@@ -145,7 +145,7 @@ def request_of(frame: Frame, source: FileSource, body: Callable[..., Any] | None
 
 
 def _retry(most: int, names: list[str] | None, pauses: list[float]) -> Retry:
-    kinds = None if names is None else tuple(_exception_class(name) for name in names)
+    kinds = None if names is None else tuple(values.exception_class(name) for name in names)
     return Retry(most, kinds, Backoff(*pauses))
 
 
@@ -206,16 +206,8 @@ def failure_error(frame: Frame) -> Exception:
     description, kinds = frame["error"], frame["kinds"]
     error = values.stand_in_error(description)
     if f"{JobFailed.__module__}:{JobFailed.__qualname__}" in kinds:
-        error = _exception_class(description["type"], JobFailed)(description["text"])
+        error = values.exception_class(description["type"], JobFailed)(description["text"])
     values.remember_class_names(error, kinds)
     remember_cause(error, frame["cause"])
     error.add_note(f"In an agent process:\n{frame['trace']}")
     return error
-
-
-def _exception_class(name: str, base: type[Exception] = Exception) -> type[Exception]:
-    """A class of that name: classes of the author's are told by their names."""
-    module, _, qualname = name.partition(":")
-    kind = type(qualname.rpartition(".")[2], (base,), {"__module__": module})
-    kind.__qualname__ = qualname
-    return kind

@@ -15,9 +15,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import Context, ContextVar, copy_context
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Final, TextIO, cast
+from typing import Any, Final, TextIO, TypeAlias, cast
 
 import structlog
 
@@ -41,7 +40,8 @@ _PARTIAL_BYTES_MAX: Final = 2 * EXCEPTION_BYTES_MAX
 
 log = structlog.get_logger(__name__)
 _current: ContextVar[Output | None] = ContextVar("agent_output", default=None)
-_keeper: ContextVar[_Keeper | None] = ContextVar("agent_output_keeper", default=None)
+_Keep: TypeAlias = Callable[[int | None, str, str], None]
+_keeper: ContextVar[_Keep] = ContextVar("agent_output_keeper", default=lambda *_: None)
 
 
 class Output:
@@ -154,8 +154,7 @@ class Output:
         Context().run(partial(getattr(log, level), event, **{**self._ids, **fields}))
 
     def _keep(self, level: str, text: str) -> None:
-        if self._keeper is not None:
-            self._keeper.add(cast("int | None", self._ids.get("call")), level, text)
+        self._keeper(cast("int | None", self._ids.get("call")), level, text)
 
     @cached_property
     def _ids(self) -> dict[str, object]:
@@ -166,23 +165,16 @@ class Output:
         return {name: ids[name] for name in ids if name not in ("self", "event")}
 
 
-@dataclass(slots=True)
-class _Keeper:
-    """Collects the first lines of everything that is captured inside of `keeping`."""
-
-    lines: list[AgentLine]
-    now: Callable[[], int]
-
-    def add(self, call: int | None, level: str, text: str) -> None:
-        if len(self.lines) < AGENT_LINES_MAX:
-            self.lines.append(AgentLine.of(self.now(), call, level, text))
-
-
 @contextmanager
 def keeping(lines: list[AgentLine], now: Callable[[], int]) -> Iterator[None]:
     """Inside, lines that `Capture` takes are added to ``lines`` too, with their time by ``now``:
     the first `AGENT_LINES_MAX` of them."""
-    token = _keeper.set(_Keeper(lines, now))
+
+    def add(call: int | None, level: str, text: str) -> None:
+        if len(lines) < AGENT_LINES_MAX:
+            lines.append(AgentLine.of(now(), call, level, text))
+
+    token = _keeper.set(add)
     try:
         yield
     finally:
@@ -191,9 +183,7 @@ def keeping(lines: list[AgentLine], now: Callable[[], int]) -> Iterator[None]:
 
 def keep(call: int | None, level: str, text: str) -> None:
     """Keep a line that another process has logged, where a `keeping` is around this."""
-    keeper = _keeper.get()
-    if keeper is not None:
-        keeper.add(call, level, text)
+    _keeper.get()(call, level, text)
 
 
 class Capture:

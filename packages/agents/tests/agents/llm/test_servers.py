@@ -24,7 +24,7 @@ from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 from pydantic_ai.usage import RunUsage
 
 from agentpost.agents.llm import servers
-from agentpost.agents.llm.hidden import Hidden
+from agentpost.agents.llm.servers import Hidden
 from agentpost.testing import crash_after, run
 from agentpost.threads.loop import AgentLoop
 from tests.agents.llm import mcp_stub

@@ -368,6 +368,17 @@ def written_call(tool: str, args: Mapping[str, Any]) -> str:
     return f"{tool}({', '.join(f'{name}={value!r}' for name, value in args.items())})"
 
 
+def trim(items: list[Any], starts: Sequence[int]) -> list[Any]:
+    """What is remembered, without the oldest questions and what followed them when it is too long.
+    ``starts``: where the user said something."""
+    while (
+        len(starts) > 1 and len(json.dumps(items, ensure_ascii=False).encode()) > MEMORY_BYTES_MAX
+    ):
+        cut = starts[1]
+        items, starts = items[cut:], [n - cut for n in starts[1:]]
+    return items
+
+
 def _pairs(history: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
     return [(role, text) for role, text in history]
 

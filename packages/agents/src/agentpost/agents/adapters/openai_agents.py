@@ -26,12 +26,12 @@ from pydantic_core import to_json, to_jsonable_python
 
 from agentpost.agents.adapters import recording
 from agentpost.agents.adapters.conversing import (
-    MEMORY_BYTES_MAX,
     Outcome,
     Question,
     RunInput,
     approval,
     question,
+    trim,
 )
 from agentpost.agents.adapters.recording import Charge, Recorder
 from agentpost.agents.adapters.repairing import (
@@ -104,7 +104,8 @@ class OpenAIAgents:
             waiting: Json = to_jsonable_python(result.to_state().to_json())
             memory: Json = {"items": [], "waiting": waiting}
             return Outcome("", memory, questions)
-        items: Json = _trim(to_jsonable_python(result.to_input_list()))
+        items: Any = to_jsonable_python(result.to_input_list())
+        items = trim(items, [n for n, item in enumerate(items) if item.get("role") == "user"])
         output = result.final_output
         memory = {"items": items, "waiting": None}
         if isinstance(output, str):
@@ -330,15 +331,6 @@ def _items(run_input: RunInput) -> list[Any]:
         {"role": "user" if role == "user" else "assistant", "content": text}
         for role, text in run_input.history
     ]
-
-
-def _trim(items: list[Any]) -> list[Any]:
-    """The items, without the oldest questions and what followed them when they are too long."""
-    starts = [n for n, item in enumerate(items) if item.get("role") == "user"]
-    while len(starts) > 1 and len(to_json(items)) > MEMORY_BYTES_MAX:
-        cut = starts[1]
-        items, starts = items[cut:], [n - cut for n in starts[1:]]
-    return items
 
 
 # --- asking ---------------------------------------------------------------------------------------

@@ -48,13 +48,13 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_core import to_json, to_jsonable_python
 
 from agentpost.agents.adapters.conversing import (
-    MEMORY_BYTES_MAX,
     NO_OUTPUT,
     Outcome,
     Question,
     RunInput,
     approval,
     question,
+    trim,
     written_call,
 )
 from agentpost.agents.adapters.recording import Charge, Recorder, Usage, current_recorder
@@ -339,10 +339,7 @@ def _history(run_input: RunInput, memory: dict[str, Any] | None) -> list[ModelMe
 def _memory(messages: Sequence[ModelMessage], pending: dict[str, str]) -> Json:
     """The messages, without the oldest questions and their answers when they are too long."""
     plain = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
-    starts = [n for n, message in enumerate(messages) if _is_prompt(message)]
-    while len(starts) > 1 and len(to_json(plain)) > MEMORY_BYTES_MAX:
-        cut = starts[1]
-        plain, starts = plain[cut:], [n - cut for n in starts[1:]]
+    plain = trim(plain, [n for n, message in enumerate(messages) if _is_prompt(message)])
     return {"messages": plain, "pending": dict(pending)}
 
 

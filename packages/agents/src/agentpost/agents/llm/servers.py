@@ -8,6 +8,7 @@ it is tried again after a while.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import os
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self, cast
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_ai import ModelRetry, RunContext, ToolReturn
@@ -26,8 +28,6 @@ from pydantic_core import SchemaValidator, core_schema, to_json
 
 from agentpost.agents.adapters.recording import current_recorder
 from agentpost.agents.base import Json
-from agentpost.agents.llm.hidden import NOTHING, Hidden
-from agentpost.agents.llm.tool_names import Reserved, provider_name
 from agentpost.domain.text import storable_json
 
 logger = logging.getLogger(__name__)
@@ -44,6 +44,13 @@ RESULT_CHARACTERS: Final = 100_000
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _ANY: Final = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_TEXT_CHARACTERS: Final = 4
+_PART_CHARACTERS: Final = 8
+"""Shorter parts of an address are words, such as ``mcp``, and no keys."""
+TOOL_NAME_CHARACTERS_MAX: Final = 64
+_TOOL_NAME: Final = re.compile(f"[a-zA-Z0-9_-]{{1,{TOOL_NAME_CHARACTERS_MAX}}}")
+_UNUSABLE: Final = re.compile("[^a-zA-Z0-9_-]")
+_MARK_CHARACTERS: Final = 8
 
 
 class Entry(BaseModel):
@@ -62,6 +69,76 @@ class Entry(BaseModel):
 _FILE: Final = TypeAdapter(dict[str, Entry], config=ConfigDict(hide_input_in_errors=True))
 
 
+# --- what a server's names and errors may be ------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What errors of a connection must not tell: the keys in the server's address and headers, the
+    longest first."""
+
+    texts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, url: str | None, headers: Mapping[str, str]) -> Self:
+        """Those of a server: passwords and values in its address, long parts of its path, and the
+        values of its headers."""
+        secrets = [part for value in headers.values() for part in (value, *value.split())]
+        if url is not None:
+            parts = urlsplit(url)
+            values = [value for _, value in parse_qsl(parts.query)]
+            raw = [pair.partition("=")[2] for pair in parts.query.split("&")]
+            long = [p for p in parts.path.split("/") if len(p) >= _PART_CHARACTERS]
+            account = parts.netloc.rpartition("@")[0]
+            secrets += [*long, *values, *raw, account, *account.split(":")]
+        forms = {form for text in secrets for form in (text, quote(text, safe=""), unquote(text))}
+        long_enough = {text for text in forms if len(text) >= _TEXT_CHARACTERS}
+        return cls(tuple(sorted(long_enough, key=len, reverse=True)))
+
+    def in_text(self, text: str) -> str:
+        """The text with ``…`` in their places."""
+        for hidden in self.texts:
+            text = text.replace(hidden, "…")
+        return text
+
+
+_NOTHING: Final = Hidden()
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """What names of a server's tools may not be, since a provider takes no name twice: ``names`` of
+    other tools, and those that begin with one of ``prefixes``, which are another server's."""
+
+    names: frozenset[str] = frozenset()
+    prefixes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, server: str, servers: Iterable[str], names: Iterable[str]) -> Reserved:
+        """What a server has to leave to the other ``servers`` and to tools of those ``names``.
+
+        Of two servers whose names begin alike, such as ``a`` and ``a_b``, the longer name keeps its
+        prefix: ``a_b_c`` may be a tool of either one.
+        """
+        begin_alike = (f"{other}_" for other in servers if other.startswith(f"{server}_"))
+        return cls(frozenset(names), tuple(begin_alike))
+
+
+def provider_name(name: str, reserved: Reserved) -> str:
+    """The name itself where a provider takes it, else one that is made of it: without the
+    characters that it may not have, cut, and with a mark that no other name has.
+
+    It depends on nothing but its arguments, so that a repeated run has the same names.
+    """
+    if (
+        _TOOL_NAME.fullmatch(name)
+        and name not in reserved.names
+        and not name.startswith(reserved.prefixes)
+    ):
+        return name
+    mark = hashlib.sha256(name.encode()).hexdigest()[:_MARK_CHARACTERS]
+    return f"{_UNUSABLE.sub('_', name)[: TOOL_NAME_CHARACTERS_MAX - _MARK_CHARACTERS - 1]}_{mark}"
+
+
+# --- servers --------------------------------------------------------------------------------------
 def of_file(path: str, names: Iterable[str] = ()) -> list[AbstractToolset[Any]]:
     """The servers that a file names; none for "". ``names`` are those of other tools.
 
@@ -149,7 +226,7 @@ class _Reach:
     """
 
     make: Callable[[], _Session]
-    hidden: Hidden = NOTHING
+    hidden: Hidden = _NOTHING
     closed_until: float = 0.0
     failures: int = 0
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -183,7 +260,7 @@ class Server(WrapperToolset[Any]):
     offered: list[ToolDefinition] | None = None
 
     @classmethod
-    def of(cls, tools: AbstractToolset[Any], name: str, hidden: Hidden = NOTHING) -> Server:
+    def of(cls, tools: AbstractToolset[Any], name: str, hidden: Hidden = _NOTHING) -> Server:
         """A server whose tools are there already."""
         reach = _Reach(lambda: _Session(tools), hidden)
         return cls(reach.current(), name, reach)
