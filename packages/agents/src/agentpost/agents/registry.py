@@ -117,9 +117,9 @@ def _installed_agent(name: str) -> str:
             f"AGENTPOST_AGENT={name!r}: more than one installed distribution has an agent of that"
             f" name ({', '.join(sorted(places))}). Write which one: module:object."
         )
-    installed = ", ".join(sorted(entry.name for entry in names)) or "none"
+    there = ", ".join(sorted(entry.name for entry in names)) or "none"
     raise UnknownAgent(
-        f"AGENTPOST_AGENT={name!r} {_FORMS}, nor the name of an installed agent ({installed})."
+        f"AGENTPOST_AGENT={name!r} {_FORMS}, nor the name of an installed agent ({there})."
     )
 
 

@@ -249,11 +249,9 @@ class Calls:
 
     # --- files ------------------------------------------------------------------------------------
     async def path(self, file: File) -> Path:
-        """See `FileSource.path`."""
         return Path(await self._ask({"op": "path", "file": values.dump(file)}))
 
     async def text(self, file: File) -> str:
-        """See `FileSource.text`."""
         text: str = await self._ask({"op": "text", "file": values.dump(file)})
         return text
 

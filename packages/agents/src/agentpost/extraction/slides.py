@@ -24,7 +24,7 @@ _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 
 
 def read(archive: Archive) -> dict[str, Any]:
-    """See `agentpost.extraction.contents.look`; raises `Unreadable`."""
+    """What `contents.look` returns for a presentation; raises `Unreadable`."""
     members = slide_members(archive)
     slides = []
     for member in members[:SLIDES_MAX]:

@@ -56,11 +56,7 @@ class CallFailed(Exception):
     """The other agent did not answer as it should."""
 
 
-class Refused(CallFailed):
-    """The other agent refused a call."""
-
-
-class TaskGone(Refused):
+class TaskGone(CallFailed):
     """The other agent does not know the task."""
 
 
@@ -237,7 +233,7 @@ def agent_of(rest: str) -> A2A:
 # --- reading answers ------------------------------------------------------------------------------
 def _result(answer: _Object) -> _Object:
     if "error" in answer:
-        kind = TaskGone if answer["error"].get("code") == _TASK_NOT_FOUND else Refused
+        kind = TaskGone if answer["error"].get("code") == _TASK_NOT_FOUND else CallFailed
         raise kind(f"the agent refused: {answer['error'].get('message')}")
     result: _Object = answer["result"]
     return result

@@ -65,7 +65,7 @@ class FittingModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """See `Model.request`; raises `ModelContextWindowExceededError` when half is too long."""
+        """Raises `ModelContextWindowExceededError` when half is too long."""
         model_request_parameters = without_left_out(model_request_parameters)
         tools = tools_size(model_request_parameters)
         request = self._fit(messages, tools)
@@ -85,7 +85,7 @@ class FittingModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: Any = None,
     ) -> AsyncIterator[StreamedResponse]:
-        """See `request`: a provider says that it is too long before it writes."""
+        """The same, streamed: a provider says that it is too long before it writes."""
         model_request_parameters = without_left_out(model_request_parameters)
         tools = tools_size(model_request_parameters)
         request = self._fit(messages, tools)

@@ -201,8 +201,8 @@ async def _make(
     )  # fmt: skip
     inputs = Inputs(frame, tuple(sources), _next_version(job, thing), sections)
     result = await maker.make(job, inputs)
-    written = ", ".join(file.name for file in result.files)
-    return "\n".join([f"Written: {written}.", result.text, *result.skipped, *result.notes])
+    names_ = ", ".join(file.name for file in result.files)
+    return "\n".join([f"Written: {names_}.", result.text, *result.skipped, *result.notes])
 
 
 def _next_version(job: Job, thing: Thing) -> int:

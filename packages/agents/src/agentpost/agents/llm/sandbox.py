@@ -50,7 +50,7 @@ def run(code: str, files: Sequence[File]) -> dict[str, Any]:
 
 
 def interpret(code: str, texts: dict[str, str]) -> dict[str, Any]:
-    """See `run`, with the texts of the files by their names."""
+    """`run` with the texts of the files, by their names."""
     from pydantic_monty import CollectString, Monty, MontyError
 
     files = _Files()

@@ -351,12 +351,13 @@ class Server(WrapperToolset[Any]):
         """The result; a failure is a text for the model, and never fails the run."""
         tool_name = self._offered_by_name()[name].name
         live = {storable_json(its): tool for its, tool in (await self._live(ctx)).items()}
-        found = live.get(tool_name)
-        if found is None:
+        live_tool = live.get(tool_name)
+        if live_tool is None:
             return self._unreachable()
         try:
-            live_name = found.tool_def.name
-            return _result_record(await found.toolset.call_tool(live_name, tool_args, ctx, found))
+            name_there = live_tool.tool_def.name
+            result = live_tool.toolset.call_tool(name_there, tool_args, ctx, live_tool)
+            return _result_record(await result)
         except ModelRetry as error:
             return _result_record(f"{name} failed: {self.reach.hidden.in_text(error.message)}")
         except Exception as error:
