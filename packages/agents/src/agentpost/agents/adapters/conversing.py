@@ -102,8 +102,7 @@ class RunInput:
     has_files: bool = False
 
     def answer_to(self, key: str) -> UserAnswer:
-        """The answer to a question; the message to one that an earlier release asked, whose
-        questions have no keys."""
+        """The answer to a question; the message where a run that failed has used the answers."""
         return self.answers.get(key) or UserAnswer(self.prompt, self.prompt)
 
     def approves(self, key: str) -> bool:

@@ -11,7 +11,6 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 from agentpost.agents.adapters.current import ToolRun, enter, enter_job
@@ -76,54 +75,43 @@ _OFFERED_BY: Final = "offered_by"
 _FAILED: Final = "failed"
 
 
-class _DeltaTarget:
-    """Where the pieces of an answer go: to the readers of the turn, then to those of the job."""
+class _ModelCall:
+    """A call of a model that a turn makes; its job goes on with one that takes too long. What it
+    writes goes to the readers of the turn, then to those of the job."""
 
-    def __init__(self, run: Turn) -> None:
-        self._run: Turn | Job | None = run
+    _answer: asyncio.Future[tuple[Json, Usage]]
+
+    def __init__(self, turn: Turn) -> None:
+        self._run: Turn | Job | None = turn
         self._pieces: list[str] = []
 
-    def add(self, text: str) -> None:
+    def delta(self, text: str, *, reset: bool = False) -> None:
+        """Show a piece, or drop those before."""
+        if reset:
+            self._pieces.clear()
         self._pieces.append(text)
         if self._run is not None:
-            self._run.delta(text)
+            self._run.delta(text, reset=reset)
 
-    def drop(self) -> None:
-        self._pieces.clear()
-        if self._run is not None:
-            self._run.delta("", reset=True)
-
-    def hold(self) -> None:
-        """Nobody reads until the job runs."""
-        self._run = None
-
-    def move(self, job: Job) -> None:
-        """The job's readers get what has been written, and what follows."""
-        self._run = job
-        job.delta("".join(self._pieces))
-
-
-@dataclass(frozen=True, slots=True)
-class _LateCall:
-    """A call of a model that takes longer than its turn may."""
-
-    answer: asyncio.Future[tuple[Json, Usage]]
-    target: _DeltaTarget
-
-    def offer(self, message_id: str) -> None:
-        """Leave it to the job of that message."""
+    def offer(self, message_id: str, answer: asyncio.Future[tuple[Json, Usage]]) -> None:
+        """Leave it to the job of that message; nobody reads until it runs."""
+        self._run, self._answer = None, answer
         _late_calls[message_id] = self
-        self.target.hold()
-        loop = asyncio.get_running_loop()
-        loop.call_later(CLAIM_SECONDS, self._withdraw, message_id)
+        asyncio.get_running_loop().call_later(CLAIM_SECONDS, self._withdraw, message_id)
 
     def _withdraw(self, message_id: str) -> None:
         if _late_calls.get(message_id) is self:
             del _late_calls[message_id]
-            self.answer.cancel()
+            self._answer.cancel()
+
+    async def go_on(self, job: Job) -> tuple[Json, Usage]:
+        """Its answer; the job's readers get what has been written, and what follows."""
+        self._run = job
+        job.delta("".join(self._pieces))
+        return await self._answer
 
 
-_late_calls: Final[dict[str, _LateCall]] = {}
+_late_calls: Final[dict[str, _ModelCall]] = {}
 """By the message whose job may take them; a job in another process makes its call itself."""
 
 
@@ -134,7 +122,7 @@ class TurnRecorder:
         self._turn = turn
         self._seconds = 0.0
         self._offering = asyncio.Lock()
-        self._target = _DeltaTarget(turn)
+        self._call = _ModelCall(turn)
         self.recorded: list[Json] = []
 
     async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
@@ -152,12 +140,12 @@ class TurnRecorder:
                 call.cancel()
                 raise
             if not call.done():
-                _LateCall(call, self._target).offer(self._turn.message.message_id)
+                self._call.offer(self._turn.message.message_id, call)
                 return {"late": True}
             answer = storable_json(call.result()[0])
             return {"answer": answer, "seconds": asyncio.get_running_loop().time() - began}
 
-        self._target = _DeltaTarget(self._turn)
+        self._call = _ModelCall(self._turn)
         try:
             step = await self._turn.step(call_model, name)
         except JobFailed as error:
@@ -192,10 +180,10 @@ class TurnRecorder:
         """No tool runs here."""
 
     def delta(self, text: str) -> None:
-        self._target.add(text)
+        self._call.delta(text)
 
     def drop_shown(self) -> None:
-        self._target.drop()
+        self._call.delta("", reset=True)
 
 
 class JobRecorder:
@@ -229,11 +217,7 @@ class JobRecorder:
 
         async def call_model(_: str) -> Json:
             late = _late_calls.pop(self._job.message.message_id, None)
-            if late is None:
-                answer, usage = await body()
-            else:
-                late.target.move(self._job)
-                answer, usage = await late.answer
+            answer, usage = await (body() if late is None else late.go_on(self._job))
             if self._charge is not None:
                 await self._job.charge(self._charge(usage), f"model {usage.get('model')}")
             storable: Json = storable_json(answer)
