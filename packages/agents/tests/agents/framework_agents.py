@@ -9,13 +9,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agents import Agent as OpenAIAgent
-from agents import Model, ModelResponse, function_tool, set_tracing_disabled
+from agents import Model, ModelResponse, set_tracing_disabled
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
-    ResponseFunctionToolCall,
     ResponseOutputMessage,
     ResponseOutputText,
 )
@@ -25,8 +24,7 @@ from pydantic_ai.messages import ModelResponse as Answer
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from typing_extensions import TypedDict
 
-from agentpost.agents.adapters.openai_agents import ask_user
-from tests.agents.wishes import COLOURS, RIGHT, WEIGHT, WRONG
+from tests.agents.wishes import RIGHT, WEIGHT, WRONG
 
 set_tracing_disabled(True)
 
@@ -92,18 +90,6 @@ def asking(metadata: dict[str, Any]) -> Agent[None, str | DeferredToolRequests]:
     return made
 
 
-def deleting() -> Agent[None, str | DeferredToolRequests]:
-    """An agent whose only tool needs an approval."""
-    made: Agent[None, str | DeferredToolRequests]
-    made = Agent(call_once("delete"), output_type=[str, DeferredToolRequests])
-
-    @made.tool_plain(requires_approval=True)
-    async def delete() -> str:
-        return "gone"
-
-    return made
-
-
 # --- LangGraph ------------------------------------------------------------------------------------
 class State(TypedDict, total=False):
     """Of the graph below."""
@@ -129,7 +115,7 @@ def weighing_graph() -> Any:
 
 # --- OpenAI Agents --------------------------------------------------------------------------------
 class Clerk(Model):
-    """Asks for a colour, deletes, or weighs: what the message says."""
+    """Weighs, wrongly at first."""
 
     async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
         raise AssertionError("it can stream")
@@ -144,22 +130,18 @@ class Clerk(Model):
         *_: Any,
         **__: Any,
     ) -> AsyncIterator[Any]:
-        results = [str(item["output"]) for item in input if "output" in item]
-        said = str(input)
-        if output_schema is not None:
-            made = _text(json.dumps(RIGHT if "Give it again" in said else WRONG))
-        elif results:
-            made = _text(f"It is {results[-1]}.")
-        elif "colour" in said:
-            made = _call("ask_user", {"question": "Which one?", "choices": COLOURS})
-        else:
-            made = _call("delete", {})
+        assert output_schema is not None
+        weight = RIGHT if "Give it again" in str(input) else WRONG
+        part = ResponseOutputText(type="output_text", text=json.dumps(weight), annotations=[])
+        message = ResponseOutputMessage(
+            id="m", type="message", role="assistant", status="completed", content=[part]
+        )
         answer = Response(
             id="r",
             created_at=0,
             model="clerk",
             object="response",
-            output=[made],
+            output=[message],
             parallel_tool_calls=False,
             tool_choice="auto",
             tools=[],
@@ -167,23 +149,4 @@ class Clerk(Model):
         yield ResponseCompletedEvent(type="response.completed", response=answer, sequence_number=1)
 
 
-def _text(text: str) -> Any:
-    part = ResponseOutputText(type="output_text", text=text, annotations=[])
-    return ResponseOutputMessage(
-        id="m", type="message", role="assistant", status="completed", content=[part]
-    )
-
-
-def _call(name: str, args: dict[str, Any]) -> Any:
-    return ResponseFunctionToolCall(
-        type="function_call", call_id="c", name=name, arguments=json.dumps(args)
-    )
-
-
-@function_tool(needs_approval=True)
-def delete() -> str:
-    """Delete it."""
-    return "gone"
-
-
-CLERK = OpenAIAgent(name="clerk", model=Clerk(), tools=[ask_user, delete])
+CLERK = OpenAIAgent(name="clerk", model=Clerk())

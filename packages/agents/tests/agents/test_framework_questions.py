@@ -1,4 +1,7 @@
-"""Typed questions and outputs of agents that a framework has made, with the real packages."""
+"""Typed questions and outputs of agents that a framework has made, with the real packages.
+
+Approvals and choices are asked at the door (`test_agents_elsewhere` of the server).
+"""
 
 import importlib
 from typing import Any
@@ -60,13 +63,6 @@ def test_choices_that_cannot_be_asked_for_leave_the_answer_open(made: Any) -> No
     assert done.text == "It is green."
 
 
-def test_an_approval_of_pydantic_ai_is_a_yes_or_a_no(made: Any) -> None:
-    for answer, said in (("yes", "It is gone."), ("No", "It is No.")):
-        with Conversation(made.deleting()) as talk:
-            assert talk.send("begin").choices == ("Yes", "No")
-            assert talk.send(answer=answer).text == said
-
-
 # --- LangGraph ------------------------------------------------------------------------------------
 def test_an_interrupt_of_langgraph_asks_for_a_typed_answer(made: Any) -> None:
     with Conversation(made.weighing_graph()) as talk:
@@ -80,18 +76,3 @@ def test_an_interrupt_of_langgraph_asks_for_a_typed_answer(made: Any) -> None:
 def test_openai_agents_give_what_the_caller_wants(made: Any) -> None:
     done = run(made.CLERK, "weigh it", response_schema=WEIGHT)
     assert (done.status, done.output) == ("completed", RIGHT)
-
-
-@pytest.mark.parametrize(
-    ("text", "choices", "answer", "said"),
-    [
-        ("a colour", ("Red", "Blue"), "blue", "It is Blue."),
-        ("delete it", ("Yes", "No"), "yes", "It is gone."),
-    ],
-)
-def test_an_interruption_of_openai_agents_asks_for_a_typed_answer(
-    made: Any, text: str, choices: tuple[str, ...], answer: str, said: str
-) -> None:
-    with Conversation(made.CLERK) as talk:
-        assert talk.send(text).choices == choices
-        assert talk.send(answer=answer).text == said
