@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.docs.reader import Reader, taken
-from tests.docs.snippets import Command, programs
-from tests.house.tree import DOCS, ROOT
+from tests.docs.snippets import Command
+from tests.house.tree import ROOT
 
 README = ROOT / "README.md"
 APART = {"git clone": "the reader's folder looks like a fresh clone of this tree"}
@@ -58,8 +58,3 @@ def test_a_taken_port_is_said_and_another_one_can_be_chosen(
         (line,) = (each for each in refusal.splitlines() if each.startswith(start))
         assert line.endswith("Is another server running there? Choose another with --port.")
         assert "Traceback" not in refusal
-
-
-def test_the_first_agent_is_the_one_that_is_explained() -> None:
-    """`docs/agents.md` runs it in a test of its own."""
-    assert programs(README)["hello.py"] == programs(DOCS / "agents.md")["hello.py"]
