@@ -138,16 +138,15 @@ class ApiRoutes:
     def no_request(self, problem: str) -> Response:
         """The response to bytes that are no request; the connection ends with it."""
         request_id = new_id(ids.REQUEST, self._clock.now())
-        refusal = Refusal(ErrorCode.BAD_REQUEST, problem)
-        response = error_response(refusal, request_id, self._docs_url)
-        response.headers["Request-Id"] = request_id
-        response.headers["Connection"] = "close"
-        return response
+        return self._last_answer(Refusal(ErrorCode.BAD_REQUEST, problem), request_id)
 
     def no_room(self, retry_after_seconds: int, request_id: str) -> Response:
         """The response on a connection that is turned away, which ends with it."""
         text = "More connections arrive than can be served; try again soon."
-        response = error_response(Overloaded(text, retry_after_seconds), request_id, self._docs_url)
+        return self._last_answer(Overloaded(text, retry_after_seconds), request_id)
+
+    def _last_answer(self, refusal: Refusal, request_id: str) -> Response:
+        response = error_response(refusal, request_id, self._docs_url)
         response.headers["Request-Id"] = request_id
         response.headers["Connection"] = "close"
         return response

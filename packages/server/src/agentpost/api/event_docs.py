@@ -62,18 +62,7 @@ def _event(name: str) -> dict[str, Any]:
         "summary": name,
         "description": f"{WHEN[name]} {ABOUT}",
         "security": [],
-        "parameters": [*(_header(each, True) for each in HEADERS), _header(TRACE, False)],
+        "parameters": [*(each.parameter(True) for each in HEADERS), TRACE.parameter(False)],
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
         "responses": {"2XX": {"description": "Received."}},
-    }
-
-
-def _header(header: Header, required: bool) -> dict[str, Any]:
-    return {
-        "name": header.name,
-        "in": "header",
-        "required": required,
-        "schema": header.schema(),
-        "description": header.description,
-        "example": header.example,
     }

@@ -27,6 +27,22 @@ class Header:
             return {"type": "integer", "minimum": 0}
         return {"type": "string"}
 
+    def parameter(self, required: bool) -> dict[str, Any]:
+        """Its description as a parameter of a request."""
+        parameter = parameter_of(self.name, "header", self.schema(), self.description)
+        return {**parameter, "required": required, "example": self.example}
+
+
+def parameter_of(name: str, where: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
+    """The description of a parameter; those in the path are required."""
+    return {
+        "name": name,
+        "in": where,
+        "required": where == "path",
+        "schema": schema,
+        "description": description,
+    }
+
 
 # --- requests -------------------------------------------------------------------------------------
 IDEMPOTENCY_KEY = Header(

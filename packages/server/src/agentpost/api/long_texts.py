@@ -17,6 +17,7 @@ from pydantic_core import from_json
 
 from agentpost.domain.limits import BODY_REST_BYTES_MAX
 from agentpost.domain.text import UNSTORABLE
+from agentpost.uploads.attachments import InPieces
 
 _TEXT_BYTES = 4 * 1024
 """A text that is longer may be set aside; one of twice the size always is."""
@@ -34,7 +35,7 @@ _UNITS = re.compile(rb"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^\\]*+)*+", re.DOTAL
 _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 
 
-class LongText:
+class LongText(InPieces):
     """A text of a JSON body, as it came, in blocks: escaped, without its quotes.
 
     `examine` comes first: the other methods take the text for good.
@@ -56,13 +57,6 @@ class LongText:
                 is_storable = is_storable and not UNSTORABLE.search(_unescape(raw))
         self._is_as_sent = is_as_sent
         return is_storable
-
-    def sha256(self) -> str:
-        """The hash of the text in UTF-8, as hex digits."""
-        digest = hashlib.sha256()
-        for piece in self.pieces():
-            digest.update(piece.encode())
-        return digest.hexdigest()
 
     def __len__(self) -> int:
         """Its size in bytes, as it came."""

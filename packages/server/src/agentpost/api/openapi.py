@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from agentpost.api import event_docs, examples, header_docs
-from agentpost.api.header_docs import Header
+from agentpost.api.header_docs import parameter_of
 from agentpost.api.operation import STREAMED, Labels, Operation, Query, Success, Text
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 from agentpost.contract.shape import Shape, schemas
@@ -132,37 +132,22 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
     in_path = [p[1:-1].split(":")[0] for p in operation.path.split("/") if p.startswith("{")]
     return [
         *(_id(name) for name in in_path),
-        *(_parameter(q.name, "query", _whole(q), q.description) for q in operation.queries),
-        *(_parameter(t.name, "query", _text(t), t.description) for t in operation.texts),
+        *(parameter_of(q.name, "query", _whole(q), q.description) for q in operation.queries),
+        *(parameter_of(t.name, "query", _text(t), t.description) for t in operation.texts),
         *(_labels(labels) for labels in operation.labels),
-        *(_header(header) for header in operation.headers),
+        *(header.parameter(False) for header in operation.headers),
     ]
-
-
-def _parameter(name: str, where: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": where,
-        "required": where == "path",
-        "schema": schema,
-        "description": description,
-    }
 
 
 def _id(name: str) -> dict[str, Any]:
     description, prefix = IDS[name]
     schema = {"type": "string"} if prefix is None else id_schema(prefix)
-    return _parameter(name, "path", schema, description)
-
-
-def _header(header: Header) -> dict[str, Any]:
-    parameter = _parameter(header.name, "header", header.schema(), header.description)
-    return {**parameter, "example": header.example}
+    return parameter_of(name, "path", schema, description)
 
 
 def _labels(labels: Labels) -> dict[str, Any]:
     schema = {"type": "array", "items": {"type": "string", "pattern": labels.pattern}}
-    parameter = _parameter(labels.name, "query", schema, labels.description)
+    parameter = parameter_of(labels.name, "query", schema, labels.description)
     return {**parameter, "style": "form", "explode": True}
 
 

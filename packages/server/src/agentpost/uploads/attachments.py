@@ -10,13 +10,15 @@ import asyncio
 import base64
 import binascii
 import contextlib
+import hashlib
 import io
 import json
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
@@ -49,16 +51,19 @@ _PIECE = 16 * 1024
 FILE_MB = limits.INLINE_FILE_BYTES_MAX // limits.MEBIBYTE
 
 
-class InPieces(Protocol):
+class InPieces(ABC):
     """A text of megabytes, in pieces of moderate size."""
 
+    @abstractmethod
     def pieces(self) -> Iterator[str]:
         """All of it, from the start."""
-        ...
 
     def sha256(self) -> str:
-        """Its hash, as hex digits."""
-        ...
+        """The hash of the text in UTF-8, as hex digits."""
+        digest = hashlib.sha256()
+        for piece in self.pieces():
+            digest.update(piece.encode())
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

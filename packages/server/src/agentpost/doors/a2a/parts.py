@@ -17,7 +17,7 @@ from agentpost.api.long_texts import LongText
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.limits import LIST_ITEMS_MAX
 from agentpost.doors.bodies import FileTexts
-from agentpost.uploads.attachments import InlineFile
+from agentpost.uploads.attachments import InlineFile, InPieces
 
 _FIELD_CHARACTERS_MAX: Final = 80
 FILES_AT: Final = re.compile(r"params\.message\.parts\.[0-9]+\.(raw|file\.bytes)")
@@ -67,7 +67,7 @@ def _contents(raw: bytes, texts: FileTexts) -> str | StandardBase64:
     return contents if isinstance(contents, str) else StandardBase64(contents)
 
 
-class StandardBase64:
+class StandardBase64(InPieces):
     """A long text in base64 as the protocol takes it, with ``-`` and ``_`` and without padding as
     well, in the standard form."""
 
@@ -81,13 +81,6 @@ class StandardBase64:
             length += len(piece)
             yield piece.translate(_STANDARD)
         yield "=" * (-length % 4)
-
-    def sha256(self) -> str:
-        """The hash of the text, as hex digits."""
-        digest = hashlib.sha256()
-        for piece in self.pieces():
-            digest.update(piece.encode())
-        return digest.hexdigest()
 
 
 def key_of(message: a2a_pb2.Message, texts: FileTexts) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from agentpost.api.long_texts import LongText
 from agentpost.domain import ids
 from agentpost.doors.bodies import FileText
 from agentpost.doors.openai.errors import NotInThisApi, wrong
-from agentpost.uploads.attachments import InlineFile
+from agentpost.uploads.attachments import InlineFile, InPieces
 
 FILES_AT: Final = re.compile(
     r"(input|messages)\.[0-9]+\.content\.[0-9]+"
@@ -174,7 +173,7 @@ def _unquote(text: str) -> str:
     return unquote_to_bytes(text).decode("latin-1") if "%" in text else text
 
 
-class DataOfUrl:
+class DataOfUrl(InPieces):
     """What a long data URL has in base64, behind so many characters."""
 
     def __init__(self, url: LongText, begin: int) -> None:
@@ -191,13 +190,6 @@ class DataOfUrl:
             yield _unquote(rest[:end])
             rest = rest[end:]
         yield _unquote(rest)
-
-    def sha256(self) -> str:
-        """The hash of the text, as hex digits."""
-        digest = hashlib.sha256()
-        for piece in self.pieces():
-            digest.update(piece.encode())
-        return digest.hexdigest()
 
 
 def _string(part: Mapping[str, Any], name: str, where: str) -> str:
