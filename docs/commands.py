@@ -15,6 +15,7 @@ from agentpost.api.app import OPERATIONS
 from agentpost.api.operation import Operation
 
 PLACE = Path(__file__).resolve().parent.parent / "packages/server/src/agentpost/cli/operations.py"
+WIDTH = 100
 HEAD = '''\
 """What the command line takes from the table of operations. Made by docs/commands.py."""
 
@@ -47,26 +48,27 @@ def _lines() -> Iterator[str]:
             "page_default": limit.default if limit else None,
             "page_max": limit.most if limit else None,
         }
-        yield "    {"
-        for name, value in values.items():
-            if value not in ("", (), None):
-                yield from _field(name, value)
-        yield "    },"
+        present = {name: value for name, value in values.items() if value not in ("", (), None)}
+        fields = [f'"{name}": {_quoted(value)}' for name, value in present.items()]
+        in_one = f"    {{{', '.join(fields)}}},"
+        if len(in_one) <= WIDTH:
+            yield in_one
+        else:
+            yield from ("    {", *(_field(*each) for each in present.items()), "    },")
 
 
-def _field(name: str, value: object) -> Iterator[str]:
-    if not isinstance(value, tuple):
-        yield f'        "{name}": {_quoted(value)},'
-        return
-    if len(value) == 1:
-        yield f'        "{name}": ({_quoted(value[0])},),'
-        return
-    yield f'        "{name}": ('
-    yield from (f"            {_quoted(each)}," for each in value)
-    yield "        ),"
+def _field(name: str, value: object) -> str:
+    """In one line where there is room for it, as the formatter writes it."""
+    line = f'        "{name}": {_quoted(value)},'
+    if len(line) <= WIDTH or not isinstance(value, tuple):
+        return line
+    items = "".join(f"            {_quoted(each)},\n" for each in value)
+    return f'        "{name}": (\n{items}        ),'
 
 
 def _quoted(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_quoted, value))}{',' * (len(value) == 1)})"
     if not isinstance(value, str):
         return repr(value)
     return f"'{value}'" if '"' in value else f'"{value}"'

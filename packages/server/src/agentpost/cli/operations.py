@@ -13,13 +13,7 @@ COMMANDS: Final[tuple[dict[str, Any], ...]] = (
     {
         "words": "messages list",
         "summary": "List the messages of this key.",
-        "columns": (
-            "id",
-            "status",
-            "sent=created_at",
-            "conversation",
-            "message",
-        ),
+        "columns": ("id", "status", "sent=created_at", "conversation", "message"),
         "extra": ("conversation",),
         "empty": "no such message",
         "page_default": 20,
@@ -30,30 +24,16 @@ COMMANDS: Final[tuple[dict[str, Any], ...]] = (
         "summary": "Stop everything that still runs for a message.",
         "subject": "MESSAGE_ID",
     },
-    {
-        "words": "messages delete",
-        "summary": "Delete a final message.",
-        "subject": "MESSAGE_ID",
-    },
+    {"words": "messages delete", "summary": "Delete a final message.", "subject": "MESSAGE_ID"},
     {
         "words": "work list",
         "summary": "List works, newest first.",
-        "columns": (
-            "work_id",
-            "status",
-            "updated=updated_at",
-            "title",
-            "result=preview",
-        ),
+        "columns": ("work_id", "status", "updated=updated_at", "title", "result=preview"),
         "empty": 'no work yet: agentpost send "…" starts some',
         "page_default": 20,
         "page_max": 50,
     },
-    {
-        "words": "work show",
-        "summary": "Read a work and its newest files.",
-        "subject": "WORK_ID",
-    },
+    {"words": "work show", "summary": "Read a work and its newest files.", "subject": "WORK_ID"},
     {
         "words": "work stop",
         "summary": "Stop everything that runs or waits in a work.",
@@ -78,26 +58,12 @@ COMMANDS: Final[tuple[dict[str, Any], ...]] = (
         "page_default": 50,
         "page_max": 100,
     },
-    {
-        "words": "schedules show",
-        "summary": "Read a schedule.",
-        "subject": "SCHEDULE_ID",
-    },
-    {
-        "words": "schedules delete",
-        "summary": "Delete a schedule.",
-        "subject": "SCHEDULE_ID",
-    },
+    {"words": "schedules show", "summary": "Read a schedule.", "subject": "SCHEDULE_ID"},
+    {"words": "schedules delete", "summary": "Delete a schedule.", "subject": "SCHEDULE_ID"},
     {
         "words": "webhooks list",
         "summary": "List webhook endpoints.",
-        "columns": (
-            "id",
-            "status=@status",
-            "url",
-            "events=events|*",
-            "created=created_at",
-        ),
+        "columns": ("id", "status=@status", "url", "events=events|*", "created=created_at"),
         "empty": "no endpoint yet: `agentpost webhooks create`",
     },
     {
@@ -105,11 +71,7 @@ COMMANDS: Final[tuple[dict[str, Any], ...]] = (
         "summary": "Read a webhook endpoint and its newest deliveries.",
         "subject": "ENDPOINT_ID",
     },
-    {
-        "words": "webhooks delete",
-        "summary": "Remove a webhook endpoint.",
-        "subject": "ENDPOINT_ID",
-    },
+    {"words": "webhooks delete", "summary": "Remove a webhook endpoint.", "subject": "ENDPOINT_ID"},
     {
         "words": "webhooks deliveries",
         "summary": "List the deliveries of a webhook endpoint.",
