@@ -26,7 +26,7 @@ _VALUES: Final = {"int": "N", "float": "N", "Path": "PATH", "list[Path]": "PATH"
 
 prints_json: Final = ContextVar("prints_json", default=False)
 """Whether the command was called with ``--json``: then nothing for people is printed."""
-called: Final = ContextVar("called", default="")
+command_words: Final = ContextVar("command_words", default="")
 """The words of the command that was called, such as ``users create``."""
 _JSON: Final = Parameter(
     "as_json",
@@ -212,7 +212,7 @@ def _printing(words: str, function: Callable[..., Any]) -> Callable[..., None]:
 
     @wraps(function)
     def run(as_json: bool, **values: Any) -> None:
-        called.set(words)
+        command_words.set(words)
         function(**values).print()
 
     parameters = [*signature(function, eval_str=True).parameters.values(), _JSON]

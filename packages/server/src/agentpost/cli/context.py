@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import typer
 
 from agentpost.cli import exits
-from agentpost.cli.commands import called, prints_json
+from agentpost.cli.commands import command_words, prints_json
 from agentpost.cli.errors import say
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def change(
     ``target`` and ``detail``."""
     from agentpost.audit import actions as audit
 
-    action = audit.Action(called.get(), target, dict(detail or {}))
+    action = audit.Action(command_words.get(), target, dict(detail or {}))
     return with_context(
         lambda ctx: audit.record_call(ctx, actor(), action, lambda: use(ctx)), upgrade=upgrade
     )

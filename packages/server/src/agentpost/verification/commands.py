@@ -91,7 +91,7 @@ def _probe(options: Options, groups: Sequence[Group]) -> int:
 
     output_screen = screen()
     results: list[CheckResult] = []
-    gone = ""
+    fault = ""
 
     def begin(checks: Sequence[Check]) -> None:
         announce(output_screen, options, groups, len(checks))
@@ -109,7 +109,7 @@ def _probe(options: Options, groups: Sequence[Group]) -> int:
             fail(str(error), exits.USAGE)
         try:
             with output_screen.waiting("Checking…"):
-                gone = run(probe, groups, tell, begin)
+                fault = run(probe, groups, tell, begin)
         except KeyboardInterrupt:
             pass
         finally:
@@ -120,8 +120,8 @@ def _probe(options: Options, groups: Sequence[Group]) -> int:
         Result(report(options.url, probe, results, left), summary).print()
         if interruption.pressed:
             return exits.INTERRUPTED
-        if gone:
-            fail(gone, exits.USAGE)
+        if fault:
+            fail(fault, exits.USAGE)
     return exits.FAILED if count(results)[Outcome.FAILED] else 0
 
 
@@ -168,10 +168,10 @@ class Interruption:
 def _choose_groups(names: Sequence[str]) -> Sequence[Group]:
     from agentpost_verify.running import GROUPS
 
-    known = [group.name for group in GROUPS]
+    all_names = [group.name for group in GROUPS]
     for name in names:
-        if name not in known:
-            raise typer.BadParameter(f"there is no group {name!r}; groups: {', '.join(known)}")
+        if name not in all_names:
+            raise typer.BadParameter(f"there is no group {name!r}; groups: {', '.join(all_names)}")
     return [group for group in GROUPS if not names or group.name in names]
 
 

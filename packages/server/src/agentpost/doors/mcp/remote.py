@@ -66,14 +66,14 @@ class HttpBackend:
         message = await self.message(message_id)
         if not message["jobs"] and message["status"] != "failed":
             return []  # its log says nothing more; reading one is counted
-        found: list[Json] = []
+        endings: list[Json] = []
         cursor: str | None = None
         more = True
         while more:
             page = await self._page(message_id, cursor, 0)
-            found += [entry for entry in page["data"] if entry["type"] in _ENDINGS]
+            endings += [entry for entry in page["data"] if entry["type"] in _ENDINGS]
             cursor, more = page["cursor"], page["has_more"]
-        return found
+        return endings
 
     async def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
         """See `Backend`; from the event stream, or by polls where there is none."""
@@ -205,14 +205,14 @@ class HttpBackend:
 
 def _object(answer: httpx2.Response) -> Json:
     try:
-        found = answer.json()
+        value = answer.json()
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise BackendError(
             "internal", "The answer is not one of this API's.", "Check AGENTPOST_URL."
         )
-    return found
+    return value
 
 
 def _refusal(answer: httpx2.Response) -> BackendError:
