@@ -9,7 +9,8 @@ import pytest
 
 from agentpost.api.operation import Api
 from agentpost.domain.errors import ErrorCode, Refusal
-from agentpost.doors.routes import DOORS, SCOPES, DoorRoutes, _Loaded
+from agentpost.doors.openai import http as openai_http
+from agentpost.doors.routes import DOORS, DoorRoutes, _Loaded
 from agentpost.extras import MODULES
 from agentpost.settings import load_settings
 
@@ -54,9 +55,8 @@ async def test_a_missing_extra_is_named(name: str, monkeypatch: pytest.MonkeyPat
     assert refused.value.code is ErrorCode.NOT_FOUND
 
 
-def test_a_route_that_asks_for_a_scope_is_there() -> None:
-    routes = {route for door in DOORS.values() for route in door.routes}
-    assert set(SCOPES) <= routes
+def test_each_route_of_openai_has_its_handler() -> None:
+    assert list(openai_http.handlers(cast("Api", None))) == list(DOORS["openai"].routes)
 
 
 def test_nothing_is_loaded_before_a_call() -> None:

@@ -41,8 +41,8 @@ _WRONG_BASE: Final = re.compile(
 """Where a client of OpenAI calls whose base address is not ours."""
 _ORIGIN = b"origin"
 
-Routes = Sequence[tuple[str, str]]
-"""Method and path of each; the module has a handler for each of them."""
+PlaceOfRoute = tuple[str, str]
+"""Its method and path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,60 +52,50 @@ class Door:
     ``module`` has ``handlers(api)``, which returns a handler for each of ``routes``, and for a door
     with ``public`` routes ``public(api)`` for those, which need no key. ``extra`` is what has to be
     installed, None for nothing. ``error`` makes the response to a refused request, see `rpc_error`.
+    ``routes`` have the scope that a key needs; behind one that has many operations, each of them
+    asks for its own.
     """
 
     module: str
     extra: str | None
     error: Callable[[str, Request, Refusal], Response]
-    routes: Routes
-    public: Routes = ()
+    routes: Mapping[PlaceOfRoute, Scope | None]
+    public: Sequence[PlaceOfRoute] = ()
 
 
 DOORS: Final = {
-    "mcp": Door("agentpost.doors.mcp.http", "mcp", partial(rpc_error, 400), (("POST", "/mcp"),)),
+    "mcp": Door(
+        "agentpost.doors.mcp.http", "mcp", partial(rpc_error, 400), {("POST", "/mcp"): None}
+    ),
     "a2a": Door(
         "agentpost.doors.a2a.http",
         "a2a",
         partial(rpc_error, 200),
-        (("POST", "/a2a"),),
+        {("POST", "/a2a"): None},
         (("GET", "/.well-known/agent-card.json"),),
     ),
     "openai": Door(
         "agentpost.doors.openai.http",
         None,
         openai_error,
-        (
-            ("POST", "/openai/v1/responses"),
-            ("GET", "/openai/v1/responses/{response_id}"),
-            ("DELETE", "/openai/v1/responses/{response_id}"),
-            ("POST", "/openai/v1/responses/{response_id}/cancel"),
-            ("GET", "/openai/v1/responses/{response_id}/input_items"),
-            ("POST", "/openai/v1/chat/completions"),
-            ("POST", "/openai/v1/files"),
-            ("GET", "/openai/v1/files"),
-            ("GET", "/openai/v1/files/{file_id:path}/content"),
-            ("GET", "/openai/v1/files/{file_id:path}"),
-            ("DELETE", "/openai/v1/files/{file_id:path}"),
-            ("GET", "/openai/v1/models"),
-            ("GET", "/openai/v1/models/{model}"),
-        ),
+        {
+            ("POST", "/openai/v1/responses"): Scope.SEND,
+            ("GET", "/openai/v1/responses/{response_id}"): Scope.READ,
+            ("DELETE", "/openai/v1/responses/{response_id}"): Scope.ADMIN,
+            ("POST", "/openai/v1/responses/{response_id}/cancel"): Scope.SEND,
+            ("GET", "/openai/v1/responses/{response_id}/input_items"): Scope.READ,
+            ("POST", "/openai/v1/chat/completions"): Scope.SEND,
+            ("POST", "/openai/v1/files"): Scope.SEND,
+            ("GET", "/openai/v1/files"): Scope.READ,
+            ("GET", "/openai/v1/files/{file_id:path}/content"): Scope.READ,
+            ("GET", "/openai/v1/files/{file_id:path}"): Scope.READ,
+            ("DELETE", "/openai/v1/files/{file_id:path}"): Scope.SEND,
+            ("GET", "/openai/v1/models"): None,
+            ("GET", "/openai/v1/models/{model}"): None,
+        },
     ),
 }
 """By the names that the setting has for them."""
-SCOPES: Final = {
-    ("POST", "/openai/v1/responses"): Scope.SEND,
-    ("GET", "/openai/v1/responses/{response_id}"): Scope.READ,
-    ("DELETE", "/openai/v1/responses/{response_id}"): Scope.ADMIN,
-    ("POST", "/openai/v1/responses/{response_id}/cancel"): Scope.SEND,
-    ("GET", "/openai/v1/responses/{response_id}/input_items"): Scope.READ,
-    ("POST", "/openai/v1/chat/completions"): Scope.SEND,
-    ("POST", "/openai/v1/files"): Scope.SEND,
-    ("GET", "/openai/v1/files"): Scope.READ,
-    ("GET", "/openai/v1/files/{file_id:path}/content"): Scope.READ,
-    ("GET", "/openai/v1/files/{file_id:path}"): Scope.READ,
-    ("DELETE", "/openai/v1/files/{file_id:path}"): Scope.SEND,
-}
-"""What a key needs; behind a route that has many operations, each of them asks for its own."""
 
 
 class _Loaded:
@@ -116,23 +106,23 @@ class _Loaded:
         self._name = name
         self._door = door
         self._lock = asyncio.Lock()
-        self._handlers: Mapping[tuple[str, str], Handler] | None = None
-        self._public: Mapping[tuple[str, str], pipeline.Handler] = {}
+        self._handlers: Mapping[PlaceOfRoute, Handler] | None = None
+        self._public: Mapping[PlaceOfRoute, pipeline.Handler] = {}
 
     async def call(
-        self, route: tuple[str, str], api: Api, request: Request, caller: Caller
+        self, route: PlaceOfRoute, api: Api, request: Request, caller: Caller
     ) -> Response:
         """Handle a request with a key; raises ``not_found`` when an extra is missing."""
         handlers = self._handlers or await self._load()
         return await handlers[route](api, request, caller)
 
-    async def call_public(self, route: tuple[str, str], request: Request) -> Response:
+    async def call_public(self, route: PlaceOfRoute, request: Request) -> Response:
         """Handle a request that needs no key; raises ``not_found`` when an extra is missing."""
         if self._handlers is None:
             await self._load()
         return await self._public[route](request)
 
-    async def _load(self) -> Mapping[tuple[str, str], Handler]:
+    async def _load(self) -> Mapping[PlaceOfRoute, Handler]:
         async with self._lock:
             if self._handlers is None:
                 self._require()
@@ -182,23 +172,17 @@ class DoorRoutes:
             counting = (partial(admission.with_count, api),)
             loaded = _Loaded(api, name, door)
             by_path: dict[str, dict[str, pipeline.Handler]] = defaultdict(dict)
-            for route in door.routes:
-                method, path = route
-                by_path[path][method] = partial(
-                    admission.by_key,
-                    api,
-                    partial(loaded.call, route),
-                    SCOPES.get(route),
-                    "messages delete" if SCOPES.get(route) is Scope.ADMIN else "",
-                )
+            for (method, path), scope in door.routes.items():
+                handler = partial(loaded.call, (method, path))
+                action = "messages delete" if scope is Scope.ADMIN else ""
+                by_path[path][method] = partial(admission.by_key, api, handler, scope, action)
             routes += [
                 Route(path, handlers, by_key, counting) for path, handlers in by_path.items()
             ]
             plain = partial(pipeline.with_errors, partial(_plain_error, self._docs_url))
-            for route in door.public:
-                method, path = route
-                handler = partial(loaded.call_public, route)
-                routes.append(Route(path, {method: handler}, (state, plain)))
+            for method, path in door.public:
+                public = partial(loaded.call_public, (method, path))
+                routes.append(Route(path, {method: public}, (state, plain)))
         render = partial(openai_error, self._docs_url)
         unknown: Sequence[Middleware] = (state, partial(pipeline.with_errors, render))
         self._unknown = surround(_no_such_route, unknown)

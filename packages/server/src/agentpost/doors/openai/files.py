@@ -6,15 +6,15 @@ An uploaded file is an upload of the API that is ready. Its ``purpose`` is taken
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from agentpost.accounts import list_places
-from agentpost.api.operation import Api, Handler
+from agentpost.api.operation import Api
 from agentpost.api.post_form import PostedForm
 from agentpost.caller import Caller
 from agentpost.domain import ids
@@ -31,23 +31,10 @@ from agentpost.storage.post_policy import PostRefused
 from agentpost.uploads import actions as uploads
 from agentpost.uploads.actions import NewUpload
 
-_FILES: Final = "/openai/v1/files"
-_FILE: Final = f"{_FILES}/{{file_id:path}}"
 _UPLOADED, _MADE = "user_data", "assistants_output"
 
 
-def handlers() -> Mapping[tuple[str, str], Handler]:
-    """See `doors.routes.Door`."""
-    return {
-        ("POST", _FILES): _create,
-        ("GET", _FILES): _list,
-        ("GET", f"{_FILE}/content"): _content,
-        ("GET", _FILE): _retrieve,
-        ("DELETE", _FILE): _delete,
-    }
-
-
-async def _create(api: Api, request: Request, caller: Caller) -> Response:
+async def create(api: Api, request: Request, caller: Caller) -> Response:
     pieces = await bodies.read_form(api, request, caller)
     read = partial(_parse_form, header(request, b"content-type") or "", pieces)
     form, data = await api.ctx.account_threads.run(caller.account_id, read)
@@ -72,7 +59,7 @@ def _parse_form(content_type: str, pieces: list[bytes]) -> tuple[PostedForm, byt
     return form, data.getvalue()
 
 
-async def _list(api: Api, request: Request, caller: Caller) -> Response:
+async def list_page(api: Api, request: Request, caller: Caller) -> Response:
     """Uploaded files; those that the agent has made are found with the message or the work."""
     query = request.query_params
     limit = query.get("limit", str(OPENAI_FILES_LIST_MAX))
@@ -99,11 +86,11 @@ async def _list(api: Api, request: Request, caller: Caller) -> Response:
     return JSONResponse(page)
 
 
-async def _retrieve(api: Api, request: Request, caller: Caller) -> Response:
+async def retrieve(api: Api, request: Request, caller: Caller) -> Response:
     return JSONResponse(_shape(await _file(api, request, caller)))
 
 
-async def _delete(api: Api, request: Request, caller: Caller) -> Response:
+async def delete(api: Api, request: Request, caller: Caller) -> Response:
     file_id = request.path_params["file_id"]
     if not ids.is_id(ids.UPLOAD, file_id):
         raise not_found("upload")
@@ -111,7 +98,7 @@ async def _delete(api: Api, request: Request, caller: Caller) -> Response:
     return JSONResponse({"id": file_id, "object": "file", "deleted": True})
 
 
-async def _content(api: Api, request: Request, caller: Caller) -> Response:
+async def content(api: Api, request: Request, caller: Caller) -> Response:
     """The bytes of a file that was uploaded, or that the account's work has made."""
     file = await _file(api, request, caller)
     name = file.name if isinstance(file, FileRecord) else file.filename

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agentpost.api.operation import Api, Handler
+from agentpost.api.operation import Api
 from agentpost.caller import Caller
 from agentpost.domain.errors import not_found
 from agentpost.doors.openai.parameters import OWN_MODEL
-
-
-def handlers() -> Mapping[tuple[str, str], Handler]:
-    """See `doors.routes.Door`."""
-    return {
-        ("GET", "/openai/v1/models"): _models,
-        ("GET", "/openai/v1/models/{model}"): _model,
-    }
 
 
 def model_names(api: Api) -> list[str]:
@@ -27,11 +18,11 @@ def model_names(api: Api) -> list[str]:
     return list(dict.fromkeys(name for name in (OWN_MODEL, api.ctx.agent_name) if name))
 
 
-async def _models(api: Api, _: Request, __: Caller) -> Response:
+async def list_all(api: Api, _: Request, __: Caller) -> Response:
     return JSONResponse({"object": "list", "data": [_shape(name) for name in model_names(api)]})
 
 
-async def _model(api: Api, request: Request, _: Caller) -> Response:
+async def get(api: Api, request: Request, _: Caller) -> Response:
     name = request.path_params["model"]
     if name not in model_names(api):
         raise not_found("model")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from agentpost.accounts import admission
-from agentpost.api.operation import Api, Handler
+from agentpost.api.operation import Api
 from agentpost.caller import Caller
 from agentpost.contract.shape import Links
 from agentpost.domain.errors import Refusal
@@ -37,12 +37,7 @@ FAILED: Final = 422
 do the work once more."""
 
 
-def handlers() -> Mapping[tuple[str, str], Handler]:
-    """See `doors.routes.Door`."""
-    return {("POST", "/openai/v1/chat/completions"): _create}
-
-
-async def _create(api: Api, request: Request, caller: Caller) -> Response:
+async def create(api: Api, request: Request, caller: Caller) -> Response:
     """POST /chat/completions: send the last message, then hold the call or stream."""
     call, completion = await sending.read_call(api, request, caller, params.completion)
     call_input = completion.call_input

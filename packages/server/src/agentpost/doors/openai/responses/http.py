@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from agentpost.accounts import admission
-from agentpost.api.operation import Api, Handler
+from agentpost.api.operation import Api
 from agentpost.caller import Caller
 from agentpost.domain.errors import InvalidRequest, Problem, not_found
 from agentpost.doors.openai import sending, streams
@@ -20,26 +18,14 @@ from agentpost.doors.openai.items import (
 )
 from agentpost.doors.openai.responses import params, shapes
 from agentpost.doors.openai.responses.params import Creation
-from agentpost.doors.openai.responses.shapes import Echo, Json
+from agentpost.doors.openai.responses.shapes import Echo
 from agentpost.doors.openai.responses.stream import ResponseStream
 from agentpost.doors.outputs import Output, outputs_of
 from agentpost.following import followers
 from agentpost.messages import lists
 
 
-def handlers() -> Mapping[tuple[str, str], Handler]:
-    """See `doors.routes.Door`."""
-    one = "/openai/v1/responses/{response_id}"
-    return {
-        ("POST", "/openai/v1/responses"): _create,
-        ("GET", one): _retrieve,
-        ("DELETE", one): _delete,
-        ("POST", f"{one}/cancel"): _cancel,
-        ("GET", f"{one}/input_items"): _input_items,
-    }
-
-
-async def _create(api: Api, request: Request, caller: Caller) -> Response:
+async def create(api: Api, request: Request, caller: Caller) -> Response:
     """POST /responses: send it, then answer, hold or stream as it asks."""
     call, created = await sending.read_call(api, request, caller, params.creation)
     if created.stream or not created.background:
@@ -58,7 +44,7 @@ async def _create(api: Api, request: Request, caller: Caller) -> Response:
         moment = await followers.look(api.ctx, caller, message.id)
     else:
         moment = await streams.wait_for_end(api, request, caller, message.id)
-    return _respond(shapes.response(moment, api.ctx.links, echo))
+    return JSONResponse(shapes.response(moment, api.ctx.links, echo))
 
 
 async def _resolve(api: Api, caller: Caller, created: Creation) -> None:
@@ -80,12 +66,12 @@ async def _output(api: Api, caller: Caller, item_id: str) -> Output:
     raise not_found("item")
 
 
-async def _retrieve(api: Api, request: Request, caller: Caller) -> Response:
+async def retrieve(api: Api, request: Request, caller: Caller) -> Response:
     """GET /responses/{id}; with ``stream=true`` from behind ``starting_after``."""
     message_id = _message_id(request)
     moment = await followers.look(api.ctx, caller, message_id)
     if request.query_params.get("stream") != "true":
-        return _respond(shapes.response(moment, api.ctx.links))
+        return JSONResponse(shapes.response(moment, api.ctx.links))
     after = request.query_params.get("starting_after", "-1")
     if not (after.removeprefix("-").isdigit() and after.isascii() and len(after) < 10):
         raise InvalidRequest(Problem("starting_after", "must be a whole number"))
@@ -94,22 +80,22 @@ async def _retrieve(api: Api, request: Request, caller: Caller) -> Response:
     return streams.response(stream, streams.follow(api, caller, message_id, stream))
 
 
-async def _cancel(api: Api, request: Request, caller: Caller) -> Response:
+async def cancel(api: Api, request: Request, caller: Caller) -> Response:
     message_id = _message_id(request)
     await lists.cancel(api.ctx, caller, message_id)
     moment = await followers.look(api.ctx, caller, message_id)
-    return _respond(shapes.response(moment, api.ctx.links))
+    return JSONResponse(shapes.response(moment, api.ctx.links))
 
 
-async def _delete(api: Api, request: Request, caller: Caller) -> Response:
+async def delete(api: Api, request: Request, caller: Caller) -> Response:
     """The message goes; the works that it made, and their files, stay."""
     message_id = _message_id(request)
     await lists.delete(api.ctx, caller, message_id)
     answer = {"id": response_id_of(message_id), "object": "response", "deleted": True}
-    return _respond(answer)
+    return JSONResponse(answer)
 
 
-async def _input_items(api: Api, request: Request, caller: Caller) -> Response:
+async def input_items(api: Api, request: Request, caller: Caller) -> Response:
     """The text that was sent; files are not given back."""
     message_id = _message_id(request)
     message = (await followers.look(api.ctx, caller, message_id)).snapshot.message
@@ -120,7 +106,7 @@ async def _input_items(api: Api, request: Request, caller: Caller) -> Response:
         "status": "completed",
         "content": [{"type": "input_text", "text": message.text}],
     }
-    return _respond(
+    return JSONResponse(
         {
             "object": "list",
             "data": [item],
@@ -136,7 +122,3 @@ def _message_id(request: Request) -> str:
     if message_id is None:
         raise not_found("response")
     return message_id
-
-
-def _respond(value: Json) -> Response:
-    return JSONResponse(value)
