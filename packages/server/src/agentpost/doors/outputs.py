@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentpost.contract.shape import Links
-from agentpost.jobs.rules import OPEN_JOBS, JobState
+from agentpost.explain.reasons import EXPLANATIONS
+from agentpost.jobs.rules import OPEN_JOBS, JobState, Reason
 from agentpost.messages.rules import OPEN_TURNS
 from agentpost.messages.shapes import FileShape, MessageShape
 from agentpost.questions import rules as question_rules
@@ -82,3 +83,20 @@ def next_source(snapshot: Snapshot) -> str | None:
         return snapshot.message.id
     open_jobs = [link.job.id for link in snapshot.links if link.job.state in OPEN_JOBS]
     return open_jobs[0] if len(open_jobs) == 1 else None
+
+
+def explanation_of(snapshot: Snapshot, reason: Reason | None) -> str:
+    """What happened to a message that has not brought everything, and what to do; "" for nothing
+    that is known."""
+    explanation = EXPLANATIONS[reason] if reason is not None else None
+    failed = [link.job for link in snapshot.links if link.job.state is JobState.FAILED]
+    results = [job.result for job in failed if job.result]
+    advice = [explanation.what, explanation.advice] if explanation else []
+    return " ".join([*results[:1], *advice])
+
+
+def changed_at(snapshot: Snapshot) -> int:
+    """When the message or a job of it changed last, in microseconds."""
+    return max(
+        snapshot.message.updated_at, *(link.job.settled_at or 0 for link in snapshot.links), 0
+    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -13,6 +14,8 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from agentpost.accounts import scope_rules
+from agentpost.accounts.scope_rules import Scope
 from agentpost.api.body import has_too_many_values, in_turn
 from agentpost.api.errors import error_headers
 from agentpost.api.long_texts import TakenApart
@@ -23,7 +26,8 @@ from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import RPC_CALL_BYTES_MAX, RPC_VALUES_MAX
 from agentpost.doors import bodies
 from agentpost.doors.bodies import FileTexts, NotJson
-from agentpost.http.request_state import state_of
+from agentpost.http.pipeline import report_fault
+from agentpost.http.request_state import RequestState, state_of
 
 _PARSE_ERROR: Final = -32700
 _INVALID_REQUEST: Final = -32600
@@ -84,6 +88,31 @@ def _problems(call: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("id", "must be a text or a whole number")
     if not isinstance(call.get("params", {}), dict):
         yield Problem("params", "must be an object")
+
+
+@contextmanager
+def refusals_as(
+    error_of: Callable[[Refusal], Exception],
+    own: type[Exception],
+    state: RequestState,
+    caller: Caller,
+    scope: Scope,
+) -> Iterator[None]:
+    """Ask for a scope of the key, and raise a refusal as the protocol says it, of which the request
+    log learns. An SDK would give the text of a fault to the client.
+
+    Args:
+        own: the errors of the protocol, which pass.
+    """
+    try:
+        scope_rules.check(caller.scopes, scope)
+        yield
+    except own:
+        raise
+    except Exception as fault:
+        refusal = fault if isinstance(fault, Refusal) else report_fault(fault, state.id, "POST")
+        state.error = refusal.code
+        raise error_of(refusal) from None
 
 
 def rpc_error(malformed_status: int, docs_url: str, request: Request, refusal: Refusal) -> Response:

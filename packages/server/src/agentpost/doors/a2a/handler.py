@@ -15,7 +15,7 @@ from a2a.types import a2a_pb2 as a2a
 from a2a.utils import errors
 from a2a.utils.proto_utils import validate_proto_required_fields
 
-from agentpost.accounts import admission, list_places, scope_rules
+from agentpost.accounts import admission, list_places
 from agentpost.accounts.scope_rules import Scope
 from agentpost.api.operation import Api
 from agentpost.caller import Caller
@@ -23,7 +23,6 @@ from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.contract.shape import Links
 from agentpost.domain import ids
-from agentpost.domain.errors import Refusal
 from agentpost.domain.limits import (
     A2A_PAGE_DEFAULT,
     A2A_PAGE_MAX,
@@ -36,12 +35,11 @@ from agentpost.doors.a2a import parts, tasks
 from agentpost.doors.a2a.states import PAUSED, TERMINAL, error_of, state_of
 from agentpost.doors.bodies import FileTexts
 from agentpost.doors.outputs import Output
-from agentpost.doors.rpc import Call
+from agentpost.doors.rpc import Call, refusals_as
 from agentpost.doors.writing import Text, Texts, read
 from agentpost.following import followers
 from agentpost.following.followers import Moment
 from agentpost.following.long_polls import HungUp
-from agentpost.http.pipeline import report_fault
 from agentpost.http.request_state import RequestState
 from agentpost.messages import chains, lists
 from agentpost.messages.chains import Chain
@@ -353,19 +351,10 @@ def _fits(chain: Chain, params: a2a.ListTasksRequest) -> bool:
 
 @contextmanager
 def _translate_refusals(context: ServerCallContext, scope: Scope) -> Iterator[Caller]:
-    """Give the caller, whose key needs the scope; say a refusal as the protocol says it. The SDK
-    would give the text of a fault to the client."""
-    try:
-        caller = _exchange(context).caller
-        scope_rules.check(caller.scopes, scope)
-        yield caller
-    except errors.A2AError:
-        raise
-    except Exception as fault:
-        state = _exchange(context).state
-        refusal = fault if isinstance(fault, Refusal) else report_fault(fault, state.id, "POST")
-        state.error = refusal.code
-        raise error_of(refusal) from None
+    """Give the caller, whose key needs the scope; say a refusal as the protocol says it."""
+    exchange = _exchange(context)
+    with refusals_as(error_of, errors.A2AError, exchange.state, exchange.caller, scope):
+        yield exchange.caller
 
 
 @dataclass(frozen=True, slots=True)

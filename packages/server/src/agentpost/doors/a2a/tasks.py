@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -13,12 +13,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from agentpost.contract.shape import Links
 from agentpost.domain.limits import RPC_PAGE_BYTES_MAX
 from agentpost.doors.a2a.states import state_of
-from agentpost.doors.outputs import Output, outputs
-from agentpost.explain.reasons import EXPLANATIONS
-from agentpost.jobs.rules import JobState, Reason
+from agentpost.doors.outputs import Output, changed_at, explanation_of, outputs
+from agentpost.jobs.rules import Reason
 from agentpost.messages.chains import Chain
 from agentpost.messages.shapes import FileShape, MessageShape, labels
-from agentpost.record.records import EntryRecord, MessageRecord, Snapshot
+from agentpost.record.records import EntryRecord
 
 
 def task(chain: Chain, links: Links, history: int | None = None) -> a2a_pb2.Task:
@@ -70,10 +69,12 @@ def artifact(output: Output) -> a2a_pb2.Artifact:
 def status(chain: Chain) -> a2a_pb2.TaskStatus:
     """The state, with the question, or what happened and what to do."""
     message = chain.last.message
-    text = message.question if message.final and message.question else _explain(chain)
-    result = a2a_pb2.TaskStatus(state=state(chain), timestamp=_time(_changed_at(chain.last)))
+    reason = Reason.STOPPED if chain.cancelled else message.reason
+    explanation = explanation_of(chain.last, reason) if reason is not None else ""
+    text = message.question if message.final and message.question else explanation
+    result = a2a_pb2.TaskStatus(state=state(chain), timestamp=_time(changed_at(chain.last)))
     if text:
-        result.message.CopyFrom(_agent_message(chain, f"{message.id}_status", text))
+        result.message.CopyFrom(_message(chain, f"{message.id}_status", text))
     return result
 
 
@@ -108,7 +109,7 @@ def progress_update(chain: Chain, entry: EntryRecord) -> a2a_pb2.TaskStatusUpdat
     event = a2a_pb2.TaskStatusUpdateEvent(task_id=chain.id, context_id=chain.conversation)
     event.status.state = a2a_pb2.TaskState.TASK_STATE_WORKING
     event.status.timestamp.CopyFrom(_time(entry.at))
-    event.status.message.CopyFrom(_agent_message(chain, f"{entry.message_id}_{entry.seq}", step))
+    event.status.message.CopyFrom(_message(chain, f"{entry.message_id}_{entry.seq}", step))
     return event
 
 
@@ -117,42 +118,20 @@ def _newest_messages(chain: Chain) -> Iterator[a2a_pb2.Message]:
     for snapshot in reversed(chain.snapshots):
         message = snapshot.message
         if message.question and snapshot is not chain.last:
-            yield _agent_message(chain, f"{message.id}_question", message.question)
-        yield a2a_pb2.Message(
-            message_id=message.id,
-            task_id=chain.id,
-            context_id=chain.conversation,
-            role=a2a_pb2.Role.ROLE_USER,
-            parts=[a2a_pb2.Part(text=message.text, media_type="text/plain")],
-        )
+            yield _message(chain, f"{message.id}_question", message.question)
+        yield _message(chain, message.id, message.text, a2a_pb2.Role.ROLE_USER)
 
 
-def _agent_message(chain: Chain, message_id: str, text: str) -> a2a_pb2.Message:
+def _message(
+    chain: Chain, message_id: str, text: str, role: a2a_pb2.Role = a2a_pb2.Role.ROLE_AGENT
+) -> a2a_pb2.Message:
     return a2a_pb2.Message(
         message_id=message_id,
         task_id=chain.id,
         context_id=chain.conversation,
-        role=a2a_pb2.Role.ROLE_AGENT,
+        role=role,
         parts=[a2a_pb2.Part(text=text, media_type="text/plain")],
     )
-
-
-def _explain(chain: Chain) -> str | None:
-    """Why it is not plainly done, and what to do."""
-    snapshot = chain.last
-    reason = Reason.STOPPED if chain.cancelled else snapshot.message.reason
-    if reason is None:
-        return None
-    failed = [link.job for link in snapshot.links if link.job.state is JobState.FAILED]
-    texts = [job.result for job in failed if job.result][:1]
-    explanation = EXPLANATIONS[reason]
-    return " ".join([*texts, explanation.what, explanation.advice])
-
-
-def _changed_at(snapshot: Snapshot) -> int:
-    end_times: Iterable[int] = (link.job.settled_at or 0 for link in snapshot.links)
-    message: MessageRecord = snapshot.message
-    return max([message.updated_at, *end_times])
 
 
 def _time(micros: int) -> Timestamp:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from agentpost.accounts import admission, list_places, scope_rules
+from agentpost.accounts import admission, list_places
 from agentpost.accounts.scope_rules import Scope
 from agentpost.caller import Caller
 from agentpost.context import AppContext
@@ -20,11 +20,11 @@ from agentpost.domain.limits import RPC_PAGE_BYTES_MAX
 from agentpost.doors import sending
 from agentpost.doors.bodies import FileTexts
 from agentpost.doors.mcp.backend import BackendError, Change, Json
+from agentpost.doors.rpc import refusals_as
 from agentpost.doors.writing import read
 from agentpost.following import followers
 from agentpost.following.followers import Moment
 from agentpost.following.shapes import EntryShape
-from agentpost.http.pipeline import report_fault
 from agentpost.http.request_state import RequestState
 from agentpost.jobs import recovery as recover
 from agentpost.jobs import works
@@ -161,19 +161,10 @@ class LocalBackend:
 
     @contextmanager
     def _refusals_translated(self, scope: Scope) -> Iterator[None]:
-        """Ask for a scope of the key, and say a refusal as the backend says it. The request log
-        learns of it; and of a change, which is what is asked for with the scope `Scope.SEND`."""
-        try:
-            scope_rules.check(self._caller.scopes, scope)
+        """`refusals_as` for a call that needs the scope; one that needs `Scope.SEND` has changed
+        something."""
+        with refusals_as(_error_of, BackendError, self._state, self._caller, scope):
             yield
-        except BackendError:
-            raise
-        except Exception as fault:
-            refusal = fault
-            if not isinstance(refusal, Refusal):
-                refusal = report_fault(fault, self._state.id, "POST")
-            self._state.error = refusal.code
-            raise BackendError(refusal.code.value, *in_words(refusal)) from None
         if scope is Scope.SEND:
             self._state.reads = False
 
@@ -199,3 +190,7 @@ class LocalBackend:
 def _json(shape: Shape) -> Json:
     value: dict[str, Any] = msgspec.to_builtins(shape)
     return value
+
+
+def _error_of(refusal: Refusal) -> BackendError:
+    return BackendError(refusal.code.value, *in_words(refusal))

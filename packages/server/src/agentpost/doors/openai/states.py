@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from agentpost.domain.text import CUT_SHORT
-from agentpost.explain.reasons import EXPLANATIONS
+from agentpost.doors.outputs import explanation_of
 from agentpost.following.followers import Moment
-from agentpost.jobs.rules import JobState, Reason
+from agentpost.jobs.rules import Reason
 from agentpost.messages.rules import MessageStatus, TurnState
 from agentpost.record.records import Snapshot
 
@@ -72,16 +72,6 @@ def error_of(snapshot: Snapshot, cancelled: bool) -> dict[str, str | None] | Non
         "param": None,
         "message": explanation_of(snapshot, reason) or "The agent failed.",
     }
-
-
-def explanation_of(snapshot: Snapshot, reason: Reason | None) -> str:
-    """What happened to a message that has not brought everything, and what to do; "" for nothing
-    that is known."""
-    explanation = EXPLANATIONS[reason] if reason is not None else None
-    failed = [link.job for link in snapshot.links if link.job.state is JobState.FAILED]
-    results = [job.result for job in failed if job.result]
-    advice = [explanation.what, explanation.advice] if explanation else []
-    return " ".join([*results[:1], *advice])
 
 
 def incomplete_of(snapshot: Snapshot) -> dict[str, str] | None:

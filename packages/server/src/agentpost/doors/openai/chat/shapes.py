@@ -13,8 +13,8 @@ from agentpost.domain import ids
 from agentpost.domain.times import SECOND
 from agentpost.doors.openai.parameters import OWN_MODEL
 from agentpost.doors.openai.responses.shapes import BETWEEN, with_separator
-from agentpost.doors.openai.states import explanation_of, incomplete_of, is_over
-from agentpost.doors.outputs import Output, outputs_of
+from agentpost.doors.openai.states import incomplete_of, is_over
+from agentpost.doors.outputs import Output, explanation_of, outputs_of
 from agentpost.following.followers import Moment
 from agentpost.messages.rules import MessageStatus
 from agentpost.messages.shapes import FileShape, MessageShape

@@ -14,7 +14,7 @@ from agentpost.domain.times import SECOND
 from agentpost.doors.openai.items import item_id_of, response_id_of
 from agentpost.doors.openai.parameters import OWN_MODEL
 from agentpost.doors.openai.states import error_of, incomplete_of, status_of
-from agentpost.doors.outputs import Output, outputs_of
+from agentpost.doors.outputs import Output, changed_at, outputs_of
 from agentpost.doors.writing import pieces
 from agentpost.following.followers import Moment
 from agentpost.jobs.rules import JobRole
@@ -54,7 +54,7 @@ def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
         "incomplete_details": incomplete_of(snapshot),
         "metadata": shape.metadata if shape.metadata is not msgspec.UNSET else {},
         "output": items,
-        "completed_at": _ended_at(snapshot) if is_completed else None,
+        "completed_at": changed_at(snapshot) / SECOND if is_completed else None,
         "usage": _usage(snapshot) if message.final else None,
         "agentpost": {**msgspec.to_builtins(shape), **ignored},
     }
@@ -109,11 +109,6 @@ def _usage(snapshot: Snapshot) -> Json:
         "total_tokens": 0,
         "credits_used": to_credits(sum(job.credits_used for job in started)),
     }
-
-
-def _ended_at(snapshot: Snapshot) -> float:
-    times = [link.job.settled_at or 0 for link in snapshot.links]
-    return max([snapshot.message.updated_at, *times]) / SECOND
 
 
 def _text_format(message: MessageRecord) -> Json:
