@@ -69,6 +69,7 @@ def test_tables_have_headings() -> None:
     for heading, row in ((accounts[0], accounts[1]), (keys[0], keys[1])):
         named = dict(zip(heading.split("\t"), row.split("\t"), strict=True))
         assert named["NAME"] == ("Team" if "Team" in row else "ci")
+        assert named.get("SCOPES") in (None, "send,read,admin")
 
 
 def test_when_a_key_was_used_last_is_reported() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from agentpost.domain.networks import Network
     from agentpost.record.records import KeyRecord
 
-KEY_COLUMNS = (
-    *("id", "name", "hint", "scopes", "expires_at", "revoked_at", "last_used_at"),
-    *("allow_ips", "account_id"),
+_COLUMNS = (
+    *("id", "name", "hint", "scopes=@scopes", "expires_at", "revoked_at", "last_used_at"),
+    *("allow_ips=@allow_ips", "account_id"),
 )
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -76,7 +77,8 @@ def keys_list() -> Result:
     from agentpost.accounts import actions as accounts
 
     keys = [_key(key) for key in with_context(accounts.all_keys)]
-    return listing(keys, KEY_COLUMNS, is_indented=True)
+    lists = {name: _joined(name) for name in ("scopes", "allow_ips")}
+    return listing(keys, _COLUMNS, compute=lists, is_indented=True)
 
 
 @command(
@@ -139,6 +141,11 @@ def keys_revoke(key_id: KeyId) -> Result:
 
 
 # --- parts ----------------------------------------------------------------------------------------
+def _joined(name: str) -> Callable[[dict[str, Any]], str]:
+    """A list as the options take it: with commas and no blanks."""
+    return lambda key: ",".join(key[name])
+
+
 def _new_key(shape: dict[str, Any], secret: str, about: str) -> Result:
     """``about`` goes to standard error, for people only: a script takes the key alone."""
 
