@@ -77,7 +77,7 @@ def keys_list() -> Result:
     from agentpost.accounts import actions as accounts
 
     keys = [_key(key) for key in with_context(accounts.all_keys)]
-    lists = {name: _joined(name) for name in ("scopes", "allow_ips")}
+    lists = {name: _join(name) for name in ("scopes", "allow_ips")}
     return listing(keys, _COLUMNS, compute=lists, is_indented=True)
 
 
@@ -141,7 +141,7 @@ def keys_revoke(key_id: KeyId) -> Result:
 
 
 # --- parts ----------------------------------------------------------------------------------------
-def _joined(name: str) -> Callable[[dict[str, Any]], str]:
+def _join(name: str) -> Callable[[dict[str, Any]], str]:
     """A list as the options take it: with commas and no blanks."""
     return lambda key: ",".join(key[name])
 

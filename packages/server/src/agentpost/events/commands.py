@@ -14,7 +14,7 @@ from agentpost.cli.options import ProfileName
 from agentpost.cli.printing import Result
 from agentpost.cli.tables import show_table
 from agentpost.events import listen_lines, listen_places, local_webhooks
-from agentpost.webhooks.commands import NoWait, delivered, wait_for_attempt
+from agentpost.webhooks.commands import NoWait, delivery_result, wait_for_attempt
 
 if TYPE_CHECKING:
     from agentpost.cli.connection import Server
@@ -68,7 +68,7 @@ def resend(
         outcomes = [
             one if no_wait else wait_for_attempt(client, each, one) for each, one in deliveries
         ]
-    return delivered(outcomes)
+    return delivery_result(outcomes)
 
 
 @command(
@@ -105,7 +105,7 @@ def trigger(
     if endpoint is not None:
         with connect(profile) as client:
             delivery = wait_for_attempt(client, endpoint, client.webhooks.test(endpoint, event))
-        return delivered([delivery])
+        return delivery_result([delivery])
     server = resolve(profile)
     target = forward_to or listen_places.latest_target(server)
     if target is None:

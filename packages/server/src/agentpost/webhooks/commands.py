@@ -141,7 +141,7 @@ def send_test(
     with connect(profile) as client:
         delivery = client.webhooks.test(endpoint_id, event)
         outcome = delivery if no_wait else wait_for_attempt(client, endpoint_id, delivery)
-    return delivered([outcome])
+    return delivery_result([outcome])
 
 
 @command("webhooks deliveries", "agentpost webhooks deliveries whe_0660c5 --status failed")
@@ -187,7 +187,7 @@ def redeliver(
     with connect(profile) as client:
         delivery = client.webhooks.redeliver(endpoint_id, event_id)
         outcome = delivery if no_wait else wait_for_attempt(client, endpoint_id, delivery)
-    return delivered([outcome])
+    return delivery_result([outcome])
 
 
 @command("webhooks replay", "agentpost webhooks replay whe_0660c5 --since 2h --status failed")
@@ -235,7 +235,7 @@ _LOOK_SECONDS: Final = 0.3
 _ANSWER_CHARACTERS: Final = 200
 
 
-def delivered(deliveries: Sequence[AnyDelivery]) -> Result:
+def delivery_result(deliveries: Sequence[AnyDelivery]) -> Result:
     """Deliveries; the exit code is 1 when a receiver did not take its one."""
 
     def show() -> None:
