@@ -157,8 +157,8 @@ def _load(spec: str) -> AgentFn:
 
 
 def _attribute(spec: str, name: str, default: Any = None) -> Any:
-    """What the agent's module has under one of the names above; raises `UnknownAgent` for what the
-    name cannot mean."""
+    """The value of one of the names above in the agent's module; raises `UnknownAgent` for one that
+    the name cannot have."""
     value = getattr(sys.modules[spec.partition(":")[0]], name, default)
     is_right, rule = _RULES[name]
     if value is not None and not is_right(value):

@@ -28,8 +28,8 @@ _FULL_SHARE: Final = 0.5
 
 
 def begin(parent: int) -> socket.socket:
-    """What each of these processes does first of all: it ends with its parent (0: the one that it
-    has), outlives a signal to its group, and gives way. Returns its channel to the server."""
+    """The first thing that each of these processes does: it ends with its parent (0: the one that
+    it has), outlives a signal to its group, and gives way. Returns its channel to the server."""
     die_with(parent or os.getppid())
     channel = _take_channel()
     # A service manager signals the whole group; when this process ends is the server's decision. A

@@ -132,7 +132,7 @@ class JobInputs:
 
 
 class _Author(ABC):
-    """What turns and jobs have in common: a question, text that is shown, an output, a memory."""
+    """The common part of turns and jobs: a question, text that is shown, an output, a memory."""
 
     def __init__(self, backend: Backend, inputs: TurnInputs | JobInputs) -> None:
         self.backend = backend
@@ -313,6 +313,10 @@ class AuthorJob(_Author):
     @property
     def state(self) -> dict[str, Any]:
         return self._state
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        self._state = state
 
     def changed_state(self) -> str:
         return values.dump(self._state)

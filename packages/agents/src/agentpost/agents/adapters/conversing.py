@@ -368,8 +368,8 @@ def written_call(tool: str, args: Mapping[str, Any]) -> str:
 
 
 def trim(items: list[Any], starts: Sequence[int]) -> list[Any]:
-    """What is remembered, without the oldest questions and what followed them when it is too long.
-    ``starts``: where the user said something."""
+    """The memory of a conversation, without the oldest questions and their answers when it is too
+    long. ``starts``: where the user said something."""
     while (
         len(starts) > 1 and len(json.dumps(items, ensure_ascii=False).encode()) > MEMORY_BYTES_MAX
     ):

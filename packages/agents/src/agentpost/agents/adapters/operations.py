@@ -1,4 +1,4 @@
-"""What an agent elsewhere asks for: an operation for each line of JSON, made on its turn or job."""
+"""The operations of an agent elsewhere: one for each line of JSON, made on its turn or job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Operation: TypeAlias = "dict[str, Any]"
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What differs between the operations of a program and of a service.
+    """The difference between the operations of a program and those of a service.
 
     ``work`` is the function of their jobs, ``failed`` what a wrong operation raises, ``describe``
     tells of a file that was written, ``has_paths``: contents may be a file of this machine.
@@ -51,7 +51,7 @@ class TurnCalls:
     """Makes operations on a turn."""
 
     AT_ONCE: ClassVar[frozenset[str]] = frozenset({"delta"})
-    """What may be called by the body of a step."""
+    """The operations that the body of a step may call."""
 
     def __init__(self, turn: Turn, dialect: Dialect) -> None:
         self._turn = turn
@@ -91,7 +91,7 @@ class JobCalls:
     """Makes operations on a job."""
 
     AT_ONCE: ClassVar[frozenset[str]] = frozenset({"delta", "progress", "charge"})
-    """What may be called by the body of a step."""
+    """The operations that the body of a step may call."""
 
     def __init__(self, job: Job, dialect: Dialect) -> None:
         self._job = job

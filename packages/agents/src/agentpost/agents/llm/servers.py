@@ -72,8 +72,7 @@ _FILE: Final = TypeAdapter(dict[str, Entry], config=ConfigDict(hide_input_in_err
 # --- what a server's names and errors may be ------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What errors of a connection must not tell: the keys in the server's address and headers, the
-    longest first."""
+    """The keys in a server's address and headers, the longest first: no error may tell them."""
 
     texts: tuple[str, ...] = ()
 
