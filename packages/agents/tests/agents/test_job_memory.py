@@ -5,7 +5,7 @@ from agentpost.testing import Conversation
 
 
 async def remember(job: Job) -> str:
-    job.state = {"total": 1}  # type: ignore[misc] - authors without a type checker do it
+    job.state = {"total": 1}  # type: ignore[misc]  # an author without a type checker does it
     job.state["more"] = 2
     return "Remembered."
 
