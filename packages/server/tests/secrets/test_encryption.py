@@ -7,17 +7,13 @@ import pytest
 
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
-from agentpost.domain.errors import Refusal
-from agentpost.nodes import rows as node_rows
 from agentpost.operations import doctor
 from agentpost.secrets.encryption import SecretCipher, SecretUnreadable, hkdf
 from agentpost.webhooks import endpoint_rows, endpoints, secrets
-from agentpost.webhooks.secrets import PlainSecrets
 from agentpost.webhooks.signing import new_secret
 from tests.harness.databases import new_account, open_context
 
 URL = "https://hooks.example.com/in"
-OLD_BEAT = "INSERT INTO nodes (id, started_at, beat) VALUES ('node_old', 1, 1)"
 
 
 @pytest.fixture
@@ -66,26 +62,6 @@ def test_many_deliveries_decrypt_once() -> None:
     for _ in range(1_000):
         assert cipher.signing_keys("we_1", (value,)) == ("whsec_x",)
     assert cipher.operations == 1
-
-
-async def test_secrets_stay_plain_while_an_earlier_version_runs(ctx: AppContext) -> None:
-    account = await new_account(ctx)
-    await ctx.db.write(lambda tx: tx.execute(OLD_BEAT))
-    made = await endpoints.create(ctx, account, URL, None, None)
-    first = made.secret
-    rotated = await endpoints.rotate(ctx, account, made.id, 60)
-    plain = PlainSecrets(ctx)
-    await plain.encrypt()
-    assert await stored_secret(ctx, made.id) == rotated.secret
-    with pytest.raises(Refusal, match="earlier version"):
-        await secrets.reencrypt(ctx)
-    await ctx.db.write(lambda tx: node_rows.forget(tx, "node_old", None))
-    await ctx.db.write(lambda tx: node_rows.beat(tx, "node_new", 1))
-    await plain.encrypt()
-    found = (await endpoints.get(ctx, account, made.id)).endpoint
-    keys = (found.secret, found.old_secret or "")
-    assert not any(each.startswith("whsec_") for each in keys)
-    assert ctx.cipher.signing_keys(made.id, keys) == (rotated.secret, first)
 
 
 async def test_reencryption_makes_an_earlier_key_superfluous(ctx: AppContext) -> None:

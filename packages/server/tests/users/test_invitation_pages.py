@@ -10,8 +10,6 @@ import pytest
 
 from agentpost.accounts import actions as accounts
 from agentpost.audit import actions as audit
-from agentpost.clock import new_id
-from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.sessions import actions as sessions
 from agentpost.sessions import password_links
@@ -21,7 +19,7 @@ from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from tests.sessions.provider import CLIENT, SECRET, Provider, provided
 from tests.sessions.test_oidc import arrive, person
-from tests.sessions.test_password_pages import PASSWORD, link_of, log_in
+from tests.sessions.test_password_pages import PASSWORD, log_in
 from tests.web.site import Site, open_site
 
 
@@ -115,30 +113,6 @@ def test_an_address_of_the_companys_domains_belongs_to_its_account(
     assert (user.account_id, user.role) == (site.ann, Role.OWNER)
     with site.browser(site.ann) as browser:
         assert browser.get("/dashboard/users").text.count(f"Role of {victim}") == 1
-
-
-@pytest.mark.parametrize(("domain", "status"), [("old.example", 200), ("corp.example", 403)])
-def test_users_that_an_earlier_version_let_owners_make(
-    site: Site, provider: Provider, eve: str, domain: str, status: int
-) -> None:
-    """They could sign in by the inviter's password before the person had ever been here."""
-    victim = f"early@{domain}"
-    now = site.clock.now()
-    planted = UserRecord(new_id(ids.USER, now), eve, victim, Role.MEMBER, now)
-    site.write(lambda tx: user_rows.insert(tx, planted))
-    set_password(site, planted.id)
-    with site.stranger() as inviter, site.stranger() as browser:
-        assert log_in(inviter, victim, PASSWORD).status_code == 303
-        provider.person = person(victim)
-        page = arrive(browser)
-        assert (page.status_code, "set-cookie" in page.headers) == (status, False)
-        if status == 403:
-            assert "agentpost users remove early@corp.example" in page.text
-            return
-        assert browser.post(link_of(page)).status_code == 303
-        assert browser.get("/profile").status_code == 200
-        assert inviter.get("/profile").status_code == 401
-        assert log_in(inviter, victim, PASSWORD).status_code == 422
 
 
 def test_the_first_single_sign_on_drops_an_earlier_password(site: Site, provider: Provider) -> None:

@@ -14,17 +14,15 @@ from agentpost.accounts import actions as accounts
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.domain.errors import Overloaded, Refusal
-from agentpost.domain.times import SECOND
 from agentpost.mail.actions import SmtpServer
 from agentpost.sessions import actions as sessions
 from agentpost.sessions import mail, password_links, sign_in
-from agentpost.sessions import rows as session_rows
 from agentpost.sessions.passwords import Passwords
 from agentpost.sessions.sign_in import Visitor
 from agentpost.settings import load_settings
 from agentpost.users import actions as users
 from agentpost.users import rows as user_rows
-from agentpost.users.records import LoginTokenRecord, UserRecord
+from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from tests.mail.test_mail import listening
 from tests.servers import Postgres, empty_sqlite
@@ -136,27 +134,6 @@ async def test_an_account_keeps_an_owner_and_the_server_an_operator(ctx: AppCont
     await users.remove(ctx, "team@example.com")
     link = await sessions.make_link(ctx, account.id)
     assert link.user.email == "more@example.com"
-
-
-async def test_sessions_of_an_earlier_version_are_of_the_first_owner(ctx: AppContext) -> None:
-    """It may run beside this one during an upgrade, and names no user; nor does it make one."""
-    account = await accounts.create(ctx, "team@example.com", "Team")
-    token = sessions.new_secret()
-    soon = ctx.clock.now() + 60 * SECOND
-    kept = LoginTokenRecord(accounts.digest(token), account.id, soon)
-    await ctx.db.write(lambda tx: session_rows.LOGIN_TOKENS.insert(tx, kept))
-    secret = await sessions.log_in(ctx, token)
-    assert secret is not None
-    sql = "UPDATE sessions SET user_id = NULL"
-    await ctx.db.write(lambda tx: tx.execute(sql))
-    found = await sessions.signed_in(ctx, secret)
-    assert found is not None
-    assert found.user.email == "team@example.com"
-    await users.create(ctx, account.id, "more@example.com", Role.OWNER)
-    await users.remove(ctx, found.user.id)
-    assert await sessions.signed_in(ctx, secret) is None
-    await ctx.db.write(lambda tx: tx.execute("DELETE FROM users"))
-    assert (await sessions.make_link(ctx, account.id)).user.email == "team@example.com"
 
 
 async def test_an_operator_of_the_settings_is_made_once(ctx: AppContext) -> None:

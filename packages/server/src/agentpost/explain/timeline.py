@@ -217,13 +217,11 @@ def _for_account(body: str) -> str:
 
 def _implied_signals(tx: Tx, message: MessageRecord) -> list[TimelineEvent]:
     """Two signals that have no row, since other rows say the same: the turn began with the message,
-    and what the agent replied. Earlier versions stored them, and then none is implied."""
+    and what the agent replied."""
     signals: list[tuple[int, s.TurnSignal]] = []
-    if not timeline_rows.has_signal(tx, message.id, s.TurnBegun.__name__, s.TurnQueued.__name__):
+    if not timeline_rows.has_signal(tx, message.id, s.TurnQueued.__name__):
         signals.append((message.created_at, s.TurnBegun()))
-    if message.reply is not None and not timeline_rows.has_signal(
-        tx, message.id, s.TurnReplied.__name__
-    ):
+    if message.reply is not None:
         signals.append((message.updated_at, _reply_signal(tx, message, message.reply)))
     return [
         TimelineEvent(at, "signal", message.id, type(signal).__name__, {}, dumps(signal))

@@ -35,7 +35,7 @@ _LONGEST = (
     " AS began FROM calls WHERE owner = ? AND n > 0) found ORDER BY at - began DESC,"
     " n LIMIT ?"
 )
-_HAS_SIGNAL = "SELECT 1 FROM signals WHERE owner = ? AND name IN (?, ?) LIMIT 1"
+_HAS_SIGNAL = "SELECT 1 FROM signals WHERE owner = ? AND name = ? LIMIT 1"
 _FAILURE = "SELECT body_json FROM signals WHERE owner = ? AND name = 'Failed' LIMIT 1"
 _REPLY = "SELECT body_json FROM entries WHERE message_id = ? AND type = 'agent_reply' LIMIT 1"
 _COUNTS = (
@@ -53,9 +53,9 @@ def signals(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
     return tx.all(_SIGNALS, (owner, last))
 
 
-def has_signal(tx: Tx, owner: str, name: str, other: str = "") -> bool:
-    """Whether a signal of one of these names is kept of the message or job."""
-    return tx.one(_HAS_SIGNAL, (owner, name, other or name)) is not None
+def has_signal(tx: Tx, owner: str, name: str) -> bool:
+    """Whether a signal of that name is kept of the message or job."""
+    return tx.one(_HAS_SIGNAL, (owner, name)) is not None
 
 
 def failure(tx: Tx, job_id: str) -> str | None:

@@ -100,16 +100,13 @@ def lines(tx: Tx, ctx: AppContext) -> list[NodeLine]:
 
 
 def state_of(node: NodeRecord, now: int, served: bool | None) -> str:
-    """What a node does at ``now``: ``running``, ``draining``, ``silent``, ``ended``, or ``unknown``
-    for one of a version that does not say.
+    """What a node does at ``now``: ``running``, ``draining``, ``silent`` or ``ended``.
 
     Args:
         served: whether a server has the data folder; None where nodes beat.
     """
     if served is False:
         return "ended"
-    if node.beat_at is None:
-        return "unknown"
     if served is None and node.is_silent(now):
         return "silent"
     return "running" if node.draining_at is None else "draining"

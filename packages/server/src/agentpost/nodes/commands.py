@@ -60,7 +60,7 @@ def _shape(line: NodeLine, state: str, alone: bool) -> dict[str, Any]:
         "state": state,
         "since": iso(node.started_at),
         "draining_since": None if node.draining_at is None else iso(node.draining_at),
-        "last_beat": None if alone or node.beat_at is None else iso(node.beat_at),
+        "last_beat": None if alone else iso(node.beat_at),
         "turns": line.turns,
         "jobs": line.jobs,
         "held_calls": None if alone else node.held_calls,

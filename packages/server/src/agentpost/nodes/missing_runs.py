@@ -60,12 +60,6 @@ def reported_rows(tx: Tx) -> list[tuple[str, str]]:
     return [
         (owner, problem)
         for name, text in sorted(reports.items())
-        for owner, problem in _problems(text).items()
+        for owner, problem in json.loads(text).items()
         if node_by_owner.get(owner) == name.removeprefix(_PREFIX)
     ]
-
-
-def _problems(text: str) -> dict[str, str]:
-    """A report; one of an older version is a list of what is not run."""
-    report: dict[str, str] | list[str] = json.loads(text)
-    return report if isinstance(report, dict) else dict.fromkeys(report, NOT_RUN)

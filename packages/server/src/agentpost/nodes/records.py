@@ -14,12 +14,12 @@ SILENT_SECONDS: Final = 3.0
 
 @dataclass(slots=True)
 class NodeRecord:
-    """A server process. What may be None is not said by nodes of 0.2 and before."""
+    """A server process. It says its host, process and role after its first beat."""
 
     id: str
     started_at: Time
     beat: Time  # how often it has beaten
-    beat_at: Time | None = None  # by its own clock
+    beat_at: Time  # by its own clock
     draining_at: Time | None = None  # since when it takes no more work
     host: str | None = None
     pid: int | None = None
@@ -29,8 +29,5 @@ class NodeRecord:
     clock_ahead: Time | None = None  # of the database's clock; negative: behind
 
     def is_silent(self, now: int) -> bool:
-        """Whether it has not beaten lately at ``now``, by the database's clock; False for one that
-        does not say when it beats."""
-        if self.beat_at is None:
-            return False
+        """Whether it has not beaten lately at ``now``, by the database's clock."""
         return now - (self.beat_at - (self.clock_ahead or 0)) > seconds(SILENT_SECONDS)

@@ -73,11 +73,6 @@ def list_all(tx: Tx) -> list[NodeRecord]:
     return NODES.all(tx, _ALL)
 
 
-def any_before_versions(tx: Tx) -> bool:
-    """Whether a node may run a release that wrote no version, as those up to 0.1."""
-    return tx.one("SELECT 1 FROM nodes WHERE version IS NULL LIMIT 1") is not None
-
-
 def forget(tx: Tx, node: str, beat: int | None) -> bool:
     """The node is gone, if that beat was its last; without one, in any case."""
     if beat is None:

@@ -59,8 +59,8 @@ class SecretCipher:
         return f"{_FORMAT}:{self.current}:{text}"
 
     def decrypt(self, row_id: str, stored: str) -> str:
-        """The secret; a value that is not encrypted yet is its own. Raises `SecretUnreadable`."""
-        return self._decrypted(row_id, stored) if is_encrypted(stored) else stored
+        """The secret. Raises `SecretUnreadable`."""
+        return self._decrypted(row_id, stored)
 
     def signing_keys(self, row_id: str, stored: Sequence[str]) -> tuple[str, ...]:
         """The secrets to sign with: of the first, which has to be readable, and of the others that
@@ -78,8 +78,8 @@ class SecretCipher:
         return stored.startswith(f"{_FORMAT}:{self.current}:")
 
     def knows_key(self, stored: str) -> bool:
-        """Is it plain, or encrypted with a key that is known here? By its key id alone."""
-        return not is_encrypted(stored) or stored.split(":")[1] in self._keys
+        """Is it encrypted with a key that is known here? By its key id alone."""
+        return stored.split(":")[1] in self._keys
 
     def _decrypt(self, row_id: str, stored: str) -> str:
         from nacl.exceptions import CryptoError
@@ -97,7 +97,7 @@ class SecretCipher:
 
 
 def is_encrypted(stored: str) -> bool:
-    """Whether the value is encrypted; earlier versions stored secrets as they are."""
+    """Whether the value has the form of an encrypted one."""
     return stored.startswith(f"{_FORMAT}:")
 
 

@@ -335,12 +335,8 @@ def _live(tx: Tx, ctx: AppContext, user_id: str, now: int) -> list[SessionRecord
 
 
 def _user(tx: Tx, record: SessionRecord | LoginTokenRecord) -> UserRecord | None:
-    """Whose it is. What an earlier version made beside this one names the account only."""
-    if record.user_id is not None:
-        user = user_rows.get(tx, record.user_id)
-        return None if user is None or user.is_invitation else user
-    leaders = user_rows.leaders(tx, record.account_id, 1)
-    return leaders[0] if leaders else None
+    user = user_rows.get(tx, record.user_id)
+    return None if user is None or user.is_invitation else user
 
 
 def _used_after(ctx: AppContext, now: int) -> int:

@@ -233,13 +233,6 @@ def _user(tx: Tx, ctx: AppContext, subject: str, email: str, address: str) -> Us
             f"{email} is somebody else here. Ask an owner of the account to remove that user and"
             " to invite you."
         )
-    if users.was_never_asked(user):
-        if users.is_astray(tx, ctx, user):
-            raise _SignInRefused(
-                f"An account that {email} does not belong to has a user with this address. Ask the"
-                f" operator for `agentpost users remove {email}`, and sign in again then."
-            )
-        return None
     password_links.tie(tx, ctx, user, subject, address)
     return user
 

@@ -161,11 +161,9 @@ def make_in(tx: Tx, ctx: AppContext, user: UserRecord, purpose: Purpose) -> Pass
 
 def offers(tx: Tx, ctx: AppContext, email: str, subject: str) -> list[Offer]:
     """What somebody may accept whom the identity provider has just proven to be ``subject`` with
-    that address: open invitations, and a user of an earlier version who was never asked."""
-    user = user_rows.by_email(tx, email)
-    choices = [user] if user else user_rows.invitations(tx, email, _OFFERS_MAX)
+    that address: open invitations."""
     result = []
-    for each in choices:
+    for each in user_rows.invitations(tx, email, _OFFERS_MAX):
         session_rows.delete_links(tx, each.id, Purpose.ARRIVAL.value)
         token, _ = _insert_token(tx, ctx, each, Purpose.ARRIVAL, subject)
         result.append(Offer(token, each, account_rows.get(tx, each.account_id), subject, True))
@@ -268,7 +266,7 @@ def _queue(tx: Tx, ctx: AppContext, email: str, purpose: Purpose) -> None:
 
 def _offer(tx: Tx, ctx: AppContext, token: str) -> Offer | None:
     link = session_rows.token(tx, digest(token), ctx.clock.now())
-    if link is None or link.purpose is None or link.user_id is None:
+    if link is None or link.purpose is None:
         return None
     user, subject = user_rows.get(tx, link.user_id), link.oidc_subject
     if user is None or (subject is not None and user_rows.by_subject(tx, subject) is not None):

@@ -32,9 +32,7 @@ _END_BY_BEGINNING = "DELETE FROM sessions WHERE SUBSTR(digest, 1, ?) = ? AND exp
 _TOUCH = "UPDATE sessions SET last_used_at = ?, address = ? WHERE digest = ?"
 _END = "UPDATE sessions SET expires_at = ? WHERE digest = ? AND expires_at > ?"
 _END_OTHERS = "DELETE FROM sessions WHERE user_id = ? AND digest <> ?"
-_END_UNNAMED = "DELETE FROM sessions WHERE account_id = ? AND user_id IS NULL"
 _END_LINKS = "DELETE FROM login_tokens WHERE user_id = ?"
-_END_UNNAMED_LINKS = "DELETE FROM login_tokens WHERE account_id = ? AND user_id IS NULL"
 _END_LINKS_OF = f"{_END_LINKS} AND purpose = ?"
 
 
@@ -124,12 +122,6 @@ def delete_links(tx: Tx, user_id: str, purpose: str | None = None) -> None:
         tx.execute(_END_LINKS, (user_id,))
     else:
         tx.execute(_END_LINKS_OF, (user_id, purpose))
-
-
-def delete_unnamed(tx: Tx, account_id: str) -> None:
-    """End sessions and links of the account that name no user: an earlier version made them."""
-    tx.execute(_END_UNNAMED, (account_id,))
-    tx.execute(_END_UNNAMED_LINKS, (account_id,))
 
 
 def put_address(tx: Tx, app_url: str) -> None:

@@ -97,7 +97,7 @@ class Background:
             Task("tidy_storage", lambda: blobs.tidy(ctx), 600.0),
             Task("sweep_uploads", lambda: uploads.sweep(ctx), 60.0),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(ctx), sweep),
-            Task("encrypt_secrets", secrets.PlainSecrets(ctx).encrypt, 60.0),
+            Task("look_for_unknown_keys", secrets.UnknownKeys(ctx).log, 60.0),
             Task("watch_nodes", nodes.watch, WATCH_SECONDS, takes_work=True, hint=NODES),
             Task("compare_runs", reconciler.reconcile, RECONCILE_SECONDS),
             Task("look_at_maintenance", maintenance.Look(ctx).run, 0.5, external=True),

@@ -65,10 +65,8 @@ def insert_own(tx: Tx, account: AccountRecord, role: Role = Role.OWNER) -> UserR
 
 
 def own(tx: Tx, account: AccountRecord) -> UserRecord:
-    """Who a link for the account signs in: its first owner; raises ``not_found``.
-
-    An account that an earlier version made beside this one gets its own user now.
-    """
+    """Who a link for the account signs in: its first owner, or its own user, who is made now where
+    there is none; raises ``not_found``."""
     leaders = user_rows.leaders(tx, account.id, 1)
     owner = leaders[0] if leaders else insert_own(tx, account)
     if owner is None:
@@ -182,13 +180,6 @@ def settle(tx: Tx, ctx: AppContext, email: str) -> UserRecord | None:
         return None
     invitation = _invitation(tx, email, account.id)
     return add(tx, ctx, account.id, email, invitation.role if invitation else Role.MEMBER)
-
-
-def was_never_asked(user: UserRecord) -> bool:
-    """Whether an owner may have made this user with an earlier version, which took an invitation
-    for a user."""
-    is_own = user.id == (ids.USER + user.account_id.removeprefix(ids.ACCOUNT))
-    return user.invited_by is None and not is_own and user.role != Role.OPERATOR
 
 
 def is_astray(tx: Tx, ctx: AppContext, user: UserRecord) -> bool:
@@ -328,5 +319,3 @@ def end_sessions(tx: Tx, user: UserRecord) -> None:
     """End the sessions of a user, and links that were not used."""
     session_rows.delete_sessions(tx, user.id)
     session_rows.delete_links(tx, user.id)
-    if user.role != Role.MEMBER:
-        session_rows.delete_unnamed(tx, user.account_id)

@@ -17,8 +17,8 @@ class SessionRecord:
     created_at: Time
     expires_at: Time
     last_used_at: Time
+    user_id: str
     browser: str | None = None
-    user_id: str | None = None  # None: made by an earlier version, for the account's own user
     address: str | None = None  # the client's, when it was used last
 
 
@@ -29,7 +29,7 @@ class LoginTokenRecord:
     digest: str
     account_id: str
     expires_at: Time
-    user_id: str | None = None  # as in `SessionRecord`
+    user_id: str
     purpose: str | None = None  # `sessions.password_links`; None: to sign in
     oidc_subject: str | None = None  # whom the identity provider proved the holder to be
 
@@ -46,7 +46,7 @@ class UserRecord:
         oidc_subject: issuer and subject at the identity provider, None before the first sign-in
             there.
         invited_by: the address of the inviter, or who else made the user. None: the account was
-            made with this user, or an earlier version made the row.
+            made with this user.
         invited_email: the address of an invitation, None for a user.
     """
 

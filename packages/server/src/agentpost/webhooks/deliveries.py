@@ -55,8 +55,6 @@ class Proof(StrEnum):
     """Nothing was sent yet; links get their time when it is."""
     OTHER = "other"
     """It was sent with other links or in another form: the server or its address has changed."""
-    UNKNOWN = "unknown"
-    """It was sent by a version that kept no hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +273,6 @@ def get_with_event(
     sent_body = _body(ctx, name, at, data_json, message_id, links_until=until)
     if last is None:
         proof = Proof.TO_SEND
-    elif last.body_sha256 is None:
-        proof = Proof.UNKNOWN
     else:
         proof = Proof.SENT if sent_body.sha256 == last.body_sha256 else Proof.OTHER
     return replace(delivery, attempt_log=log), SentBody(sent_body, proof)

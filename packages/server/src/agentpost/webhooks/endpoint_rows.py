@@ -19,13 +19,7 @@ _CHANGEABLE = (
     "disabled_reason",
     "failing_since",
 )
-_WITH_PLAIN = (
-    "SELECT id FROM endpoints WHERE substr(secret, 1, 5) <> 'enc1:'"
-    " OR substr(old_secret, 1, 5) <> 'enc1:' LIMIT ?"
-)
-_PREFIXES = (
-    "SELECT DISTINCT substr(secret, 1, 13) FROM endpoints WHERE substr(secret, 1, 5) = 'enc1:'"
-)
+_PREFIXES = "SELECT DISTINCT substr(secret, 1, 13) FROM endpoints"
 _UPDATE = ENDPOINTS.update_sql(_CHANGEABLE, "id = ?")
 
 
@@ -70,11 +64,6 @@ def after(tx: Tx, endpoint_id: str, limit: int) -> list[EndpointRecord]:
     return ENDPOINTS.all(
         tx, f"{ENDPOINTS.select} WHERE id > ? ORDER BY id LIMIT ?", (endpoint_id, limit)
     )
-
-
-def with_plain(tx: Tx, limit: int) -> list[str]:
-    """Endpoints with a secret that is not encrypted."""
-    return [row[0] for row in tx.all(_WITH_PLAIN, (limit,))]
 
 
 def secret_prefixes(tx: Tx) -> set[str]:

@@ -23,7 +23,7 @@ from agentpost.domain.urls import BadUrl
 from agentpost.record import lifecycle
 from agentpost.record.events import ALL_EVENTS, EventName
 from agentpost.transactions import read_transaction, write_transaction
-from agentpost.webhooks import delivery_rows, endpoint_rows, endpoint_rules, secrets
+from agentpost.webhooks import delivery_rows, endpoint_rows, endpoint_rules
 from agentpost.webhooks.endpoint_rules import DeliveryStatus
 from agentpost.webhooks.records import DeliveryRecord, EndpointRecord
 from agentpost.webhooks.signing import new_secret
@@ -101,7 +101,7 @@ async def create(
             created_at=now,
             description=description,
         )
-        endpoint.secret = secrets.to_store(tx, ctx, endpoint.id, secret)
+        endpoint.secret = ctx.cipher.encrypt(endpoint.id, secret)
         endpoint_rows.ENDPOINTS.insert(tx, endpoint)
         return replace(endpoint, secret=secret)
 
@@ -166,7 +166,7 @@ async def rotate(
         endpoint.old_secret = endpoint.secret if grace_seconds else None
         until = ctx.clock.now() + seconds(grace_seconds)
         endpoint.old_secret_until = until if grace_seconds else None
-        endpoint.secret = secrets.to_store(tx, ctx, endpoint_id, secret)
+        endpoint.secret = ctx.cipher.encrypt(endpoint_id, secret)
 
     return replace(await _alter(ctx, account_id, endpoint_id, alter), secret=secret)
 

@@ -9,8 +9,6 @@ import structlog
 
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain.errors import ErrorCode, Refusal
-from agentpost.nodes import rows as node_rows
 from agentpost.secrets.encryption import SecretUnreadable
 from agentpost.transactions import read_transaction
 from agentpost.webhooks import endpoint_rows
@@ -33,33 +31,18 @@ class ReencryptionResult:
     unreadable: list[str] = field(default_factory=list)
 
 
-def to_store(tx: Tx, ctx: AppContext, endpoint_id: str, secret: str) -> str:
-    """How a new secret is written: as it is while a node of an earlier version may have to sign
-    with it, else encrypted."""
-    if node_rows.any_before_versions(tx):
-        return secret
-    return ctx.cipher.encrypt(endpoint_id, secret)
-
-
-class PlainSecrets:
-    """Encrypts what earlier versions have written, and says when secrets cannot be read."""
+class UnknownKeys:
+    """Logs once of each key that secrets are encrypted with and that this server does not have."""
 
     def __init__(self, ctx: AppContext) -> None:
         self._ctx = ctx
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
-    async def encrypt(self) -> None:
-        """Once over all endpoints; nothing while a node of an earlier version runs."""
-        ctx = self._ctx
-        before = await ctx.db.read(node_rows.any_before_versions)
-        while not before and (
-            plain := await ctx.db.read(lambda tx: endpoint_rows.with_plain(tx, _PAGE))
-        ):
-            await _encrypt(ctx, plain)
-            log.info("webhook_secrets_encrypted", count=len(plain))
-        unknown = await unknown_keys(ctx)
-        if unknown - self._said:
-            self._said |= unknown
+    async def log(self) -> None:
+        """Look at all endpoints."""
+        unknown = await unknown_keys(self._ctx)
+        if unknown - self._logged:
+            self._logged |= unknown
             log.error("webhook_secrets_unreadable", keys=sorted(unknown))
 
 
@@ -70,16 +53,7 @@ async def unknown_keys(ctx: AppContext) -> set[str]:
 
 
 async def reencrypt(ctx: AppContext) -> ReencryptionResult:
-    """Encrypt every secret with the current key, so that earlier ones can be dropped.
-
-    Raises ``bad_request`` while a node of an earlier version runs: it could not sign any more.
-    """
-    if await ctx.db.read(node_rows.any_before_versions):
-        raise Refusal(
-            ErrorCode.BAD_REQUEST,
-            "a server of an earlier version is running, which cannot read encrypted secrets:"
-            " replace it first",
-        )
+    """Encrypt every secret with the current key, so that earlier ones can be dropped."""
     result = ReencryptionResult()
     async for page in _pages(ctx):
         due = []
