@@ -146,8 +146,7 @@ async def test_nothing_is_kept_once_the_post_is_answered(harness: Harness) -> No
         ticket = harness.runner.tickets[-1]
         await _reply(harness, ticket)
         await sent
-    assert harness.ctx.handover.take(ticket.message.id) is None
-    assert not harness.ctx.handover._newest
+    assert not harness.ctx.handover._watched
 
 
 # --- held reads -----------------------------------------------------------------------------------
@@ -164,7 +163,7 @@ async def followed(
         )
         for _ in range(2)
     ]
-    waits = harness.ctx.wakeups._waits  # type: ignore[attr-defined]
+    waits = harness.ctx.wakeups.waits
 
     def held() -> bool:
         return [each._future is not None for each in waits.get(message_id, ())] == [True, True]

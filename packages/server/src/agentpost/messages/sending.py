@@ -143,7 +143,7 @@ async def send(
     if isinstance(admitted, Acceptance):
         return await _answer_replay(ctx, caller, admitted, hung_up)
     message_id = new_id(ids.MESSAGE, ctx.clock.now())
-    ctx.handover.expect(message_id)
+    ctx.handover.watch(message_id)
     try:
         with HeldCall(
             ctx, caller, message_id, hung_up, stays=True
@@ -153,7 +153,7 @@ async def send(
                 message, snapshot = acceptance.message, acceptance.snapshot
                 return Answer(snapshot or await until_turn_ends(ctx, message, wait), is_new=True)
     finally:
-        ctx.handover.forget(message_id)
+        ctx.handover.unwatch(message_id)
     return await _answer_replay(ctx, caller, acceptance, hung_up)
 
 

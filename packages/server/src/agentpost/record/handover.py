@@ -18,7 +18,7 @@ from agentpost.record.tickets import JobTicket
 
 @dataclass(slots=True)
 class _Watch:
-    reads: int = 0
+    calls: int = 0
     newest: Snapshot | None = None
 
 
@@ -27,63 +27,42 @@ class Handover:
     run. Safe on any thread, but for what is said of it."""
 
     def __init__(self) -> None:
-        self._newest: dict[str, Snapshot | None] = {}
         self._watched: dict[str, _Watch] = {}
         self._jobs: dict[str, JobTicket] = {}
 
-    # --- to the one POST of a message -------------------------------------------------------------
-    def expect(self, message_id: str) -> None:
-        """Keep what commits make of the message, until `forget`."""
-        self._newest[message_id] = None
-
-    def forget(self, message_id: str) -> None:
-        """Nobody waits for the message any more."""
-        self._newest.pop(message_id, None)
-
-    def take(self, message_id: str) -> Snapshot | None:
-        """What the last commit made of the message; None: nothing new was handed over."""
-        snapshot = self._newest.get(message_id)
-        if snapshot is not None:
-            self._newest[message_id] = None
-        return snapshot
-
-    # --- to the reads of a message that are held --------------------------------------------------
+    # --- to the calls that wait for a message -----------------------------------------------------
     def watch(self, message_id: str) -> None:
         """Until `unwatch`, `newer` knows what commits make of the message. For the API's loop
         alone."""
-        self._watched.setdefault(message_id, _Watch()).reads += 1
+        self._watched.setdefault(message_id, _Watch()).calls += 1
 
     def unwatch(self, message_id: str) -> None:
         """A call that watched has ended."""
         watch = self._watched[message_id]
-        watch.reads -= 1
-        if not watch.reads:
+        watch.calls -= 1
+        if not watch.calls:
             del self._watched[message_id]
 
     def newer(self, message_id: str, version: int) -> Snapshot | None:
         """What the last commit of this process made of the message, if it was after that version.
-        Not to be changed: every read that is held gets the same."""
+        Not to be changed: every call that is held gets the same."""
         watch = self._watched.get(message_id)
         snapshot = watch.newest if watch is not None else None
         return snapshot if snapshot is not None and snapshot.message.version > version else None
 
     def discard(self, message_id: str) -> None:
         """Another process may have changed the message: it is to be read."""
-        watch = self._watched.get(message_id)
-        if watch is not None:
-            watch.newest = None
+        self._put(message_id, None)
 
     # --- from a commit ----------------------------------------------------------------------------
     def offer(self, tx: Tx, message_id: str, snapshot: Callable[[], Snapshot]) -> None:
         """Give the message to who waits for it, once the transaction is committed; ``snapshot`` is
         called when somebody does, and what it returns does not change after the commit. To be
         called before a hint is published: what a hint wakes looks here first."""
-        if message_id in self._newest or message_id in self._watched:
+        if message_id in self._watched:
             tx.after(partial(self._put, message_id, snapshot()))
 
-    def _put(self, message_id: str, snapshot: Snapshot) -> None:
-        if message_id in self._newest:
-            self._newest[message_id] = snapshot
+    def _put(self, message_id: str, snapshot: Snapshot | None) -> None:
         watch = self._watched.get(message_id)
         if watch is not None:
             watch.newest = snapshot

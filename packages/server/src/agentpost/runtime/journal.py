@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import structlog
 
@@ -18,6 +18,7 @@ from agentpost.author.scope import Scope
 from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
 from agentpost.jobs.actions import OutOfCredits
+from agentpost.jobs.rules import PROCESS_DIED_FAILURE
 from agentpost.record.journal_rules import (
     Call,
     CallState,
@@ -27,6 +28,7 @@ from agentpost.record.journal_rules import (
     left_out,
 )
 from agentpost.runtime import traced
+from agentpost.runtime.owners import Owner
 from agentpost.runtime.runs import Run
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Blobs, unless_killed
 
@@ -78,42 +80,6 @@ async def _until_ended() -> NoReturn:
     its next owner does what comes now."""
     await asyncio.Event().wait()
     raise AssertionError("nobody sets it")
-
-
-class Owner(Protocol):
-    """The run's turn or job in the record."""
-
-    def is_certain(self, confirmed_at: float) -> bool:
-        """Whether a turn or job confirmed at that time is certainly still owned, by the node's
-        lease."""
-        ...
-
-    async def confirm(self) -> float:
-        """Ask the record; the time at which it was ours. Raises `Fenced`."""
-        ...
-
-    async def note_interruption(self, reason: str, times: int) -> bool:
-        """Its worker was killed, that often by now; False when that was too often. Raises
-        `Fenced`."""
-        ...
-
-    async def process_died(self, reason: str, times: int) -> bool:
-        """The process that ran its own code ended, that often by now; False when that was too
-        often. Raises `Fenced`."""
-        ...
-
-    async def tell_waiting(self, text: str) -> None:
-        """Tell the client that it waits. Raises `Fenced`."""
-        ...
-
-    async def code_fits(self) -> None:
-        """It waits for its code no longer. Raises `Fenced`."""
-        ...
-
-    async def charge_owed(self, n: int) -> None:
-        """Pay what the body of that recorded call charged, and found no credits for. Raises
-        `Fenced` and `OutOfCredits`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +268,8 @@ class Journal(Scope):
         """
         self.go_on()
         log.warning("agent_process_lost", owner=self._run.owner, reason=reason, times=times)
-        if times and not await self.guard(self._owner.process_died(reason, times)):
+        failure = PROCESS_DIED_FAILURE
+        if times and not await self.guard(self._owner.note_interruption(reason, times, failure)):
             self.cause = reason
             self.stop(StopCause.POISONED)
         await self._pause(times)

@@ -1,82 +1,81 @@
-"""A run's turn or job as the record knows it (see `runtime.journal.Owner`)."""
+"""A run's turn or job as the record knows it: asked whether it is still ours, told how it fares."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from agentpost.context import AppContext
 from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
-from agentpost.jobs.rules import PROCESS_DIED_FAILURE
+from agentpost.jobs.rules import WORKER_KILLED_FAILURE
 from agentpost.nodes import poison_rules
 from agentpost.nodes.ownership import confirm_job, confirm_turn
 from agentpost.record.tickets import TurnTicket
 
 
-@dataclass(frozen=True, slots=True)
-class JobOwner:
-    """Of a job."""
+class Owner:
+    """What a turn needs, which is short: what is counted is this run's, and nobody is told. All
+    of it may raise `Fenced`."""
 
-    ctx: AppContext
-    claim: JobClaim
+    def __init__(self, ctx: AppContext) -> None:
+        self.ctx = ctx
 
     def is_certain(self, confirmed_at: float) -> bool:
-        """See `Owner.is_certain`."""
+        """Whether a turn or job confirmed at that time is certainly still owned, by the node's
+        lease."""
         return self.ctx.lease.holds(confirmed_at)
 
     async def confirm(self) -> float:
-        """See `Owner.confirm`."""
-        return await confirm_job(self.ctx, self.claim)
+        """Ask the record; the time at which it was ours."""
+        raise NotImplementedError
 
-    async def note_interruption(self, reason: str, times: int) -> bool:
-        """See `Owner.interrupted`. Counted in the record, so over restarts as well."""
-        return await jobs.note_interruption(self.ctx, self.claim, reason)
-
-    async def process_died(self, reason: str, times: int) -> bool:
-        """See `Owner.process_died`. Counted in the record, like `note_interruption`."""
-        return await jobs.note_interruption(self.ctx, self.claim, reason, PROCESS_DIED_FAILURE)
+    async def note_interruption(
+        self, reason: str, times: int, failure: str = WORKER_KILLED_FAILURE
+    ) -> bool:
+        """A process that ran it, or a function of it, has ended, that often by now; False when that
+        was too often. ``failure``: what a job says that fails of it."""
+        return not poison_rules.is_poison(times)
 
     async def tell_waiting(self, text: str) -> None:
-        """See `Owner.tell_waiting`: as progress of the job."""
-        await jobs.progress(self.ctx, self.claim, None, text)
+        """Tell the client that it waits."""
 
     async def code_fits(self) -> None:
-        """See `Owner.code_fits`."""
-        await jobs.code_fits(self.ctx, self.claim)
+        """It waits for its code no longer."""
 
     async def charge_owed(self, n: int) -> None:
-        """See `Owner.charge_owed`."""
-        await jobs.charge_owed(self.ctx, self.claim, n)
+        """Pay what the body of that recorded call charged, and found no credits for. Raises
+        `OutOfCredits`."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnOwner:
-    """Of a turn, which is short: what is counted is this run's."""
+class TurnOwner(Owner):
+    """Of a turn."""
 
-    ctx: AppContext
-    ticket: TurnTicket
-
-    def is_certain(self, confirmed_at: float) -> bool:
-        """See `Owner.is_certain`."""
-        return self.ctx.lease.holds(confirmed_at)
+    def __init__(self, ctx: AppContext, ticket: TurnTicket) -> None:
+        super().__init__(ctx)
+        self._ticket = ticket
 
     async def confirm(self) -> float:
-        """See `Owner.confirm`."""
-        return await confirm_turn(self.ctx, self.ticket)
+        return await confirm_turn(self.ctx, self._ticket)
 
-    async def note_interruption(self, reason: str, times: int) -> bool:
-        """See `Owner.interrupted`."""
-        return not poison_rules.is_poison(times)
 
-    async def process_died(self, reason: str, times: int) -> bool:
-        """See `Owner.process_died`."""
-        return not poison_rules.is_poison(times)
+class JobOwner(Owner):
+    """Of a job. Interruptions are counted in its row, so over restarts as well."""
+
+    def __init__(self, ctx: AppContext, claim: JobClaim) -> None:
+        super().__init__(ctx)
+        self._claim = claim
+
+    async def confirm(self) -> float:
+        return await confirm_job(self.ctx, self._claim)
+
+    async def note_interruption(
+        self, reason: str, times: int, failure: str = WORKER_KILLED_FAILURE
+    ) -> bool:
+        return await jobs.note_interruption(self.ctx, self._claim, reason, failure)
 
     async def tell_waiting(self, text: str) -> None:
-        """See `Owner.tell_waiting`. The log has no entry for a turn that runs, which is short."""
+        await jobs.progress(self.ctx, self._claim, None, text)
 
     async def code_fits(self) -> None:
-        """See `Owner.code_fits`. A turn does not wait for code."""
+        await jobs.code_fits(self.ctx, self._claim)
 
     async def charge_owed(self, n: int) -> None:
-        """See `Owner.charge_owed`. A turn charges nothing."""
+        await jobs.charge_owed(self.ctx, self._claim, n)
