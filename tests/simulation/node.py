@@ -15,8 +15,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.times import SECOND
 from agentpost.egress.client import Egress, PostResult
-from agentpost.engine.base import JobExecutor, Transaction
-from agentpost.engine.dispatch import LocalEngine
+from agentpost.engine.base import Engine
 from agentpost.nodes import upkeep
 from agentpost.nodes.actions import Beats
 from agentpost.nodes.heartbeat import BEAT_SECONDS, Heartbeat
@@ -33,8 +32,7 @@ from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import Settings
 from agentpost.storage.signing import CursorSigner
 from agentpost.tasks.background import Background
-from agentpost.wakeups import base as wakeups
-from agentpost.wakeups.memory import MemoryWakeups
+from agentpost.wakeups.base import Transaction, Wakeups
 from agentpost.webhooks.dispatcher import Deliveries
 from tests.harness.context import PlainLinks
 from tests.simulation.agent import agent_of, job_of
@@ -75,7 +73,7 @@ class SimulatedDatabase:
         return self._world.read_now(fn)
 
 
-class SimulatedWakeups(MemoryWakeups):
+class SimulatedWakeups(Wakeups):
     """Hints that reach the other nodes late, in another order, or never."""
 
     def __init__(self, world: World, node: Node) -> None:
@@ -83,15 +81,16 @@ class SimulatedWakeups(MemoryWakeups):
         self._world = world
         self._node = node
 
-    def publish(self, tx: wakeups.Transaction, *subjects: str) -> None:
+    def publish(self, tx: Transaction, *subjects: str) -> None:
         """See `Wakeups.publish`."""
         tx.after(partial(self._world.hint, self._node, subjects))
 
 
-class SimulatedEngine:
+class SimulatedEngine(Engine):
     """See `Engine`: whoever takes a job claims it."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, node: str) -> None:
+        super().__init__(node)
         self._world = world
 
     def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
@@ -102,15 +101,6 @@ class SimulatedEngine:
     def abort(self, tx: Transaction, job_id: str) -> None:
         """See `Engine.abort`."""
         tx.after(partial(self._world.abort, job_id))
-
-    def ask_for_workers(self, elsewhere: Callable[[], list[str]]) -> None:
-        """See `Engine.ask_for_workers`."""
-
-    async def start(self, executor: JobExecutor | None) -> None:
-        """See `Engine.start`."""
-
-    async def stop(self) -> None:
-        """See `Engine.stop`."""
 
 
 class SimulatedEgress(Egress):
@@ -194,7 +184,7 @@ class Node:
             storage=world.storage,
             incoming=cast("Any", None),
             wakeups=self.hub,
-            engine=LocalEngine(self.id) if alone else SimulatedEngine(world),
+            engine=Engine(self.id) if alone else SimulatedEngine(world, self.id),
             egress=SimulatedEgress(world, self),
             links=PlainLinks(),
             cursors=CursorSigner(b"secret"),

@@ -246,10 +246,10 @@ class World:
     # --- between nodes ----------------------------------------------------------------------------
     def hint(self, sender: Node, subjects: tuple[str, ...]) -> None:
         """Tell every node; what others hear comes late, in any order, or not at all."""
-        sender.hub.hint_all(subjects)
+        sender.hub.hint(*subjects)
         for node in self.alive():
             if node is not sender and self.rng.random() >= self.odds.hint_lost:
-                self.soon(node, lambda node=node: node.hub.hint_all(subjects))  # type: ignore[misc]
+                self.soon(node, lambda node=node: node.hub.hint(*subjects))  # type: ignore[misc]
 
     def dispatch(self, job_id: str) -> None:
         """Hand a job to one of the nodes, to two, or to none."""

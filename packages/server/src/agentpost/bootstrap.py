@@ -24,7 +24,7 @@ from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
 from agentpost.egress.denied import DenyList
 from agentpost.engine.base import Engine
-from agentpost.engine.dispatch import LocalEngine, NoticeEngine
+from agentpost.engine.dispatch import NoticeEngine
 from agentpost.files.links import SignedLinks
 from agentpost.nodes.actions import Beats
 from agentpost.nodes.heartbeat import Heartbeat
@@ -48,7 +48,6 @@ from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.tasks.shutdown import End, end_all
 from agentpost.wakeups.base import Wakeups
-from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.webhooks.signing import signed_headers
 
 if TYPE_CHECKING:
@@ -235,7 +234,7 @@ def _open_embedded(
         durability=settings.durability,
         on_external_commit=external_commit,
     )
-    return db, MemoryWakeups(), LocalEngine(node)
+    return db, Wakeups(), Engine(node)
 
 
 def _open_postgres(

@@ -15,9 +15,8 @@ from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.engine.base import Engine
-from agentpost.engine.dispatch import LocalEngine, NoticeEngine
+from agentpost.engine.dispatch import NoticeEngine
 from agentpost.wakeups.base import Wakeups
-from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.wakeups.notices import PostgresNotices
 from agentpost.wakeups.postgres import PostgresWakeups
 from tests.servers import Postgres, empty_sqlite
@@ -67,7 +66,7 @@ class Embedded:
         migrate.upgrade_sqlite(self.path)
 
     def nodes(self) -> list[Node]:
-        return [Node("node_0", self.database(), MemoryWakeups(), LocalEngine("node_0"))]
+        return [Node("node_0", self.database(), Wakeups(), Engine("node_0"))]
 
 
 class Scaled:

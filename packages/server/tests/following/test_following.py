@@ -4,7 +4,7 @@ import pytest
 
 from agentpost.domain.times import seconds
 from agentpost.following import followers
-from agentpost.wakeups.memory import MemoryWait
+from agentpost.wakeups.base import Wait
 from tests.harness.context import Harness
 
 
@@ -13,12 +13,12 @@ async def test_a_message_is_given_out_now_and_then_and_when_the_time_is_over(
 ) -> None:
     lengths: list[float] = []
 
-    async def wait(_: MemoryWait, length: float) -> bool:
+    async def wait(_: Wait, length: float) -> bool:
         lengths.append(length)
         harness.clock.advance(length)
         return False
 
-    monkeypatch.setattr(MemoryWait, "wait", wait)
+    monkeypatch.setattr(Wait, "wait", wait)
     monkeypatch.setattr(followers, "_PAUSE_SECONDS", 0)
     message_id = (await harness.begin_turn()).message.id
     until = harness.clock.passed() + seconds(40)

@@ -13,7 +13,6 @@ from agentpost.messages.sending import Answer
 from agentpost.turns import actions as turns
 from agentpost.turns.actions import TurnResult
 from agentpost.wakeups.base import Wait
-from agentpost.wakeups.memory import MemoryWait
 from tests.harness.context import Harness
 from tests.waiting import PATIENCE
 
@@ -39,13 +38,13 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(
     lengths: list[float] = []
     moves = [10.0, -3_600.0, 30.0]
 
-    async def wait(_: MemoryWait, seconds: float) -> bool:
+    async def wait(_: Wait, seconds: float) -> bool:
         """Every wait ends with a hint that says nothing; meanwhile the clock has moved."""
         lengths.append(seconds)
         harness.clock.advance(moves.pop(0))
         return True
 
-    monkeypatch.setattr(MemoryWait, "wait", wait)
+    monkeypatch.setattr(Wait, "wait", wait)
     message_id = (await harness.begin_turn()).message.id
     async with asyncio.timeout(PATIENCE):
         await held(harness, message_id)
@@ -65,14 +64,14 @@ def _waits(
     follow."""
     lengths, left = [], list(moves)
 
-    async def wait(_: MemoryWait, seconds: float) -> bool:
+    async def wait(_: Wait, seconds: float) -> bool:
         lengths.append(seconds)
         taken, set_back = left.pop(0)
         harness.clock.advance(taken)
         harness.clock.advance(-set_back)
         return False
 
-    monkeypatch.setattr(MemoryWait, "wait", wait)
+    monkeypatch.setattr(Wait, "wait", wait)
     return lengths
 
 

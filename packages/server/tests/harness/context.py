@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -27,7 +27,7 @@ from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
-from agentpost.engine.base import JobExecutor, Transaction
+from agentpost.engine.base import Engine
 from agentpost.following.shapes import EntryShape
 from agentpost.jobs import starting
 from agentpost.jobs.actions import JobClaim
@@ -51,17 +51,18 @@ from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner
 from agentpost.turns import actions as turns
 from agentpost.turns.actions import TurnResult
-from agentpost.wakeups.memory import MemoryWakeups
+from agentpost.wakeups.base import Transaction, Wakeups
 from tests.servers import empty_sqlite
 
 NODE = "node_test"
 Shape = dict[str, Any]
 
 
-class RecordingEngine:
+class RecordingEngine(Engine):
     """An `Engine` that owns every job placed and runs none."""
 
     def __init__(self) -> None:
+        super().__init__(NODE)
         self.placed: list[tuple[str, int]] = []
         self.aborted: list[str] = []
 
@@ -73,15 +74,6 @@ class RecordingEngine:
     def abort(self, tx: Transaction, job_id: str) -> None:
         """See `Engine.abort`."""
         tx.after(lambda: self.aborted.append(job_id))
-
-    def ask_for_workers(self, elsewhere: Callable[[], list[str]]) -> None:
-        """See `Engine.ask_for_workers`."""
-
-    async def start(self, executor: JobExecutor | None) -> None:
-        """See `Engine.start`."""
-
-    async def stop(self) -> None:
-        """See `Engine.stop`."""
 
 
 class RecordingRunner:
@@ -349,7 +341,7 @@ async def open_harness(
         db=db,
         storage=storage,
         incoming=LocalIncoming(storage, PolicySigner(b"secret"), "https://uploads.test"),
-        wakeups=MemoryWakeups(),
+        wakeups=Wakeups(),
         engine=engine,
         egress=_unused_egress(),
         links=PlainLinks(),

@@ -20,7 +20,7 @@ from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
-from agentpost.engine.dispatch import LocalEngine
+from agentpost.engine.base import Engine
 from agentpost.files.links import SignedLinks
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.requests.actions import RequestLog
@@ -30,7 +30,7 @@ from agentpost.storage.local import LocalStorage
 from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
-from agentpost.wakeups.memory import MemoryWakeups
+from agentpost.wakeups.base import Wakeups
 from tests.servers import Postgres, empty_sqlite
 
 ON_SQLITE = pytest.mark.parametrize("schema_url", ["sqlite"], indirect=True)
@@ -57,8 +57,8 @@ async def open_context(
         db=db,
         storage=storage,
         incoming=LocalIncoming(storage, PolicySigner(b"secret"), "https://uploads.test"),
-        wakeups=MemoryWakeups(),
-        engine=LocalEngine("node_test"),
+        wakeups=Wakeups(),
+        engine=Engine("node_test"),
         egress=Egress(AllowList.parse(settings.egress_allow)),
         limiter=MemoryLimiter(),
         requests=RequestLog(db, clock, "svc_key_"),

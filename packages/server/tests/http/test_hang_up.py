@@ -17,7 +17,7 @@ from agentpost.http import request_state
 from agentpost.http.application import Application, Route
 from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
-from agentpost.wakeups.memory import MemoryWakeups
+from agentpost.wakeups.base import Wakeups
 from tests.http.test_application import MIDDLEWARES, Group
 from tests.http.test_connection_bytes import Wire
 from tests.waiting import PATIENCE
@@ -31,7 +31,7 @@ class Holding:
     """An application that holds every call until it is hinted or its client is gone."""
 
     def __init__(self) -> None:
-        self.wakeups = MemoryWakeups()
+        self.wakeups = Wakeups()
         self.held = asyncio.Event()
         self.over: list[bool] = []
 
@@ -96,7 +96,7 @@ async def test_a_call_that_is_over_is_told_nothing() -> None:
 
 
 async def test_an_answered_call_is_freed_without_the_garbage_collector() -> None:
-    wakeups = MemoryWakeups()
+    wakeups = Wakeups()
 
     async def hold(request: Request) -> Response:
         with wakeups.listen("msg") as wait:

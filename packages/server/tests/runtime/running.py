@@ -19,7 +19,7 @@ from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.db.session import Database, Row, Tx
 from agentpost.domain import ids
-from agentpost.engine.dispatch import LocalEngine
+from agentpost.engine.base import Engine
 from agentpost.messages import rows as message_rows
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
@@ -174,7 +174,7 @@ async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     steps = Steps(pool, Blobs(ctx.storage, pool))
     job_runner = JobRunner(ctx, loop, steps)
     ctx.turns = turns = TurnRunner(loop, agent, steps)
-    ctx.engine = LocalEngine(ctx.node)
+    ctx.engine = Engine(ctx.node)
     await ctx.engine.start(job_runner)
     caller = Caller(key.id, key.name, account.id)
     reconciler = RunReconciler(ctx, turns, job_runner, Quarantine(turns.runs, job_runner.runs))

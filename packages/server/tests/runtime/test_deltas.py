@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from agentpost.runtime.deltas import Deltas
-from agentpost.wakeups.base import TEXT_BYTES_MAX
-from agentpost.wakeups.memory import MemoryWakeups
+from agentpost.wakeups.base import TEXT_BYTES_MAX, Wakeups
 
 
-class Hub(MemoryWakeups):
+class Hub(Wakeups):
     """Keeps what is told."""
 
     def __init__(self) -> None:

@@ -1,27 +1,18 @@
-"""The engine port: who runs a job, and the word to stop it. It only dispatches.
+"""The engine: who runs a job, and the word to stop it. It only dispatches.
 
 The job row is the truth; the engine is told in the transaction that makes a job run, and calls the
 worker back once that is committed. A dispatch that gets lost is found by a sweep (a running job
-that no node has taken), so losing one costs seconds, never a job. Contract:
-`tests.conformance.test_engine`.
+that no node has taken), so losing one costs seconds, never a job. `Engine` is the contract, and
+what is needed inside one process; `engine.dispatch` reaches the other ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
 
-
-class Transaction(Protocol):
-    """The part of a database transaction that this port needs."""
-
-    def execute(self, sql: str, params: Sequence[Any] = ()) -> int:
-        """Run a statement in it."""
-        ...
-
-    def after(self, callback: Callable[[], None]) -> None:
-        """Call this once it is committed."""
-        ...
+from agentpost.wakeups.base import Transaction
 
 
 class JobExecutor(Protocol):
@@ -36,29 +27,40 @@ class JobExecutor(Protocol):
         ...
 
 
-class Engine(Protocol):
-    """Dispatches jobs to workers."""
+class Engine:
+    """Dispatches jobs to the worker of this process.
+
+    Args:
+        node: this process' id; jobs placed here are owned by it at once.
+    """
+
+    def __init__(self, node: str) -> None:
+        self._node = node
+        self._executor: JobExecutor | None = None
 
     def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
         """A job shall run once ``tx`` is committed.
 
         Returns the node that owns it from that commit on, or None when whoever takes it claims it.
         """
-        ...
+        if self._executor is None:
+            return None
+        tx.after(partial(self._executor.run, job_id, epoch))
+        return self._node
 
     def abort(self, tx: Transaction, job_id: str) -> None:
         """A job shall stop once ``tx`` is committed, wherever it runs."""
-        ...
+        if self._executor is not None:
+            tx.after(partial(self._executor.abort, job_id))
 
     def ask_for_workers(self, elsewhere: Callable[[], list[str]]) -> None:
         """Ask this, on any thread, which other nodes live and run jobs: they get those of a process
         without a worker."""
-        ...
 
     async def start(self, executor: JobExecutor | None) -> None:
         """Begin to dispatch; without a worker this process only places jobs."""
-        ...
+        self._executor = executor
 
     async def stop(self) -> None:
         """Take no more jobs."""
-        ...
+        self._executor = None

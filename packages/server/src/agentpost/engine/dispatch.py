@@ -1,4 +1,4 @@
-"""Dispatch to the own worker, and over all nodes of a PostgreSQL installation by notices.
+"""Dispatch over all nodes of a PostgreSQL installation, by notices.
 
 A job runs on the node that makes it run, if that has a worker. A node without one gives it to one
 of the workers whose heart beats (`nodes.heartbeat`), and that one claims the job. A job that no
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
-from typing import Protocol
 
-from agentpost.engine.base import JobExecutor, Transaction
+from agentpost.engine.base import Engine, JobExecutor
+from agentpost.wakeups.base import Transaction
+from agentpost.wakeups.notices import PostgresNotices
 
 ABORT = "abort"
 RUN = "run"
@@ -24,54 +24,7 @@ _LEFT_SECONDS = 60.0
 """After this time the node is gone, or its beats say that it drains."""
 
 
-class LocalEngine:
-    """Dispatches to the worker of this process.
-
-    Args:
-        node: this process' id; jobs placed here are owned by it at once.
-    """
-
-    def __init__(self, node: str) -> None:
-        self._node = node
-        self._executor: JobExecutor | None = None
-
-    def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
-        if self._executor is None:
-            return None
-        tx.after(partial(self._executor.run, job_id, epoch))
-        return self._node
-
-    def abort(self, tx: Transaction, job_id: str) -> None:
-        if self._executor is not None:
-            tx.after(partial(self._executor.abort, job_id))
-
-    def ask_for_workers(self, elsewhere: Callable[[], list[str]]) -> None:
-        """There are no other nodes."""
-
-    async def start(self, executor: JobExecutor | None) -> None:
-        self._executor = executor
-
-    async def stop(self) -> None:
-        self._executor = None
-
-
-class Notices(Protocol):
-    """Carries a word from node to node (see `wakeups.notices.PostgresNotices`)."""
-
-    def on(self, topic: str, listener: Callable[[str], None]) -> None:
-        """Call this with the subject of every notice of a topic, our own ones included."""
-        ...
-
-    def post(self, topic: str, subject: str) -> None:
-        """Give notice to the other nodes; safe on any thread."""
-        ...
-
-    def send(self, tx: Transaction, topic: str, subject: str) -> None:
-        """Give notice once ``tx`` is committed."""
-        ...
-
-
-class NoticeEngine(LocalEngine):
+class NoticeEngine(Engine):
     """Dispatches to the own worker, else to another node's.
 
     Args:
@@ -80,7 +33,7 @@ class NoticeEngine(LocalEngine):
             others.
     """
 
-    def __init__(self, node: str, notices: Notices) -> None:
+    def __init__(self, node: str, notices: PostgresNotices) -> None:
         super().__init__(node)
         self._notices = notices
         self._live_workers: Callable[[], list[str]] = list

@@ -259,8 +259,7 @@ class Recheck:
         if subjects := ctx.wakeups.waited_for():
             changes = await ctx.db.read(lambda tx: _find_changes(tx, subjects, versions))
         if commits is not None:  # else notices tell, and reconnecting does
-            for account_id in changes.accounts:
-                ctx.wakeups.hint(account_id)
+            ctx.wakeups.hint(*changes.accounts)
         for message_id in changes.messages:
             # Looks that are far apart have not seen most of what is waited for now.
             if commits is not None or message_id in versions:

@@ -19,8 +19,7 @@ import structlog
 
 from agentpost.domain import ids
 from agentpost.domain.sqlstates import ends_session
-from agentpost.wakeups.base import Transaction
-from agentpost.wakeups.memory import MemoryWakeups
+from agentpost.wakeups.base import Transaction, Wakeups
 from agentpost.wakeups.notices import PostgresNotices
 from agentpost.wakeups.sender import JOINED
 
@@ -54,8 +53,8 @@ _GIVE_BACK = b"DELETE FROM reader_locks WHERE subject = %s AND owner = %s"
 _CLEAR = f"DELETE FROM reader_locks WHERE NOT {_OWNER_LIVES}".encode()
 
 
-class PostgresWakeups(MemoryWakeups):
-    """See `Wakeups`. What a hint does inside a process is as in `MemoryWakeups`.
+class PostgresWakeups(Wakeups):
+    """Hints, texts and holds that reach the other nodes, too.
 
     Args:
         url: ``postgresql://…``: where holds are taken.
@@ -114,7 +113,7 @@ class PostgresWakeups(MemoryWakeups):
         await self._reader_locks.close()
 
     def _hear(self, subjects: str) -> None:
-        self.hint_all(subjects.split())
+        self.hint(*subjects.split())
 
     def _has_readers_elsewhere(self) -> bool:
         return time.monotonic() < self._joined_until or self._readers_elsewhere()
@@ -127,8 +126,7 @@ class PostgresWakeups(MemoryWakeups):
         super().tell(subject, text)
 
     def _hint_everybody(self) -> None:
-        for subject in self.waited_for():
-            self.hint(subject)
+        self.hint(*self.waited_for())
 
 
 class _ReaderLocks:
