@@ -251,23 +251,6 @@ def test_an_endpoint_is_never_shown_its_secret_again(hooks: Hooks, caller: Calle
         assert rotated["secret"] not in answer.text
 
 
-@pytest.mark.rule("Webhook events 9")
-def test_ten_endpoints_however_they_are_asked_for(
-    hooks: Hooks, caller: Caller, server: AgentServer
-) -> None:
-    """Rule 9, under a race; a turned-off endpoint counts as well."""
-    hooks.change(hooks.create("https://hooks.example.com/off"), enabled=False)
-
-    def create(number: int) -> int:
-        url = f"https://hooks.example.com/{number}"
-        return caller.call("POST", "/v1/webhooks", json={"url": url}).status_code
-
-    with ThreadPoolExecutor(12) as pool:
-        answers = list(pool.map(create, range(24)))
-    assert sorted(answers) == [201] * 9 + [409] * 15
-    assert len(caller.call("GET", "/v1/webhooks").json()["data"]) == 10
-
-
 @pytest.mark.rule("Webhook events 3")
 def test_a_removed_endpoint_that_a_message_named_gives_its_events_to_nobody(
     hooks: Hooks, caller: Caller, server: AgentServer, receivers: ReceiverMaker

@@ -164,7 +164,9 @@ class Harness:
         """`turn.start`."""
         self.tick()
         start = Start("tests:job", "{}", title, work_id)
-        return await starting.start_job(self.ctx, ticket, self.call(ticket.message.id), start)
+        call = self.call(ticket.message.id)
+        answer: Any = await starting.start_job(self.ctx, ticket, call, start)
+        return Started(**answer)
 
     async def join(self, ticket: TurnTicket, job_id: str) -> bool:
         """`turn.join`."""
@@ -268,11 +270,13 @@ class Harness:
         """Register a webhook endpoint; its id."""
         now = self.tick()
         endpoint_id = new_id(ids.ENDPOINT, now)
-        values = (endpoint_id, self.account_id, json.dumps(events), now, now if disabled else None)
+        secret = self.ctx.cipher.encrypt(endpoint_id, "whsec_")
+        disabled_at = now if disabled else None
+        values = (endpoint_id, self.account_id, json.dumps(events), secret, now, disabled_at)
         await self.ctx.db.write(
             lambda tx: tx.execute(
                 "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at,"
-                " disabled_at) VALUES (?, ?, 'https://hooks.test/', ?, 'whsec_', ?, ?)",
+                " disabled_at) VALUES (?, ?, 'https://hooks.test/', ?, ?, ?, ?)",
                 values,
             )
         )

@@ -94,14 +94,14 @@ class ManualHarness:
     async def start(self, message_id: str, work_id: str | None = None) -> JobClaim:
         """The turn starts a job."""
         call = self._call()
-        started = await starting.start_job(
+        started: Any = await starting.start_job(
             self.ctx,
             self._hands.tickets[message_id],
             call,
             Start("tests:work", "{}", "Work", work_id),
         )
-        assert started.state == "running", started
-        return JobClaim(started.job_id, self.caller.account_id, 1)
+        assert started["state"] == "running", started
+        return JobClaim(started["job_id"], self.caller.account_id, 1)
 
     async def join(self, message_id: str, job_id: str) -> None:
         """The turn joins a job."""

@@ -44,7 +44,8 @@ async def write(harness: Harness, owned: JobClaim, path: str = A) -> str:
     harness.tick()
     file = await harness.file(owned, path)
     call = harness.call(owned.job_id)
-    return (await jobs.write_file(harness.ctx, owned, call, file, 0)).blob
+    await jobs.write_file(harness.ctx, owned, call, file, 0)
+    return file.blob
 
 
 async def reply(harness: Harness, ticket: TurnTicket) -> str:

@@ -144,3 +144,5 @@ async def test_the_body_that_was_sent_is_shown_as_long_as_it_can_be_made_again(
     moved = SignedLinks(LinkSigner(b"other", "https://f"), clock, app_url="", link_seconds=1.0)
     own.ctx.links = moved
     assert (await shown()).proof is Proof.OTHER
+    await own.ctx.db.write(lambda tx: tx.execute("UPDATE attempts SET body_sha256 = NULL"))
+    assert (await shown()).proof is Proof.TO_SEND

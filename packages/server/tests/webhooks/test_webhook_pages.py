@@ -139,7 +139,7 @@ def test_deliveries_show_every_attempt_and_are_sent_again(site: Site) -> None:
         for text in ("500", "it answered 500", "7 ms", "&lt;script&gt;", "msg_1"):
             assert text in page
         assert EVIL not in page
-        assert "Raw payload with new links" in page
+        assert "Raw payload of the next attempt" in page
         browser.post(f"{one}/deliveries/{failed[0]}")
         again = browser.get(f"{one}/deliveries/{failed[0]}").text
         assert "pending" in again

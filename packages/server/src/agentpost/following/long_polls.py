@@ -104,24 +104,17 @@ class HeldCall:
         self._wait = ctx.wakeups.listen(subject, texts=texts) if place is None else place
 
     def __enter__(self) -> Wait:
+        self._hung_up(self._wait)  # it may raise: nothing is entered yet
         if self._owns:
             self._wait.__enter__()
         self._calls.enter(self._holder, self._wait, stays=self._stays)
-        try:
-            self._hung_up(self._wait)
-        except BaseException:
-            self._leave()
-            raise
         return self._wait
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._leave() and kind is None:
-            raise KeyEnded
-
-    def _leave(self) -> bool:
         if self._owns:
             self._wait.__exit__()
-        return self._calls.leave(self._holder, self._wait)
+        if self._calls.leave(self._holder, self._wait) and kind is None:
+            raise KeyEnded
 
 
 # --- the event log --------------------------------------------------------------------------------

@@ -6,8 +6,10 @@ A runner's writes name the epoch at which the job is its own; with an old one no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 from agentpost.accounts import rows as account_rows
 from agentpost.agents import File, values
@@ -39,6 +41,8 @@ from agentpost.record.tickets import JobTicket
 from agentpost.transactions import write_transaction
 from agentpost.turns import conversation_rows
 
+P = ParamSpec("P")
+
 
 @dataclass(frozen=True, slots=True)
 class JobClaim:
@@ -51,6 +55,22 @@ class JobClaim:
 
 class OutOfCredits(Exception):
     """The job was parked: its runner stops, a top-up continues it."""
+
+
+def _may_park(
+    function: Callable[Concatenate[Tx, AppContext, JobClaim, P], bool],
+) -> Callable[Concatenate[AppContext, JobClaim, P], Coroutine[Any, Any, None]]:
+    """`write_transaction` for a function that returns False when it has parked the job: raises
+    `OutOfCredits` then."""
+
+    @wraps(function)
+    async def use_case(
+        ctx: AppContext, claim: JobClaim, /, *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        if not await ctx.db.write(lambda tx: function(tx, ctx, claim, *args, **kwargs)):
+            raise OutOfCredits(claim.job_id)
+
+    return use_case
 
 
 # --- taking ---------------------------------------------------------------------------------------
@@ -104,42 +124,39 @@ def _is_poison(job: JobRecord) -> bool:
 
 
 # --- recorded calls -------------------------------------------------------------------------------
-async def record_call(
-    ctx: AppContext, claim: JobClaim, call: Call, cost: int = 0, charges: Sequence[Charge] = ()
-) -> None:
+@_may_park
+def record_call(
+    tx: Tx,
+    ctx: AppContext,
+    claim: JobClaim,
+    call: Call,
+    cost: int = 0,
+    charges: Sequence[Charge] = (),
+) -> bool:
     """Record an answer; a held cost becomes a charge, or is given back on an error. ``charges`` are
     those that the call's body made.
 
     Raises `Fenced`, and `OutOfCredits` when charges found none: the call is recorded, and the job
     parked until the rest can be charged (`charge_owed`).
     """
-
-    def fn(tx: Tx) -> bool:
-        now = ctx.clock.now()
-        account = account_rows.lock(tx, claim.account_id) if cost or charges else None
-        writer.count_call(tx, claim.job_id, claim.epoch)
-        if account is not None and cost:
-            _settle_hold(tx, ctx, claim, account, call, cost, now)
-        journal_rows.put(tx, claim.job_id, call, now)
-        return account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
-
-    if not await ctx.db.write(fn):
-        raise OutOfCredits(claim.job_id)
+    now = ctx.clock.now()
+    account = account_rows.lock(tx, claim.account_id) if cost or charges else None
+    writer.count_call(tx, claim.job_id, claim.epoch)
+    if account is not None and cost:
+        _settle_hold(tx, ctx, claim, account, call, cost, now)
+    journal_rows.put(tx, claim.job_id, call, now)
+    return account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
 
 
-async def charge_owed(ctx: AppContext, claim: JobClaim, call_n: int) -> None:
+@_may_park
+def charge_owed(tx: Tx, ctx: AppContext, claim: JobClaim, call_n: int) -> bool:
     """Charge what the body of a recorded call still owes. Raises `Fenced`, `OutOfCredits`."""
-
-    def fn(tx: Tx) -> bool:
-        now = ctx.clock.now()
-        account = account_rows.lock(tx, claim.account_id)
-        writer.count_call(tx, claim.job_id, claim.epoch)
-        charges = journal_rows.owed_charges(tx, claim.job_id, call_n)
-        journal_rows.forget(tx, claim.job_id, -call_n)
-        return _charge_body(tx, ctx, claim, account, call_n, charges, now)
-
-    if not await ctx.db.write(fn):
-        raise OutOfCredits(claim.job_id)
+    now = ctx.clock.now()
+    account = account_rows.lock(tx, claim.account_id)
+    writer.count_call(tx, claim.job_id, claim.epoch)
+    charges = journal_rows.owed_charges(tx, claim.job_id, call_n)
+    journal_rows.forget(tx, claim.job_id, -call_n)
+    return _charge_body(tx, ctx, claim, account, call_n, charges, now)
 
 
 @write_transaction
@@ -161,45 +178,37 @@ def note_interruption(
     return True
 
 
-async def hold(ctx: AppContext, claim: JobClaim, call: Call, cost: int) -> None:
+@_may_park
+def hold(tx: Tx, ctx: AppContext, claim: JobClaim, call: Call, cost: int) -> bool:
     """Hold a step's cost before it runs. Raises `OutOfCredits` (the job is parked) and `Fenced`."""
-
-    def fn(tx: Tx) -> bool:
-        now = ctx.clock.now()
-        account = account_rows.lock(tx, claim.account_id)
-        left = ceilings.for_job(tx, account, claim.job_id, now)
-        if cost > left.left:
-            _park(tx, ctx, claim, account, ceilings.short(cost, left, now), now)
-            return False
-        is_enough = credits.hold(tx, account, cost, Purpose(claim.job_id, call.n), now)
-        assert is_enough, "there are as many as are left"
-        writer.count_call(tx, claim.job_id, claim.epoch)
-        journal_rows.put(tx, claim.job_id, call, now)
-        return True
-
-    if not await ctx.db.write(fn):
-        raise OutOfCredits(claim.job_id)
+    now = ctx.clock.now()
+    account = account_rows.lock(tx, claim.account_id)
+    left = ceilings.for_job(tx, account, claim.job_id, now)
+    if cost > left.left:
+        _park(tx, ctx, claim, account, ceilings.short(cost, left, now), now)
+        return False
+    is_enough = credits.hold(tx, account, cost, Purpose(claim.job_id, call.n), now)
+    assert is_enough, "there are as many as are left"
+    writer.count_call(tx, claim.job_id, claim.epoch)
+    journal_rows.put(tx, claim.job_id, call, now)
+    return True
 
 
-async def charge(ctx: AppContext, claim: JobClaim, call: Call, amount: int, note: str) -> None:
+@_may_park
+def charge(tx: Tx, ctx: AppContext, claim: JobClaim, call: Call, amount: int, note: str) -> bool:
     """Charge for work already done. Raises `OutOfCredits` (parked) and `Fenced`."""
-
-    def fn(tx: Tx) -> bool:
-        now = ctx.clock.now()
-        account = account_rows.lock(tx, claim.account_id)
-        purpose = Purpose(claim.job_id, call.n, note)
-        left = ceilings.for_job(tx, account, claim.job_id, now)
-        charged = credits.charge_done(tx, account, amount, left.left, purpose, now)
-        if charged is None:
-            _park(tx, ctx, claim, account, ceilings.short(1, left, now), now)
-            return False
-        writer.spend(tx, ctx, claim.job_id, claim.epoch, charged, now)
-        writer.count_call(tx, claim.job_id, claim.epoch)
-        journal_rows.put(tx, claim.job_id, call, now)
-        return True
-
-    if not await ctx.db.write(fn):
-        raise OutOfCredits(claim.job_id)
+    now = ctx.clock.now()
+    account = account_rows.lock(tx, claim.account_id)
+    purpose = Purpose(claim.job_id, call.n, note)
+    left = ceilings.for_job(tx, account, claim.job_id, now)
+    charged = credits.charge_done(tx, account, amount, left.left, purpose, now)
+    if charged is None:
+        _park(tx, ctx, claim, account, ceilings.short(1, left, now), now)
+        return False
+    writer.spend(tx, ctx, claim.job_id, claim.epoch, charged, now)
+    writer.count_call(tx, claim.job_id, claim.epoch)
+    journal_rows.put(tx, claim.job_id, call, now)
+    return True
 
 
 @write_transaction
@@ -240,38 +249,34 @@ def set_output(tx: Tx, ctx: AppContext, claim: JobClaim, call: Call, output_json
     journal_rows.put(tx, claim.job_id, call, ctx.clock.now())
 
 
-async def write_file(
+@_may_park
+def write_file(
+    tx: Tx,
     ctx: AppContext,
     claim: JobClaim,
     call: Call,
     file: FileRecord,
     cost: int,
     charges: Sequence[Charge] = (),
-) -> FileRecord:
+) -> bool:
     """A file lands in the work, its cost is charged, the log says so.
 
     Raises as `record_call`, and `StorageFull`: then nothing happened.
     """
-
-    def fn(tx: Tx) -> bool:
-        now = ctx.clock.now()
-        file.created_at = now
-        account = account_rows.lock(tx, claim.account_id) if cost or charges else None
-        signal = s.FileWritten(file.name)
-        writer.apply_job(tx, ctx, claim.job_id, signal, now, epoch=claim.epoch)
-        work_rows.put_file(tx, file)
-        if account is not None and cost:
-            _settle_hold(tx, ctx, claim, account, call, cost, now)
-        value = values.dump(history.agent_file(file))
-        journal_rows.put(tx, claim.job_id, replace(call, value=value), now)
-        lifecycle.file_written(tx, file, call.n)
-        is_paid = account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
-        space.count_written(tx, ctx, file)
-        return is_paid
-
-    if not await ctx.db.write(fn):
-        raise OutOfCredits(claim.job_id)
-    return file
+    now = ctx.clock.now()
+    file.created_at = now
+    account = account_rows.lock(tx, claim.account_id) if cost or charges else None
+    signal = s.FileWritten(file.name)
+    writer.apply_job(tx, ctx, claim.job_id, signal, now, epoch=claim.epoch)
+    work_rows.put_file(tx, file)
+    if account is not None and cost:
+        _settle_hold(tx, ctx, claim, account, call, cost, now)
+    value = values.dump(history.agent_file(file))
+    journal_rows.put(tx, claim.job_id, replace(call, value=value), now)
+    lifecycle.file_written(tx, file, call.n)
+    is_paid = account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
+    space.count_written(tx, ctx, file)
+    return is_paid
 
 
 @write_transaction

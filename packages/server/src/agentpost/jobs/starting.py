@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 
 from agentpost.accounts import rows as account_rows
-from agentpost.agents import Started, values
+from agentpost.agents import values
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.credits import ceilings
@@ -17,17 +18,25 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import TITLE_CHARACTERS_MAX
 from agentpost.jobs import rows as job_rows
 from agentpost.jobs import work_rows
-from agentpost.jobs.rules import JobKind, JobState, Reason
+from agentpost.jobs.rules import JobKind, JobRole, JobState, Reason
 from agentpost.limits.allowances import running_jobs_max
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import TurnState
-from agentpost.record import derivation, history, journal_rows, writer
+from agentpost.record import history, journal_rows, writer
 from agentpost.record import signals as s
 from agentpost.record.journal_rules import Call
-from agentpost.record.records import ConversationRecord, JobRecord, MessageRecord, WorkRecord
+from agentpost.record.records import (
+    ConversationRecord,
+    JobLink,
+    JobRecord,
+    MessageRecord,
+    WorkRecord,
+)
 from agentpost.record.tickets import JobTicket, TurnTicket
 from agentpost.transactions import write_transaction
 from agentpost.turns import conversation_rows
+
+_BY_START = attrgetter("job.created_at", "job.id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +50,18 @@ class Start:
 
 
 @write_transaction
-def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: Start) -> Started:
-    """Start, queue or refuse a job; never raises for credits or the cap (agent rule 5).
+def start_job(
+    tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: Start
+) -> dict[str, str | None]:
+    """Start, queue or refuse a job; never raises for credits or the cap (agent rule 5). The answer
+    of `Turn.start` as it is recorded.
 
     Raises `Fenced`, and `LookupError` when ``start.work_id`` is no work of the account.
     """
     now, confirmed_at = ctx.clock.now(), ctx.lease.now()
     conversation_rows.lock_only(tx, ticket.message.conversation_id)
     account_rows.lock_only(tx, ticket.message.account_id)
-    start_row = message_rows.lock_starting(tx, ticket.known)
+    start_row = message_rows.lock_starting(tx, ticket.latest[0])
     if start_row is None:
         raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
     message, account = _check_owner(ticket, start_row.message), start_row.account
@@ -82,22 +94,13 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
         signal = s.StartRefused(reason)
     links = ticket.links_of(message)
     writer.create_job(tx, ctx, job, signal, message)
-    links = None if links is None else derivation.with_started(links, job)
+    if links is not None:  # in their order (`messages.rows.links`)
+        links = sorted([*links, JobLink(job, JobRole.EXECUTION)], key=_BY_START)
     if ctx.settings.durability == "full":  # else PostgreSQL may forget it, and give out its version
         tx.after(partial(setattr, ticket, "latest", (message, links)))
-    started = _started_job(job)
-    journal_rows.put(tx, message.id, with_result(call, record_answer(started)), now)
-    return started
-
-
-def record_answer(started: Started) -> dict[str, str | None]:
-    """The answer of `Turn.start` as it is recorded."""
-    return {
-        "job_id": started.job_id,
-        "work_id": started.work_id,
-        "state": started.state,
-        "reason": started.reason,
-    }
+    answer = _answer_of(job)
+    journal_rows.put(tx, message.id, with_result(call, answer), now)
+    return answer
 
 
 def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
@@ -107,7 +110,7 @@ def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
 
 def fence_last(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
     """`fence`, and whether another turn waits in its conversation, which is locked."""
-    message, waits = message_rows.lock_known(tx, ticket.known)
+    message, waits = message_rows.lock_known(tx, ticket.latest[0])
     return _check_owner(ticket, message), waits
 
 
@@ -190,13 +193,14 @@ def _new_job(
     )
 
 
-def _started_job(job: JobRecord) -> Started:
+def _answer_of(job: JobRecord) -> dict[str, str | None]:
+    state, reason = "refused", job.reason
     if job.state is JobState.RUNNING:
-        return Started(job.id, job.work_id, "running")
-    if job.state is JobState.QUEUED:
-        return Started(job.id, job.work_id, "queued", Reason.OUT_OF_CREDITS.value)
-    assert job.reason is not None
-    return Started(job.id, job.work_id, "refused", job.reason.value)
+        state, reason = "running", None
+    elif job.state is JobState.QUEUED:
+        state, reason = "queued", Reason.OUT_OF_CREDITS
+    reason_value = None if reason is None else reason.value
+    return {"job_id": job.id, "work_id": job.work_id, "state": state, "reason": reason_value}
 
 
 def _running(running: list[JobRecord]) -> str:

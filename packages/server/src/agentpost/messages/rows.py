@@ -170,7 +170,8 @@ def lock_all_of(tx: Tx, job_id: str, work_id: str) -> list[tuple[MessageRecord, 
     rows = tx.all(_LOCK_OF_JOB, (job_id, work_id, job_id))
     messages = [MESSAGES.of(row[:-3]) for row in rows]
     for message, (*_, is_heard, has_files, _) in zip(messages, rows, strict=True):
-        _remember_heard(tx, message, is_heard)
+        if not is_heard:
+            tx.facts.add((UNHEARD, message.account_id))
         if not has_files:
             tx.facts.add((NO_FILES, job_id))
     return [(message, bool(row[-1])) for message, row in zip(messages, rows, strict=True)]
@@ -186,7 +187,6 @@ def lock_known(tx: Tx, cached: MessageRecord) -> tuple[MessageRecord | None, boo
     row = tx.one(_VERSION, (cached.id,))
     if row is None:
         return None, False
-    _remember_heard(tx, cached, row[3])
     return _as_in(tx, row, cached), row[4] is not None
 
 
@@ -206,18 +206,13 @@ def lock_starting(tx: Tx, cached: MessageRecord) -> Starting | None:
     row = tx.one(_STARTING, (cached.id,))
     if row is None:
         return None
-    _remember_heard(tx, cached, row[3])
     return Starting(_as_in(tx, row, cached), ACCOUNTS.of(row[6:]), row[4], row[5])
-
-
-def _remember_heard(tx: Tx, message: MessageRecord, is_heard: object) -> None:
-    """Whether the message's account has a webhook endpoint or reads its events."""
-    if not is_heard:
-        tx.facts.add((UNHEARD, message.account_id))
 
 
 def _as_in(tx: Tx, row: Row, cached: MessageRecord) -> MessageRecord | None:
     """The message whose row begins like `_CHANGED`."""
+    if not row[3]:
+        tx.facts.add((UNHEARD, cached.account_id))
     if row[0] != cached.version:
         return lock(tx, cached.id)
     message = MESSAGES.copy(cached)

@@ -3,12 +3,11 @@ them."""
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any
 
 from agentpost.context import AppContext
 from agentpost.domain.times import seconds
-from agentpost.jobs.rules import VIEWS, JobRole
+from agentpost.jobs.rules import VIEWS
 from agentpost.messages import status_rules
 from agentpost.messages.shapes import FileFacts
 from agentpost.record.events import Entry, EntryType, EventName, message_event
@@ -43,11 +42,3 @@ def line(entry: Entry | None, files: list[FileRecord], job: JobRecord | None) ->
     if entry.with_files:
         fields["files"] = [FileFacts.of(f) for f in files]
     return Entry(entry.type, fields)
-
-
-_BY_START = attrgetter("job.created_at", "job.id")
-
-
-def with_started(links: list[JobLink], job: JobRecord) -> list[JobLink]:
-    """The message's jobs with one that it starts, in their order (`messages.rows.links`)."""
-    return sorted([*links, JobLink(job, JobRole.EXECUTION)], key=_BY_START)

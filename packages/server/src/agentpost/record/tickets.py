@@ -14,26 +14,21 @@ from agentpost.record.records import JobLink, JobRecord, MessageRecord
 class TurnTicket:
     """A turn, with its frozen inputs and recorded calls; ``confirmed_at``: when it was ours, by the
     node's lease; ``has_returned``: its function has; ``has_works``: the conversation had when it
-    began; ``latest``: the message and its jobs, as `links_of` gives them, as the last start of a
-    job made them; set after its commit, on any thread."""
+    began; ``latest``: the message as this node last saw it, and its jobs, as `links_of` gives them:
+    a start of a job sets both after its commit, on any thread."""
 
     message: MessageRecord
     conversation: str
+    latest: tuple[MessageRecord, list[JobLink] | None]
     calls: dict[int, Call] = field(default_factory=dict)
     confirmed_at: float = 0.0
     has_returned: asyncio.Event = field(default_factory=asyncio.Event)
     has_works: bool = False
-    latest: tuple[MessageRecord, list[JobLink] | None] | None = None
 
     @property
     def epoch(self) -> int:
         """The epoch at which this node owns it."""
         return self.message.turn_epoch
-
-    @property
-    def known(self) -> MessageRecord:
-        """The message as this node last saw it."""
-        return self.message if self.latest is None else self.latest[0]
 
     def links_of(self, message: MessageRecord) -> list[JobLink] | None:
         """The jobs of the message, which has no files then; None: both are to be read.
@@ -44,9 +39,8 @@ class TurnTicket:
         """
         if not message.jobs and not message.reply_files:
             return []
-        if self.latest is None or self.latest[0].version != message.version:
-            return None
-        return self.latest[1]
+        seen_message, links = self.latest
+        return links if seen_message.version == message.version else None
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
@@ -43,18 +44,16 @@ class Effects(ABC):
         self.journal = journal
         self.files = journal
         self.deltas = deltas
+        self.refuse_in_body = journal.refuse_in_body
         self._steps = steps
         self._place = place
         self.calls = {"step": self._step, "write": self._write}
 
     def call(self, request: Request) -> Awaitable[Any]:
         """Number the call now; made when it is awaited, unless its answer is recorded."""
+        parts = (request.name, *request.identity)
         effect = partial(self.calls[request.name], request)
-        return self.journal.call(request.name, request.identity, effect)
-
-    def refuse_in_body(self, name: str) -> None:
-        """Raises `NotAllowedInStep` unless the run's own function makes a call of that name."""
-        self.journal.refuse_in_body(name)
+        return self.journal.answer(self.journal.next(*parts), parts, effect)
 
     def delta(self, text: str, *, reset: bool) -> None:
         """Show a piece of text."""
@@ -80,8 +79,8 @@ class Effects(ABC):
     @abstractmethod
     def _record_file(
         self, call: Call, file: FileRecord, price: int, charges: Sequence[Charge]
-    ) -> Coroutine[Any, Any, FileRecord]:
-        """Record a file that was written. Raises `StorageFull`."""
+    ) -> Coroutine[Any, Any, None]:
+        """Record a file that was written, and complete its record. Raises `StorageFull`."""
 
     @abstractmethod
     async def _hold(self, slot: Slot, price: int) -> None:
@@ -111,12 +110,12 @@ class Effects(ABC):
         call = slot.call(CallState.DONE)
         recording = self._record_file(call, record, request.price, body.charges)
         try:
-            file = await self.journal.guard(recording, (StorageFull,))
+            await self.journal.guard(recording, (StorageFull,))
         except StorageFull as error:
             await self.journal.guard(blobs.discard(self.ctx, [record.blob]))
             await self._record_error(error, request, slot, body.charges)
             raise
-        return self.readable(agent_file(file))
+        return self.readable(agent_file(record))
 
     async def _store(self, request: Request, maker: Invocation | None) -> FileRecord:
         path, label = request.head[0], request.tail[1] if request.tail else None
@@ -149,7 +148,8 @@ class Effects(ABC):
         if request.fn is None:
             return None
         key = f"{self.journal.owner}:{slot.n}"
-        return Invocation(request.fn, request.args or (), key, request.kwargs)
+        is_here = inspect.iscoroutinefunction(request.fn)
+        return Invocation(request.fn, request.args or (), key, request.kwargs, is_here)
 
     def readable(self, file: File) -> File:
         """The file as the run's code reads it."""

@@ -81,7 +81,8 @@ class JobRunner:
         # Its owner is this node's at that epoch.
         run.epoch = ticket.epoch
         run.on_change()
-        self.runs.cancel(run.owner, before=ticket.epoch)  # fenced by our claim
+        if ticket.epoch > 1:
+            self.runs.cancel(run.owner, before=ticket.epoch)  # fenced by our claim
         try:
             if ticket.turn is not None:
                 # Wait for the event, but no longer.

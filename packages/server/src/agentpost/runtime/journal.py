@@ -144,22 +144,15 @@ class Journal(Scope):
         """Whether the run was stopped or cancelled, even if its function ignored that."""
         return self._run.over or self.stopped is not None
 
-    def call(
-        self, name: str, args: Sequence[object], effect: Callable[[Slot], Awaitable[T]]
-    ) -> Coroutine[Any, Any, T]:
-        """A call that is numbered now and answered when it is awaited: from its record when there
-        is one, else by ``effect``, which does its work and records it.
-
-        Args:
-            args: what makes the call what it is; its fingerprint.
-
-        Raises as `next` does, at once.
-        """
-        return self._answer(self.next(name, *args), (name, *args), effect)
-
-    async def _answer(
+    async def answer(
         self, slot: Slot, parts: Sequence[object], effect: Callable[[Slot], Awaitable[T]]
     ) -> T:
+        """Answer a call that was numbered by `next`: from its record when there is one, else by
+        ``effect``, which does its work and records it.
+
+        Args:
+            parts: the name of the call and its arguments.
+        """
         if slot.answer is None:
             if self._run.leaving:
                 await _until_ended()
@@ -232,7 +225,7 @@ class Journal(Scope):
         if self._run.leaving:
             with self._run.idle():
                 await _until_ended()
-        if not self._owner.is_certain(self._confirmed):
+        if not self._owner.ctx.lease.holds(self._confirmed):
             self._confirmed = await self.guard(self._owner.confirm())
             self.go_on()
 

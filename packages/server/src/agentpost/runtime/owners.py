@@ -18,11 +18,6 @@ class Owner:
     def __init__(self, ctx: AppContext) -> None:
         self.ctx = ctx
 
-    def is_certain(self, confirmed_at: float) -> bool:
-        """Whether a turn or job confirmed at that time is certainly still owned, by the node's
-        lease."""
-        return self.ctx.lease.holds(confirmed_at)
-
     async def confirm(self) -> float:
         """Ask the record; the time at which it was ours."""
         raise NotImplementedError

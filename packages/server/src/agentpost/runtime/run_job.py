@@ -297,5 +297,5 @@ class JobEffects(Effects):
 
     def _record_file(
         self, call: Call, file: FileRecord, price: int, charges: Sequence[Charge]
-    ) -> Coroutine[Any, Any, FileRecord]:
+    ) -> Coroutine[Any, Any, None]:
         return jobs.write_file(self.ctx, self.claim, call, file, price, charges)

@@ -196,8 +196,7 @@ class TurnEffects(Effects):
         start = Start(ref, values.dump(args), title, work)
         call = slot.call(CallState.DONE)
         starting_job = starting.start_job(self.ctx, self.ticket, call, start)
-        started = await self.journal.guard(starting_job, theirs=(LookupError,))
-        return starting.record_answer(started)
+        return await self.journal.guard(starting_job, theirs=(LookupError,))
 
     async def _join(self, request: Request, slot: Slot) -> bool:
         call = slot.call(CallState.DONE)
@@ -217,5 +216,5 @@ class TurnEffects(Effects):
 
     def _record_file(
         self, call: Call, file: FileRecord, price: int, charges: Sequence[Charge]
-    ) -> Coroutine[Any, Any, FileRecord]:
+    ) -> Coroutine[Any, Any, None]:
         return turns.write_file(self.ctx, self.ticket, call, file)

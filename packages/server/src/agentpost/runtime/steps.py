@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -152,12 +151,9 @@ class Invocation:
     fn: Body
     args: tuple[Any, ...]
     key: str
-    kwargs: dict[str, Any] = field(default_factory=dict)
-    here: bool = field(init=False)
+    kwargs: dict[str, Any]
+    here: bool
     """Whether it runs in this process, on the agent loop."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "here", inspect.iscoroutinefunction(self.fn))
 
 
 @dataclass(frozen=True, slots=True)

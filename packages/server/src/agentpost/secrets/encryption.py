@@ -85,7 +85,8 @@ class SecretCipher:
         from nacl.exceptions import CryptoError
         from nacl.secret import Aead
 
-        _, key_id, text = stored.split(":", 2)
+        _, _, rest = stored.partition(":")
+        key_id, _, text = rest.partition(":")
         key = self._keys.get(key_id)
         if key is None:
             raise SecretUnreadable

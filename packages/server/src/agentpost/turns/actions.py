@@ -94,7 +94,7 @@ def _begin(
         ctx.wakeups.publish(tx, NODES)
         return
     message.turn_node = ctx.node
-    ticket = TurnTicket(message, conversation.name, calls, ctx.lease.now())
+    ticket = TurnTicket(message, conversation.name, (message, None), calls, ctx.lease.now())
     ticket.has_works = conversation.works > 0
     tx.after(partial(ctx.turns.run, ctx, ticket))
 
@@ -274,9 +274,7 @@ def stop_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, job_id: st
 
 
 @write_transaction
-def write_file(
-    tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, file: FileRecord
-) -> FileRecord:
+def write_file(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, file: FileRecord) -> None:
     """A file for the reply, in the conversation's home work. Raises `Fenced`, and `StorageFull`:
     then nothing happened.
 
@@ -291,7 +289,6 @@ def write_file(
     journal_rows.put(tx, message.id, replace(call, value=value), now)
     lifecycle.file_written(tx, file, call.n)
     space.count_written(tx, ctx, file)
-    return file
 
 
 # --- parts ----------------------------------------------------------------------------------------

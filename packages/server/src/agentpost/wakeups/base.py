@@ -67,12 +67,21 @@ class Wait:
             return True
         if self.over or self._texts or seconds <= 0:
             return False
-        self._future = self.loop.create_future()
-        number = self._hub.end_after(seconds, self)
+        loop, ends = self.loop, self._hub.ends
+        number = math.ceil((loop.time() + seconds) / _TOGETHER_SECONDS)
+        end = ends.get((loop, number))
+        if end is None:
+            at = number * _TOGETHER_SECONDS
+            end = ends[loop, number] = _End(loop.call_at(at, self._hub.end, loop, number))
+        end.waits.add(self)
+        self._future = loop.create_future()
         try:
             return await self._future or self._hinted  # a hint may come just after the time is over
         finally:
-            self._hub.has_ended(number, self)
+            end.waits.discard(self)
+            if not end.waits and ends.get((loop, number)) is end:
+                end.timer.cancel()
+                del ends[loop, number]
             self._future = None
             self._hinted = False
 
@@ -135,6 +144,7 @@ class Wakeups:
     Attributes:
         closing: held waits have been let go: the server is shutting down.
         waits: the places of each id, under ``lock``.
+        ends: when waits end, by their loop and a number of `_TOGETHER_SECONDS`.
     """
 
     def __init__(self) -> None:
@@ -142,7 +152,7 @@ class Wakeups:
         self.lock = threading.Lock()
         self.closing = False
         self._held: set[str] = set()
-        self._ends: dict[tuple[asyncio.AbstractEventLoop, int], _End] = {}
+        self.ends: dict[tuple[asyncio.AbstractEventLoop, int], _End] = {}
 
     def publish(self, tx: Transaction, *subjects: str) -> None:
         """Hint at the ids of messages, jobs and accounts once the transaction is committed."""
@@ -208,28 +218,7 @@ class Wakeups:
     async def stop(self) -> None:
         """Disconnect."""
 
-    # --- from a place -----------------------------------------------------------------------------
-    def end_after(self, seconds: float, wait: Wait) -> int:
-        """End a wait of this loop after so many seconds, or up to `_TOGETHER_SECONDS` later,
-        unless it has `has_ended` before, which is to be called with the number that is returned."""
-        loop = wait.loop
-        number = math.ceil((loop.time() + seconds) / _TOGETHER_SECONDS)
-        end = self._ends.get((loop, number))
-        if end is None:
-            timer = loop.call_at(number * _TOGETHER_SECONDS, self._end, loop, number)
-            end = self._ends[loop, number] = _End(timer)
-        end.waits.add(wait)
-        return number
-
-    def has_ended(self, number: int, wait: Wait) -> None:
-        """See `end_after`."""
-        end = self._ends.get((wait.loop, number))
-        if end is not None:
-            end.waits.discard(wait)
-            if not end.waits:
-                end.timer.cancel()
-                del self._ends[wait.loop, number]
-
-    def _end(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
-        for wait in self._ends.pop((loop, number)).waits:
+    def end(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
+        """The time of these waits is over."""
+        for wait in self.ends.pop((loop, number)).waits:
             wait.end(False)

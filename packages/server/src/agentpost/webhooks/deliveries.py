@@ -52,7 +52,7 @@ class Proof(StrEnum):
     SENT = "sent"
     """Its hash is that of the bytes that were sent."""
     TO_SEND = "to_send"
-    """Nothing was sent yet; links get their time when it is."""
+    """Nothing was sent, or not by the last attempt; links get their time when it is."""
     OTHER = "other"
     """It was sent with other links or in another form: the server or its address has changed."""
 
@@ -271,7 +271,7 @@ def get_with_event(
     last = log[-1] if log else None
     until = last.links_until if last and last.links_until else ctx.links.expiry()
     sent_body = _body(ctx, name, at, data_json, message_id, links_until=until)
-    if last is None:
+    if last is None or last.body_sha256 is None:
         proof = Proof.TO_SEND
     else:
         proof = Proof.SENT if sent_body.sha256 == last.body_sha256 else Proof.OTHER

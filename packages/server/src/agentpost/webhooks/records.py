@@ -81,6 +81,6 @@ class AttemptRecord:
     error: str | None  # None: the receiver took it
     response: str  # the beginning of the answer's body
     ms: int
-    headers: str | None = None  # of the answer, one in a line; None: not kept yet then
-    body_sha256: str | None = None  # of the body that was sent; None: not kept yet then
+    headers: str | None = None  # of the answer, one in a line
+    body_sha256: str | None = None  # of the body that was sent; None: none could be made
     links_until: Annotated[int, 64] | None = None  # when its links to files expire, in seconds
