@@ -7,7 +7,6 @@ import pytest
 
 from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
-from agentpost.db.session import Tx
 from agentpost.domain.errors import Fenced
 from agentpost.jobs import actions as jobs
 from agentpost.jobs import works
@@ -282,8 +281,5 @@ async def test_a_stale_sweep_changes_nothing(harness: Harness) -> None:
     await recover(harness, job.job_id)
     before = harness.view(message_id)
 
-    def late(tx: Tx) -> None:
-        upkeep._expire(harness.ctx, job.job_id, JobState.RUNNING, tx)
-
-    await harness.ctx.db.write(late)
+    await upkeep._expire(harness.ctx, JobState.RUNNING, job.job_id)
     assert harness.view(message_id) == before

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from functools import partial
 
 from agentpost.caller import Caller
 from agentpost.context import AppContext
@@ -21,6 +20,7 @@ from agentpost.events import rows as event_rows
 from agentpost.events.rows import EventHead
 from agentpost.following.long_polls import HeldCall, HungUp
 from agentpost.record.events import EventName, NumberedEvent
+from agentpost.transactions import read_transaction
 
 _SCANNED = 200
 """Events looked at for a page, whatever the filter leaves of them."""
@@ -166,10 +166,13 @@ async def _next(
     """Up to ``limit`` events that are wanted, after that number."""
     while await ctx.db.read(lambda tx: event_rows.is_new(tx, account_id)):
         await _number(ctx, account_id)
-    return await ctx.db.read(partial(_page, account_id, after, event_filter, limit))
+    return await _page(ctx, account_id, after, event_filter, limit)
 
 
-def _page(account_id: str, after: int, event_filter: EventFilter, limit: int, tx: Tx) -> EventPage:
+@read_transaction
+def _page(
+    tx: Tx, _: AppContext, account_id: str, after: int, event_filter: EventFilter, limit: int
+) -> EventPage:
     looked_at = event_rows.heads(tx, account_id, after, _SCANNED)
     fitting = [head for head in looked_at if event_filter.fits(head)]
     page_heads = fitting[:limit]

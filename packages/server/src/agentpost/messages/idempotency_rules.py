@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from agentpost.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX, REPEAT_SECONDS
@@ -14,13 +13,6 @@ from agentpost.domain.times import SECOND
 
 _DIGITS: Final = 10
 _FIRST, _REPEAT = "first attempt", "repeat"
-
-
-class Verdict(StrEnum):
-    """How to treat a second POST with a known key."""
-
-    REPLAY = "replay"
-    CONFLICT = "conflict"
 
 
 def key_of(header: str | None) -> str | None:
@@ -107,8 +99,3 @@ class Attempt:
 def topic_prefix(topic: str) -> str:
     """What the keys of all calls of a topic begin with."""
     return f"attempt/{topic}/"
-
-
-def compare(stored: str, fingerprint: str) -> Verdict:
-    """Judge a POST whose key is already taken."""
-    return Verdict.REPLAY if stored == fingerprint else Verdict.CONFLICT

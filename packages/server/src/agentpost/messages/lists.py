@@ -24,7 +24,7 @@ from agentpost.record import writer
 from agentpost.record.records import MessageRecord, Snapshot
 from agentpost.retention import actions as retention
 from agentpost.retention import rows as retention_rows
-from agentpost.transactions import write_transaction
+from agentpost.transactions import read_transaction, write_transaction
 from agentpost.turns import actions as turns
 from agentpost.turns import conversation_rows
 
@@ -59,24 +59,25 @@ async def list_page(
     looks = 0
     while place is not None and len(message_ids) <= limit and looks < LOOKS_MAX:
         looks += 1
-        fn = partial(
-            _look, caller.key_id, list_filter, ctx.clock.now(), place, limit + 1 - len(message_ids)
-        )
-        more, place = await ctx.db.read(fn)
+        left = limit + 1 - len(message_ids)
+        more, place = await _look(ctx, caller.key_id, list_filter, place, left)
         message_ids += more
     page_ids = message_ids[:limit]
     full = len(message_ids) > limit
-    snapshots = await ctx.db.read(partial(_snapshots, page_ids))
+    snapshots = await _snapshots(ctx, page_ids)
     return MessagePage(snapshots, full or place is not None, None if full else place)
 
 
+@read_transaction
 def _look(
-    key_id: str, list_filter: ListFilter, now: int, before: str, limit: int, tx: Tx
+    tx: Tx, ctx: AppContext, key_id: str, list_filter: ListFilter, before: str, limit: int
 ) -> tuple[list[str], str | None]:
+    now = ctx.clock.now()
     return list_rows.page(tx, key_id, list_filter, now, before=before, limit=limit)
 
 
-def _snapshots(message_ids: list[str], tx: Tx) -> list[Snapshot]:
+@read_transaction
+def _snapshots(tx: Tx, _: AppContext, message_ids: list[str]) -> list[Snapshot]:
     records = [message_rows.get(tx, message_id) for message_id in message_ids]
     return [message_rows.snapshot(tx, each) for each in records if each is not None]
 

@@ -33,9 +33,8 @@ from agentpost.domain.errors import (
 from agentpost.domain.times import seconds
 from agentpost.following.long_polls import HeldCall, HungUp
 from agentpost.following.post_window import until_turn_ends
-from agentpost.messages import idempotency_rules, repeats
+from agentpost.messages import repeats
 from agentpost.messages import rows as message_rows
-from agentpost.messages.idempotency_rules import Verdict
 from agentpost.messages.new_messages import (
     NewMessage,
     check,
@@ -342,7 +341,7 @@ def _replay(
     if min(kept_until, holder.expires_at) <= now:
         writer.free_idempotency_key(tx, holder.id)
         return None
-    if idempotency_rules.compare(holder.fingerprint, new.fingerprint()) is Verdict.CONFLICT:
+    if holder.fingerprint != new.fingerprint():
         raise Refusal(
             ErrorCode.IDEMPOTENCY_CONFLICT,
             "This Idempotency-Key was used with another body within the last seven days.",

@@ -14,13 +14,9 @@ NODES: Final = Mapper(NodeRecord, "nodes")
 _BEAT = (
     "INSERT INTO nodes (id, started_at, beat, beat_at, version, held_calls, clock_ahead)"
     " VALUES (?, ?, 1, ?, ?, ?, ?)"
-    " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1, beat_at = excluded.beat_at,"
-    " held_calls = excluded.held_calls, clock_ahead = excluded.clock_ahead"
-)
-_CONFIRM = (
-    "INSERT INTO nodes (id, started_at, beat, beat_at, version) VALUES (?, ?, 1, ?, ?)"
     " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1, beat_at = excluded.beat_at"
 )
+_BEAT_AND_TELL = f"{_BEAT}, held_calls = excluded.held_calls, clock_ahead = excluded.clock_ahead"
 _DESCRIBE = "UPDATE nodes SET host = ?, pid = ?, role = ? WHERE id = ?"
 _DRAIN = "UPDATE nodes SET draining_at = ? WHERE id = ?"
 _FORGET = "DELETE FROM nodes WHERE id = ?"
@@ -44,13 +40,13 @@ def beat(
 ) -> dict[str, Beat]:
     """One more beat of a node, which runs this version and holds so many calls; every node's
     beat. ``clock_ahead``: see `NodeRecord`."""
-    tx.execute_nowait(_BEAT, (node, now, now, __version__, held_calls, clock_ahead))
+    tx.execute_nowait(_BEAT_AND_TELL, (node, now, now, __version__, held_calls, clock_ahead))
     return {row[0]: Beat(row[1], row[2], row[3] is not None) for row in tx.all(_BEATS)}
 
 
 def confirm(tx: Tx, node: str, now: int) -> None:
     """One more beat of a node, which asks whether something is still its own."""
-    tx.execute(_CONFIRM, (node, now, now, __version__))
+    tx.execute(_BEAT, (node, now, now, __version__, 0, None))
 
 
 def describe(tx: Tx, node: str, host: str, pid: int, role: str) -> None:

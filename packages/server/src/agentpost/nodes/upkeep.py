@@ -24,7 +24,7 @@ from agentpost.operations import health_state
 from agentpost.record import signals as s
 from agentpost.record import writer
 from agentpost.tasks.sweeps import sweep
-from agentpost.transactions import read_transaction
+from agentpost.transactions import read_transaction, write_transaction
 from agentpost.turns import actions as turns
 
 CHUNK = 100
@@ -56,17 +56,14 @@ async def abandon_turns(ctx: AppContext) -> None:
 
 async def expire_jobs(ctx: AppContext) -> None:
     """Queued work that waited too long, running work that did not report back."""
-    queued = partial(_expire_job, ctx, JobState.QUEUED)
+    queued = partial(_expire, ctx, JobState.QUEUED)
     await sweep(ctx, "expire_queued", job_rows.queue_due, queued)
-    running = partial(_expire_job, ctx, JobState.RUNNING)
+    running = partial(_expire, ctx, JobState.RUNNING)
     await sweep(ctx, "expire_running", job_rows.watch_due, running)
 
 
-async def _expire_job(ctx: AppContext, state: JobState, job_id: str) -> None:
-    await ctx.db.write(partial(_expire, ctx, job_id, state))
-
-
-def _expire(ctx: AppContext, job_id: str, state: JobState, tx: Tx) -> None:
+@write_transaction
+def _expire(tx: Tx, ctx: AppContext, state: JobState, job_id: str) -> None:
     """Expire a job if it is still due: the sweep read it before this transaction."""
     now = ctx.clock.now()
     unlocked = job_rows.get(tx, job_id)
@@ -85,15 +82,14 @@ def _expire(ctx: AppContext, job_id: str, state: JobState, tx: Tx) -> None:
 
 async def resume_queued(ctx: AppContext) -> None:
     """A safety net: queued work that could go on does (a lowered cap, fees that were cleared)."""
-
-    async def resume(account_id: str) -> None:
-        def fn(tx: Tx) -> None:
-            account = account_rows.lock(tx, account_id)
-            credits.resume_queued(tx, ctx, account, ctx.clock.now())
-
-        await ctx.db.write(fn)
-
+    resume = partial(_resume, ctx)
     await sweep(ctx, "resume_queued", lambda tx, *_: job_rows.accounts_with_queued(tx), resume)
+
+
+@write_transaction
+def _resume(tx: Tx, ctx: AppContext, account_id: str) -> None:
+    account = account_rows.lock(tx, account_id)
+    credits.resume_queued(tx, ctx, account, ctx.clock.now())
 
 
 class Left(NamedTuple):

@@ -57,14 +57,6 @@ class Proof(StrEnum):
     """It was sent with other links or in another form: the server or its address has changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentBody:
-    """The body of a delivery, and whether it is the one that its last attempt sent."""
-
-    body: Body
-    proof: Proof
-
-
 def body(ctx: AppContext, claim: Claimed) -> Body:
     """What to send: the event as it was kept, with file links signed now."""
     event = (claim.name, claim.at, claim.data_json, claim.message_id)
@@ -200,18 +192,14 @@ async def turn_off_failing(ctx: AppContext) -> None:
     """Endpoints whose time is up between two attempts (spec: Webhook events 8)."""
     disable = seconds(ctx.settings.webhook_disable_seconds)
 
-    async def turn_off(endpoint_id: str) -> None:
-        await ctx.db.write(partial(_turn_off, ctx, endpoint_id))
+    def find(tx: Tx, at: int, limit: int) -> list[str]:
+        return endpoint_rows.failing_since_before(tx, at - disable, limit)
 
-    await sweep(
-        ctx,
-        "turn_off_failing",
-        lambda tx, at, limit: endpoint_rows.failing_since_before(tx, at - disable, limit),
-        turn_off,
-    )
+    await sweep(ctx, "turn_off_failing", find, partial(_turn_off, ctx))
 
 
-def _turn_off(ctx: AppContext, endpoint_id: str, tx: Tx) -> None:
+@write_transaction
+def _turn_off(tx: Tx, ctx: AppContext, endpoint_id: str) -> None:
     """Off, when retries are waiting and every due one was made: after a downtime of ours the
     receiver gets its next chance first."""
     now = ctx.clock.now()
@@ -258,9 +246,9 @@ def page(
 @read_transaction
 def get_with_event(
     tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str, event_id: str
-) -> tuple[DeliveryRecord, SentBody]:
-    """A delivery with its log of attempts, and the body of the last one, made again as it was sent;
-    raises ``not_found``."""
+) -> tuple[DeliveryRecord, Body, Proof]:
+    """A delivery with its log of attempts, and the body of the last one, made again as it was sent,
+    if the proof says so; raises ``not_found``."""
     get_owned(endpoint_rows.get(tx, endpoint_id), account_id)
     delivery = delivery_rows.get(tx, endpoint_id, event_id)
     event = delivery_rows.event(tx, event_id)
@@ -275,7 +263,7 @@ def get_with_event(
         proof = Proof.TO_SEND
     else:
         proof = Proof.SENT if sent_body.sha256 == last.body_sha256 else Proof.OTHER
-    return replace(delivery, attempt_log=log), SentBody(sent_body, proof)
+    return replace(delivery, attempt_log=log), sent_body, proof
 
 
 @write_transaction

@@ -238,14 +238,15 @@ async def show_delivery(ctx: AppContext, request: Request, viewer: Viewer) -> Vi
 async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """A delivery with its body and every attempt; raises ``not_found``."""
     endpoint_id, event_id = _ids(request)
-    delivery, event = await deliveries.get_with_event(ctx, viewer.account_id, endpoint_id, event_id)
-    data = event.body.data
+    delivery, body, proof = await deliveries.get_with_event(
+        ctx, viewer.account_id, endpoint_id, event_id
+    )
     model = {
         "one": delivery,
-        "body": json.dumps(json.loads(data), indent=2, ensure_ascii=False),
-        "exact": data.decode(),
-        "sha256": event.body.sha256,
-        "proof": event.proof.value,
+        "body": json.dumps(json.loads(body.data), indent=2, ensure_ascii=False),
+        "exact": body.data.decode(),
+        "sha256": body.sha256,
+        "proof": proof.value,
         "path": f"{PATH}/{endpoint_id}",
     }
     return PageView("webhooks/delivery.html", delivery.event, model)
