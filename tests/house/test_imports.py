@@ -38,7 +38,6 @@ ADAPTERS = {
     "agentpost.ratelimit.redis",
     "agentpost.storage.local",
     "agentpost.storage.s3",
-    "agentpost.wakeups.memory",
     "agentpost.wakeups.postgres",
 }
 RECORD = {"agentpost.record.rows", "agentpost.record.transitions"}
@@ -156,7 +155,7 @@ def test_a_circle_of_rooms_is_found() -> None:
     ("contract", "modules", "importers"),
     [
         ("transition", RECORD, ["agentpost.record.writer"]),
-        ("adapters", ADAPTERS, ["agentpost.bootstrap", "agentpost.wakeups.postgres"]),
+        ("adapters", ADAPTERS, ["agentpost.bootstrap"]),
     ],
 )
 def test_every_existing_module_is_protected(

@@ -324,11 +324,14 @@ async def test_sessions_and_login_links_that_are_over_go(db: Database) -> None:
         for n in range(4):
             row = (f"d{n}", n * 10)
             tx.execute(
-                "INSERT INTO login_tokens (digest, account_id, expires_at) VALUES (?, 'a', ?)", row
+                "INSERT INTO login_tokens (digest, account_id, user_id, expires_at)"
+                " VALUES (?, 'a', 'u', ?)",
+                row,
             )
             tx.execute(
-                "INSERT INTO sessions (digest, account_id, created_at, expires_at, last_used_at)"
-                " VALUES (?, 'a', 0, ?, 0)",
+                "INSERT INTO sessions"
+                " (digest, account_id, user_id, created_at, expires_at, last_used_at)"
+                " VALUES (?, 'a', 'u', 0, ?, 0)",
                 row,
             )
 

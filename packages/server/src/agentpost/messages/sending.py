@@ -9,10 +9,10 @@ repeats another by its idempotency key gets that one's message instead.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from agentpost.accounts import admission
 from agentpost.accounts import rows as account_rows
@@ -55,6 +55,8 @@ from agentpost.uploads import actions as uploads
 from agentpost.uploads import attachments
 from agentpost.uploads.attachments import InlineFile
 from agentpost.webhooks import endpoint_rows
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +249,7 @@ async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: s
             if replay is None:
                 raise answer.refusal
             return replay
-        started: tuple[ConversationRecord, int] | None = None
-        if answer is None and not (new.idempotency_key or new.attempt or new.conversation_id):
-            # Nothing has to be looked at before: one statement finds the conversation and begins.
-            conversation_name = new.conversation
-            started = conversation_rows.begin_turn(tx, caller.key_id, conversation_name, message_id)
+        started = None if answer else _try_begin_turn(tx, caller, new, message_id)
         if started is not None:
             conversation, balance = started
         else:
@@ -288,13 +286,10 @@ async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: s
         return Acceptance(message, is_new=True, snapshot=at_once)
 
     while True:
-        await ctx.intake.enter(caller.account_id, refusing=not new.scheduled)
         try:
-            outcome = await ctx.db.write(fn)
+            outcome = await _write(ctx, caller.account_id, fn, refusing=not new.scheduled)
         except _KeyTaken:
             continue  # another call with the key committed in between: the next try finds it
-        finally:
-            ctx.intake.leave(caller.account_id)
         if isinstance(outcome, Acceptance):
             return outcome
         assert outcome.asking_message_id is not None
@@ -317,6 +312,15 @@ def _attach(tx: Tx, ctx: AppContext, new: NewMessage, message: MessageRecord) ->
             history_rows.ATTACHMENTS.insert(tx, upload)
     if new.attached is not None:
         attachments.attach(tx, ctx, message, new.attached)
+
+
+async def _write(ctx: AppContext, account_id: str, fn: Callable[[Tx], T], *, refusing: bool) -> T:
+    """`Database.write` for a message, when it is the account's turn; see `Intake.enter`."""
+    await ctx.intake.enter(account_id, refusing=refusing)
+    try:
+        return await ctx.db.write(fn)
+    finally:
+        ctx.intake.leave(account_id)
 
 
 class _KeyTaken(Exception):
@@ -374,6 +378,16 @@ def _rearm(tx: Tx, ctx: AppContext, message: MessageRecord, new: NewMessage, now
         writer.apply_turn(tx, ctx, message, s.TurnBegun(), now)
     elif new.busy is WhenBusy.FAIL:
         writer.apply_turn(tx, ctx, message, s.BusyRefused(), now)
+
+
+def _try_begin_turn(
+    tx: Tx, caller: Caller, new: NewMessage, message_id: str
+) -> tuple[ConversationRecord, int] | None:
+    """The message's conversation, its turn begun, and the account's credits: in one statement where
+    nothing has to be looked at before. None: `_conversation` finds it."""
+    if new.idempotency_key or new.attempt or new.conversation_id is not None:
+        return None
+    return conversation_rows.begin_turn(tx, caller.key_id, new.conversation, message_id)
 
 
 def _conversation(

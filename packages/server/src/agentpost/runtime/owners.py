@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
 from agentpost.context import AppContext
 from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
 from agentpost.jobs.rules import WORKER_KILLED_FAILURE
 from agentpost.nodes import poison_rules
-from agentpost.nodes.ownership import confirm_job, confirm_turn
-from agentpost.record.tickets import TurnTicket
+from agentpost.nodes.ownership import confirm_job
 
 
 class Owner:
-    """What a turn needs, which is short: what is counted is this run's, and nobody is told. All
-    of it may raise `Fenced`."""
+    """A turn's, which is short: what is counted is this run's, and nobody is told. All of it may
+    raise `Fenced`.
 
-    def __init__(self, ctx: AppContext) -> None:
+    Args:
+        confirm: asks the record; the time at which it was ours (`nodes.ownership`).
+    """
+
+    def __init__(self, ctx: AppContext, confirm: Callable[[], Coroutine[Any, Any, float]]) -> None:
         self.ctx = ctx
-
-    async def confirm(self) -> float:
-        """Ask the record; the time at which it was ours."""
-        raise NotImplementedError
+        self.confirm = confirm
 
     async def note_interruption(
         self, reason: str, times: int, failure: str = WORKER_KILLED_FAILURE
@@ -40,26 +44,12 @@ class Owner:
         `OutOfCredits`."""
 
 
-class TurnOwner(Owner):
-    """Of a turn."""
-
-    def __init__(self, ctx: AppContext, ticket: TurnTicket) -> None:
-        super().__init__(ctx)
-        self._ticket = ticket
-
-    async def confirm(self) -> float:
-        return await confirm_turn(self.ctx, self._ticket)
-
-
 class JobOwner(Owner):
     """Of a job. Interruptions are counted in its row, so over restarts as well."""
 
     def __init__(self, ctx: AppContext, claim: JobClaim) -> None:
-        super().__init__(ctx)
+        super().__init__(ctx, partial(confirm_job, ctx, claim))
         self._claim = claim
-
-    async def confirm(self) -> float:
-        return await confirm_job(self.ctx, self._claim)
 
     async def note_interruption(
         self, reason: str, times: int, failure: str = WORKER_KILLED_FAILURE

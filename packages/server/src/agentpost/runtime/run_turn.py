@@ -20,6 +20,7 @@ from agentpost.domain.times import SECOND, iso
 from agentpost.jobs import starting
 from agentpost.jobs.starting import Start
 from agentpost.messages.rules import TurnFailure
+from agentpost.nodes.ownership import confirm_turn
 from agentpost.record import history
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
@@ -31,7 +32,7 @@ from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.runtime.output_kept import output_kept
 from agentpost.runtime.outputs import Place
-from agentpost.runtime.owners import TurnOwner
+from agentpost.runtime.owners import Owner
 from agentpost.runtime.runs import Run
 from agentpost.runtime.steps import Steps
 from agentpost.turns import actions as turns
@@ -50,7 +51,7 @@ async def run_turn(
     """
     message_id = ticket.message.id
     steps = steps.for_account(ticket.message.account_id)
-    owner = TurnOwner(ctx, ticket)
+    owner = Owner(ctx, partial(confirm_turn, ctx, ticket))
     journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed_at, steps.rebuild)
     journal.enter()
     structlog.contextvars.clear_contextvars()

@@ -11,7 +11,7 @@ CREATE TABLE nodes (
   id TEXT NOT NULL PRIMARY KEY,
   started_at BIGINT NOT NULL,
   beat BIGINT NOT NULL,
-  beat_at BIGINT,
+  beat_at BIGINT NOT NULL,
   draining_at BIGINT,
   host TEXT,
   pid INTEGER,
@@ -66,7 +66,7 @@ CREATE TABLE login_tokens (
   digest TEXT NOT NULL PRIMARY KEY,
   account_id TEXT NOT NULL,
   expires_at BIGINT NOT NULL,
-  user_id TEXT,
+  user_id TEXT NOT NULL,
   purpose TEXT,
   oidc_subject TEXT
 );
@@ -80,7 +80,7 @@ CREATE TABLE sessions (
   expires_at BIGINT NOT NULL,
   last_used_at BIGINT NOT NULL,
   browser TEXT,
-  user_id TEXT,
+  user_id TEXT NOT NULL,
   address TEXT
 );
 CREATE INDEX ix_sessions_account ON sessions (account_id, created_at);
